@@ -5,16 +5,16 @@
 
 #include <utility>
 
-#include "accounting_loops.h"
-#include "accounting_regions.h"
-#include "accounting_waits.h"
-#include "brackets.h"
-#include "held_tasks.h"
-#include "loaded_code.h"
-#include "process_log.h"
+#include "accounting/held_tasks.h"
+#include "accounting/loops.h"
+#include "accounting/regions.h"
+#include "accounting/waits.h"
+#include "log/process_log.h"
+#include "process/loaded_code.h"
+#include "process/runtimes.h"
+#include "process/unloads.h"
 #include "recorder.h"
-#include "runtimes.h"
-#include "unloads.h"
+#include "wrappers/creation_wrappers.h"
 
 namespace ompass {
 

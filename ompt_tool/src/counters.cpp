@@ -2,8 +2,8 @@
 // The only file that uses PAPI. libpapi is opened at run time. A build without papi.h reports that it cannot count.
 #include "counters.h"
 
+#include "log/sandbox.h"
 #include "messages.h"
-#include "sandbox.h"
 
 #ifdef OMPASS_HAVE_PAPI_H
 #include <algorithm>

@@ -5,10 +5,10 @@
 #include <cerrno>
 #include <cstring>
 
-#include "accounting_tasks.h"
-#include "held_tasks.h"
-#include "process_log.h"
-#include "stretches.h"
+#include "accounting/held_tasks.h"
+#include "accounting/state_intervals.h"
+#include "accounting/tasks.h"
+#include "log/process_log.h"
 
 namespace ompass {
 

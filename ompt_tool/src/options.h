@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "format/format.h"
-#include "samples.h"
+#include "perf/samples.h"
 
 namespace ompass {
 

@@ -12,19 +12,19 @@
 #include <unistd.h>
 #include <utility>
 
-#include "clock.h"
-#include "code_map.h"
+#include "accounting/state_intervals.h"
 #include "counters.h"
-#include "cpu.h"
 #include "format/refusals.h"
+#include "log/process_log.h"
+#include "log/run_directory.h"
+#include "log/sandbox.h"
+#include "log/trace_limit.h"
 #include "messages.h"
-#include "process_log.h"
-#include "run_directory.h"
-#include "sandbox.h"
-#include "stretches.h"
+#include "process/clock.h"
+#include "process/code_map.h"
+#include "process/cpu.h"
+#include "process/unloads.h"
 #include "summary.h"
-#include "trace_limit.h"
-#include "unloads.h"
 
 // The C++ ABI's atexit(). With a null `library`, the handler runs at the exit of the process.
 extern "C" int __cxa_atexit(void (*handler)(void *), void *argument, void *library) noexcept;

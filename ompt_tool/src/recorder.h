@@ -6,10 +6,10 @@
 #include <cstdint>
 #include <string>
 
+#include "accounting/thread_state.h"
 #include "format/format.h"
 #include "options.h"
 #include "run_switch.h"
-#include "thread_state.h"
 
 namespace ompass {
 

@@ -5,10 +5,10 @@
 #include <dlfcn.h>
 #include <filesystem>
 
-#include "clock.h"
-#include "code_map.h"
-#include "process_log.h"
-#include "unloads.h"
+#include "log/process_log.h"
+#include "process/clock.h"
+#include "process/code_map.h"
+#include "process/unloads.h"
 
 namespace ompass {
 namespace {

@@ -12,15 +12,15 @@
 #include <sys/stat.h>
 #include <thread>
 
-#include "accounting_regions.h"
-#include "accounting_waits.h"
+#include "accounting/regions.h"
+#include "accounting/waits.h"
 #include "analyses/timeline.h"
 #include "analyses/trace_replay.h"
 #include "analyses/trace_rows.h"
 #include "analyses/validate.h"
 #include "broken_invariants.h"
 #include "events/decoder.h"
-#include "process_log.h"
+#include "log/process_log.h"
 #include "pyramid_agrees.h"
 
 namespace ompass {

@@ -9,11 +9,11 @@
 #include <sys/mman.h>
 #include <vector>
 
-#include "clock.h"
 #include "format/sample_files.h"
-#include "load_event.h"
-#include "log_file.h"
-#include "samples.h"
+#include "log/log_file.h"
+#include "perf/load_event.h"
+#include "perf/samples.h"
+#include "process/clock.h"
 
 namespace ompass {
 namespace {

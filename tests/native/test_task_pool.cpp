@@ -7,8 +7,8 @@
 #include <set>
 #include <thread>
 
+#include "accounting/task_state.h"
 #include "broken_invariants.h"
-#include "task_state.h"
 
 namespace ompass {
 namespace {

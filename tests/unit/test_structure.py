@@ -40,13 +40,15 @@ def included(source: Path) -> list[Path]:
 
 
 def dependences(folder: Path) -> dict[str, set[str]]:
-    """Returns the modules of a directory, each with its dependences in the same directory."""
+    """Returns the modules below a directory, each with its dependences there."""
+
+    def module(path: Path) -> str:
+        return path.relative_to(folder).with_suffix("").as_posix()
+
     graph: dict[str, set[str]] = {}
     for source in sources(folder):
-        needs = graph.setdefault(source.stem, set())
-        needs |= {
-            path.stem for path in included(source) if path.parent == folder and path.stem != source.stem
-        }
+        needs = graph.setdefault(module(source), set())
+        needs |= {module(path) for path in included(source) if folder in path.parents} - {module(source)}
     return graph
 
 

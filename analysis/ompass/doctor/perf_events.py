@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Opens the tool's perf events for the calling thread, and closes them.
 
-Owns a copy of the attributes in ompt_tool/src/processor_ring.cpp and samples.cpp. Containers (seccomp) and
+Owns a copy of the attributes in ompt_tool/src/perf: processor_ring.cpp, samples.cpp. Containers (seccomp) and
 security modules refuse events independently of kernel.perf_event_paranoid, so only a trial shows the result.
 """
 

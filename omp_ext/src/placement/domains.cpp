@@ -16,7 +16,7 @@
 #include "placement/binding.h"
 #include "placement/placement.h"
 #include "placement/topology.h"
-#include "runtimes.h"
+#include "process/runtimes.h"
 
 namespace omp_ext::domains {
 

@@ -8,9 +8,9 @@
 #include <strings.h>
 #include <utility>
 
-#include "hwloc_plugins.h"
 #include "options.h"
 #include "placement/hwloc_library.h"
+#include "process/hwloc_plugins.h"
 
 namespace omp_ext {
 

@@ -12,7 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "runtimes.h"
+#include "process/runtimes.h"
 #include "scheduler/task.h"
 
 #define OMP_EXT_EXPORT extern "C" __attribute__((visibility("default")))

@@ -9,13 +9,13 @@
 #include <unistd.h>
 #include <utility>
 
-#include "loaded_code.h"
 #include "options.h"
 #include "placement/domains.h"
+#include "process/loaded_code.h"
+#include "process/runtimes.h"
 #include "runtime/activation.h"
 #include "runtime/libomp_abi.h"
 #include "runtime/runtime.h"
-#include "runtimes.h"
 #include "scheduler/annotations.h"
 #include "scheduler/stacks.h"
 #include "scheduler/team.h"

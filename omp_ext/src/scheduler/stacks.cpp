@@ -14,8 +14,8 @@
 #include <unistd.h>
 #include <utility>
 
-#include "loaded_code.h"
 #include "options.h"
+#include "process/loaded_code.h"
 #include "scheduler/idle.h"
 
 #if __has_include(<valgrind/valgrind.h>)

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+// What libomp_ext.so tells of the tasks that it holds, in events of the accounting. OMPT tells of such a task when it begins
+// to run: that event is announced, and then stands for the begin of the task that was created long before. Of light tasks
+// OMPT tells nothing.
+#include "accounting/held_tasks.h"
+
+#include <cstddef>
+#include <dlfcn.h>
+#include <utility>
+
+#include "accounting/waits.h"
+#include "omp_ext_tool.h"
+
+namespace ompass::held_tasks {
+
+namespace {
+
+constexpr uint32_t kComplete = 1; // ompt_task_complete
+constexpr int kUndeferred = 0x08000000; // ompt_task_undeferred
+
+void creation_begins() {
+    if (ThreadState *thread = recorder::thread(format::ThreadKind::kOther, true)) begin_creation(*thread);
+}
+
+void creation_ends() {
+    if (ThreadState *thread = recorder::thread()) end_creation(*thread);
+}
+
+void *task_created(const void *code, int flags, int has_dependences, int domain) {
+    ThreadState *thread = recorder::thread(format::ThreadKind::kOther, true);
+    if (!thread) return nullptr;
+    code = bracketed_address(*thread, code);
+    TaskState *task = thread->pool.take();
+    if (!task) return nullptr;
+    TaskConstruct *construct = thread->constructs.at(code, static_cast<uint32_t>(flags));
+    if (thread->samples_light) thread->tallies.by_code[omp_ext_place_of(code)] = &construct->tally;
+    task->construct = construct->id;
+    task->flags = has_dependences ? kDependent : 0;
+    create_deferred(*thread, task, construct, static_cast<uint32_t>(domain) + 1);
+    return task;
+}
+
+void task_depends(void *before_task, void *after_task) {
+    ThreadState *thread = recorder::thread();
+    const auto *before = static_cast<const TaskState *>(before_task);
+    auto *after = static_cast<TaskState *>(after_task);
+    if (!thread || !before || !after) return;
+    note_dependence(*thread, *before, *after);
+}
+
+void task_starts(void *task, int domain, int how) {
+    ThreadState *thread = recorder::thread();
+    if (!thread) return;
+    thread->announced.kind = task ? Announcement::kHeldTask : Announcement::kNoTask;
+    thread->announced.task = static_cast<TaskState *>(task);
+    thread->announced.is_rescue = how == OMP_EXT_RESCUED;
+    thread->held.domain = static_cast<uint32_t>(domain) + 1;
+}
+
+void undeferred_starts(const void *code) {
+    ThreadState *thread = recorder::thread();
+    if (!thread) return;
+    thread->announced.kind = Announcement::kAddress;
+    thread->announced.address = code;
+}
+
+// Where nothing was done since the event before, that one's time is as good as another reading of the clock; unless it was
+// not recorded as this one will be.
+bool has_time_of_last(const ThreadState *thread, int flags) {
+    return (flags & OMP_EXT_AT_ONCE) && thread && thread->seen_switch == recorder::current_switch();
+}
+
+void task_begins(void *seen, int domain, int how) {
+    const bool at_once = has_time_of_last(recorder::this_thread, how);
+    ThreadState *thread = recorder::thread();
+    auto *task = static_cast<TaskState *>(seen);
+    if (!thread || !task) return;
+    task->flags |= kLight;
+    if (how & OMP_EXT_RUNS) {
+        TaskConstruct &construct = *thread->constructs.of(task->construct);
+        return (task->flags & kInline ? begin_tallied_inline : begin_untimed)(*thread, task, construct);
+    }
+    thread->announced.is_rescue = how & OMP_EXT_RESCUED;
+    thread->held.domain = static_cast<uint32_t>(domain) + 1;
+    const bool is_known = at_once && thread->header->open_state == format::kOpenGap; // else no clock was read
+    const uint64_t known = is_known ? thread->header->mark : 0;
+    if (how & OMP_EXT_AT_HAND) return start_at_hand(*thread, task, known);
+    start_task(*thread, task, known ? known : clock::now());
+}
+
+void *undeferred_begins(const void *code, int flags) {
+    ThreadState *thread = recorder::thread(format::ThreadKind::kOther, true);
+    if (!thread) return nullptr;
+    if (thread->bracket.is_open) code = bracketed_address(*thread, code);
+    TaskConstruct *construct = thread->constructs.at(code, static_cast<uint32_t>(flags));
+    TaskState *task = thread->pool.take();
+    if (!task) return nullptr;
+    if (!thread->has_counters) thread->tallies.by_code[omp_ext_place_of(code)] = &construct->tally;
+    task->local = construct;
+    task->flags = kInline | kLight;
+    begin_inline(*thread, task);
+    return task;
+}
+
+void task_ends(void *seen) {
+    ThreadState *thread = recorder::thread();
+    auto *task = static_cast<TaskState *>(seen);
+    if (!thread || !task || !(task->flags & kStarted)) return;
+    if (is_untimed_deferred(*task) && task == thread->current) return end_untimed(*thread, task); // else after a fork
+    finish_task(*thread, task, nullptr, kComplete);
+}
+
+// Is the thread at work in a wait of its current task, on untimed tasks that it had at hand?
+bool has_tasks_at_hand(const ThreadState &thread) {
+    return thread.current->flags & kHeldWait && thread.header->open_state == format::kOpenWork;
+}
+
+void wait_begins(int kind) {
+    ThreadState *thread = recorder::thread();
+    if (!thread) return;
+    if (has_tasks_at_hand(*thread)) return begin_gap(*thread);
+    if (thread->current->flags & kWaiting) return;
+    const bool at_once = kind & OMP_EXT_AT_ONCE;
+    kind &= ~OMP_EXT_AT_ONCE;
+    if (at_once && is_untimed_deferred(*thread->current))
+        begin_untimed_wait(*thread, static_cast<uint32_t>(kind));
+    else
+        begin_wait(*thread, static_cast<uint32_t>(kind), nullptr);
+    thread->current->flags |= kHeldWait;
+}
+
+void wait_ends(int kind) {
+    const bool at_once = has_time_of_last(recorder::this_thread, kind);
+    ThreadState *thread = recorder::thread();
+    if (!thread) return;
+    const bool was_at_hand = kind & OMP_EXT_AT_ONCE || has_tasks_at_hand(*thread);
+    kind &= ~OMP_EXT_AT_ONCE;
+    if (was_at_hand && thread->current->flags & kHeldWait && is_untimed_deferred(*thread->current))
+        return end_untimed_wait(*thread);
+    if (has_tasks_at_hand(*thread)) begin_gap(*thread);
+    if (thread->current->flags & kHeldWait)
+        (at_once ? end_wait_at_once : end_wait)(*thread, static_cast<uint32_t>(kind));
+    else if (static_cast<uint32_t>(kind) == format::kTaskwait)
+        thread->current->flags &= static_cast<uint16_t>(~kHasChildren); // they had completed already
+}
+
+void steal_begins() {
+    if (ThreadState *thread = recorder::thread()) thread->held.steal_begin = clock::now();
+}
+
+void steal_ends(int succeeded) {
+    ThreadState *thread = recorder::thread();
+    if (!thread || !thread->counting) return;
+    const uint64_t now = clock::now();
+    uint64_t ticks = now - thread->held.steal_begin;
+    if (ticks >= format::kArgumentLimit / 2) ticks = format::kArgumentLimit / 2 - 1; // the thread lost its processor
+    format::RegionSlot &slot = *thread->region->slot;
+    (succeeded ? slot.n_steals : slot.n_failed_steals)++;
+    (succeeded ? slot.steal_ticks : slot.failed_steal_ticks) += ticks;
+    if (thread->tracing) thread->log.timed(format::kSteal, static_cast<uint32_t>(ticks << 1 | (succeeded != 0)), now);
+}
+
+// ---------------------------------------------------------------- tasks that are only counted
+
+void append_to_order(uint32_t what) { recorder::this_thread->log.append_op(what); }
+
+omp_ext_tallies *tallies() {
+    ThreadState *thread = recorder::this_thread;
+    if (!thread || thread->has_counters || !thread->counting) return nullptr;
+    TaskState &task = *thread->current;
+    if ((task.flags & (kInline | kLight | kTimed)) == (kInline | kLight) && is_alone(*thread)) task.flags |= kUntimed;
+    if (!(task.flags & kUntimed)) return nullptr;
+    static_assert(sizeof recorder::run_switch == sizeof(uint32_t) &&
+                  decltype(recorder::run_switch)::is_always_lock_free);
+    omp_ext_tallies &tallies = thread->tallies;
+    aim_tallies(*thread);
+    tallies.now = reinterpret_cast<const uint32_t *>(&recorder::run_switch);
+    switch_tallies(*thread);
+    tallies.n_waits = &thread->places.wait(nullptr, format::kTaskwait).n_waits;
+    tallies.time = &thread->header->mark;
+    tallies.is_mixed = &thread->work.dirty;
+    tallies.order = thread->tracing ? &thread->log.order() : nullptr;
+    if (tallies.order) tallies.order->append = append_to_order;
+    return &tallies;
+}
+
+void *tallied_task(const omp_ext_tally *tally, uint64_t time, int domain, int flags) {
+    ThreadState *thread = recorder::thread();
+    TaskState *task = thread ? thread->pool.take() : nullptr;
+    if (!task) return nullptr;
+    const auto *creators =
+        reinterpret_cast<const TaskConstruct *>(reinterpret_cast<const char *>(tally) - offsetof(TaskConstruct, tally));
+    const ThreadState *creator = recorder::thread_of_index(creators->creator);
+    task->construct = thread->constructs.at(tally->code, static_cast<uint32_t>(flags))->id;
+    if (flags & kUndeferred) {
+        task->flags = kInline;
+        return task;
+    }
+    task->flags = kHasChildren | kHasDescendants; // it may have
+    if (creator != thread) task->flags |= kAdopted;
+    task->id = thread->new_id();
+    task->ready = time;
+    task->creator_cpu = static_cast<uint16_t>(creator ? __atomic_load_n(&creator->header->cpu, __ATOMIC_RELAXED) : 0);
+    task->home = static_cast<uint32_t>(domain) + 1;
+    return task;
+}
+
+constexpr omp_ext_observer kObserver = {
+    .bytes = sizeof(omp_ext_observer),
+    .creation_begins = creation_begins,
+    .creation_ends = creation_ends,
+    .task_created = task_created,
+    .task_depends = task_depends,
+    .task_starts = task_starts,
+    .undeferred_starts = undeferred_starts,
+    .wait_begins = wait_begins,
+    .wait_ends = wait_ends,
+    .steal_begins = steal_begins,
+    .steal_ends = steal_ends,
+    .task_begins = task_begins,
+    .undeferred_begins = undeferred_begins,
+    .task_ends = task_ends,
+    .tallies = tallies,
+    .tallied_task = tallied_task,
+};
+
+} // namespace
+
+void (*tell_of_tallied)() = [] {};
+
+bool observe(const void *runtime) {
+    auto *schedules = reinterpret_cast<decltype(&omp_ext_schedules)>(dlsym(RTLD_DEFAULT, "omp_ext_schedules"));
+    if (!schedules || !schedules(runtime)) return false;
+    auto *observe = reinterpret_cast<decltype(&omp_ext_observe)>(dlsym(RTLD_DEFAULT, "omp_ext_observe"));
+    auto *tell = reinterpret_cast<decltype(&omp_ext_tell_of_current)>(dlsym(RTLD_DEFAULT, "omp_ext_tell_of_current"));
+    if (tell) tell_of_tallied = tell;
+    return observe && observe(&kObserver);
+}
+
+void forget_announcement() {
+    if (recorder::this_thread) recorder::this_thread->announced.kind = Announcement::kNothing;
+}
+
+} // namespace ompass::held_tasks

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Places that are met for the first time, or again after another one took their place in the table.
+#include "accounting/places.h"
+
+#include <cstring>
+
+#include "log/process_log.h"
+
+namespace ompass {
+
+void *PlaceTable::look_up(Place &place, const void *address, uint32_t number, format::DefinitionKind kind) {
+    place.address = address;
+    place.key = static_cast<uint32_t>(kind) << 8 | number;
+    place.slot = slot_of(process_log::construct_of_address(kind, address, number), kind);
+    return place.slot;
+}
+
+void *PlaceTable::slot_of(uint32_t id, format::DefinitionKind kind) {
+    alignas(64) static char uncounted[format::kSlotBytes]; // written by many, read by none
+    if (idle_ || id == 0) return uncounted;
+    auto *slot = static_cast<format::WaitSlot *>(log_->slot(id)); // slots of all kinds begin alike
+    slot->id = id;
+    slot->kind = kind;
+    return slot;
+}
+
+void PlaceTable::count(bool really) {
+    idle_ = !really;
+    forget_addresses();
+}
+
+void PlaceTable::forget_addresses() { memset(places_, 0, sizeof places_); }
+
+} // namespace ompass

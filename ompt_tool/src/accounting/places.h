@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// The waits and loops that one thread has met, by their places in the source. Owned and used by that thread alone.
+#pragma once
+
+#include <cstdint>
+
+#include "format/figures.h"
+#include "log/thread_log.h"
+
+namespace ompass {
+
+class PlaceTable {
+public:
+    void set_log(ThreadLog *log) { log_ = log; } // where slots are made; before any other call
+
+    // The slot of the wait of that kind at this return address. Never null.
+    format::WaitSlot &wait(const void *address, uint32_t kind) {
+        return *static_cast<format::WaitSlot *>(find(address, kind, format::DefinitionKind::kWait));
+    }
+    // The same of a loop.
+    format::LoopSlot &loop(const void *address, uint32_t work) {
+        return *static_cast<format::LoopSlot *>(find(address, work, format::DefinitionKind::kLoop));
+    }
+    // By the number of its definition; 0: a slot that nobody reads.
+    format::WaitSlot &wait_of(uint32_t id) {
+        return *static_cast<format::WaitSlot *>(slot_of(id, format::DefinitionKind::kWait));
+    }
+    format::LoopSlot &loop_of(uint32_t id) {
+        return *static_cast<format::LoopSlot *>(slot_of(id, format::DefinitionKind::kLoop));
+    }
+
+    // From now on slots are the real ones, or a place that nobody reads. Those handed out before stay valid.
+    void count(bool really);
+
+    // From now on another library may be at the addresses that are known.
+    void forget_addresses();
+
+private:
+    static constexpr unsigned kPlaces = 64; // a power of two
+    struct Place {
+        const void *address;
+        uint32_t key;
+        void *slot; // null: nothing was met here yet
+    };
+
+    void *find(const void *address, uint32_t number, format::DefinitionKind kind) {
+        const uint32_t key = static_cast<uint32_t>(kind) << 8 | number;
+        Place &place = places_[hash(address) % kPlaces];
+        if (__builtin_expect(place.address == address && place.key == key && place.slot, 1)) return place.slot;
+        return look_up(place, address, number, kind);
+    }
+    static unsigned hash(const void *address) {
+        return static_cast<unsigned>(reinterpret_cast<uintptr_t>(address) * 0x9E3779B97F4A7C15ull >> 56);
+    }
+    void *look_up(Place &place, const void *address, uint32_t number, format::DefinitionKind kind);
+    void *slot_of(uint32_t id, format::DefinitionKind kind);
+
+    Place places_[kPlaces];
+    bool idle_; // counts go nowhere
+    ThreadLog *log_;
+};
+
+} // namespace ompass

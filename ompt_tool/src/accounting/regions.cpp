@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0
+// The events of parallel regions.
+#include "accounting/regions.h"
+
+#include "accounting/loops.h"
+#include "accounting/waits.h"
+#include "log/process_log.h"
+
+namespace ompass {
+
+namespace {
+
+void note_region(ThreadState &thread) {
+    thread.header->open_instance = thread.region->instance ? thread.region->instance->index : ~0ull;
+    thread.header->open_sequence = thread.region->instance ? thread.region->instance->sequence : 0;
+    thread.header->open_region = thread.region->construct;
+    thread.header->open_barrier = thread.region->n_barriers;
+    thread.header->open_primary = thread.region->primary;
+    thread.n_tasks = &thread.region->slot->n_tasks;
+    aim_tallies(thread);
+}
+
+// The construct of the region that begins here, and the wait at its end.
+const Regions::Known &known_region(ThreadState &thread, const void *address) {
+    Regions::Known &known =
+        thread.regions.known[reinterpret_cast<uintptr_t>(address) / 4 % std::size(thread.regions.known)];
+    if (known.address != address || known.construct == 0) {
+        known.address = address;
+        known.construct = process_log::construct_of_address(format::DefinitionKind::kParallel, address, 0);
+        known.end_wait =
+            process_log::construct_of_address(format::DefinitionKind::kWait, address, format::kRegionBarrier);
+    }
+    return known;
+}
+
+} // namespace
+
+// ---------------------------------------------------------------- regions
+
+void begin_region(ThreadState &thread, const void *address, void **parallel_data, bool is_runtimes) {
+    const uint64_t now = clock::now();
+    close_open(thread, now);
+    read_clocks(thread, now);
+    thread.previous.creator = nullptr;
+    format::RegionInstance *instance = process_log::take_instance();
+    *parallel_data = instance;
+    EnteredRegion *region = instance ? thread.push_region() : nullptr;
+    if (!region) return;
+    const auto [_, construct, end_wait] = known_region(thread, address);
+    region->slot = thread.region_slot(construct, format::DefinitionKind::kParallel);
+    region->address = address;
+    region->instance = instance;
+    region->construct = construct;
+    region->begin = now;
+    region->level = region->outer->level + 1;
+    region->primary = true;
+    instance->begin = now;
+    instance->construct = construct;
+    instance->end_wait = end_wait;
+    instance->is_runtimes = is_runtimes;
+    if (is_runtimes) thread.header->kind = format::ThreadKind::kHelper;
+    instance->level = region->level;
+    instance->n_open = 1;
+    instance->primary_thread = thread.index;
+    instance->team_size = 1;
+    instance->id = thread.new_id();
+    if (region->slot->level == 0) region->slot->level = region->level;
+    note_region(thread);
+    open_stretch(thread, format::kOpenFork);
+    if (thread.tracing) thread.log.timed(format::kRegionBegin, construct, now, instance->id, instance->level);
+}
+
+// Is the thread in this region, be it inside others that it leads?
+static bool is_in(const ThreadState &thread, const format::RegionInstance *instance) {
+    const EnteredRegion *region = thread.region;
+    while (region && region->instance != instance) region = region->outer;
+    return region != nullptr;
+}
+
+static void leave_region(ThreadState &thread, const TaskState &task);
+
+// All of end_implicit but giving back the state.
+static void leave_implicit(ThreadState &thread, const TaskState *task) {
+    EnteredRegion *region = thread.region;
+    if (thread.works.depth) end_untold_works(thread, clock::now());
+    if (region->implicit == task) region->implicit = nullptr;
+    if (region->primary || region->instance == nullptr || task->flags & kInitial) {
+        const uint64_t now = clock::now();
+        close_open(thread, now);
+        read_clocks(thread, now);
+        open_stretch(thread, region->primary ? format::kOpenFork : format::kOpenNone);
+        if (thread.tracing) thread.log.timed(format::kImplicitLeave, 0, now);
+    } else {
+        if (__builtin_expect(thread.clocks.is_used(), 0)) {
+            const uint64_t now = clock::now(), end = __atomic_load_n(&region->instance->end, __ATOMIC_ACQUIRE);
+            read_clocks(thread, *region->slot, 0, end ? end : now, now);
+        }
+        leave_region(thread, *task);
+        close_ended_regions(thread); // may find absences, which the trace has before the end of what they lie in
+        if (thread.tracing) thread.log.untimed(format::kImplicitEnd, 0);
+    }
+    thread.current = task->below ? task->below : &thread.base_task;
+}
+
+// The region that the thread entered last, whatever data the runtime names: libomp gives a nested team free, and its data
+// to another region, before it tells that the region has ended; and inside a serialised league it names the outer one.
+void end_region(ThreadState &thread) {
+    if (!thread.region->primary) return;
+    EnteredRegion *region = thread.region;
+    // The implicit task ends before: libomp does not tell it of gcc's leagues. The state stays, in case that it does.
+    if (region->implicit && region->implicit == thread.current) leave_implicit(thread, region->implicit);
+    format::RegionInstance *instance = region->instance;
+    const uint64_t now = clock::now();
+    close_open(thread, now);
+    read_clocks(thread, now);
+    const uint64_t duration = now - region->begin;
+    const uint64_t arrival = __atomic_load_n(&instance->last_arrival[(region->n_barriers - 1) & 1], __ATOMIC_ACQUIRE);
+    format::RegionSlot &slot = *region->slot;
+    slot.n_instances++;
+    slot.n_primary++;
+    slot.wall_ticks += duration;
+    slot.capacity_ticks += duration * instance->team_size;
+    if (instance->team_size > slot.max_team_size) slot.max_team_size = instance->team_size;
+    if (const uint32_t what = settle_waited_for(*instance, region->n_barriers); what && thread.tracing)
+        thread.log.untimed(format::kWaitedFor, what);
+    if (thread.tracing)
+        thread.log.timed(format::kRegionEnd, instance->team_size, now, instance->id,
+                         arrival << 1 | (instance->has_tasks & 1));
+    __atomic_store_n(&instance->end, now, __ATOMIC_RELEASE);
+    check_part(thread, *region);
+    thread.pop_region();
+    thread.region->slot->nested_ticks += thread.region->instance ? duration : 0;
+    note_region(thread);
+    process_log::close_instance(instance);
+    enter(thread, thread.current, now);
+    process_log::renew_calibration();
+}
+
+TaskState *begin_implicit(ThreadState &thread, format::RegionInstance *instance, uint32_t team_size) {
+    close_ended_regions(thread);
+    TaskState *task = thread.pool.take();
+    if (!task) return nullptr;
+    const uint64_t now = clock::now();
+    task->flags = kImplicit | kStarted | (instance ? 0 : kInitial);
+    task->id = thread.new_id();
+    task->worked = 0;
+    task->frame = task;
+    task->local = nullptr;
+    if (!instance) { // initial task: from here on the thread runs user code outside of every region
+        task->construct = 0;
+        close_open(thread, now);
+        if (thread.tracing) thread.log.timed(format::kImplicitBegin, team_size, now, 0);
+    } else {
+        if (!is_in(thread, instance)) { // a worker joins: until now it was on its way
+            thread.header->mark = now;
+            EnteredRegion *region = thread.push_region();
+            if (!region) return nullptr;
+            region->slot = thread.region_slot(instance->construct, format::DefinitionKind::kParallel);
+            region->instance = instance;
+            region->construct = instance->construct;
+            region->begin = instance->begin;
+            region->level = instance->level;
+            region->slot->n_instances++;
+            if (instance->is_runtimes) thread.header->kind = format::ThreadKind::kHelper;
+            if (region->slot->level == 0) region->slot->level = region->level;
+            __atomic_add_fetch(&instance->n_open, 1, __ATOMIC_RELAXED);
+            note_region(thread);
+            if (__builtin_expect(thread.clocks.is_used(), 0))
+                read_clocks(thread, *region->slot, instance->begin, now, now);
+            thread.header->mark = instance->begin;
+            close_stretch(thread, State::kSync, now);
+        } else {
+            instance = thread.region->instance;
+            if (thread.region->primary) instance->team_size = team_size;
+            close_open(thread, now);
+        }
+        task->construct = instance->construct;
+        thread.region->implicit = task;
+        if (thread.tracing) thread.log.timed(format::kImplicitBegin, team_size, now, instance->id);
+    }
+    note_cpu(thread, cpu::current());
+    task->below = thread.current;
+    enter(thread, task, now);
+    return task;
+}
+
+void end_implicit(ThreadState &thread, TaskState *task) {
+    leave_implicit(thread, task);
+    free_task(thread, task);
+}
+
+// Clocks are read up to tens of nanoseconds early.
+static format::OffCpuTicks shortened(format::OffCpuTicks absent, uint64_t whole) {
+    const uint64_t blocked = absent.blocked < whole ? absent.blocked : whole;
+    return {absent.preempted < whole - blocked ? absent.preempted : whole - blocked, blocked};
+}
+
+// Closes a worker's part of a region: a gap that ends when the region does.
+static void close_part(ThreadState &thread, unsigned place, uint64_t end) {
+    format::PendingPart &part = thread.header->pending[place];
+    format::RegionInstance *instance = thread.regions.pending[place];
+    format::WaitSlot &wait = thread.places.wait_of(thread.header->pending_wait[place]);
+    const uint32_t loop = thread.header->pending_loop[place];
+    format::RegionSlot &slot = *thread.region_slot(part.region, format::DefinitionKind::kParallel);
+    const uint64_t arrival = __atomic_load_n(&instance->last_arrival[(part.n_barriers - 1) & 1], __ATOMIC_ACQUIRE);
+    const uint64_t split = arrival <= part.begin ? part.begin : arrival >= end ? end : arrival;
+    const bool is_idle = instance->has_tasks && end > split && end - split > thread.exit_ticks;
+    uint64_t *ticks = slot.state_ticks;
+    const auto &absences = thread.header->pending_off_cpu[place];
+    if (end > part.begin) {
+        slot.off_cpu[static_cast<size_t>(State::kIdle)] += shortened(absences.waiting, split - part.begin);
+        slot.off_cpu[static_cast<size_t>(is_idle ? State::kIdle : State::kSync)] +=
+            shortened(absences.leaving, end - split);
+    }
+    if (end < part.begin) {
+        // Clocks are read up to tens of nanoseconds early: the way into the region was that much shorter.
+        ticks[static_cast<size_t>(State::kSync)] -= part.begin - end;
+        format::gap_ticks(wait, State::kSync) -= part.begin - end;
+    } else {
+        const uint64_t idle = split - part.begin + (is_idle ? end - split : 0), sync = is_idle ? 0 : end - split;
+        ticks[static_cast<size_t>(State::kIdle)] += idle;
+        ticks[static_cast<size_t>(State::kSync)] += sync;
+        format::gap_ticks(wait, State::kIdle) += idle;
+        format::gap_ticks(wait, State::kSync) += sync;
+        count_last_gap(wait, loop ? &thread.places.loop_of(loop) : nullptr,
+                       {split - part.begin, idle, idle > thread.exit_ticks}, waited_for(*instance, part.n_barriers));
+    }
+    wait.ticks += end - part.begin;
+    part.sequence = 0;
+    process_log::close_instance(instance);
+}
+
+// The worker leaves its region, which ends when its primary says so: after that the worker may be in another one, since
+// runtimes give the members of a nested team free before they tell that the region has ended.
+static void leave_region(ThreadState &thread, const TaskState &task) {
+    EnteredRegion *region = thread.region;
+    unsigned place = 0;
+    while (place < format::kMaxPendingParts && thread.header->pending[place].sequence) place++;
+    if (place == format::kMaxPendingParts) { // cannot be waited for any longer
+        place = 0;
+        close_part(thread, 0, clock::now());
+    }
+    format::PendingPart &part = thread.header->pending[place];
+    part.instance = region->instance->index;
+    part.begin = thread.header->mark;
+    part.region = region->construct;
+    part.n_barriers = region->n_barriers;
+    thread.header->pending_wait[place] = task.flags & kWaiting ? task.wait->id : 0;
+    thread.header->pending_loop[place] = region->loop ? region->loop->id : 0;
+    if (task.flags & kWaiting) task.wait->ticks += thread.header->mark - task.wait_begin;
+    thread.regions.pending[place] = region->instance;
+    auto &absences = thread.header->pending_off_cpu[place];
+    absences = {};
+    if (has_absences(thread, UINT64_MAX)) { // all members have arrived; the end of the region may not be known yet
+        // The clock first: while this thread is off its processor the region may end.
+        const uint64_t now = clock::now(), end = __atomic_load_n(&region->instance->end, __ATOMIC_ACQUIRE);
+        const uint64_t until = end ? end : now,
+                       arrival = __atomic_load_n(&region->instance->last_arrival[(region->n_barriers - 1) & 1],
+                                                 __ATOMIC_ACQUIRE);
+        pass_absences(thread, part.begin);
+        absences.waiting = take_absences(thread, arrival < until ? arrival : until);
+        absences.leaving = take_absences(thread, until);
+    }
+    __atomic_store_n(&part.sequence, region->instance->sequence, __ATOMIC_RELEASE);
+    open_stretch(thread, format::kOpenNone);
+    check_part(thread, *region);
+    thread.pop_region();
+    note_region(thread);
+}
+
+void close_ended_regions(ThreadState &thread) {
+    for (unsigned i = 0; i < format::kMaxPendingParts; i++) {
+        format::PendingPart &part = thread.header->pending[i];
+        if (part.sequence == 0) continue;
+        const uint64_t end = __atomic_load_n(&thread.regions.pending[i]->end, __ATOMIC_ACQUIRE);
+        if (end) close_part(thread, i, end);
+    }
+}
+
+} // namespace ompass

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// Absences, samples and hardware counters, charged as time is: by stretches.
+#include "accounting/state_intervals.h"
+
+namespace ompass {
+
+static void advance_counters(ThreadState &thread, uint64_t *charged) {
+    uint64_t rises[format::kMaxCounters];
+    const unsigned n = counters::advance(thread.counter_set, thread.counters, rises);
+    if (!charged) return;
+    for (unsigned i = 0; i < n; i++) {
+        charged[i] += rises[i];
+        if (thread.tracing) thread.log.untimed(format::kCounter, i, rises[i]);
+    }
+}
+
+// Where switches come so thick that records of them are dear, samples make them as dear again.
+static void change_watch(ThreadState &thread) {
+    thread.ring = thread.absences.page();
+    thread.header->clock_ticks = thread.absences.clock_ticks(thread.header->mark);
+    if (thread.absences.by_clock())
+        thread.samples.suspend();
+    else
+        thread.samples.resume();
+    thread.sample_ring = thread.samples.page();
+}
+
+void pass_absences(ThreadState &thread, uint64_t begin) {
+    thread.header->outside += thread.absences.take_until(begin, thread.tracing ? &thread.log : nullptr);
+    if (thread.absences.page() != thread.ring) change_watch(thread);
+}
+
+format::OffCpuTicks take_absences(ThreadState &thread, uint64_t end) {
+    const format::OffCpuTicks absent = thread.absences.take_until(end, thread.tracing ? &thread.log : nullptr);
+    thread.header->n_lost_switches = thread.absences.n_lost();
+    if (thread.absences.page() != thread.ring) change_watch(thread);
+    return absent;
+}
+
+void charge_absences(ThreadState &thread, State state, uint64_t end) {
+    pass_absences(thread, thread.header->mark);
+    const format::OffCpuTicks absent = take_absences(thread, end);
+    thread.region->slot->off_cpu[static_cast<size_t>(state)] += absent;
+    if (state != State::kWork) return;
+    if (is_shared(thread))
+        thread.header->pool += absent;
+    else if (thread.current->local)
+        thread.current->local->slot->off_cpu += absent;
+    else
+        thread.region->slot->off_cpu_implicit += absent;
+}
+
+void tell_absences(ThreadState &thread, uint64_t now) {
+    if (thread.header->open_state == format::kOpenWork && !thread.current->creating)
+        charge_absences(thread, State::kWork, now);
+    else if (thread.header->open_state == format::kOpenNone)
+        pass_absences(thread, now);
+}
+
+void read_clocks(ThreadState &thread, format::RegionSlot &region, uint64_t begin, uint64_t end, uint64_t now) {
+    region.off_cpu_anywhere += thread.clocks.take_between(begin, end, now, thread.header->outside);
+}
+
+void pass_samples(ThreadState &thread, uint64_t begin) {
+    thread.samples.take_until(begin, {format::kOutsideStates, false, 0, 0, 0});
+}
+
+void take_samples(ThreadState &thread, State state, uint64_t end) {
+    if (!thread.counting) return thread.samples.discard();
+    const Kernels &kernels = thread.kernels;
+    pass_samples(thread, thread.header->mark);
+    thread.samples.take_until(end, {static_cast<uint8_t>(state), is_shared(thread), thread.region->construct,
+                                    thread.current->local ? thread.current->local->id : 0,
+                                    kernels.depth ? kernels.open[kernels.depth - 1].construct : 0});
+}
+
+void charge_sampled(ThreadState &thread, uint64_t ticks) {
+    TaskState &task = *thread.current;
+    // In a wait it is the work of others, unless they are undeferred.
+    if (!(task.flags & kWaiting) || !thread.samples_light || !thread.work.dirty) task.frame->worked += ticks;
+    if (is_shared(thread)) {
+        thread.header->pool_ticks += ticks;
+        thread.work.dirty = false;
+        leave_sample(thread);
+        return;
+    }
+    charge(thread, ticks);
+    const bool is_deferred_sample = (task.flags & (kTimed | kInline)) == kTimed;
+    if (!is_deferred_sample && !thread.work.is_sample) return;
+    const uint64_t weight = ticks * (is_deferred_sample ? task.weight : thread.work.weight);
+    (task.local ? task.local->slot->sampled_weight : thread.region->slot->sampled_weight) += weight;
+    leave_sample(thread);
+}
+
+void charge_counters(ThreadState &thread) {
+    const TaskState *task = thread.current;
+    advance_counters(thread, task->local ? task->local->slot->counters : thread.region->slot->counters);
+}
+
+void skip_counters(ThreadState &thread) { advance_counters(thread, nullptr); }
+
+} // namespace ompass

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+// The time of a thread, cut into stretches: each is closed into one of the five states of metrics.md and charged to a
+// construct. Owns header.mark and every sum of ticks; which event closes what is the business of tasks, waits, loops and regions.
+//
+// Invariant, per thread and region:  sum of state_ticks == header.mark - begin of its part of the region, less what
+// it spent in inner regions. Every function here moves `mark` from the begin of a stretch to its end and adds exactly
+// their difference.
+//
+// Undeferred tasks of some 20 ns cannot be timed one by one for less than they cost. They are all counted, and one
+// in `period` is timed; the time of the others stays, exactly, in the thread's work (pool_ticks), and is shared out
+// over constructs in proportion to the sampled stretches (sampled_weight). The reader does that division.
+#pragma once
+
+#include "accounting/thread_state.h"
+#include "counters.h"
+#include "process/clock.h"
+#include "run_switch.h"
+
+namespace ompass {
+
+using format::EventKind;
+using format::State;
+
+// May the thread have been absent since its stretches were asked last, in one that ends there? Two loads from one line, which
+// the kernel writes at a switch; where a clock is asked in its place, one more.
+inline bool has_absences(const ThreadState &thread, uint64_t end) {
+    return __builtin_expect(thread.ring->data_head != thread.ring->data_tail, 0) && !thread.absences.can_wait(end);
+}
+
+// Absences up to `begin`, where an account begins, which belong to none.
+void pass_absences(ThreadState &thread, uint64_t begin);
+// The absences up to `end`, for the caller to charge.
+format::OffCpuTicks take_absences(ThreadState &thread, uint64_t end);
+// Charges those of the stretch that ends there to its state, and to the construct that its work is charged to.
+[[gnu::noinline]] void charge_absences(ThreadState &thread, State state, uint64_t end);
+
+// The absences up to now, although the stretch goes on; for those who ask what was told so far.
+[[gnu::noinline]] void tell_absences(ThreadState &thread, uint64_t now);
+
+// Where nothing but clocks tell of absences: reads them, and charges to the region those in [begin, end).
+void read_clocks(ThreadState &thread, format::RegionSlot &region, uint64_t begin, uint64_t end, uint64_t now);
+// The same of all the time since the last reading.
+inline void read_clocks(ThreadState &thread, uint64_t now) {
+    if (__builtin_expect(thread.clocks.is_used(), 0)) read_clocks(thread, *thread.region->slot, 0, now, now);
+}
+
+// Was the thread sampled since it looked last? Two loads from one line, which the kernel writes with each sample.
+inline bool has_samples(const ThreadState &thread) {
+    return __builtin_expect(thread.sample_ring->data_head != thread.sample_ring->data_tail, 0);
+}
+
+// Logs the samples up to `begin`, where an account begins, which belong to none.
+void pass_samples(ThreadState &thread, uint64_t begin);
+// Logs the samples of the stretch that ends at `end`, and those before it.
+[[gnu::noinline]] void take_samples(ThreadState &thread, State state, uint64_t end);
+
+// Adds the time up to `end` to what the thread spent in a state in its region. Returns its length.
+inline uint64_t account(ThreadState &thread, State state, uint64_t end) {
+    if (has_samples(thread)) take_samples(thread, state, end); // first: what charges absences may end the samples
+    if (has_absences(thread, end)) charge_absences(thread, state, end);
+    OMPASS_ASSERT(end >= thread.header->mark);
+    const uint64_t ticks = end - thread.header->mark;
+    thread.header->mark = end;
+    thread.region->slot->state_ticks[static_cast<size_t>(state)] += ticks;
+#if OMPASS_ASSERTIONS
+    thread.accounted += ticks;
+#endif
+    return ticks;
+}
+
+// Where its part of `region` ends for a thread: is everything since its begin accounted, here and in inner regions?
+inline void check_part([[maybe_unused]] const ThreadState &thread, [[maybe_unused]] const EnteredRegion &region) {
+#if OMPASS_ASSERTIONS
+    OMPASS_ASSERT(thread.accounted - region.accounted_before == thread.header->mark - region.begin);
+#endif
+}
+
+// Charges what was counted since the last reading to the current task's construct / to nothing.
+[[gnu::noinline]] void charge_counters(ThreadState &thread);
+[[gnu::noinline]] void skip_counters(ThreadState &thread);
+
+inline void charge(ThreadState &thread, uint64_t ticks) {
+    const TaskState *task = thread.current;
+    if (task->local)
+        task->local->slot->own_ticks += ticks;
+    else
+        thread.region->slot->implicit_ticks += ticks;
+}
+
+// Lets the extension count by itself, unless it must report every event: in a sample, or while nothing counts.
+inline void switch_tallies(ThreadState &thread) {
+    thread.tallies.then = (thread.work.is_sample | !thread.counting) ? recorder::kNever : thread.seen_switch;
+}
+
+// The open stretch of work is a sample, of the current task and of no other. So all is told meanwhile.
+inline void begin_sample(ThreadState &thread, uint32_t weight) {
+    thread.work.is_sample = weight > 1;
+    thread.work.weight = static_cast<uint16_t>(weight);
+    switch_tallies(thread);
+}
+
+inline void leave_sample(ThreadState &thread) {
+    thread.work.is_sample = false;
+    switch_tallies(thread);
+}
+
+// Does the open stretch of work belong to more tasks than the current one?
+inline bool is_shared(const ThreadState &thread) { return thread.work.dirty || is_untimed_deferred(*thread.current); }
+
+// Charges work that other tasks share, or that stands for that of others.
+[[gnu::noinline]] void charge_sampled(ThreadState &thread, uint64_t ticks);
+
+// Closes a stretch of work.
+inline void close_work(ThreadState &thread, uint64_t now) {
+    const uint64_t ticks = account(thread, State::kWork, now);
+    if (__builtin_expect(thread.work.dirty | thread.work.is_sample | ((thread.current->flags & kSampled) != 0), 0)) {
+        charge_sampled(thread, ticks);
+    } else {
+        thread.current->frame->worked += ticks;
+        charge(thread, ticks);
+    }
+    if (__builtin_expect(thread.has_counters, 0)) charge_counters(thread);
+}
+
+// Closes a stretch in a state other than work.
+inline void close_stretch(ThreadState &thread, State state, uint64_t now) {
+    account(thread, state, now);
+    if (__builtin_expect(thread.has_counters, 0)) skip_counters(thread);
+}
+
+// The same of a gap in the current task's wait.
+inline void close_gap(ThreadState &thread, State state, uint64_t now) {
+    format::gap_ticks(*thread.current->wait, state) += now - thread.header->mark;
+    close_stretch(thread, state, now);
+}
+
+inline void open_stretch(ThreadState &thread, format::OpenState state) { thread.header->open_state = state; }
+
+// Ends a bracketed creation, at the return from the runtime or when the created task starts inside it: the stretch of
+// work before it, which nothing else has closed, and its own.
+inline void close_creation(ThreadState &thread, uint64_t now) {
+    const uint64_t begin = thread.creation.begin;
+    if (__builtin_expect(!thread.has_counters, 1)) close_work(thread, begin);
+    close_stretch(thread, State::kCreate, now);
+    thread.current->creating = 0;
+    const uint64_t ticks = now - begin;
+    format::ConstructSlot *construct = thread.creation.told ? thread.creation.construct->slot : nullptr;
+    if (construct) construct->create_ticks += ticks;
+    if (__builtin_expect(thread.creation.weight > 1, 0)) {
+        thread.region->slot->create_weight += ticks * thread.creation.weight;
+        if (construct) construct->create_weight += ticks * thread.creation.weight;
+    }
+    if (thread.tracing) {
+        if (ticks < format::kArgumentLimit && thread.creation.weight == 1 && construct) // both in one word
+            thread.log.create_span(ticks, now);
+        else
+            thread.log.timed(format::kCreateSpanLong, thread.creation.weight | (construct ? 0 : format::kWithoutCreate),
+                             now, ticks);
+    }
+}
+
+// Closes the open stretch of a thread that is not in a gap.
+inline void close_open(ThreadState &thread, uint64_t now) {
+    switch (thread.header->open_state) {
+    case format::kOpenWork:
+        if (__builtin_expect(thread.current->creating, 0))
+            close_creation(thread, now);
+        else
+            close_work(thread, now);
+        break;
+    case format::kOpenFork: close_stretch(thread, State::kSync, now); break;
+    case format::kOpenGap: close_gap(thread, State::kIdle, now); break;
+    default: thread.header->mark = now;
+    }
+}
+
+// The thread goes on with `task`.
+inline void enter(ThreadState &thread, TaskState *task, uint64_t now) {
+    thread.current = task;
+    thread.header->mark = now;
+    if (task->flags & kWaiting) {
+        open_stretch(thread, format::kOpenGap);
+        thread.header->open_wait = task->wait->id;
+    } else {
+        open_stretch(thread, format::kOpenWork);
+    }
+    thread.header->open_construct = task->local ? task->local->id : 0;
+}
+
+// Closes the part of a gap that is surely idle: up to `until`, if that lies in it. Returns its length.
+inline uint64_t close_idle_gap(ThreadState &thread, uint64_t until, uint64_t now) {
+    const uint64_t mark = thread.header->mark;
+    const uint64_t ticks = until <= mark ? 0 : (until >= now ? now : until) - mark;
+    if (ticks == 0) return 0;
+    account(thread, State::kIdle, mark + ticks);
+    format::gap_ticks(*thread.current->wait, State::kIdle) += ticks;
+    return ticks;
+}
+
+// A gap that ends because a task starts: idle before the task was ready, which is returned; schedule after.
+inline uint64_t close_gap_before_task(ThreadState &thread, uint64_t ready, uint64_t now) {
+    const uint64_t idle = close_idle_gap(thread, ready, now);
+    close_gap(thread, State::kSchedule, now);
+    return idle;
+}
+
+// The trace names the place of the waits that begin.
+inline void trace_place(ThreadState &thread, const format::WaitSlot &wait) {
+    if (thread.traced_wait == wait.id) return;
+    thread.traced_wait = wait.id;
+    thread.log.wait_place(wait.id);
+}
+
+// The gap at the end of a wait.
+struct LastGap {
+    uint64_t until_arrival; // of the last thread, at barriers
+    uint64_t idle; // in all
+    bool is_long; // longer than the cost of leaving
+};
+
+// A gap that ends with the wait: idle until `arrival` (the last thread's, at barriers; else the gap's begin). What
+// follows is idle too when tasks may have run elsewhere and it is longer than the cost of leaving, else sync.
+inline LastGap close_gap_at_end(ThreadState &thread, uint64_t arrival, bool tasks_elsewhere, uint64_t now) {
+    const uint64_t until_arrival = close_idle_gap(thread, arrival, now);
+    const uint64_t rest = now - thread.header->mark;
+    const bool is_idle = tasks_elsewhere && rest > thread.exit_ticks;
+    close_gap(thread, is_idle ? State::kIdle : State::kSync, now);
+    const uint64_t idle = until_arrival + (is_idle ? rest : 0);
+    return {until_arrival, idle, idle > thread.exit_ticks};
+}
+
+} // namespace ompass

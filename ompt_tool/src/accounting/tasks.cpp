@@ -1,0 +1,452 @@
+// SPDX-License-Identifier: Apache-2.0
+// Undeferred tasks that are timed, and deferred ones from creation to completion.
+#include "accounting/tasks.h"
+
+#include <algorithm>
+
+#include "log/process_log.h"
+
+namespace ompass {
+
+namespace {
+
+constexpr uint32_t kLongestPeriod = 256;
+constexpr uint32_t kConsider = 32; // timed tasks between two looks at the period
+
+// Ticks of kSampleBelowNanoseconds, converted once per thread of control that needs it.
+uint64_t short_ticks() {
+    static const uint64_t ticks = clock::from_ns(format::kSampleBelowNanoseconds);
+    return ticks;
+}
+
+// The distance to the next timed task: random, lest the period fall in step with the program's own.
+uint32_t draw_distance(ThreadState &thread, const TaskConstruct &construct) {
+    if (construct.period == 1) return 1;
+    thread.random ^= thread.random << 13;
+    thread.random ^= thread.random >> 17;
+    thread.random ^= thread.random << 5;
+    return construct.period / 2 + thread.random % construct.period;
+}
+
+void draw_next_sample(ThreadState &thread, TaskConstruct &construct) {
+    const uint32_t distance = draw_distance(thread, construct);
+    format::ConstructSlot &slot = *construct.slot; // n_drawn + weight - countdown stays the number of tasks begun
+    slot.n_drawn += slot.weight;
+    slot.weight = slot.countdown = distance;
+}
+
+// Lengthens the period while most tasks are short, shortens it when most are not.
+void consider_period(TaskConstruct &construct, uint64_t ticks) {
+    construct.n_short += ticks < short_ticks();
+    if (++construct.n_recent < kConsider) return;
+    if (construct.n_short * 4 >= kConsider * 3)
+        construct.period = construct.period >= kLongestPeriod ? kLongestPeriod : construct.period * 4;
+    else if (construct.n_short * 4 < kConsider)
+        construct.period = construct.period > 4 ? construct.period / 4 : 1;
+    construct.n_recent = construct.n_short = 0;
+}
+
+// Are this construct's tasks so short that a creation in one of them needs no time of its own?
+void consider_coarse(TaskConstruct &construct, uint64_t ticks) {
+    static const uint64_t limit = clock::from_ns(format::kCoarseBelowNanoseconds);
+    construct.n_coarse += ticks < limit ? 1 : ~0u; // a long one undoes a short one
+    if (construct.n_coarse > 2 * kConsider) construct.n_coarse = ticks < limit ? 2 * kConsider : 0;
+    construct.is_coarse = construct.n_coarse >= kConsider;
+}
+
+// When the task could first have run: its creation, or the end of the last task that it had to wait for, whose construct
+// is `last` then.
+uint64_t ready_time(const TaskState &task, uint32_t &last) {
+    uint64_t ready = task.ready;
+    for (unsigned i = 0; i < task.n_predecessors; i++) {
+        const auto &predecessor = task.predecessors[i];
+        const uint64_t end = predecessor.task->end;
+        const uint32_t construct = predecessor.task->construct;
+        if (predecessor.task->id == predecessor.id && end > ready) ready = end, last = construct;
+    }
+    return ready;
+}
+
+// A task that the extension held: counts it by the domain where it was placed. True when that is not where it runs.
+bool count_domains(ThreadState &thread, const TaskState &task) {
+    const uint32_t home = task.home - 1, here = thread.held.domain - 1;
+    format::RegionSlot &slot = *thread.region->slot;
+    if (slot.domain != thread.held.domain) slot.domain = thread.held.domain;
+    slot.n_from_domain[home < format::kDomainCounts ? home : format::kDomainCounts - 1] += thread.counting;
+    slot.n_rescued += thread.counting & thread.announced.is_rescue;
+    if (thread.tracing) {
+        if (thread.held.traced_domain != thread.held.domain) thread.log.untimed(format::kDomain, here);
+        thread.held.traced_domain = thread.held.domain;
+        if (home != here) thread.log.untimed(format::kPlaced, home << 1 | thread.announced.is_rescue);
+    }
+    return home != here;
+}
+
+// Closes the open stretch because a task, ready since then, will run from now on. Returns how long the thread idled
+// until then.
+uint64_t leave_for(ThreadState &thread, uint64_t ready, uint64_t now) {
+    if (thread.header->open_state == format::kOpenGap) return close_gap_before_task(thread, ready, now);
+    close_open(thread, now);
+    return 0;
+}
+
+// A task starts that became ready when one of the construct `predecessor` ended, `delay` after its creation. Its thread
+// idled meanwhile for `idle`.
+[[gnu::noinline]] void count_dependence(ThreadState &thread, TaskConstruct &construct, uint32_t predecessor,
+                                        uint64_t delay, uint64_t idle) {
+    if (!construct.dependence)
+        construct.dependence = &thread.places.wait_of(
+            process_log::construct_at(format::DefinitionKind::kWait, construct.id, format::kDependenceWait));
+    format::WaitSlot &wait = *construct.dependence;
+    wait.n_waits++;
+    wait.n_long += delay > thread.exit_ticks;
+    wait.delay_ticks += delay;
+    if (delay > wait.max_ticks) wait.max_ticks = delay;
+    format::gap_ticks(wait, State::kIdle) += idle;
+    format::count_waited_for(wait, predecessor, delay);
+    if (thread.tracing) thread.log.untimed(format::kWaitedFor, predecessor);
+}
+
+} // namespace
+
+// ---------------------------------------------------------------- undeferred tasks that are timed
+
+void trace_uncoded_begin(ThreadState &thread, TaskConstruct &construct) {
+    if (construct.inline_code != format::kInlineCodes) construct.inline_code = thread.log.new_inline_code(construct.id);
+    if (construct.inline_code < format::kInlineCodes) {
+        construct.tally.begin = format::kInlineOpBegin + construct.inline_code;
+        thread.log.inline_begin(construct.inline_code);
+    } else {
+        thread.log.untimed(format::kInlineBegin, construct.id);
+    }
+}
+
+void begin_inline_slowly(ThreadState &thread, TaskState *task) {
+    TaskConstruct *construct = task->local;
+    if (thread.work.is_sample) end_sample(thread);
+    const bool timed = --construct->slot->countdown == 0 && thread.counting;
+    uint64_t now = 0;
+    if (timed || thread.current->creating) {
+        now = clock::now();
+        if (thread.current->creating) {
+            thread.creation.construct = construct;
+            thread.creation.told = true;
+        }
+        close_open(thread, now);
+        open_stretch(thread, format::kOpenWork);
+    }
+    if (timed) {
+        task->flags |= kTimed;
+        task->worked = task->frame->worked;
+        task->weight = construct->slot->weight;
+        draw_next_sample(thread, *construct);
+        begin_sample(thread, task->weight);
+        if (thread.tracing) thread.log.timed(format::kInlineBeginTimed, construct->id, now);
+    } else {
+        thread.work.dirty = true;
+        if (thread.tracing) trace_inline_begin(thread, *construct);
+    }
+    thread.current = task;
+}
+
+void end_inline_slowly(ThreadState &thread, TaskState *task) {
+    if (thread.work.is_sample) end_sample(thread);
+    if (task->flags & kTimed) {
+        const uint64_t now = clock::now();
+        close_work(thread, now);
+        const uint64_t ticks = task->frame->worked - task->worked;
+        count_duration(*task->local->slot, ticks, task->weight);
+        consider_period(*task->local, ticks);
+        begin_sample(thread, task->weight);
+        if (thread.tracing) thread.log.timed(format::kInlineEndTimed, task->local->id, now);
+    } else {
+        thread.work.dirty = true;
+        if (thread.tracing) thread.log.inline_end();
+    }
+    if (task->flags & (kHasChildren | kHasDescendants)) task->below->flags |= kHasDescendants;
+    *thread.n_tasks += thread.counting & !(task->flags & kUncounted);
+    thread.current = task->below;
+    thread.pool.give_back(task);
+}
+
+void convert_inline(ThreadState &thread, TaskState *task) {
+    if (thread.work.is_sample) end_sample(thread);
+    task->below->flags |= kHasChildren | kHasDescendants;
+    task->construct = task->local->id;
+    task->worked = 0;
+    task->frame = task;
+    task->local->slot->n_converted++;
+}
+
+// ---------------------------------------------------------------- deferred tasks
+
+void create_deferred(ThreadState &thread, TaskState *task, TaskConstruct *construct, uint32_t home) {
+    // The clock is not read again where the account already has a time that is as good: the begin of the bracket of a
+    // single creation, or, in a task of a construct whose tasks are shorter than kCoarseBelowNanoseconds, its last event.
+    // That is the begin of any bracket that is open, a taskloop's too: a reader dates an untimed creation by its span. So
+    // where a bracket may just have been left out (see begin_creation), the creation has a time of its own, lest the next
+    // bracket's span be taken for its.
+    TaskState *creator = thread.current;
+    const bool bracketed = creator->creating && thread.bracket.loop_task != creator;
+    const bool left_out = !creator->creating && thread.creation.inline_period > 1;
+    const bool known =
+        bracketed || is_untimed_deferred(*creator) || (creator->local && creator->local->is_coarse && !left_out);
+    const uint64_t now = !known              ? clock::now()
+                         : creator->creating ? thread.creation.begin
+                                             : std::max(thread.header->mark, thread.inside);
+    if (has_absences(thread, now)) tell_absences(thread, now); // the chain of the created task begins here
+    task->id = thread.new_id();
+    task->ready = now;
+    const uint32_t cpu = cpu::current();
+    task->creator_cpu = static_cast<uint16_t>(cpu);
+    task->home = home;
+    note_cpu(thread, cpu);
+    construct->slot->n_deferred++;
+    thread.region->slot->n_created += thread.counting;
+    creator->flags |= kHasChildren | kHasDescendants;
+    if (thread.region->instance && !thread.region->instance->has_tasks) thread.region->instance->has_tasks = 1;
+    if (!known) {
+        if (thread.previous.creator == creator) process_log::note_create_gap(now - thread.previous.time);
+        thread.previous.creator = creator;
+        thread.previous.time = now;
+    }
+    thread.creation.told = true;
+    thread.creation.construct = construct;
+    thread.creation.inline_period = 1;
+    thread.creation.left_out = false;
+    if (thread.tracing) {
+        if (known)
+            thread.log.create_untimed(construct->id);
+        else
+            thread.log.timed(format::kCreate, construct->id, now);
+    }
+}
+
+void note_dependence(ThreadState &thread, const TaskState &before, TaskState &after) {
+    after.predecessors[after.n_predecessors % kMaxPredecessors] = {&before, before.id};
+    if (after.n_predecessors < kMaxPredecessors) after.n_predecessors++;
+    if (thread.tracing) thread.log.untimed(format::kDependence, 0, before.id, after.id);
+}
+
+// A part of an untied task for this thread. What other parts created is not known here, so every wait counts.
+static TaskState *take_part(ThreadState &thread, TaskState *task) {
+    TaskState *part = thread.pool.take();
+    if (!part) return task;
+    part->id = task->id;
+    part->construct = task->construct;
+    part->flags = kPart | kStarted | kHasChildren | kHasDescendants;
+    part->local = thread.constructs.of(task->construct);
+    part->frame = part;
+    part->worked = 0;
+    part->whole = task;
+    return part;
+}
+
+// The part ends here; the task has been queued again. It may have gone on, and completed, elsewhere by now.
+static void leave_part(ThreadState &thread, TaskState *part, uint64_t now) {
+    TaskState *task = part->whole;
+    if (task->id == part->id) {
+        __atomic_fetch_add(&task->worked, part->worked, __ATOMIC_RELAXED);
+        task->ready = now;
+    } else { // its duration has been counted without this part
+        part->local->slot->inclusive_ticks += part->worked;
+    }
+    part->id = 0;
+    thread.pool.give_back(part);
+}
+
+// What stands for `task` on this thread's stack, from `top` downwards; null when it is not there.
+static TaskState *find_on_stack(TaskState *top, const TaskState *task) {
+    for (TaskState *place = top; place; place = place->below)
+        if (place == task || ((place->flags & kPart) && place->whole == task)) return place;
+    return nullptr;
+}
+
+// Makes `place` the top of the stack: parts above it have been queued again.
+static void unwind_to(ThreadState &thread, TaskState *top, const TaskState *place, uint64_t now) {
+    while (top != place) {
+        TaskState *above = top;
+        top = top->below;
+        if (above->flags & kPart) leave_part(thread, above, now);
+    }
+}
+
+void start_task(ThreadState &thread, TaskState *task, uint64_t now) {
+    uint32_t predecessor = 0;
+    const uint64_t ready = ready_time(*task, predecessor);
+    const uint64_t idle = leave_for(thread, ready, now);
+    thread.previous.creator = nullptr;
+    TaskConstruct *construct = thread.constructs.of(task->construct);
+    if (__builtin_expect(predecessor != 0, 0))
+        count_dependence(thread, *construct, predecessor, ready - task->ready, idle);
+    format::ConstructSlot &slot = *construct->slot;
+    const uint64_t waited = now > ready ? now - ready : 0;
+    slot.n_ready++;
+    slot.ready_ticks += waited;
+    if (waited > slot.ready_max_ticks) slot.ready_max_ticks = waited;
+    const uint32_t cpu = cpu::current();
+    note_cpu(thread, cpu);
+    slot.n_other_thread += task->creator != thread.index || task->flags & kAdopted;
+    uint64_t moved = 0;
+    if (cpu != task->creator_cpu) {
+        const cpu::Place here = cpu::places[cpu], there = cpu::places[task->creator_cpu];
+        if (here.core != there.core) slot.n_other_core++, moved |= format::kOtherCore;
+        if (here.domain != there.domain && !task->home) slot.n_other_domain++, moved |= format::kOtherDomain;
+    }
+    if (task->home && count_domains(thread, *task)) slot.n_other_domain++, moved |= format::kOtherDomain;
+    if (thread.tracing) {
+        if (task->n_predecessors)
+            thread.log.timed(format::kStartReady, task->construct, now, task->id | moved, waited);
+        else
+            thread.log.start(task->construct, task->id, moved, thread.latest_id(), now);
+    }
+    task->worked = 0;
+    task->flags |= kStarted;
+    if (task->flags & kUntied) {
+        task = take_part(thread, task);
+    } else {
+        task->local = construct;
+        task->frame = task;
+    }
+    task->below = thread.current;
+    thread.current = task;
+    open_stretch(thread, format::kOpenWork);
+    thread.header->open_construct = construct->id;
+}
+
+void start_at_hand(ThreadState &thread, TaskState *task, uint64_t known) {
+    TaskConstruct &construct = *thread.constructs.of(task->construct);
+    const bool samples = thread.samples_light && thread.counting && construct.period > 1 &&
+                         task->creator == thread.index && task->home == thread.held.domain &&
+                         !(task->flags & (kUntied | kDependent));
+    uint32_t &n_left = construct.tally.n_left;
+    if (samples && n_left > 1) {
+        n_left--;
+        return begin_untimed(thread, task, construct);
+    }
+    start_task(thread, task, known ? known : clock::now());
+    if (construct.period == 1) n_left = 0;
+    if (!samples) return;
+    if (n_left == 1) {
+        task->flags |= kTimed;
+        task->weight = construct.weight;
+    }
+    n_left = draw_distance(thread, construct);
+    construct.weight = static_cast<uint16_t>(n_left);
+}
+
+void begin_untimed(ThreadState &thread, TaskState *task, TaskConstruct &construct) {
+    thread.region->slot->n_from_domain[std::min(task->home - 1, format::kDomainCounts - 1)]++;
+    task->flags |= kStarted | kUntimed;
+    task->local = &construct;
+    task->frame = task;
+    task->below = thread.current;
+    thread.current = task;
+    open_stretch(thread, format::kOpenWork); // since the last event: to find the task took next to nothing
+}
+
+void begin_tallied_inline(ThreadState &thread, TaskState *task, TaskConstruct &construct) {
+    task->flags |= kStarted | kUntimed;
+    if (!thread.counting) { // it has begun for the record, and will not end
+        construct.real_slot->n_converted++;
+        task->flags |= kUncounted;
+    }
+    task->local = &construct;
+    task->frame = thread.current->frame;
+    task->below = thread.current;
+    thread.current = task;
+}
+
+void end_untimed(ThreadState &thread, TaskState *task) {
+    task->local->slot->n_completed++;
+    *thread.n_tasks += thread.counting;
+    thread.current = task->below;
+    thread.work.dirty = true;
+    leave_sample(thread);
+    free_task(thread, task);
+}
+
+void resume_task(ThreadState &thread, TaskState *task) {
+    const uint64_t now = clock::now();
+    TaskState *top = thread.current;
+    leave_for(thread, task->ready, now);
+    thread.previous.creator = nullptr;
+    TaskState *place = find_on_stack(top, task);
+    if (place) {
+        unwind_to(thread, top, place, now);
+    } else {
+        place = task->flags & kUntied ? take_part(thread, task) : task;
+        place->below = top;
+        if (!(task->flags & (kUntied | kImplicit | kInline))) place->local = thread.constructs.of(task->construct);
+        if (place->flags & kWaiting) { // which lasts from here on, for the account and for the trace
+            place->wait = &thread.places.wait_of(place->wait->id);
+            place->wait_begin = now;
+            if (thread.tracing) trace_place(thread, *place->wait);
+        }
+    }
+    if (thread.tracing) {
+        const uint64_t waited = now > task->ready ? now - task->ready : 0;
+        thread.log.timed(format::kResume, place->local ? place->local->id : 0, now, place->id,
+                         waited << 1 | (place->flags & kWaiting ? 1 : 0));
+    }
+    enter(thread, place, now);
+}
+
+void complete_task(ThreadState &thread, TaskState *task, TaskState *next, uint32_t status) {
+    const uint64_t now = clock::now();
+    TaskState *place = thread.current;
+    close_open(thread, now);
+    thread.previous.creator = nullptr;
+    format::ConstructSlot &slot = *place->local->slot;
+    if (!(task->flags & kInline)) { // converted: its own time is known, its duration is not
+        const uint64_t worked = place == task ? task->worked : task->worked + place->worked;
+        if (__builtin_expect(task->flags & kLight, 0)) {
+            count_duration(slot, worked, task->flags & kTimed ? task->weight : 1);
+            if (thread.samples_light) consider_period(*place->local, worked);
+        } else {
+            count_duration(slot, worked, 1);
+        }
+        consider_coarse(*place->local, worked);
+    }
+    TaskState *below = place->below ? place->below : &thread.base_task;
+    if (below->flags & kLight) next = below;
+    TaskState *on_stack = next && next != task ? find_on_stack(below, next) : below;
+    if (thread.tracing) {
+        if (!on_stack || on_stack == below)
+            thread.log.complete(status, now);
+        else
+            thread.log.timed(format::kCompleteTo, status, now, on_stack->id);
+    }
+    if (task->flags & kDependent) task->end = now;
+    if (place != task) {
+        place->id = 0;
+        thread.pool.give_back(place);
+    }
+    thread.last_ended.what.store(thread.header->open_sequence << format::kConstructBits | slot.id,
+                                 std::memory_order_relaxed);
+    thread.last_ended.time.store(now, std::memory_order_relaxed);
+    if (status != format::kStatusDetach) { // else the event that completes it is still to come
+        slot.n_completed++;
+        *thread.n_tasks += thread.counting;
+        free_task(thread, task);
+    }
+    if (on_stack) unwind_to(thread, below, on_stack, now);
+    enter(thread, on_stack ? on_stack : below, now);
+    if (!on_stack) resume_task(thread, next);
+}
+
+void discard_task(ThreadState &thread, TaskState *task) {
+    thread.constructs.of(task->construct)->slot->n_cancelled++;
+    if (thread.tracing) thread.log.untimed(format::kDiscard, task->construct, task->id);
+    free_task(thread, task);
+}
+
+void fulfill_task(ThreadState &thread, TaskState *task) {
+    task->end = clock::now();
+    thread.constructs.of(task->construct)->slot->n_completed++;
+    *thread.n_tasks += thread.counting;
+    if (thread.tracing) thread.log.untimed(format::kFulfill, task->construct, task->id);
+    free_task(thread, task);
+}
+
+} // namespace ompass

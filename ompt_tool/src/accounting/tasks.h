@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the events of tasks do to a thread: undeferred tasks, deferred ones from creation to completion, and the brackets
+// around creations. Each function closes a stretch (state_intervals.h), counts, and writes the trace record. Times and places
+// only; OMPT is callbacks.cpp's. Called by the thread whose state it takes.
+#pragma once
+
+#include <utility>
+
+#include "accounting/state_intervals.h"
+#include "process/cpu.h"
+#include "recorder.h"
+
+namespace ompass {
+
+inline void note_cpu(ThreadState &thread, uint32_t cpu) {
+    if (__builtin_expect(thread.header->cpu == cpu, 1)) return;
+    if (thread.header->cpu != ~0u) thread.header->n_migrations++;
+    thread.header->cpu = cpu;
+    if (thread.tracing) thread.log.untimed(format::kCpu, cpu);
+}
+
+// Adds one timed task, which stands for `weight` tasks, to the statistics of its construct.
+inline void count_duration(format::ConstructSlot &slot, uint64_t ticks, uint32_t weight) {
+    slot.inclusive_ticks += ticks * weight;
+    if (slot.n_timed++ == 0 || ticks < slot.min_ticks) slot.min_ticks = ticks;
+    if (ticks > slot.max_ticks) slot.max_ticks = ticks;
+    const uint64_t ns = clock::to_ns(ticks);
+    const unsigned bin = ns < 2 ? 0 : 63u - static_cast<unsigned>(__builtin_clzll(ns));
+    slot.histogram[bin < format::kHistogramBins ? bin : format::kHistogramBins - 1] += weight;
+}
+
+// Gives a task that is at rest back to the pool it came from.
+inline void free_task(ThreadState &thread, TaskState *task) {
+    const bool dependent = task->flags & kDependent;
+    task->creating = 0;
+    task->n_predecessors = 0;
+    if (!dependent) task->id = 0; // else a successor may still ask when it ended
+    if (task->creator != thread.index)
+        thread.pool.give_back_to(recorder::thread_of_index(task->creator)->pool, task);
+    else if (dependent)
+        thread.pool.give_back_late(task);
+    else
+        thread.pool.give_back(task);
+}
+
+// An untimed event inside a sampled stretch: takes the time that ends the sample. In a bracket that is its begin, since
+// creation is no work.
+inline void end_sample(ThreadState &thread) {
+    const uint64_t now = thread.current->creating ? thread.creation.begin : clock::now();
+    close_work(thread, now);
+    if (thread.tracing) thread.log.timed(format::kStamp, 0, now);
+}
+
+[[gnu::noinline]] void trace_uncoded_begin(ThreadState &thread, TaskConstruct &construct);
+
+inline void trace_inline_begin(ThreadState &thread, TaskConstruct &construct) {
+    if (__builtin_expect(construct.inline_code < format::kInlineCodes, 1))
+        thread.log.inline_begin(construct.inline_code);
+    else
+        trace_uncoded_begin(thread, construct);
+}
+
+// The same as begin_inline and end_inline, for tasks that are timed, or come while a sample or a bracket is open. Apart,
+// so that the short path calls nothing and saves no register.
+[[gnu::noinline]] void begin_inline_slowly(ThreadState &thread, TaskState *task);
+[[gnu::noinline]] void end_inline_slowly(ThreadState &thread, TaskState *task);
+
+inline void begin_inline(ThreadState &thread, TaskState *task) {
+    TaskConstruct *construct = task->local;
+    TaskState *creator = thread.current;
+    thread.creation.inline_period = construct->period;
+    thread.creation.left_out = false;
+    task->below = creator;
+    task->frame = creator->frame;
+    task->flags |= kStarted;
+    if (__builtin_expect(thread.work.is_sample | creator->creating | (construct->slot->countdown == 1), 0))
+        return begin_inline_slowly(thread, task);
+    construct->slot->countdown--;
+    thread.current = task;
+    thread.work.dirty = true;
+    if (thread.tracing) trace_inline_begin(thread, *construct);
+}
+
+inline void end_inline(ThreadState &thread, TaskState *task) {
+    if (__builtin_expect(thread.work.is_sample | ((task->flags & ~(kLight | kUntimed)) != (kInline | kStarted)), 0))
+        return end_inline_slowly(thread, task);
+    *thread.n_tasks += thread.counting;
+    thread.work.dirty = true;
+    thread.current = task->below;
+    thread.pool.give_back(task); // it ran where it was created
+    if (thread.tracing) thread.log.inline_end();
+}
+
+// An undeferred task that is left before it completes (detached): from here on it counts like a deferred one.
+void convert_inline(ThreadState &thread, TaskState *task);
+
+// Is this the task, or the untied task of the part, that the thread runs?
+inline bool runs(const ThreadState &thread, const TaskState *task) {
+    const TaskState *current = thread.current;
+    return current == task || ((current->flags & kPart) && current->whole == task);
+}
+
+// `home`: 1 + the domain in which the extension placed it; 0: the runtime holds it.
+void create_deferred(ThreadState &thread, TaskState *task, TaskConstruct *construct, uint32_t home = 0);
+void note_dependence(ThreadState &thread, const TaskState &before, TaskState &after);
+void start_task(ThreadState &thread, TaskState *task, uint64_t now);
+// The same of a light task that the thread had at hand, in the wait of the task around it: where they are short, one in
+// `period` is timed, as of undeferred tasks, and of the others no clock is read. `known`: the time, or 0.
+void start_at_hand(ThreadState &thread, TaskState *task, uint64_t known);
+void begin_untimed(ThreadState &thread, TaskState *task, TaskConstruct &construct);
+void begin_tallied_inline(ThreadState &thread, TaskState *task, TaskConstruct &construct);
+void end_untimed(ThreadState &thread, TaskState *task);
+void resume_task(ThreadState &thread, TaskState *task);
+void complete_task(ThreadState &thread, TaskState *task, TaskState *next, uint32_t status);
+void discard_task(ThreadState &thread, TaskState *task);
+void fulfill_task(ThreadState &thread, TaskState *task);
+
+// A task that was begun, and was not left since if it is inline, is complete. `next`: what the runtime goes on with.
+inline void finish_task(ThreadState &thread, TaskState *task, TaskState *next, uint32_t status) {
+    if (task->flags & kInline) {
+        if (task == thread.current && status != format::kStatusDetach) return end_inline(thread, task);
+        convert_inline(thread, task);
+    }
+    if (!runs(thread, task)) resume_task(thread, task);
+    complete_task(thread, task, next, status);
+}
+
+// ---------------------------------------------------------------- brackets
+
+// The runtime, or the extension, saw the address of our bracket in place of the program's.
+inline const void *bracketed_address(ThreadState &thread, const void *address) {
+    if (thread.bracket.address) return std::exchange(thread.bracket.address, nullptr);
+    return thread.bracket.loop_task == thread.current ? thread.bracket.loop_address : address;
+}
+
+// Is this timed task one whose creations, and what else is known of timed tasks alone, stand for those of others?
+inline bool is_light_sample(const ThreadState &thread, const TaskState &task) {
+    return !(task.flags & kInline) || (task.flags & kLight && !thread.has_counters && is_alone(thread));
+}
+
+// Around the runtime calls that allocate and enqueue a task: both begin the creation, and the first decides whether it is
+// timed. The begin is only noted, since a second reading follows.
+inline void begin_creation(ThreadState &thread) {
+    if (thread.header->open_state != format::kOpenWork || thread.current->creating) return;
+    uint32_t weight = 1;
+    bool may_be_left_out = true;
+    if (__builtin_expect(thread.current->flags & kSampled, 0)) {
+        if (thread.current->flags & kUntimed) return;
+        if (is_light_sample(thread, *thread.current)) {
+            weight = thread.current->weight;
+            may_be_left_out = !(thread.current->flags & kInline);
+        }
+    }
+    // Undeferred tasks are too short to be timed one by one, and so are their creations.
+    if (thread.creation.inline_period > 1 && may_be_left_out) {
+        if (thread.creation.left_out) return;
+        if (thread.creation.countdown > 1) {
+            thread.creation.countdown--;
+            thread.creation.left_out = true;
+            return;
+        }
+        weight = thread.creation.countdown = thread.creation.inline_period;
+    }
+    thread.creation.begin = clock::now();
+    thread.current->creating = 1;
+    thread.creation.told = false;
+    thread.creation.weight = weight;
+    // Counters are read where the work ends.
+    if (__builtin_expect(thread.has_counters, 0)) close_work(thread, thread.creation.begin);
+}
+
+inline void end_creation(ThreadState &thread) {
+    thread.creation.left_out = false;
+    if (!thread.current->creating) return;
+    close_creation(thread, clock::now());
+    open_stretch(thread, format::kOpenWork);
+}
+
+} // namespace ompass

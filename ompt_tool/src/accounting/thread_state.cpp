@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tables of a thread that grow.
+#include "accounting/thread_state.h"
+
+#include <cstdlib>
+#include <cstring>
+
+#include "log/process_log.h"
+
+namespace ompass {
+
+// Where everything is counted that happens during a pause; written by many, read by none.
+static format::ConstructSlot uncounted;
+
+TaskConstruct *ConstructTable::find_at(const void *address, uint32_t flags) {
+    const unsigned first = hash(address);
+    unsigned place = first % kAddresses;
+    for (unsigned probe = 0; probe < 16; probe++) {
+        TaskConstruct *entry = by_address_[(first + probe) % kAddresses];
+        if (entry && entry->tally.code == address) return entry;
+        if (!entry) {
+            place = (first + probe) % kAddresses;
+            break;
+        }
+    }
+    TaskConstruct *found =
+        find_of(process_log::construct_of_address(format::DefinitionKind::kTask, address, flags), address);
+    by_address_[place] = found;
+    return found;
+}
+
+TaskConstruct *ConstructTable::find_of(uint32_t id, const void *address) {
+    if (id >= size_) {
+        uint32_t size = size_ ? size_ : 64;
+        while (size <= id) size *= 2;
+        auto **grown = static_cast<TaskConstruct **>(calloc(size, sizeof *by_id_));
+        if (size_) memcpy(grown, by_id_, size_ * sizeof *by_id_);
+        free(by_id_);
+        by_id_ = grown;
+        size_ = size;
+    }
+    if (!by_id_[id]) {
+        auto *made = static_cast<TaskConstruct *>(calloc(1, sizeof(TaskConstruct)));
+        made->real_slot = static_cast<format::ConstructSlot *>(log_->slot(id));
+        made->real_slot->id = id;
+        made->real_slot->kind = format::DefinitionKind::kTask;
+        made->slot = idle_ ? &uncounted : made->real_slot;
+        made->tally.n_created = &made->real_slot->n_deferred;
+        made->tally.n_ended = &made->real_slot->n_completed;
+        made->tally.n_undeferred_left = &made->real_slot->countdown;
+        made->id = id;
+        made->creator = index_;
+        made->period = 1;
+        if (made->real_slot->countdown == 0) made->real_slot->weight = made->real_slot->countdown = 1;
+        made->inline_code = 0xff;
+        by_id_[id] = made;
+    }
+    if (address && by_id_[id]->tally.code != address) by_id_[id]->tally.code = address; // others may read it
+    return by_id_[id];
+}
+
+void ConstructTable::count(bool really) {
+    idle_ = !really;
+    for (uint32_t id = 0; id < size_; id++)
+        if (TaskConstruct *construct = by_id_[id]) {
+            construct->slot = really ? construct->real_slot : &uncounted;
+            construct->dependence = nullptr;
+        }
+}
+
+void ConstructTable::forget_addresses() { memset(by_address_, 0, sizeof by_address_); }
+
+void ConstructTable::clear() {
+    for (uint32_t id = 0; id < size_; id++) free(by_id_[id]);
+    free(by_id_);
+    by_id_ = nullptr;
+    size_ = 0;
+}
+
+format::RegionSlot *ThreadState::region_slot(uint32_t id, format::DefinitionKind slot_kind) {
+    auto *slot = static_cast<format::RegionSlot *>(log.slot(id));
+    slot->id = id;
+    slot->kind = slot_kind;
+    return slot;
+}
+
+EnteredRegion *ThreadState::push_region() {
+    EnteredRegion *entered = regions.free;
+    if (entered)
+        regions.free = entered->outer;
+    else
+        entered = static_cast<EnteredRegion *>(malloc(sizeof *entered));
+    if (!entered) return nullptr;
+    *entered = {};
+    entered->outer = region;
+    entered->outer_domain = held.domain;
+#if OMPASS_ASSERTIONS
+    entered->accounted_before = accounted;
+#endif
+    region = entered;
+    return entered;
+}
+
+void ThreadState::pop_region() {
+    EnteredRegion *entered = region;
+    region = entered->outer;
+    held.domain = entered->outer_domain;
+    entered->outer = regions.free;
+    regions.free = entered;
+}
+
+void ThreadState::forget_addresses() {
+    constructs.forget_addresses();
+    places.forget_addresses();
+    memset(regions.known, 0, sizeof regions.known);
+    memset(tallies.by_code, 0, sizeof tallies.by_code);
+}
+
+} // namespace ompass

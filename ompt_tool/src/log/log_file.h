@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// A file that only grows: a header, then extents, mapped while they are written. Owns disk space and address space, not
+// the contents.
+//
+// Space is allocated before it is mapped, so a full disk, a quota or a file size limit is an error code here and never a
+// SIGBUS or SIGXFSZ in the program. A descriptor stays open (kept_file.h), because a sandbox may kill a program that opens
+// a file. If the program closes the descriptor, the file is opened again, but never inside a sandbox. If the disk refuses,
+// indispensable pieces are kept in memory. They are lost with the process; their number is recorded, and the
+// first refusal is reported.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "format/format.h"
+#include "log/kept_file.h"
+
+namespace ompass {
+
+class LogFile {
+public:
+    // Creates the file with its header mapped and zeroed; header() is never null afterwards.
+    void create(const std::string &path);
+    void *header() const { return header_; }
+    bool is_on_disk() const { return size_ != 0; } // false: it could not be created, so it is in memory
+
+    // Appends an extent of `bytes` (a multiple of 4096), writes its ExtentHeader and maps it. Returns null if there is no
+    // space, unless `in_memory_if_full`. Callers serialize calls per file.
+    void *append(format::ExtentKind kind, size_t bytes, uint64_t first, bool in_memory_if_full);
+
+    // Appends a copy of an extent, with its header, and does not map it. Returns false if there is no space.
+    bool append_copy(const void *extent, size_t bytes);
+
+    // Cuts an extent to `kept` bytes (whole pages) if it is the last of the file. The rest of the mapping becomes memory.
+    void shrink_last(void *extent, size_t bytes, size_t kept);
+
+    // Closes the descriptor and keeps the mappings. No more extents may be appended.
+    void end_growth() { kept_.close(); }
+
+    // True if an extent from append() is in memory only.
+    static bool is_in_memory(const void *extent) {
+        return static_cast<const format::ExtentHeader *>(extent)->unused[0];
+    }
+
+    // Unmaps an extent that is no longer written. Its bytes stay in the file.
+    static void release(void *extent, size_t bytes);
+
+    // Called in the parent before and after a fork, so that the child's list of mappings is consistent.
+    static void lock_for_fork();
+    static void unlock_after_fork();
+
+    // Called in the child of a fork: replaces every mapping by private zeroed memory at the same address.
+    static void detach_all_after_fork();
+
+    static uint64_t total_bytes(); // on disk, of all files of the process
+    static bool disk_refused(); // an allocation failed
+
+    // Sets the header that counts lost pieces and holds the first reason; null: none.
+    static void count_lost_in(format::ProcessHeader *header);
+    // Counts a lost piece. Any thread. `reason`: an errno, or another value of ProcessHeader::first_refusal.
+    static void note_lost(uint32_t reason);
+
+private:
+    // Returns a descriptor for writing, for done_with(); or -1, with the reason in `error`.
+    int writable(int &error);
+    void done_with(int descriptor);
+
+    std::string path_;
+    KeptFile kept_;
+    uint64_t device_ = 0, inode_ = 0; // of the created file
+    int error_ = 0; // errno of a failed creation
+    void *header_ = nullptr;
+    uint64_t size_ = 0; // bytes of the file; 0: not created
+    void *last_ = nullptr; // the extent at the end of the file
+};
+
+// True if this process may grow a file to `size` bytes. Beyond the limit the kernel sends SIGXFSZ, which kills the process.
+bool within_size_limit(uint64_t size);
+
+} // namespace ompass

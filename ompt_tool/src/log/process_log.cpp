@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: Apache-2.0
+// Owns the bytes of process.log.
+#include "log/process_log.h"
+
+#include <cstdio>
+#include <cstring>
+#include <link.h>
+#include <mutex>
+#include <unistd.h>
+#include <unordered_map>
+#include <vector>
+
+#include "format/control_groups.h"
+#include "log/log_file.h"
+#include "log/sandbox.h"
+#include "process/clock.h"
+#include "process/cpu.h"
+#include "process/loaded_code.h"
+#include "process/runtimes.h"
+#include "process/unloads.h"
+
+namespace ompass::process_log {
+
+namespace {
+
+using format::DefinitionKind;
+
+constexpr size_t kDefinitionExtentBytes = 64 << 10;
+constexpr size_t kInstanceExtentBytes = 32 << 10;
+constexpr uint64_t kInstancesPerExtent =
+    (kInstanceExtentBytes - sizeof(format::ExtentHeader)) / sizeof(format::RegionInstance);
+
+struct Module {
+    uintptr_t begin, end, bias;
+    uint32_t id;
+};
+
+constexpr uint32_t kNoModule = ~0u;
+
+// Place of a construct in the program, valid also after its library has been unloaded.
+struct Place {
+    uint32_t module = kNoModule;
+    uint64_t offset = 0; // ELF virtual address in the module; without a module the address
+
+    friend bool operator==(const Place &, const Place &) = default;
+};
+
+struct ConstructKey {
+    Place place;
+    DefinitionKind kind;
+    uint32_t flags; // of waits and loops; else 0
+
+    friend bool operator==(const ConstructKey &, const ConstructKey &) = default;
+    struct Hash {
+        size_t operator()(const ConstructKey &key) const {
+            const uint64_t what = static_cast<uint64_t>(key.kind) << 8 | key.flags;
+            return (key.place.offset ^ what << 48 ^ static_cast<uint64_t>(key.place.module) << 32) *
+                   0x9E3779B97F4A7C15ull;
+        }
+    };
+};
+
+struct Shared {
+    std::mutex lock; // guards everything below
+    LogFile file;
+    char *definitions = nullptr; // address of the next definition
+    char *definitions_end = nullptr;
+    uint64_t n_definition_extents = 0;
+    uint32_t n_constructs = 0;
+    std::vector<Module> modules; // the loaded ones
+    uint64_t n_unloaded = 0; // count of unloaded libraries for which `modules` holds
+    std::unordered_map<uint64_t, uint32_t> module_by_identity;
+    std::unordered_map<ConstructKey, uint32_t, ConstructKey::Hash> by_key;
+    std::vector<Place> places; // by id of the construct
+    std::unordered_map<std::string, uint32_t> by_name;
+    std::vector<format::RegionInstance *> free_instances;
+    uint64_t n_instances = 0;
+    uint64_t next_sequence = 1;
+    uint64_t n_loads = 0; // count of loaded libraries at the last search for a second runtime; atomic, not locked
+    format::GroupFolders group_folders;
+};
+Shared *shared = nullptr; // never destroyed, because callbacks may follow exit handlers
+format::ProcessHeader *shared_header = nullptr;
+
+void define(DefinitionKind kind, uint32_t id, uint32_t flags, uint32_t module, uint64_t address, const char *text,
+            size_t text_bytes) {
+    const size_t bytes = (sizeof(format::DefinitionRecord) + text_bytes + 7) & ~size_t{7};
+    if (shared->definitions == nullptr || shared->definitions + bytes > shared->definitions_end) {
+        char *extent = static_cast<char *>(shared->file.append(format::ExtentKind::kDefinitions, kDefinitionExtentBytes,
+                                                               shared->n_definition_extents++, true));
+        if (!extent) return;
+        shared->definitions = extent + sizeof(format::ExtentHeader);
+        shared->definitions_end = extent + kDefinitionExtentBytes;
+    }
+    auto *record = reinterpret_cast<format::DefinitionRecord *>(shared->definitions);
+    record->kind = kind;
+    record->id = id;
+    record->flags = flags;
+    record->module = module;
+    record->text_bytes = static_cast<uint32_t>(text_bytes);
+    record->address = address;
+    memcpy(record + 1, text, text_bytes);
+    __atomic_store_n(&record->bytes, static_cast<uint32_t>(bytes), __ATOMIC_RELEASE);
+    shared->definitions += bytes;
+}
+
+struct ModuleSearch {
+    uintptr_t address;
+    Module found{};
+    uint64_t identity = 0;
+    std::string text; // "build id\0path"
+    bool hit = false;
+};
+
+std::string hexadecimal(const unsigned char *bytes, size_t n) {
+    static const char digits[] = "0123456789abcdef";
+    std::string text;
+    for (size_t i = 0; i < n; i++) text += digits[bytes[i] >> 4], text += digits[bytes[i] & 15];
+    return text;
+}
+
+int visit_module(dl_phdr_info *info, size_t, void *argument) {
+    auto *search = static_cast<ModuleSearch *>(argument);
+    const Library library = library_in(*info);
+    if (!library.holds(reinterpret_cast<const void *>(search->address))) return 0;
+    static char path[4096]; // guarded by the lock; static, because a thread deep in tasks may have little stack left
+    const char *name = library.path;
+    if (!*name) {
+        const ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
+        path[length > 0 ? length : 0] = 0;
+        name = path;
+    }
+    search->found = {library.begin, library.end, info->dlpi_addr, 0};
+    search->identity = identity_of(*info);
+    const LibraryBytes build_id = build_id_of(*info);
+    search->text = hexadecimal(build_id.begin, build_id.n) + '\0' + name;
+    search->hit = true;
+    return 1;
+}
+
+const Module *module_of(uintptr_t address) {
+    if (const uint64_t n_unloaded = unloads::check(); n_unloaded != shared->n_unloaded) {
+        shared->n_unloaded = n_unloaded;
+        shared->modules.clear();
+    }
+    for (const Module &module : shared->modules)
+        if (address >= module.begin && address < module.end) return &module;
+    ModuleSearch search{address, {}, 0, {}, false};
+    dl_iterate_phdr(visit_module, &search);
+    if (!search.hit) return nullptr;
+    const auto n_known = static_cast<uint32_t>(shared->module_by_identity.size());
+    const auto [known, is_new] = shared->module_by_identity.emplace(search.identity, n_known);
+    search.found.id = known->second;
+    if (is_new)
+        define(DefinitionKind::kModule, search.found.id, 0, kNoModule, search.found.bias, search.text.data(),
+               search.text.size());
+    shared->modules.push_back(search.found);
+    return &shared->modules.back();
+}
+
+} // namespace
+
+void open(const std::string &directory, format::Mode mode, format::ClockKind clock_kind) {
+    shared = new Shared;
+    shared->file.create(directory + "/process.log");
+    auto *header = static_cast<format::ProcessHeader *>(shared->file.header());
+    header->version = format::kVersion;
+    header->header_bytes = format::kHeaderBytes;
+    header->pid = static_cast<uint32_t>(getpid());
+    header->mode = mode;
+    header->clock_kind = clock_kind;
+    header->min_create_gap = ~0ull;
+    const clock::Reading reading = clock::read_both();
+    header->calibration_ticks = header->latest_ticks = header->start_ticks = reading.ticks;
+    header->calibration_monotonic_ns = header->latest_monotonic_ns = header->start_monotonic_ns = reading.monotonic_ns;
+    memcpy(header->magic, format::kProcessMagic, sizeof header->magic);
+    shared_header = header;
+    LogFile::count_lost_in(header);
+    shared->n_unloaded = loader_counts().unloaded;
+    define(DefinitionKind::kProgram, shared->n_constructs++, 0, kNoModule, 0, "", 0);
+}
+
+format::ProcessHeader *header() { return shared_header; }
+
+void begin(uint64_t earlier_cpu_ns) {
+    const clock::Reading reading = clock::read_both();
+    shared_header->start_epoch_ns = clock::read_ns(CLOCK_REALTIME);
+    shared_header->n_usable_cpus = cpu::n_usable_cpus();
+    shared->group_folders = format::find_group_folders();
+    shared_header->groups_at_start = format::read_group_limits(shared->group_folders);
+    shared_header->earlier_cpu_ns = earlier_cpu_ns;
+    shared_header->rate = clock::state.ns_multiplier;
+    shared_header->start_ticks = reading.ticks;
+    shared_header->start_monotonic_ns = reading.monotonic_ns;
+}
+
+// Requires the lock.
+static Place place_of(uintptr_t address) {
+    const Module *module = address ? module_of(address) : nullptr;
+    return module ? Place{module->id, address - module->bias} : Place{kNoModule, address};
+}
+
+// Requires the lock. Returns the id of the construct.
+static uint32_t find_or_define(DefinitionKind kind, Place place, uint32_t flags) {
+    const bool by_flags = kind == DefinitionKind::kWait || kind == DefinitionKind::kLoop;
+    const ConstructKey key = {place, kind, by_flags ? flags : 0};
+    if (const auto known = shared->by_key.find(key); known != shared->by_key.end()) return known->second;
+    if (shared->n_constructs >= format::kArgumentLimit) return 0;
+    const uint32_t id = shared->n_constructs++;
+    define(kind, id, flags, place.module, place.offset, "", 0);
+    shared->by_key.emplace(key, id);
+    shared->places.resize(id);
+    shared->places.push_back(place);
+    return id;
+}
+
+uint32_t construct_of_address(DefinitionKind kind, const void *return_address, uint32_t flags) {
+    const std::lock_guard lock(shared->lock);
+    return find_or_define(kind, place_of(reinterpret_cast<uintptr_t>(return_address)), flags);
+}
+
+uint32_t construct_at(DefinitionKind kind, uint32_t other, uint32_t flags) {
+    const std::lock_guard lock(shared->lock);
+    return find_or_define(kind, other < shared->places.size() ? shared->places[other] : Place(), flags);
+}
+
+uint32_t module_at(uint64_t address) {
+    if (!shared) return kNoModule; // nothing is recorded yet
+    const std::lock_guard lock(shared->lock);
+    const Module *module = module_of(address);
+    return module ? module->id : kNoModule;
+}
+
+uint32_t construct_of_name(DefinitionKind kind, const char *name) {
+    const std::lock_guard lock(shared->lock);
+    std::string key(1, static_cast<char>('0' + static_cast<int>(kind)));
+    key += name;
+    if (const auto known = shared->by_name.find(key); known != shared->by_name.end()) return known->second;
+    if (shared->n_constructs >= format::kArgumentLimit) return 0;
+    const uint32_t id = shared->n_constructs++;
+    define(kind, id, 0, kNoModule, 0, name, key.size() - 1 > 4000 ? 4000 : key.size() - 1);
+    shared->by_name.emplace(std::move(key), id);
+    return id;
+}
+
+format::RegionInstance *take_instance() {
+    const std::lock_guard lock(shared->lock);
+    if (shared->free_instances.empty()) {
+        char *extent = static_cast<char *>(shared->file.append(format::ExtentKind::kInstances, kInstanceExtentBytes,
+                                                               shared->n_instances / kInstancesPerExtent, true));
+        if (!extent) return nullptr;
+        auto *entries = reinterpret_cast<format::RegionInstance *>(extent + sizeof(format::ExtentHeader));
+        for (uint64_t i = 0; i < kInstancesPerExtent; i++) entries[i].index = shared->n_instances + i;
+        for (uint64_t i = kInstancesPerExtent; i-- > 0;) shared->free_instances.push_back(&entries[i]);
+        shared->n_instances += kInstancesPerExtent;
+    }
+    format::RegionInstance *entry = shared->free_instances.back();
+    shared->free_instances.pop_back();
+    const uint64_t index = entry->index;
+    *entry = {};
+    entry->index = index;
+    entry->sequence = shared->next_sequence++;
+    return entry;
+}
+
+void close_instance(format::RegionInstance *entry) {
+    if (__atomic_sub_fetch(&entry->n_open, 1, __ATOMIC_ACQ_REL) != 0) return;
+    const std::lock_guard lock(shared->lock);
+    shared->free_instances.push_back(entry);
+}
+
+void renew_calibration() {
+    const uint64_t ns = clock::monotonic_ns();
+    if (ns - shared_header->latest_monotonic_ns < 100'000'000) return;
+    const clock::Reading reading = clock::read_both();
+    {
+        const std::lock_guard lock(shared->lock);
+        shared_header->latest_ticks = reading.ticks;
+        shared_header->latest_monotonic_ns = reading.monotonic_ns;
+    }
+    look_for_other_runtime();
+}
+
+void look_for_other_runtime() {
+    const uint64_t n_loads = loader_counts().loaded;
+    if (__atomic_exchange_n(&shared->n_loads, n_loads, __ATOMIC_RELAXED) == n_loads) return;
+    const std::lock_guard lock(shared->lock);
+    if (!*shared_header->other_runtime)
+        find_other_runtime(shared_header->other_runtime, sizeof shared_header->other_runtime);
+}
+
+void note_create_gap(uint64_t ticks) {
+    uint64_t known = __atomic_load_n(&shared_header->min_create_gap, __ATOMIC_RELAXED);
+    while (ticks < known && !__atomic_compare_exchange_n(&shared_header->min_create_gap, &known, ticks, true,
+                                                         __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {}
+}
+
+void note_misuse() { __atomic_fetch_add(&shared_header->n_misuses, 1, __ATOMIC_RELAXED); }
+
+void close(format::EndReason reason, uint64_t end_ticks) {
+    const clock::Reading reading = clock::read_both();
+    const std::lock_guard lock(shared->lock);
+    shared_header->latest_ticks = reading.ticks;
+    shared_header->latest_monotonic_ns = reading.monotonic_ns;
+    shared_header->end_ticks = end_ticks;
+    shared_header->end_reason = reason;
+}
+
+void note_last_limits() {
+    if (shared_header->groups_at_start.is_known && !sandbox::is_entered())
+        shared_header->groups_at_end = format::read_group_limits(shared->group_folders);
+}
+
+void settle() { __atomic_store_n(&shared_header->is_final, 1, __ATOMIC_RELEASE); }
+
+void lock_for_fork() {
+    if (shared) shared->lock.lock();
+}
+void unlock_after_fork() {
+    if (shared) shared->lock.unlock();
+}
+void forget() {
+    LogFile::count_lost_in(nullptr);
+    shared = nullptr; // not freed, because the forking thread may be inside a callback
+    shared_header = nullptr;
+}
+
+} // namespace ompass::process_log

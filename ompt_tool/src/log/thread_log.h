@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+// thread-NNNNN.log: one thread's header, statistics slots and, in trace mode, events. Written by that thread alone.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <cstring>
+#include <string>
+
+#include "format/format.h"
+#include "format/invariants.h"
+#include "log/log_file.h"
+#include "omp_ext_tool.h"
+
+namespace ompass {
+
+class ThreadLog {
+public:
+    void create(const std::string &directory, uint32_t index, uint32_t tid, uint64_t now);
+    // Called after the first slots are made: events then lie at the end of the file and can be trimmed.
+    void start_tracing(uint64_t now);
+
+    format::ThreadHeader &header() { return *header_; }
+    bool is_on_disk() const { return file_.is_on_disk(); } // false: no reader will see it
+    uint64_t tasks_in_memory() const; // number of completed tasks that are counted in memory only
+
+    // Returns the statistics of construct `id` on this thread; makes them at the first call. Never null: without memory, or
+    // beyond the last slot, all constructs share one slot that is never read.
+    void *slot(uint32_t id) {
+        const uint32_t extent = id / format::kSlotsPerExtent;
+        if (__builtin_expect(extent < kMaxSlotExtents && slots_[extent] != nullptr, 1))
+            return slots_[extent] + id % format::kSlotsPerExtent * format::kSlotBytes;
+        return make_slots(id);
+    }
+
+    bool tracing() const { return limit_ != nullptr; }
+    bool counts_records() const { return tracing() || dropping_; } // written, or counted as dropped
+
+    // Append a record. `now` of timed records must not decrease.
+    void untimed(format::EventKind kind, uint32_t argument) { put(format::pack_event(kind, argument, 0)); }
+    void untimed(format::EventKind kind, uint32_t argument, uint64_t word1) {
+        put(format::pack_event(kind, argument, 0), word1);
+    }
+    void untimed(format::EventKind kind, uint32_t argument, uint64_t word1, uint64_t word2) {
+        put(format::pack_event(kind, argument, 0), word1, word2);
+    }
+    void timed(format::EventKind kind, uint32_t argument, uint64_t now) {
+        put(format::pack_event(kind, argument, delta_to(now)));
+    }
+    void timed(format::EventKind kind, uint32_t argument, uint64_t now, uint64_t word1) {
+        put(format::pack_event(kind, argument, delta_to(now)), word1);
+    }
+    void timed(format::EventKind kind, uint32_t argument, uint64_t now, uint64_t word1, uint64_t word2) {
+        put(format::pack_event(kind, argument, delta_to(now)), word1, word2);
+    }
+
+    // Append a record that most tasks have, each in its shortest form.
+    void create_untimed(uint32_t construct) { put_half(format::pack_short(format::kCreateShort, construct, 0)); }
+    void wait_place(uint32_t construct) { put_half(format::pack_short(format::kWaitPlaceShort, construct, 0)); }
+    void create_span(uint64_t ticks, uint64_t now) {
+        timed_or_short<format::kCreateSpan, format::kCreateSpanShort>(static_cast<uint32_t>(ticks), now);
+    }
+    void wait_begin(uint32_t kind, uint64_t now) {
+        timed_or_short<format::kWaitBegin, format::kWaitBeginShort>(kind, now);
+    }
+    void wait_end(uint32_t kind, uint64_t now) { timed_or_short<format::kWaitEnd, format::kWaitEndShort>(kind, now); }
+    void complete(uint32_t status, uint64_t now) {
+        const uint64_t delta = delta_to(now);
+        if (__builtin_expect(format::fits(format::kCompleteShort, 0, delta, status ^ format::kStatusComplete), 1))
+            put_half(format::pack_short(format::kCompleteShort, 0, delta));
+        else
+            put(format::pack_event(format::kComplete, status, delta));
+    }
+    // `moved`: flag bits of the id word; `latest`: the last id that this thread assigned.
+    void start(uint32_t construct, uint64_t id, uint64_t moved, uint64_t latest, uint64_t now) {
+        const uint64_t delta = delta_to(now), back = latest - id, distance = id - last_started_;
+        last_started_ = id;
+        if (format::fits(format::kStartShort, construct, delta, moved | back >> format::kBackBits))
+            put_half(format::pack_short(format::kStartShort, construct, delta) | back << format::kBackShift);
+        else if (format::fits(format::kStartNear, construct, delta) && format::is_near_start(distance))
+            put(format::pack_start_near(construct, moved, distance, delta));
+        else
+            put(format::pack_event(format::kStart, construct, delta), id | moved);
+    }
+
+    void absence(bool blocked, bool guess, uint64_t begin, uint64_t ticks) {
+        const uint64_t distance = begin - base_;
+        if (format::is_near_absence(distance, ticks))
+            put(format::pack_absent_near(blocked, guess, distance, ticks));
+        else
+            put(format::pack_event(blocked ? format::kBlocked : format::kPreempted, guess, 0), begin, ticks);
+    }
+    void access(bool write, uint64_t address, uint64_t bytes) {
+        const auto distance = static_cast<int64_t>(address - last_address_);
+        if (__builtin_expect(format::is_near(distance, bytes), 1))
+            put(format::pack_near(write ? format::kWriteNear : format::kReadNear, distance, bytes));
+        else
+            put(format::pack_event(write ? format::kWrite : format::kRead, 0, 0), address, bytes);
+        last_address_ = address;
+    }
+
+    // Append begin and end of an untimed undeferred task, packed into the last record if that is such a record with room.
+    void inline_begin(unsigned code) { append_op(format::kInlineOpBegin + code); }
+    void inline_end() { append_op(format::kInlineOpEnd); }
+    // Returns that record, for callers that append to it directly and call append_op() when it is full.
+    omp_ext_order &order() { return order_; }
+    void append_op(uint32_t op) {
+        if (omp_ext_append(&order_, op)) return;
+        if (uint32_t *place = reserve(2)) {
+            order_.word = format::kInlineOps | uint64_t{op} << 8;
+            order_.n_bits = 12;
+            order_.place = place;
+            store(place, order_.word);
+        }
+    }
+    // Returns a new code for a construct; kInlineCodes if all are in use.
+    uint8_t new_inline_code(uint32_t construct) {
+        if (n_codes_ == format::kInlineCodes) return format::kInlineCodes;
+        untimed(format::kInlineCode, construct);
+        return n_codes_++;
+    }
+
+    // Cuts the unused end of the file; the log is complete. Another thread may call it after recording has ended, while the
+    // owner still finishes an event.
+    void trim();
+
+    // Unmaps the log of an ended thread. header() then returns a header that all such logs share.
+    void unmap();
+
+    void stop_tracing(); // further records are counted as dropped
+
+private:
+    static constexpr uint32_t kMaxSlotExtents = 2048;
+    static constexpr unsigned kNoOps = 64;
+
+    static void store(uint32_t *place, uint64_t half) {
+        __atomic_store_n(place, static_cast<uint32_t>(half), __ATOMIC_RELEASE);
+    }
+
+    // Returns room for `halves` half words; null if not tracing or full.
+    uint32_t *reserve(unsigned halves) {
+        if (__builtin_expect(next_ + halves > limit_, 0) && !refill()) return nullptr;
+        uint32_t *place = next_;
+        next_ += halves;
+        order_.n_bits = kNoOps;
+        return place;
+    }
+    void put_half(uint64_t half) {
+        if (uint32_t *place = reserve(1)) store(place, half);
+    }
+    template <typename... More>
+    void put(uint64_t word, More... more) {
+        uint32_t *place = reserve(2 + 2 * sizeof...(more));
+        if (!place) return;
+        if constexpr (sizeof...(more) > 0) {
+            const uint64_t words[] = {more...};
+            memcpy(place + 2, words, sizeof words);
+        }
+        place[1] = static_cast<uint32_t>(word >> 32);
+        store(place, word);
+    }
+    // Template parameters, so that the forms of the kinds are compile-time constants.
+    template <format::EventKind kKind, format::EventKind kShortKind>
+    void timed_or_short(uint32_t argument, uint64_t now) {
+        const uint64_t delta = delta_to(now);
+        if (__builtin_expect(format::fits(kShortKind, argument, delta), 1))
+            put_half(format::pack_short(kShortKind, argument, delta));
+        else
+            put(format::pack_event(kKind, argument, delta));
+    }
+    uint64_t delta_to(uint64_t now) {
+        uint64_t delta = now - base_;
+        if (__builtin_expect(delta >> 32, 0)) delta = write_time(now);
+        base_ += delta;
+        return delta;
+    }
+    uint64_t write_time(uint64_t now);
+    bool refill(); // makes room for events
+    bool open_window();
+    bool renew_window();
+    void cut_window();
+    bool try_lock() { return !is_locked_.exchange(true, std::memory_order_acquire); }
+    void unlock() { is_locked_.store(false, std::memory_order_release); }
+    void *make_slots(uint32_t id);
+
+    uint32_t *next_ = nullptr; // place of the next record
+    uint32_t *limit_ = nullptr; // end of the window minus one word that stays zero; null: not tracing
+    // The last record if it is a kInlineOps.
+    omp_ext_order order_ = {0, kNoOps, nullptr, format::kInlineOpEnd, nullptr};
+    uint8_t n_codes_ = 0;
+    uint64_t base_ = 0; // time of the last timed record
+    uint64_t last_address_ = 0; // of the last access
+    uint64_t last_started_ = 0; // id of the last started task
+    format::ThreadHeader *header_ = nullptr;
+    format::ExtentHeader *window_ = nullptr; // the extent of the latest events; it stays in place
+    bool dropping_ = false;
+    bool is_out_of_slots_ = false; // a construct has no slot
+    // Lock for lengthening or cutting the file. The owner holds it briefly, trim() for good. No thread waits for it.
+    std::atomic<bool> is_locked_{false};
+    LogFile file_;
+    char *slots_[kMaxSlotExtents] = {};
+};
+
+} // namespace ompass

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+// A ring that was full has lost records. How long the thread was absent in all is known still, from its processor-time
+// clock: what the records do not tell lies after the last of them, and is preempted and blocked in their proportion.
+#include "perf/off_cpu_intervals.h"
+
+#include <algorithm>
+#include <ctime>
+#include <sys/resource.h>
+
+#include "process/clock.h"
+
+namespace ompass {
+
+namespace {
+
+constexpr uint64_t kBetweenReadings = 10'000'000; // nanoseconds: a system call per reading
+
+// Records cost a thread at most about a hundredth of its time.
+constexpr uint64_t kManySwitches = 256, kManyInNanoseconds = 51'200'000; // 5,000 in a second
+constexpr uint64_t kFewInSecond = 1'000;
+constexpr uint64_t kLeastPatience = 10'000'000, kMostPatience = 3'200'000'000; // nanoseconds
+
+// Without records. A reading takes half a microsecond, and absences are longer than it is exact.
+constexpr uint64_t kClockStepNanoseconds = 20'000;
+constexpr uint64_t kShortestNanoseconds = 1'500;
+constexpr uint64_t kRanNanoseconds = 200; // at least, of every stretch
+
+constexpr unsigned kMostTries = 100'000;
+
+uint64_t processor_ns() { return clock::read_ns(CLOCK_THREAD_CPUTIME_ID); }
+
+void add(format::OffCpuTicks &sum, bool blocked, uint64_t ticks) { (blocked ? sum.blocked : sum.preempted) += ticks; }
+
+uint64_t part_of(uint64_t whole, uint64_t share, uint64_t of) {
+    return of ? static_cast<uint64_t>(static_cast<unsigned __int128>(whole) * share / of) : 0;
+}
+
+} // namespace
+
+perf_event_mmap_page Absences::busy_page = [] {
+    perf_event_mmap_page page = {};
+    page.data_head = 1;
+    return page;
+}();
+
+bool Absences::open(ProcessorRing &begun, uint32_t tid) {
+    ring_.take_over(begun);
+    return open(tid);
+}
+
+bool Absences::open(uint32_t tid) {
+    if (!ring_.is_open() && !ring_.open()) return false;
+    tid_ = tid;
+    known_ = 0;
+    patience_ns_ = kLeastPatience;
+    read_clocks(processor_ns());
+    considered_ns_ = monotonic_ns_;
+    return true;
+}
+
+void Absences::close() {
+    by_clock_ = false;
+    waits_until_ = 0;
+    ring_.close();
+}
+
+void Absences::read_clocks(uint64_t processor_ns) {
+    monotonic_ns_ = clock::monotonic_ns();
+    processor_ns_ = processor_ns;
+    since_ = {};
+}
+
+// The `missing` ticks before `now`, of which the last are blocked, are the next absences.
+void Absences::place_before(uint64_t now, uint64_t missing, uint64_t blocked) {
+    next_ = {now - missing, now - blocked, false, true};
+    guessed_ = {now - blocked, now, true, true};
+}
+
+bool Absences::guess() {
+    ring_.forgive();
+    const uint64_t now_ns = clock::monotonic_ns();
+    const uint64_t ran_ns = processor_ns() - processor_ns_;
+    const uint64_t now = clock::now();
+    const uint64_t absent = clock::from_ns(now_ns - monotonic_ns_ > ran_ns ? now_ns - monotonic_ns_ - ran_ns : 0);
+    const uint64_t told = since_.preempted + since_.blocked;
+    const uint64_t missing = std::min(absent > told ? absent - told : 0, now > known_ ? now - known_ : 0);
+    place_before(now, missing, told ? part_of(missing, since_.blocked, told) : missing);
+    known_ = now;
+    left_ = false;
+    read_clocks(processor_ns());
+    return missing != 0;
+}
+
+bool Absences::ask_clock(uint64_t end) {
+    if (end < asks_at_) return false;
+    const uint64_t now_ns = clock::monotonic_ns(), on_processor_ns = processor_ns();
+    const uint64_t now = clock::now();
+    const uint64_t ran_ns = on_processor_ns - processor_ns_;
+    const uint64_t absent_ns = now_ns - monotonic_ns_ > ran_ns ? now_ns - monotonic_ns_ - ran_ns : 0;
+    // What is longer than the stretch lay in short ones before it, or in one after it that ends now too, as a wait's rest does
+    // when the others had arrived long ago: that is told with the next. A part of each it ran.
+    const uint64_t since = asked_until_ + clock::from_ns(kRanNanoseconds);
+    const uint64_t missing = std::min(clock::from_ns(absent_ns), end - std::min(end, since));
+    known_ = now;
+    asks_at_ = end + clock::from_ns(kClockStepNanoseconds);
+    if (absent_ns < kShortestNanoseconds || missing == 0) return false;
+    const Switches before = switches_;
+    count_switches();
+    const uint64_t left = switches_.left - before.left, taken = switches_.taken - before.taken;
+    n_switches_ += left + taken;
+    place_before(end, missing, part_of(missing, left, left + taken));
+    processor_ns_ = on_processor_ns;
+    monotonic_ns_ = now_ns - (absent_ns - std::min(absent_ns, clock::to_ns(missing)));
+    return true;
+}
+
+void Absences::begin_by_clock() {
+    if (held_.exchange(true, std::memory_order_acquire)) return;
+    by_clock_ = true;
+    by_clock_since_ = clock::now();
+    left_ = false;
+    known_ = std::max(known_, by_clock_since_);
+    asks_at_ = known_ + clock::from_ns(kClockStepNanoseconds);
+    read_clocks(processor_ns());
+    ring_.close(); // may take long
+    held_.store(false, std::memory_order_release);
+    count_switches();
+}
+
+void Absences::count_switches() {
+    rusage use;
+    getrusage(RUSAGE_THREAD, &use);
+    switches_ = {static_cast<uint64_t>(use.ru_nvcsw), static_cast<uint64_t>(use.ru_nivcsw)};
+}
+
+void Absences::end_by_clock() {
+    if (held_.exchange(true, std::memory_order_acquire)) return;
+    if (!ring_.open()) return held_.store(false, std::memory_order_release);
+    const uint64_t now = clock::now();
+    asks_at_ = 0;
+    ask_clock(now); // opening may have taken long
+    known_ = std::max(known_, now);
+    clock_ticks_ = clock_ticks(now);
+    by_clock_ = false;
+    read_clocks(processor_ns());
+    held_.store(false, std::memory_order_release);
+}
+
+void Absences::consider_clock() {
+    if (!by_clock_ && n_switches_ < kManySwitches) return;
+    const uint64_t now_ns = clock::monotonic_ns(), elapsed = now_ns - considered_ns_;
+    if (by_clock_ && elapsed < patience_ns_) return;
+    if (by_clock_) {
+        if (n_switches_ < part_of(elapsed, kFewInSecond, 1'000'000'000)) end_by_clock();
+    } else if (elapsed < part_of(kManyInNanoseconds, n_switches_, kManySwitches)) {
+        begin_by_clock();
+        patience_ns_ = std::min(2 * patience_ns_, kMostPatience);
+    } else {
+        patience_ns_ = kLeastPatience;
+    }
+    considered_ns_ = now_ns;
+    n_switches_ = 0;
+}
+
+void Absences::read_records() {
+    ProcessorRing::Record record;
+    while (!next_.end && ring_.next(record)) {
+        const uint64_t time = std::max(record.time, known_); // clocks are read up to tens of ns early
+        switch (record.kind) {
+        case ProcessorRing::Kind::kLost:
+            n_lost_ += record.n;
+            n_switches_ += record.n / 2;
+            break;
+        case ProcessorRing::Kind::kReturned:
+            if (left_) next_ = {left_time_, time, left_blocked_, false};
+            left_ = false;
+            known_ = time;
+            n_switches_++;
+            break;
+        default:
+            left_ = true;
+            left_time_ = known_ = time;
+            left_blocked_ = record.kind == ProcessorRing::Kind::kBlocked;
+        }
+    }
+}
+
+bool Absences::load(uint64_t end) {
+    if (next_.end) return true;
+    if (guessed_.end) {
+        next_ = guessed_;
+        guessed_ = {};
+    } else if (by_clock_) {
+        if (!ask_clock(end)) return false;
+    } else {
+        read_records();
+        if (!next_.end) {
+            if (ring_.has_overflown()) {
+                if (!guess()) next_ = guessed_ = {};
+            } else if (clock::monotonic_ns() - monotonic_ns_ > kBetweenReadings) {
+                read_clocks(processor_ns());
+            }
+            if (!next_.end) return false;
+        }
+    }
+    if (!next_.guessed) add(since_, next_.blocked, next_.end - next_.begin);
+    return true;
+}
+
+format::OffCpuTicks Absences::take_until(uint64_t end, ThreadLog *log) {
+    format::OffCpuTicks sum = {};
+    while (load(end) && next_.begin < end) {
+        const uint64_t until = std::min(next_.end, end), ticks = until - next_.begin;
+        add(sum, next_.blocked, ticks);
+        if (log && ticks) log->absence(next_.blocked, next_.guessed, next_.begin, ticks);
+        asked_until_ = std::max(asked_until_, until); // where the next guess may begin
+        if (until < next_.end) {
+            next_.begin = until;
+            break;
+        }
+        next_ = {};
+    }
+    if (next_.end || guessed_.end)
+        ring_.release_but_last(); // so that it shows that there is something
+    else
+        ring_.release();
+    told_ += sum;
+    asked_until_ = std::max(asked_until_, end); // a part of a region may have ended before
+    if (!next_.end && !guessed_.end && !left_) consider_clock();
+    waits_until_ = by_clock_ && !next_.end && !guessed_.end ? asks_at_ : 0;
+    return sum;
+}
+
+format::OffCpuTicks Absences::look_between(uint64_t begin, uint64_t end) const {
+    format::OffCpuTicks sum = {};
+    for (unsigned tries = 0; held_.exchange(true, std::memory_order_acquire); tries++)
+        if (tries == kMostTries) return sum; // the owner may be this thread, in a handler of a signal
+    bool away = false, blocked = false;
+    uint64_t since = 0;
+    const auto add_between = [&](Interval interval) {
+        const uint64_t first = std::max(interval.begin, begin), last = std::min(interval.end, end);
+        if (first < last) add(sum, interval.blocked, last - first);
+    };
+    add_between(next_); // what a stretch has left of an absence
+    add_between(guessed_);
+    if (by_clock_) {
+        const uint64_t ran_ns = clock::read_ns(clock::processor_time_of(tid_)) - processor_ns_;
+        const uint64_t past_ns = clock::monotonic_ns() - monotonic_ns_;
+        const uint64_t now = clock::now();
+        const uint64_t missing =
+            std::min(clock::from_ns(past_ns > ran_ns ? past_ns - ran_ns : 0), now - std::min(now, asked_until_));
+        away = true;
+        since = now - missing;
+        blocked = told_.blocked > told_.preempted;
+    }
+    ring_.peek([&](const ProcessorRing::Record &record) {
+        if (record.kind == ProcessorRing::Kind::kReturned) {
+            if (away) add_between({since, record.time, blocked, false});
+            away = false;
+        } else {
+            away = true;
+            since = record.time;
+            blocked = record.kind == ProcessorRing::Kind::kBlocked;
+        }
+    });
+    if (away) add_between({since, end, blocked, false});
+    held_.store(false, std::memory_order_release);
+    return sum;
+}
+
+} // namespace ompass

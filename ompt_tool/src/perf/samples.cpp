@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is asked of the kernel, and how its records become those of samples.h.
+#include "perf/samples.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "process/clock.h"
+#include "process/code_map.h"
+
+namespace ompass {
+
+namespace {
+
+using format::SampleEvent;
+
+// As much of the stack as leads, mostly, to the function that is the task. A record takes the whole of it in the ring.
+constexpr uint32_t kStackBytes = 1024;
+constexpr unsigned kStackWords = kStackBytes / 8;
+constexpr unsigned kMostCallers = 48;
+
+// Three samples a page, so that four seconds of the first thread fit at the default frequency, and one second of another.
+// The first thread may be in a serial part for long, where nothing empties the ring: it has a second one, in which a minute
+// fits, with one in kRare samples. Users without privilege share what kernel.perf_event_mlock_kb allows.
+constexpr size_t kFirstPages = 128, kPages = 32, kRarePages = 64, kLeastPages = 4;
+constexpr uint32_t kRare = 32;
+constexpr size_t kLongestRecord = 1600; // bytes
+
+// Of a thread that runs for hours: when so many are kept, from now on half as many a second.
+constexpr uint32_t kKeptBeforeHalving = 16384;
+
+#if defined(__x86_64__)
+constexpr format::Registers kRegisters = format::Registers::kX86;
+// PERF_REG_X86_BX, BP, SP, IP, R12 to R15
+constexpr uint64_t kRegisterMask = 1 << 1 | 1 << 6 | 1 << 7 | 1 << 8 | 0xf << 20;
+constexpr unsigned kStackPointer = 2, kProgramCounter = 3; // places among them
+#elif defined(__aarch64__)
+constexpr format::Registers kRegisters = format::Registers::kArm;
+constexpr uint64_t kRegisterMask = 0x3fffull << 19; // PERF_REG_ARM64_X19 to LR, SP, PC
+constexpr unsigned kStackPointer = 12, kProgramCounter = 13;
+#else
+constexpr format::Registers kRegisters = format::Registers::kNone;
+constexpr uint64_t kRegisterMask = 0;
+constexpr unsigned kStackPointer = 0, kProgramCounter = 0;
+#endif
+constexpr unsigned kRegisterCount = format::n_registers(kRegisters);
+
+perf_event_attr common_event() {
+    perf_event_attr event = {};
+    event.size = sizeof event;
+    event.sample_type = PERF_SAMPLE_TIME | PERF_SAMPLE_CALLCHAIN;
+    if (kRegisters != format::Registers::kNone) {
+        event.sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+        event.sample_regs_user = kRegisterMask;
+        event.sample_stack_user = kStackBytes;
+    }
+    event.exclude_kernel = 1; // what users without privilege may see
+    event.exclude_hv = 1;
+    event.exclude_callchain_kernel = 1;
+    event.sample_max_stack = kMostCallers;
+    event.use_clockid = 1;
+    event.clockid = CLOCK_MONOTONIC;
+    event.watermark = 1; // nobody waits for records
+    event.wakeup_watermark = ~0u;
+    return event;
+}
+
+// Not in step with the ticks of the kernel, nor with what the program does every so many milliseconds.
+uint64_t period_of(uint64_t per_second, uint32_t frequency_hz) {
+    const uint64_t period = per_second / frequency_hz;
+    return std::max<uint64_t>(period - period / 97, 1);
+}
+
+// By the time of the thread on a processor, one length for all, so that shares are exact. Not by cycles of the hardware, of
+// which a second has as many as the processor's clock pleases.
+perf_event_attr task_clock_event(uint32_t frequency_hz) {
+    perf_event_attr event = common_event();
+    event.type = PERF_TYPE_SOFTWARE;
+    event.config = PERF_COUNT_SW_TASK_CLOCK;
+    event.sample_period = period_of(1'000'000'000, frequency_hz);
+    return event;
+}
+
+// One in so many, whatever they cost, so that each kind of load has its share. As many a second as asked for if there is one
+// in each cycle.
+perf_event_attr load_event(const LoadEvent &found, uint32_t frequency_hz) {
+    perf_event_attr event = common_event();
+    event.sample_type |= PERF_SAMPLE_ADDR | PERF_SAMPLE_WEIGHT | PERF_SAMPLE_DATA_SRC;
+    event.type = found.type;
+    event.config = found.config;
+    event.config1 = found.config1;
+    event.config2 = found.config2;
+    event.precise_ip = found.precise_ip & 3;
+    event.exclude_kernel = found.exclude_kernel;
+    event.exclude_hv = found.exclude_kernel;
+    const uint64_t period = period_of(clock::from_ns(1'000'000'000), frequency_hz);
+    event.sample_period = (period + found.period_unit - 1) / found.period_unit * found.period_unit;
+    return event;
+}
+
+uint64_t word_at(const uint64_t *words, size_t n_words, size_t place) { return place < n_words ? words[place] : 0; }
+
+SampleEvent kind_of(const LoadEvent &found) { return found.precise_ip ? SampleEvent::kLoads : SampleEvent::kOps; }
+
+} // namespace
+
+int Samples::open_rings(SampleEvent kind) {
+    const uint32_t hz = head_.frequency_hz;
+    perf_event_attr event =
+        has_loads(kind) ? load_event(sampling_->load_event.value_or(LoadEvent()), hz) : task_clock_event(hz);
+    const bool is_first = head_.index == 0;
+    if (const int error = ring_.open(event, is_first ? kFirstPages : kPages, kLeastPages)) return error;
+    head_.event = kind;
+    head_.period = has_loads(kind) ? event.sample_period : 0;
+    event.sample_period *= kRare;
+    if (is_first) rare_.open(event, kRarePages, kLeastPages);
+    return 0;
+}
+
+int Samples::open(const Sampling &sampling, const std::string &directory, uint32_t index, uint32_t tid) {
+    sampling_ = &sampling;
+    head_.index = index;
+    head_.frequency_hz = sampling.frequency_hz;
+    loads_error_ = !sampling.loads ? 0 : !sampling.load_event ? ENODEV : open_rings(kind_of(*sampling.load_event));
+    if (loads_error_) head_.frequency_hz = Sampling::kUsualHz;
+    if (!sampling.loads || loads_error_)
+        if (const int error = open_rings(SampleEvent::kTaskClock)) return error;
+    begin_log(directory, tid);
+    return 0;
+}
+
+void Samples::open_on(PerfRing &ring, SampleEvent event, const std::string &directory, uint32_t index) {
+    ring_.swap(ring);
+    head_.index = index;
+    head_.event = event;
+    begin_log(directory, 0);
+}
+
+void Samples::begin_log(const std::string &directory, uint32_t tid) {
+    directory_ = &directory;
+    is_begun_ = true;
+    head_.tid = tid;
+    head_.registers = kRegisters;
+    head_.stack_bytes = kRegisterCount ? kStackBytes : 0;
+}
+
+size_t Samples::look(const PerfRing &ring) {
+    const uint64_t head = ring.head(), place = ring.tail();
+    if (head == place || !ring.is_open()) return 0;
+    const uint64_t length = ring.length(place, head);
+    place_after_ = length ? place + length : head;
+    const size_t n_words = std::min<uint64_t>((place_after_ - place) / 8, kMostWords);
+    for (size_t i = 0; i < n_words; i++) record_[i] = ring.word(place + i * 8);
+    return n_words;
+}
+
+void Samples::take_until(uint64_t end, const Place &place) {
+    if (held_.exchange(true, std::memory_order_acquire)) return;
+    clock::Reading now = {};
+    if (!log_.is_open()) log_.create(*directory_, head_);
+    if (!ring_.has_room(kLongestRecord, ring_.head())) missing_until_ = clock::now();
+    while (const size_t n_words = look(ring_)) {
+        const auto type = static_cast<uint32_t>(record_[0]);
+        if (type == PERF_RECORD_LOST) {
+            log_.header().n_lost += word_at(record_, n_words, 2);
+        } else if (type == PERF_RECORD_SAMPLE && n_words > 2) {
+            const uint64_t time = time_of(record_, now);
+            if (time > end) break;
+            last_time_ = time;
+            if (is_wanted(record_, n_words) && !is_left_out()) log_sample(record_, n_words, time, weight_, place);
+        }
+        pass(ring_);
+    }
+    stand_in_until(end, place);
+    held_.store(false, std::memory_order_release);
+}
+
+// Of samples of rare_, those after all of ring_ count, when ring_ was full; the others are in ring_, too.
+void Samples::stand_in_until(uint64_t end, const Place &place) {
+    clock::Reading now = {};
+    while (const size_t n_words = look(rare_)) {
+        if (static_cast<uint32_t>(record_[0]) == PERF_RECORD_SAMPLE && n_words > 2) {
+            const uint64_t time = time_of(record_, now);
+            if (time > end) return;
+            if (time > last_time_ && time <= missing_until_ && is_wanted(record_, n_words))
+                log_sample(record_, n_words, time, weight_ * kRare, place);
+        }
+        pass(rare_);
+    }
+}
+
+// `now`: a reading of both clocks, made at the first call.
+uint64_t Samples::time_of(const uint64_t *record, clock::Reading &now) const {
+    if (!now.ticks) now = clock::read_both();
+    const uint64_t ns = record[1];
+    const uint64_t before = now.monotonic_ns > ns ? clock::from_ns(now.monotonic_ns - ns) : 0;
+    return now.ticks - before - clock::state.offset.load(std::memory_order_relaxed);
+}
+
+bool Samples::is_left_out() {
+    if (++n_skipped_ < weight_) return true;
+    n_skipped_ = 0;
+    if (++n_kept_ == kKeptBeforeHalving) {
+        n_kept_ /= 2;
+        weight_ *= 2;
+    }
+    return false;
+}
+
+// Of loads, the kernel may give operations that load nothing, and some of its own.
+bool Samples::is_wanted(const uint64_t *record, size_t n_words) const {
+    if (!has_loads(head_.event)) return true;
+    const auto misc = static_cast<uint32_t>(record[0] >> 32) & PERF_RECORD_MISC_CPUMODE_MASK;
+    return misc == PERF_RECORD_MISC_USER && format::is_load(record[n_words - 1]);
+}
+
+// time, of a load the address, callchain { n, addresses }, registers { abi, values }, stack { size, words, size that there was }, of a load
+// its cycles and source
+void Samples::log_sample(const uint64_t *record, size_t n_words, uint64_t time, uint32_t weight, const Place &place) {
+    const bool is_load = has_loads(head_.event);
+    size_t next = 2;
+    format::LoadRecord load = {};
+    if (is_load) load.address = word_at(record, n_words, next++);
+    const uint64_t n_addresses = std::min<uint64_t>(word_at(record, n_words, next++), n_words);
+    const uint64_t *addresses = record + next;
+    next += n_addresses;
+    uint64_t registers[kRegisterCount + 1] = {};
+    const uint64_t *stack = nullptr;
+    uint64_t n_stack = 0, stack_pointer = 0, executed = 0;
+    if (kRegisterCount && word_at(record, n_words, next++) != PERF_SAMPLE_REGS_ABI_NONE) {
+        for (unsigned i = 0; i < kRegisterCount; i++) registers[i] = word_at(record, n_words, next++);
+        stack_pointer = registers[kStackPointer];
+        executed = registers[kProgramCounter];
+    }
+    if (kRegisterCount) {
+        const uint64_t room = word_at(record, n_words, next++) / 8;
+        if (room && next + room < n_words) {
+            stack = record + next;
+            n_stack = std::min<uint64_t>({word_at(record, n_words, next + room) / 8, room, kStackWords});
+            next += room + 1;
+        }
+    }
+    if (is_load) {
+        load.cycles = word_at(record, n_words, next++);
+        load.source = word_at(record, n_words, next);
+    }
+    const auto word_of = [&](uint64_t value, bool was_executed) {
+        if (value - stack_pointer < kStackBytes && stack_pointer) return format::kStackWord | (value - stack_pointer);
+        return code_map::word_of(value, was_executed, time);
+    };
+
+    constexpr size_t kHeadWords = sizeof(format::SampleRecord) / 8, kBitWords = kStackWords / 64;
+    constexpr size_t kLoadWords = sizeof(format::LoadRecord) / 8;
+    uint64_t *words = log_.reserve(kHeadWords + kLoadWords + kMostCallers + kRegisterCount + kBitWords + kStackWords);
+    if (!words) {
+        log_.header().n_dropped++;
+        return;
+    }
+    format::SampleRecord head = {};
+    head.state = place.state;
+    head.flags = place.is_shared ? format::kSharedWork : 0;
+    head.time = time;
+    head.region = place.region;
+    head.construct = place.construct;
+    head.kernel = place.kernel;
+    head.weight = weight;
+    uint64_t *to = words + kHeadWords;
+    if (is_load) {
+        memcpy(to, &load, sizeof load);
+        to += kLoadWords;
+    }
+    for (uint64_t i = 0; i < n_addresses && head.n_chain < kMostCallers; i++) {
+        if (addresses[i] >= static_cast<uint64_t>(PERF_CONTEXT_MAX)) continue; // says whose addresses follow
+        *to++ = code_map::word_of(addresses[i], true, time);
+        head.n_chain++;
+    }
+    if (head.n_chain == 0 && executed) {
+        *to++ = code_map::word_of(executed, true, time);
+        head.n_chain++;
+    }
+    for (unsigned i = 0; i < kRegisterCount; i++) *to++ = word_of(registers[i], i == kProgramCounter);
+    if (kRegisterCount) {
+        uint64_t *bits = to;
+        to += kBitWords;
+        for (unsigned i = 0; i < kBitWords; i++) bits[i] = 0;
+        for (unsigned i = 0; i < n_stack; i++)
+            if (const uint64_t kept = word_of(stack[i], false)) {
+                bits[i / 64] |= 1ull << (i % 64);
+                *to++ = kept;
+            }
+    }
+    memcpy(words, &head, sizeof head);
+    log_.append(static_cast<size_t>(to - words));
+}
+
+bool Samples::has_any() {
+    if (held_.exchange(true, std::memory_order_acquire)) return false;
+    const bool any = ring_.is_open() && ring_.head() != ring_.tail();
+    held_.store(false, std::memory_order_release);
+    return any;
+}
+
+void Samples::discard() {
+    if (held_.exchange(true, std::memory_order_acquire)) return;
+    while (look(ring_)) pass(ring_);
+    while (look(rare_)) pass(rare_);
+    held_.store(false, std::memory_order_release);
+}
+
+void Samples::suspend() {
+    if (!is_begun_ || held_.exchange(true, std::memory_order_acquire)) return;
+    ring_.close();
+    rare_.close();
+    held_.store(false, std::memory_order_release);
+}
+
+void Samples::resume() {
+    if (!is_begun_ || held_.exchange(true, std::memory_order_acquire)) return;
+    open_rings(head_.event);
+    held_.store(false, std::memory_order_release);
+}
+
+void Samples::stop() {
+    if (!held_.exchange(true, std::memory_order_acquire)) log_.close();
+}
+
+void Samples::close() {
+    stop();
+    is_begun_ = false;
+    ring_.close();
+    rare_.close();
+}
+
+} // namespace ompass

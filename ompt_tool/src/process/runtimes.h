@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// Finds the OpenMP runtime of a call in a process with several runtimes: gcc's libgomp for the program and LLVM's for a
+// library, or copies in wheels. One of our functions gets the calls of all libraries; this file finds the runtime
+// that each call would reach without us. All functions: any thread, without the loader's lock.
+// Compiled into libompass.so and libomp_ext.so; includes nothing of either.
+#pragma once
+
+#include <cstdint>
+
+#include "process/loaded_code.h"
+
+namespace ompass {
+
+// The runtime function that a call would reach without ours, and its runtime.
+struct Destination {
+    Library runtime; // an empty range: none
+    void *function; // null: neither that runtime nor another library has it
+    bool is_own; // the runtime is our own, which we observe or schedule
+    void *own; // the function in our own runtime; null: none
+    bool is_for_all; // holds for all callers, now and later
+};
+
+// Returns the destination of a call from `caller`; null: a caller that is not linked with a runtime. `runtime_only`: ignores
+// functions of libraries that are not runtimes.
+Destination destination_of(const char *name, const void *caller, bool runtime_only = false);
+
+// Calls take(i, destination) for `n` names and a null caller.
+void find_destinations(size_t n, const char *(*name_of)(size_t i),
+                       void (*take)(size_t i, const Destination &destination));
+
+// Returns the function of our own runtime; null: none.
+void *find_in_own_runtime(const char *name);
+
+// Returns our own runtime: the first of the LLVM family, unless claim_runtime named another.
+Library own_runtime();
+
+// Makes the runtime with this address our own for good.
+void claim_runtime(const void *code);
+
+// Writes the path of a runtime other than our own that the program or a library calls into `path`, cut to `size`. Writes
+// nothing if there is none; a runtime that another one has replaced is not called.
+void find_other_runtime(char *path, size_t size);
+
+// The runtime functions that one of our functions replaces, by calling library. Any thread.
+class Behind {
+public:
+    struct Call {
+        void *function; // null: none
+        bool is_own;
+    };
+    // Returns the function for a call from `caller`.
+    [[gnu::always_inline]] inline Call of(const char *name, const void *caller) {
+        void *function = __atomic_load_n(&own_for_all_, __ATOMIC_ACQUIRE);
+        return __builtin_expect(function != nullptr, 1) ? Call{function, true} : by_library(name, caller);
+    }
+
+private:
+    struct Route {
+        uintptr_t begin, end;
+        bool is_own;
+        void *function; // written last
+    };
+    Call by_library(const char *name, const void *caller);
+
+    static constexpr uint32_t kRoutes = 6; // calls from more libraries are looked up each time
+    void *own_for_all_ = nullptr;
+    uint32_t n_routes_ = 0;
+    Route routes_[kRoutes] = {};
+};
+
+} // namespace ompass

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runtime brackets: functions of the compiler's OpenMP interface that create tasks, in front of the runtime's own.
+// OMPT tells when a task was created, not how long that took; these measure it. They take effect only when this
+// library is preloaded or linked, pass every argument on, and do nothing while nothing is recorded.
+// The only file that knows these signatures (LLVM's kmp.h and kmp_gsupport.cpp; libgomp's libgomp_g.h).
+#include "wrappers/creation_wrappers.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <dlfcn.h>
+#include <optional>
+#include <utility>
+
+#include "accounting/held_tasks.h"
+#include "accounting/tasks.h"
+#include "format/invariants.h"
+#include "wrappers/libgomp_taskloops.h"
+#include "wrappers/real_functions.h"
+
+namespace ompass::brackets {
+
+bool active = false;
+bool aside_in_regions = false;
+Code runtime_code = {};
+
+namespace {
+
+// The calling thread if a bracket is to be measured here; null: there is none, and the call is passed on, by a jump if that
+// is possible here. Calls for another runtime than the recorded one are not `own`.
+inline ThreadState *recording_thread(bool is_own, bool can_jump = true) {
+    if (!active || !is_own) return nullptr;
+    ThreadState *thread = recorder::this_thread;
+    if (!thread) return nullptr;
+    const uint32_t now = recorder::current_switch();
+    if (__builtin_expect(thread->seen_switch != now, 0)) {
+        if (recorder::switch_of(now) != recorder::kOn) return nullptr;
+        recorder::sync_switch(*thread, now);
+    }
+    if (!thread->counting) return nullptr;
+    if (aside_in_regions && can_jump && thread->region->instance) return nullptr;
+    return thread->announced.kind ? nullptr : thread; // what the extension announced is no creation
+}
+
+// Brackets one call that creates a single task. The runtime would take our address for the program's; and the
+// program's is the better one where the task was allocated, since the last call of a function may be a jump.
+struct Creation {
+    Creation(ThreadState *its_thread, const void *address, const void *task = nullptr) : thread(its_thread) {
+        outer = std::exchange(thread->bracket.is_open, true);
+        outer_address = thread->bracket.address; // not null: the runtime calls this itself, for the program's GOMP_task
+        if (!outer_address)
+            thread->bracket.address =
+                task && task == thread->bracket.allocated ? thread->bracket.allocated_at : address;
+        begin_creation(*thread);
+    }
+    ~Creation() {
+        if (!outer_address) thread->bracket.address = nullptr;
+        thread->bracket.is_open = outer;
+        if (!recorder::is_off()) end_creation(*thread); // it may have ended in the bracket
+    }
+    ThreadState *const thread;
+    bool outer;
+    const void *outer_address;
+};
+
+// The same for a taskloop: many tasks, all of them children of the task that is current now.
+struct LoopCreation {
+    LoopCreation(ThreadState *its_thread, const void *address, const void *task = nullptr) : thread(its_thread) {
+        held_tasks::tell_of_current(*thread);
+        outer = std::exchange(thread->bracket.is_open, true);
+        outer_address = thread->bracket.loop_address;
+        outer_task = thread->bracket.loop_task;
+        if (outer_task != thread->current) // else the runtime calls this itself, for the program's GOMP_taskloop
+            thread->bracket.loop_address =
+                task && task == thread->bracket.allocated ? thread->bracket.allocated_at : address;
+        thread->bracket.loop_task = thread->current;
+        begin_creation(*thread);
+    }
+    ~LoopCreation() {
+        if (!recorder::is_off()) end_creation(*thread);
+        thread->bracket.is_open = outer;
+        thread->bracket.loop_address = outer_address;
+        thread->bracket.loop_task = outer_task;
+    }
+    ThreadState *const thread;
+    bool outer;
+    const void *outer_address;
+    const TaskState *outer_task;
+};
+
+} // namespace
+
+void stand_aside_in_regions() {
+    // Where nothing is optimized, what was called would take our address for the program's.
+#if defined(__OPTIMIZE__) && !OMPASS_ASSERTIONS
+    aside_in_regions = true;
+#endif
+}
+
+void look_whether_in_front(bool wanted) {
+    void *first = dlsym(RTLD_DEFAULT, "__kmpc_omp_task_alloc");
+    // The extension may stand before us: what it does not take itself it passes on, with the program's address.
+    void *extension = dlsym(RTLD_DEFAULT, "omp_ext_observe");
+    if (extension && library_of(first).holds(extension))
+        first = dlsym(RTLD_NEXT, "__kmpc_omp_task_alloc") ? reinterpret_cast<void *>(&look_whether_in_front) : nullptr;
+    active = wanted && is_ours(first);
+    runtime_code = {};
+    if (!active) return;
+    const Library runtime = own_runtime();
+    if (*runtime.path) runtime_code = {runtime.begin, runtime.end}; // else it is the program
+}
+
+} // namespace ompass::brackets
+
+using namespace ompass;
+
+// ---------------------------------------------------------------- LLVM's interface
+
+OMPASS_EXPORT void *__kmpc_omp_task_alloc(void *location, int32_t thread_id, int32_t flags, size_t task_bytes,
+                                          size_t shared_bytes, void *routine) {
+    static Behind behind;
+    // The creation begins here and ends in the call that enqueues the task; in between lies only the copying of its data.
+    const auto [next, is_own] = next_of<decltype(__kmpc_omp_task_alloc)>(behind, "__kmpc_omp_task_alloc");
+    ThreadState *thread = brackets::recording_thread(is_own);
+    if (!thread) OMPASS_JUMP next(location, thread_id, flags, task_bytes, shared_bytes, routine);
+    begin_creation(*thread);
+    void *task = next(location, thread_id, flags, task_bytes, shared_bytes, routine);
+    if (!thread->bracket.address && thread->bracket.loop_task != thread->current) {
+        thread->bracket.allocated = task;
+        thread->bracket.allocated_at = __builtin_return_address(0);
+    }
+    return task;
+}
+
+OMPASS_EXPORT int32_t __kmpc_omp_task(void *location, int32_t thread_id, void *task) {
+    static Behind behind;
+    const auto [next, is_own] = next_of<decltype(__kmpc_omp_task)>(behind, "__kmpc_omp_task");
+    ThreadState *thread = brackets::recording_thread(is_own);
+    if (!thread) OMPASS_JUMP next(location, thread_id, task);
+    const brackets::Creation creation(thread, __builtin_return_address(0), task);
+    return next(location, thread_id, task);
+}
+
+OMPASS_EXPORT int32_t __kmpc_omp_task_with_deps(void *location, int32_t thread_id, void *task, int32_t n,
+                                                void *dependences, int32_t n_noalias, void *noalias) {
+    static Behind behind;
+    const auto [next, is_own] = next_of<decltype(__kmpc_omp_task_with_deps)>(behind, "__kmpc_omp_task_with_deps");
+    ThreadState *thread = brackets::recording_thread(is_own);
+    if (!thread) OMPASS_JUMP next(location, thread_id, task, n, dependences, n_noalias, noalias);
+    const brackets::Creation creation(thread, __builtin_return_address(0), task);
+    return next(location, thread_id, task, n, dependences, n_noalias, noalias);
+}
+
+OMPASS_EXPORT void __kmpc_taskloop(void *location, int32_t thread_id, void *task, int32_t if_value, uint64_t *lower,
+                                   uint64_t *upper, int64_t stride, int32_t nogroup, int32_t schedule,
+                                   uint64_t grainsize, void *duplicate) {
+    static Behind behind;
+    const auto [next, is_own] = next_of<decltype(__kmpc_taskloop)>(behind, "__kmpc_taskloop");
+    ThreadState *thread = brackets::recording_thread(is_own);
+    if (!thread)
+        OMPASS_JUMP next(location, thread_id, task, if_value, lower, upper, stride, nogroup, schedule, grainsize,
+                         duplicate);
+    const brackets::LoopCreation creation(thread, __builtin_return_address(0), task);
+    next(location, thread_id, task, if_value, lower, upper, stride, nogroup, schedule, grainsize, duplicate);
+}
+
+OMPASS_EXPORT void __kmpc_taskloop_5(void *location, int32_t thread_id, void *task, int32_t if_value, uint64_t *lower,
+                                     uint64_t *upper, int64_t stride, int32_t nogroup, int32_t schedule,
+                                     uint64_t grainsize, int32_t modifier, void *duplicate) {
+    static Behind behind;
+    const auto [next, is_own] = next_of<decltype(__kmpc_taskloop_5)>(behind, "__kmpc_taskloop_5");
+    ThreadState *thread = brackets::recording_thread(is_own);
+    if (!thread)
+        OMPASS_JUMP next(location, thread_id, task, if_value, lower, upper, stride, nogroup, schedule, grainsize,
+                         modifier, duplicate);
+    const brackets::LoopCreation creation(thread, __builtin_return_address(0), task);
+    next(location, thread_id, task, if_value, lower, upper, stride, nogroup, schedule, grainsize, modifier, duplicate);
+}
+
+// ---------------------------------------------------------------- gcc's interface, as LLVM's runtime offers it
+
+constexpr unsigned kUntiedFlag = 1; // a flag of GOMP_task
+
+using GompTask = void(void (*function)(void *), void *data, void (*copy)(void *, void *), long bytes, long alignment,
+                      bool if_clause, unsigned flags, void **dependences, int priority, void *event);
+
+// LLVM's GOMP_task (14 to 19 at least) forgets `copy` when the if clause is false, and the task then sees the data of
+// its creator instead of its own firstprivate copy. So that copy is made here, whether anything is recorded or not.
+// Apart from its caller, since a function that takes room on the stack ends in no jump.
+[[gnu::noinline]] static void copy_and_create(GompTask *next, void (*function)(void *), void *data,
+                                              void (*copy)(void *, void *), long bytes, long alignment, unsigned flags,
+                                              void **dependences, int priority, void *event) {
+    const auto mask = static_cast<uintptr_t>(alignment > 1 ? alignment - 1 : 0);
+    void *room = __builtin_alloca(static_cast<size_t>(bytes) + mask);
+    void *copied = reinterpret_cast<void *>((reinterpret_cast<uintptr_t>(room) + mask) & ~mask);
+    copy(copied, data);
+    next(function, copied, nullptr, bytes, alignment, false, flags, dependences, priority, event);
+}
+
+// Calls the runtime's GOMP_task. An undeferred task is created tied: on LLVM's runtimes untied ones fail an assertion.
+static void create_task(GompTask *next, void (*function)(void *), void *data, void (*copy)(void *, void *), long bytes,
+                        long alignment, bool if_clause, unsigned flags, void **dependences, int priority, void *event) {
+    if (!if_clause && copy && bytes > 0)
+        copy_and_create(next, function, data, copy, bytes, alignment, flags & ~kUntiedFlag, dependences, priority,
+                        event);
+    else
+        next(function, data, copy, bytes, alignment, if_clause, if_clause ? flags : flags & ~kUntiedFlag, dependences,
+             priority, event);
+}
+
+// The last arguments came with later versions of gcc; what an older caller did not pass is passed on unread.
+OMPASS_EXPORT void GOMP_task(void (*function)(void *), void *data, void (*copy)(void *, void *), long bytes,
+                             long alignment, bool if_clause, unsigned flags, void **dependences, int priority,
+                             void *event) {
+    static Behind behind;
+    const auto [next, is_own] = next_of<GompTask>(behind, "GOMP_task");
+    const bool must_copy = is_own && !if_clause && copy && bytes > 0;
+    ThreadState *thread = brackets::recording_thread(is_own, !must_copy);
+    if (!thread && must_copy)
+        return copy_and_create(next, function, data, copy, bytes, alignment, flags & ~kUntiedFlag, dependences,
+                               priority, event);
+    if (!thread)
+        OMPASS_JUMP next(function, data, copy, bytes, alignment, if_clause, if_clause ? flags : flags & ~kUntiedFlag,
+                         dependences, priority, event);
+    const brackets::Creation creation(thread, __builtin_return_address(0));
+    create_task(next, function, data, copy, bytes, alignment, if_clause, flags, dependences, priority, event);
+}
+
+namespace {
+
+// Creates the tasks of a taskloop by GOMP_task, for LLVM's runtimes would run it wrongly.
+template <typename Bound>
+void create_by_tasks(ThreadState *thread, const void *address, const taskloops::Loop<Bound> &loop) {
+    static Behind task, begin_group, end_group, register_reductions, n_threads;
+    auto *create = next_of<GompTask>(task, "GOMP_task").function;
+    const unsigned flags = loop.flags;
+    const bool has_reductions = flags & taskloops::kReduction;
+    if (loop.n_iterations() == 0 && !has_reductions) return;
+    if (!(flags & taskloops::kNoGroup)) next_of<void()>(begin_group, "GOMP_taskgroup_start").function();
+    if (has_reductions) // their description lies behind the bounds
+        next_of<void(uintptr_t *)>(register_reductions, "GOMP_taskgroup_reduction_register")
+            .function(static_cast<uintptr_t **>(loop.data)[2]);
+    const int n = next_of<int()>(n_threads, "omp_get_num_threads").function();
+    taskloops::create_tasks(loop, static_cast<uint64_t>(n), [&] {
+        std::optional<brackets::Creation> creation;
+        if (thread) creation.emplace(thread, address);
+        create_task(create, loop.function, loop.data, taskloops::copy_share, loop.bytes, loop.alignment,
+                    flags & taskloops::kIf, flags & taskloops::kTaskFlags, nullptr, loop.priority, nullptr);
+    });
+    if (!(flags & taskloops::kNoGroup)) next_of<void()>(end_group, "GOMP_taskgroup_end").function();
+}
+
+template <typename Bound>
+[[gnu::noinline]] void create_by_tasks_in_bracket(const void *address, const taskloops::Loop<Bound> &loop) {
+    ThreadState *thread = brackets::recording_thread(true, false);
+    if (!thread) return create_by_tasks(nullptr, address, loop);
+    const brackets::LoopCreation creation(thread, address);
+    create_by_tasks(thread, address, loop);
+}
+
+} // namespace
+
+// Both functions take the same arguments, but for the type of the bounds.
+#define OMPASS_TASKLOOP(name, Bound)                                                                                   \
+    OMPASS_EXPORT void name(void (*function)(void *), void *data, void (*copy)(void *, void *), long bytes,            \
+                            long alignment, unsigned flags, unsigned long n_tasks, int priority, Bound start,          \
+                            Bound end, Bound step) {                                                                   \
+        static Behind behind;                                                                                          \
+        const auto [next, is_own] = next_of<decltype(name)>(behind, #name);                                            \
+        const taskloops::Loop<Bound> loop = {function, data,     copy,  bytes, alignment, flags,                       \
+                                             n_tasks,  priority, start, end,   step};                                  \
+        if (is_own && loop.is_wrong_on_llvm()) return create_by_tasks_in_bracket(__builtin_return_address(0), loop);   \
+        ThreadState *thread = brackets::recording_thread(is_own);                                                      \
+        if (!thread)                                                                                                   \
+            OMPASS_JUMP next(function, data, copy, bytes, alignment, flags, n_tasks, priority, start, end, step);      \
+        const brackets::LoopCreation creation(thread, __builtin_return_address(0));                                    \
+        next(function, data, copy, bytes, alignment, flags, n_tasks, priority, start, end, step);                      \
+    }
+
+OMPASS_TASKLOOP(GOMP_taskloop, long)
+OMPASS_TASKLOOP(GOMP_taskloop_ull, unsigned long long)
