@@ -24,7 +24,7 @@ class CreationDates {
 public:
     // `with_latest`: until when a creation may have been matters, too; else `latest` may be too early.
     explicit CreationDates(const RunFiles &run, bool with_latest = true)
-        : has_wrappers_(run.process->brackets != 0), with_latest_(with_latest) {}
+        : has_wrappers_(run.process->wrappers != 0), with_latest_(with_latest) {}
 
     // `record` is a creation, the last one that `decoder` handed out. Amortized constant time.
     Creation date(const EventDecoder &decoder, const EventRecord &record) {
