@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What ThreadSanitizer has to be told: tasks are handed from thread to thread by a scheduler that it does not see into.
-// Nothing happens in programs that are not built with it.
+// Annotations for ThreadSanitizer, which does not see how the scheduler passes tasks between threads. They do nothing in
+// programs that are not built with it.
 #pragma once
 
 extern "C" {
@@ -12,7 +12,7 @@ namespace omp_ext {
 
 inline bool is_under_tsan() { return __tsan_acquire && __tsan_release; }
 
-// What was done before releasing an address happens before what follows an acquisition of it.
+// Everything before the release of an address happens before everything after an acquisition of it.
 inline void note_release(const void *address) {
     if (__builtin_expect(is_under_tsan(), 0)) __tsan_release(const_cast<void *>(address));
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The memory of light tasks: blocks of whole cache lines, kept for the next task of that size. Memory is never given back
-// to the system, so that a thread which comes too late to steal a task reads old memory at worst.
+// The memory of light tasks: blocks of whole cache lines, reused for tasks of the same size. Memory never returns to the
+// system, so a thread that is too late to steal a task reads old memory at worst.
 //
-// Contract: take, give, lend, find_at_home and keep are the owner's, one thread at a time. give_back is anybody's. Blocks
-// beyond kMostLines are malloc's.
+// Contract: only the owner, one thread at a time, calls take, give, lend, find_at_home and keep. Any thread calls give_back.
+// Blocks of more than kMostLines come from malloc.
 #pragma once
 
 #include <atomic>
@@ -20,7 +20,7 @@ public:
 
     static size_t lines_for(size_t bytes) { return (bytes + kLine - 1) / kLine; }
 
-    // On a line of its own.
+    // Returns memory on cache lines of its own.
     void *take(size_t n_lines) {
         if (__builtin_expect(n_lines > kMostLines, 0)) return allocate(n_lines);
         Free *block = free_[n_lines];
@@ -36,9 +36,8 @@ public:
         free_[n_lines] = block;
     }
 
-    // Threads that send each other tasks exchange blocks, for a block is in the cache of the thread that used it last. A pool
-    // keeps as many of others as it has lent and neither found at home again nor got back, so that none grows at the
-    // expense of another, whatever way tasks go.
+    // Threads that send each other tasks exchange blocks, because a block is in the cache of its last user. A pool keeps as many
+    // foreign blocks as it lent and did not get back, so no pool grows at the expense of another.
     void lend() { n_to_keep_++; }
     void find_at_home() { n_to_keep_--; }
     [[gnu::noinline]] void keep(void *memory, size_t n_lines, BlockPool &other) {
@@ -47,7 +46,7 @@ public:
             n_until_look_ = kKeptPerLook;
         }
         if (n_to_keep_ <= 0) {
-            n_until_look_ = 0; // or what comes back unseen would count as lent for ever
+            n_until_look_ = 0; // or blocks that return unseen would count as lent
             return other.give_back(memory, n_lines);
         }
         n_to_keep_--;
@@ -67,10 +66,10 @@ public:
 private:
     struct Free {
         Free *next;
-        size_t n_lines; // of those that came back from elsewhere
+        size_t n_lines; // of blocks that were given back
     };
     static constexpr size_t kChunkLines = 1024;
-    static constexpr unsigned kKeptPerLook = 256; // at what came back
+    static constexpr unsigned kKeptPerLook = 256; // blocks kept before the next look at returned_
 
     static void *allocate(size_t n_lines) {
         void *memory = aligned_alloc(kLine, n_lines * kLine);
@@ -106,11 +105,11 @@ private:
     }
 
     Free *free_[kMostLines + 1] = {}; // by number of lines
-    char *unused_ = nullptr; // what is left of the newest chunk
+    char *unused_ = nullptr; // rest of the newest chunk
     size_t n_left_ = 0;
     int64_t n_to_keep_ = 0;
     unsigned n_until_look_ = 0;
-    alignas(64) std::atomic<Free *> returned_{nullptr}; // the last one first
+    alignas(64) std::atomic<Free *> returned_{nullptr}; // newest first
 };
 
 } // namespace omp_ext

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dependences among the children of a task: which of them must be complete before another may start. A table belongs to
-// the task that creates the children, and is used by its thread alone; nodes are shared, and counted.
+// Dependences among the children of a task: which of them must be complete before another starts. A table belongs to the
+// creating task and is used by its thread only; nodes are shared and reference-counted.
 //
-// mutexinoutset is taken as inout: such tasks run one after another, in the order of their creation.
+// mutexinoutset counts as inout: such tasks run one after another, in the order of their creation.
 #pragma once
 
 #include <atomic>
@@ -22,30 +22,30 @@ struct Dependence {
     DependenceKind kind;
 };
 
-// A task with dependences. Alive while a table, a predecessor or its own task refers to it.
+// A task with dependences. A table, a predecessor and the task itself each hold a reference.
 struct DependenceNode;
 
-// Enters a task as the successor of earlier ones; makes the table if there is none. Returns its node, which the caller
-// owns; it is not ready before release_creation.
+// Enters a task as a successor of earlier ones; makes the table if there is none. Returns the task's node, owned by the caller.
+// The node is not ready before release_creation.
 DependenceNode *enter(DependenceTable *&table, const Dependence *dependences, int n, Task *task);
 
-// The node of a task that does not become the predecessor of any: waits only. *null table: nothing to wait for.
+// Makes a node for a wait, without successors. If the table is null, there is nothing to wait for.
 DependenceNode *enter_wait(DependenceTable *table, const Dependence *dependences, int n);
 
-// The creation is done. True: all predecessors are complete, and it is the caller who starts the task.
+// Ends the creation. Returns true if all predecessors are complete; then the caller starts the task.
 bool release_creation(DependenceNode *node);
 
-// For nodes of enter_wait: are all predecessors complete?
+// True if all predecessors of a node of enter_wait are complete.
 bool is_ready(const DependenceNode *node);
 
-// For nodes of enter_wait that are not ready: whoever completes the last predecessor resumes this. False: all are complete.
+// Arms a node of enter_wait: the thread that completes its last predecessor resumes the wait. Returns false if all are complete.
 bool arm(DependenceNode *node, Suspension &suspension);
 
-// Gives up the caller's reference.
+// Releases the caller's reference.
 void give_back(DependenceNode *node);
 
-// The task is complete: start(successor) is called for each task that becomes ready by it, resume for each armed wait.
-// Gives up the reference.
+// Completes a task and releases the reference. Calls start(successor) for each task that becomes ready, and resume for each
+// armed wait.
 void complete(DependenceNode *node, void (*start)(void *context, Task *task), void *context,
               void (*resume)(Suspension &suspension));
 

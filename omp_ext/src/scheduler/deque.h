@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // A work-stealing deque (Chase and Lev, SPAA 2005; memory orders after Le et al., PPoPP 2013), for pointers with a tag.
 //
-// Contract: push, pop and bottom are the owner's, one thread at a time. steal and size_hint are anybody's. Every item
-// that was pushed is returned by exactly one pop or one successful steal. pop takes the newest item, steal the oldest.
-// Items are numbered from 0 by push: the newest has the number bottom() - 1. Nothing is ever freed but by the
-// destructor, so a late thief reads old memory at worst, and then loses the race for `top_`.
+// Contract: only the owner, one thread at a time, calls push, pop and bottom. Any thread calls steal and size_hint. Each pushed
+// item is returned by exactly one pop or steal: pop takes the newest item, steal the oldest. push numbers items from 0; the
+// newest has the number bottom() - 1. Only the destructor frees memory, so a late thief reads old memory at worst, and then
+// loses the race for `top_`.
 //
-// Invariants: top_ never decreases; size = bottom_ - top_ >= 0 but inside pop, where it is -1 at worst.
-// The template argument lets a test put its own atomics, which choose the interleaving, in the place of the real ones.
+// Invariants: top_ never decreases; size = bottom_ - top_ >= 0, except inside pop, where it is at least -1.
+// The template argument lets tests replace the atomics by ones that choose the interleaving.
 #pragma once
 
 #include <atomic>
@@ -32,7 +32,7 @@ public:
     Deque(const Deque &) = delete;
     Deque &operator=(const Deque &) = delete;
 
-    // Owner. `item` is not null and its upper 16 bits are zero.
+    // Owner. Adds an item, which is not null and has 16 upper bits of zero.
     [[gnu::always_inline]] void push(T *item, uint16_t tag) {
         const int64_t bottom = bottom_.load(std::memory_order_relaxed);
         const int64_t top = top_.load(std::memory_order_acquire);
@@ -42,12 +42,12 @@ public:
         bottom_.store(bottom + 1, std::memory_order_release);
     }
 
-    // Owner. The newest item, unless its number is below `mark` or there is none.
+    // Owner. Takes the newest item. Null if its number is below `mark`, or there is none.
     T *pop(int64_t mark) {
         const int64_t bottom = bottom_.load(std::memory_order_relaxed) - 1;
         if (bottom < mark || bottom < top_.load(std::memory_order_relaxed)) return nullptr;
         Ring *ring = ring_.load(std::memory_order_relaxed);
-        // Sequentially consistent, as the loads of a thief: one of the two sees the other when one item is left.
+        // Sequentially consistent, like a thief's loads: if one item is left, one of the two sees the other.
         bottom_.store(bottom, std::memory_order_seq_cst);
         int64_t top = top_.load(std::memory_order_seq_cst);
         if (top > bottom) { // thieves took all of them
@@ -62,7 +62,7 @@ public:
         return won ? item : nullptr;
     }
 
-    // Anybody. The oldest item into *into, if its tag is at least min_tag (else kRefused, and it stays).
+    // Any thread. Takes the oldest item into *into if its tag is at least min_tag, else returns kRefused.
     StealResult steal(T **into, uint16_t min_tag = 0) {
         int64_t top = top_.load(std::memory_order_seq_cst);
         const int64_t bottom = bottom_.load(std::memory_order_seq_cst);
@@ -76,7 +76,7 @@ public:
         return StealResult::kTaken;
     }
 
-    // Owner: the tag of the newest item, or -1 when there is none.
+    // Owner. Returns the tag of the newest item, or -1 if there is none.
     int newest_tag() const {
         const int64_t newest = bottom_.load(std::memory_order_relaxed) - 1;
         if (newest < top_.load(std::memory_order_relaxed)) return -1;
@@ -84,10 +84,10 @@ public:
         return static_cast<int>(ring->slot(newest).load(std::memory_order_relaxed) >> 48);
     }
 
-    // Owner: the number that the next pushed item gets.
+    // Owner. Returns the number of the next item to be pushed.
     int64_t bottom() const { return bottom_.load(std::memory_order_relaxed); }
 
-    // Anybody: how many items there are or were a moment ago.
+    // Any thread. Returns the number of items at some moment during the call.
     int64_t size_hint() const {
         const int64_t size = bottom_.load(std::memory_order_relaxed) - top_.load(std::memory_order_relaxed);
         return size > 0 ? size : 0;
@@ -119,7 +119,7 @@ private:
         return wider;
     }
 
-    alignas(64) Atomic<int64_t> top_{0}; // thieves and, for the last item, the owner
+    alignas(64) Atomic<int64_t> top_{0}; // written by thieves and, for the last item, by the owner
     alignas(64) Atomic<int64_t> bottom_{0}; // owner
     Atomic<Ring *> ring_; // owner
 };

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Threads that find no task: a short spin, then sleep, and who wakes them. Owns Worker::asleep and the counts of
-// sleeping and searching workers.
+// Threads without a task: a short spin, then sleep, and their wake-up. Owns Worker::asleep and the counts of sleeping and
+// searching workers.
 //
-// A thread sleeps only after it said so and looked once more, but a wake-up can still be missed: the threads that create
-// tasks do not fence for it, because that would cost every task. So each sleep ends by itself after some milliseconds.
+// A thread announces its sleep and searches once more before it sleeps. It can still miss a wake-up, because a fence in the
+// threads that create tasks would cost every task. So each sleep is limited to some milliseconds.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +14,10 @@ namespace omp_ext {
 
 int64_t now_ns();
 
-// How many threads of this process can run at once.
+// Returns the number of threads of this process that can run at once.
 int n_processors();
 
-// The waiting of one thread in one wait. Made when it begins.
+// One wait of one thread.
 class Idle {
 public:
     explicit Idle(Worker &worker) : worker_(worker) {}
@@ -25,10 +25,10 @@ public:
     Idle(const Idle &) = delete;
     Idle &operator=(const Idle &) = delete;
 
-    // A task was found: the next spin is a new one.
+    // Ends the search: a task was found.
     void found();
 
-    // None was found. Pauses, or sleeps unless `may_sleep()` is false when asked after the thread said that it sleeps.
+    // Pauses after a search without result, or sleeps if `may_sleep()` is still true once the sleep is announced.
     template <typename MaySleep>
     void nothing_found(MaySleep &&may_sleep) {
         if (!spin_on()) return;
@@ -39,14 +39,14 @@ public:
             retract();
     }
 
-    // Did it begin to look a moment ago? Not at its last look before it sleeps.
+    // True in the first moments of a search, and false in the last search before a sleep.
     bool is_fresh() const { return n_rounds_ < kPauses; }
 
-    // Since when nothing was found, or 0 when something was just now.
+    // Time of the first search without result, or 0 after a task was found.
     int64_t since_ns() const { return since_ns_; }
 
 private:
-    bool spin_on(); // false: go on spinning
+    bool spin_on(); // returns true if it is time to sleep
     void announce();
     void retract();
     void sleep();
@@ -56,19 +56,19 @@ private:
     unsigned n_rounds_ = 0;
     int64_t sleep_ns_ = kFirstSleepNs;
 
-    static constexpr unsigned kPauses = 8; // short ones, before it yields its processor
+    static constexpr unsigned kPauses = 8; // short pauses before yielding the processor
     static constexpr int64_t kFirstSleepNs = 1'000'000;
     static constexpr int64_t kLongestSleepNs = 32'000'000;
 };
 
-// Wakes the worker if it sleeps.
+// Wakes the worker, or all workers, if asleep.
 void wake(Worker &worker);
 void wake_all(Team &team);
 
-// A task came into the domain's reach: wakes a worker for it, if one sleeps and there is a processor for it.
+// Wakes a worker for a task queued in the domain, if one sleeps and a processor is free.
 void wake_for_task(Team &team, int domain);
 
-// Do all threads in the team's barrier sleep? Then nobody but those that create tasks runs any.
+// True if all threads in the team's barrier sleep, so only the creators of tasks run them.
 inline bool has_no_helper(const Team &team) {
     const uint64_t n_released = team.n_released.load(std::memory_order_relaxed);
     const uint64_t n_arrived = team.n_arrived.load(std::memory_order_relaxed);
@@ -76,8 +76,8 @@ inline bool has_no_helper(const Team &team) {
            static_cast<uint64_t>(team.n_asleep.load(std::memory_order_relaxed));
 }
 
-// The same for a task in the deque of a thread of that domain, which is awake: so no other is woken while one searches,
-// or beyond the number of processors, but for the first that helps.
+// Wakes a worker for a task in the deque of an awake thread, unless another one searches or no processor is free. The first
+// helper is woken in any case.
 inline void signal_own_task(Team &team, int domain) {
     const int n_asleep = team.n_asleep.load(std::memory_order_relaxed);
     if (__builtin_expect(n_asleep > 0, 0) && team.n_searching.load(std::memory_order_relaxed) == 0 &&
@@ -85,12 +85,13 @@ inline void signal_own_task(Team &team, int domain) {
         wake_for_task(team, domain);
 }
 
+// Wakes a worker for a task in the inbox of that domain.
 inline void signal_task(Team &team, int domain) {
     if (__builtin_expect(team.n_asleep.load(std::memory_order_relaxed) > 0, 0)) wake_for_task(team, domain);
 }
 
-// For a thread that queues tasks: lends its processor for some microseconds to threads that are still on their way to
-// where tasks are run, until one of them took a task.
+// Lends the processor of a thread that queues tasks, for some microseconds, to threads that are about to run tasks, until one
+// of them takes a task.
 void lend_processor(Worker &worker);
 
 } // namespace omp_ext

@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// The inbox of a domain: tasks that wait for any thread of it, and for each parent the list of its children in an inbox.
+// The inbox of a domain: tasks that wait for any of its threads. Each parent has a list of its children in inboxes.
 //
-// Contract. Every function may be called by any thread. An entry is in at most one inbox, and if it was put, in the list
-// of its sender exactly as long as it is in an inbox and nobody claimed it; put, send, take and claim each cost O(1).
-// put:   the sender's own thread, or one for which the sender cannot end meanwhile (it has this entry to wait for).
-// send:  the same for an entry that the sender will not claim. It writes to one line that others write to, where put writes
-//        to three.
-// take:  the first entry that `fits`, which may look at the entry and all its ancestors: they cannot be freed while a
-//        entry of theirs is in an inbox. At most `n_looked_at` entries are asked about.
-// take_first: the first entry, if it fits. `see_next` is called with the address of the one that comes first then, if it
-//        was sent; it must not read it.
-// claim: the thread that runs the sender takes an entry of its own back from wherever it is.
+// Contract. Any thread may call every function. put, send, take and claim each cost O(1). An entry is in at most one inbox.
+// An entry that was put is in its parent's list too, until it is taken or claimed.
+// put:   called by the parent's thread, or by one that the parent cannot outlast, since it waits for this entry.
+// send:  as put, for an entry that the parent will not claim. Writes to one shared cache line, where put writes to three.
+// take:  returns the first entry that `fits`, of the first `n_looked_at`. `fits` may read the entry and all its ancestors,
+//        which exist as long as the entry is in an inbox.
+// take_first: returns the first entry, if it fits. Calls `see_next` with the address of the entry that becomes the first, if
+//        that one was sent; see_next must not read it.
+// claim: called by the parent's thread; takes one of its entries out of any inbox.
 //
-// What was sent comes before the others, the newest first. It is received as a chain, without a look at its entries, which
-// are in the caches of others, and filed in the list of the others when more than the first is asked for.
-// Locks: an inbox's before a sender's; claim holds one at a time. Whoever sets `claimed` or unlinks the entry from its
-// sender's list, under the sender's lock, owns the entry; whoever then unlinks it from the inbox may free it.
+// Sent entries come before the others, newest first. The receiver takes them as a chain, unread, because they lie in other
+// caches, and moves them to the list of the others when more than the first entry is needed.
+// Locks: an inbox's lock before a parent's; claim holds one at a time. The thread that sets `claimed` or unlinks an entry from
+// its parent's list, under the parent's lock, owns the entry. The one that then unlinks it from the inbox may free it.
 #pragma once
 
 #include <atomic>
@@ -35,7 +34,7 @@ public:
     }
     void unlock() { held_.store(false, std::memory_order_release); }
 
-    // A moment for the other hardware thread of the core.
+    // Yields the core to its other hardware thread for a moment.
     static void pause() {
 #if defined(__x86_64__)
         __builtin_ia32_pause();
@@ -50,25 +49,25 @@ private:
 
 class Inbox;
 
-// The part of a task that sends tasks.
+// A parent's list of its children in inboxes.
 struct ChildList {
     SpinLock lock;
-    std::atomic<struct QueueEntry *> first{nullptr}; // newest; changed under lock
+    std::atomic<struct QueueEntry *> first{nullptr}; // newest; written under lock
 };
 
-// The part of a task that is sent.
+// The part of a task that lies in an inbox.
 struct QueueEntry {
     QueueEntry *next, *previous; // in the inbox, under its lock
-    QueueEntry *next_sibling, *previous_sibling; // under the sender's lock
-    ChildList *siblings; // null: it was sent
-    std::atomic<Inbox *> inbox; // of one that was put; changes under the locks of both, the box and the sender
-    bool claimed; // under the sender's lock
+    QueueEntry *next_sibling, *previous_sibling; // under the parent's lock
+    ChildList *siblings; // null: sent
+    std::atomic<Inbox *> inbox; // of an entry that was put; written under both locks
+    bool claimed; // under the parent's lock
     uint16_t depth; // of the task, 0: implicit; saturated
 };
 
 class alignas(64) Inbox {
 public:
-    // At the end, or at the front, where it is found before all others.
+    // Appends an entry, or puts it at the front, where it is found first.
     void put(QueueEntry *entry, ChildList *siblings, bool at_front) {
         entry->siblings = siblings;
         entry->claimed = false;
@@ -85,7 +84,7 @@ public:
         lock_.unlock();
     }
 
-    // At the front.
+    // Puts an entry at the front, without its parent's list.
     void send(QueueEntry *entry) {
         entry->siblings = nullptr;
         uint64_t before = 0, after = 0;
@@ -116,7 +115,7 @@ public:
         return entry;
     }
 
-    // The first of the sender's entries that `fits(inbox)`, called with the inbox in which it is; of `n_looked_at`.
+    // Claims the first of `n_looked_at` children whose inbox fits.
     template <typename Fits>
     static QueueEntry *claim(ChildList *siblings, unsigned n_looked_at, Fits &&fits) {
         siblings->lock.lock();
@@ -140,7 +139,7 @@ public:
     }
 
     bool empty() const { return depth_.load(std::memory_order_relaxed) == 0 && !has_sent(); }
-    // May its first task be as deep? At those that were sent nobody has looked.
+    // True if the first task may have at least this depth. The depth of sent tasks is unknown.
     bool may_have(int depth) const { return depth_of_first_.load(std::memory_order_relaxed) >= depth || has_sent(); }
     uint64_t depth() const {
         return depth_.load(std::memory_order_relaxed) + number_of(sent_.load(std::memory_order_relaxed));
@@ -151,10 +150,10 @@ public:
     int domain = 0; // set before use
 
 private:
-    static constexpr unsigned kMostChains = 11; // with what is before them two lines
+    static constexpr unsigned kMostChains = 11; // fill two cache lines with the fields before
     static constexpr int kUnknownDepth = INT_MAX;
 
-    // What was sent: the newest entry and, in the upper 16 bits, how many there are; saturated.
+    // sent_: the newest sent entry and, in the upper 16 bits, their number; saturated.
     static uint64_t pack(const QueueEntry *entry, uint64_t n) {
         return reinterpret_cast<uintptr_t>(entry) | (n < UINT16_MAX ? n : UINT16_MAX) << 48;
     }
@@ -173,7 +172,7 @@ private:
             n = 1;
             for (const QueueEntry *entry = newest->next; entry; entry = entry->next) n++;
         }
-        if (n_chains_ == kMostChains) { // the newest entries are few
+        if (n_chains_ == kMostChains) { // appends the oldest chain: the newest one is short
             QueueEntry *oldest = newest;
             while (oldest->next) oldest = oldest->next;
             oldest->next = chains_[--n_chains_];
@@ -238,7 +237,7 @@ private:
         (entry->next ? entry->next->previous : last_) = entry->previous;
         count(-1);
     }
-    // False: somebody claimed it.
+    // Returns false if the entry is claimed.
     static bool leave_siblings(QueueEntry *entry) {
         ChildList *siblings = entry->siblings;
         if (!siblings) return true;
@@ -258,13 +257,13 @@ private:
     }
 
     SpinLock lock_;
-    std::atomic<int> depth_of_first_{-1}; // as depth_
+    std::atomic<int> depth_of_first_{-1}; // written under lock_, read by any thread
     unsigned n_chains_ = 0; // the last one comes first; under lock_
     QueueEntry *first_ = nullptr, *last_ = nullptr; // of the list; under lock_
-    std::atomic<uint64_t> depth_{0}; // written under lock_, read by anybody
+    std::atomic<uint64_t> depth_{0}; // number of entries in list and chains; as depth_of_first_
     std::atomic<uint64_t> max_depth_{0};
-    QueueEntry *chains_[kMostChains]; // the newest entry of each
-    alignas(64) std::atomic<uint64_t> sent_{0}; // not received yet, the last one first
+    QueueEntry *chains_[kMostChains]; // the newest entry of each; under lock_
+    alignas(64) std::atomic<uint64_t> sent_{0}; // not received yet
 };
 
 } // namespace omp_ext

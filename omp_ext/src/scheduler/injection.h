@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random sleeps at the points where threads meet, in the library that the tests load to look for hangs; nothing in the
-// one that is installed.
+// Random sleeps at points where threads meet, compiled only into the library with which tests look for hangs.
 #pragma once
 
 #ifdef OMP_EXT_INJECT_SLEEPS
@@ -17,7 +16,7 @@ inline void inject_sleep() {
     state ^= state << 13;
     state ^= state >> 17;
     state ^= state << 5;
-    // The first few thousand interruptions are dense; then they become rare, lest programs with very many tasks not end.
+    // Dense for the first few thousand interruptions, then rare, so that programs with many tasks end.
     static thread_local uint32_t n_interruptions = 0;
     if (state % 8 != 0 || (n_interruptions > 4096 && state % 4096 != 0)) return;
     n_interruptions++;

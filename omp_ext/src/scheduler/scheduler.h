@@ -1,19 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The scheduler: which thread runs which task when; its waits are in task_waits.cpp. Knows tasks, teams and domains;
-// nothing of any compiler's interface but the functions of runtime.h. All functions are called by the thread of the
-// worker that they are given; an untied task may be on another thread, with another worker, when a function that waits
-// returns.
+// The scheduler: creates, places, runs and completes tasks (scheduler.cpp) and waits for them (task_waits.cpp). Knows the
+// runtime only through runtime.h. Each function is called by the thread of its worker. After a function that waits, an
+// untied task may be on another thread, with another worker.
 //
-// The task scheduling constraint of OpenMP holds: a thread that waits in a task starts only descendants of that task,
-// unless it waits in a barrier or steps aside. So the tasks on a thread's stack are a chain of descendants,
-// and all that its deque holds from `mark` on are descendants of its current task: created by that, or by tasks that it
-// ran meanwhile. A held task is in the deque of a thread that can still come back to it, or in an inbox and thereby in
-// its parent's list, where the parent's thread finds it. Therefore no set of waiting threads is stuck: the one that
-// waits in the deepest task can run that task's children wherever they are, and the children of those.
+// OpenMP's task scheduling constraint holds: a thread that waits in a task starts only descendants of that task, unless it
+// waits in a barrier or suspends the task. So the tasks on a stack are a chain of descendants, and the items of the deque
+// from `mark` on are descendants of the current task. A held task is in the deque of a thread that can return to it, or in
+// an inbox and its parent's list of children, where the parent's thread finds it. So waiting threads cannot deadlock: the
+// thread that waits in the deepest task can run that task's children, wherever they are, and their children.
 //
-// In strict mode a waiting task steps aside for others of its domain, or lets a small one run on top of it, and goes on when
-// that is complete, as if it waited for it. All these waits are for tasks that began later: a child, or the one on top. So
-// no circle of tasks waits for itself, as long as tasks wait for nobody but their children.
+// In strict mode a waiting task may be suspended, or a small task may run on top of it, which it then waits for as well.
+// Every wait is for a task that began later. So there is no cycle as long as tasks wait for their children only.
 #pragma once
 
 #include "scheduler/dependences.h"
@@ -21,61 +18,59 @@
 
 namespace omp_ext {
 
-// Takes over a task that the current task created: now a child of it in every sense. May run it before it returns.
+// Takes over a child that the current task created. May run it before returning.
 void hold(Worker &worker, Task &task);
-// The same for a task with dependences; runs it when its predecessors are complete.
+// Takes over a child with dependences. It runs when its predecessors are complete.
 void hold_dependent(Worker &worker, Task &task, const Dependence *dependences, int n);
 
-// Runs a task that was found (search.h), inside the current one.
+// Runs a task inside the current one.
 void run(Worker &worker, Task &task);
 void run_on_new_stack(Worker &worker, Task &task);
-// On a new stack when little is left of the present one.
+// Runs a task inside the current one, on a new stack if half of the present one is used.
 inline void run_on_top(Worker &worker, Task &task) {
     if (stack_is_half_used()) return run_on_new_stack(worker, task);
     run(worker, task);
 }
-// Runs a task that was never held, at once.
+// Runs a task that was never held.
 void run_at_once(Worker &worker, Task &task);
 
-// Around a task that its creator runs itself, by a call that the compiler generated. `code`: what tools are told of a light
-// one, or null.
+// Begins and ends a task that compiled code calls inside its creator. `code`: the call's return address for tools, or null.
 void begin_undeferred(Worker &worker, Task &task, const void *code);
-void end_undeferred(Worker &worker, Task &task); // a light task may be gone when this returns
+void end_undeferred(Worker &worker, Task &task); // a light task may be freed on return
 
-// Waits for the children, for the completion of all tasks of the innermost taskgroup, for the predecessors of a task
-// that is about to be run at once, and for all threads and tasks of the team. `kind`: for tools, as OMPT's;
-// `is_followed`: by the runtime's own barrier.
+// Wait for the children, all tasks of the innermost taskgroup, the predecessors of a task that will run at once, or all
+// threads and tasks of the team. `kind`: OMPT's kind of the barrier. `is_followed`: the runtime's own barrier follows.
 void wait_for_children(Worker &worker);
 void begin_group(Worker &worker);
 void wait_for_group(Worker &worker);
-bool end_group(Worker &worker); // waits as well; does the runtime know of the group?
+bool end_group(Worker &worker); // waits; returns true if the runtime knows the group
 void wait_for_predecessors(Worker &worker, const Dependence *dependences, int n);
 void barrier(Worker &worker, int kind, bool is_followed = true);
 
-// After wait_for_children: until the children are complete for the runtime too, a few instructions later.
+// Waits, after wait_for_children, until the children are complete for the runtime too: a few instructions.
 void wait_for_the_finishing(Worker &worker);
 
-// Something else that a task waits for in a team whose waits may step aside.
+// Something else that a task waits for, such as a lock, in a team that suspends waiting tasks.
 struct Awaited {
-    virtual bool is_over() = 0; // and then the task has it
-    // True: whoever gives it to the task resumes this. False: it has it now.
+    virtual bool is_over() = 0; // true: the task has it
+    // Returns true if the thread that provides it will resume the suspension, false if the task has it now.
     virtual bool arm(Suspension &suspension) = 0;
 
 protected:
     ~Awaited() = default;
 };
-// Nothing runs on top of the task meanwhile, for that might want what the task has.
+// Waits, and runs nothing on top of the task, because that might need what the task holds.
 void wait_aside(Worker &worker, Awaited &awaited);
 
-// Runs one task if there is one for a thread that is in the current task.
+// Runs one task, if there is one that the current task may give way to.
 void yield(Worker &worker);
 
-// The body of an untied task has ended: back to the thread that began it, in the frames of which it lies.
+// Returns the current untied task, whose body has ended, to the thread that began it and owns the frames below it.
 void return_to_owner(Worker &began);
 
-// Told once for each task by whatever runs it, between its last instruction and its completion in the runtime.
+// Marks the body of a task as ended. Called once for each task, before the runtime completes it.
 void end_body(Worker &worker, Task &task);
-// The event of a detachable task was fulfilled, by any thread (null: one that is in no team). Before the runtime knows.
+// Fulfils the event of a detachable task, before the runtime does. `worker`: null for a thread outside of teams.
 void fulfill(Worker *worker, Team &team, Task &task);
 
 } // namespace omp_ext

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stacks besides the threads' own, on which a thread goes on while a task of it waits, and the switch between them. Owns
-// their memory and what belongs to a stack rather than to a thread: registers and floating-point control words
-// (Boost.Context), C++ exceptions in flight, what sanitizers know. Knows nothing of tasks.
+// Stacks on which a thread continues while a task of it waits, and switches between them. Owns their memory and the state
+// that belongs to a stack: registers and floating-point control words (Boost.Context), C++ exceptions in flight, the view
+// of sanitizers. Knows nothing of tasks.
 #pragma once
 
 #include <atomic>
@@ -10,7 +10,7 @@
 
 namespace omp_ext {
 
-// A piece of memory for a stack; below it lies a page that nobody may touch.
+// A stack, above a guard page.
 struct Stack {
     Stack *next; // in its pool
     char *lowest;
@@ -18,29 +18,29 @@ struct Stack {
     bool has_pages;
 };
 
-// Of one thread at a time. All stacks of the process count towards one limit.
+// The stacks of one thread. A limit applies to all stacks of the process.
 class StackPool {
 public:
-    // Null: the limit is reached, or the system has no more memory.
+    // Returns null if the limit is reached or the system has no more memory.
     Stack *take();
-    // Also called on that very stack, just before it is left for good.
+    // Returns a stack. May be called on this stack, just before leaving it for good.
     void give(Stack *stack);
-    // When all are idle: gives the system back the pages that were not needed since the last time, and the lower ones of
-    // the others. It does so ten times a second at most, for the first time a tenth of a second after the first stack or when
-    // there are many: regions that follow each other soon need the same pages again.
+    // Releases pages of idle stacks to the system: all of stacks that were not needed since the last call, and the lower ones
+    // of the others. Does so at most ten times a second, and not before a tenth of a second after the first stack unless there
+    // are many, since following regions need the same pages.
     void trim();
 
 private:
     bool map_slab();
 
-    char *unused_ = nullptr; // stacks of the newest slab that nobody took yet, each with its guard before it
+    char *unused_ = nullptr; // stacks of the newest slab that were never taken, each above its guard page
     size_t n_unused_ = 0;
-    Stack *idle_ = nullptr; // the one used last first
+    Stack *idle_ = nullptr; // most recently used first
     int n_taken_ = 0, max_taken_ = 0; // max_taken_: since the last trim
     int64_t next_trim_ns_ = 0;
 };
 
-// Where a thread left a stack. Made on the stack that is left.
+// The state of a stack that its thread left. Lies on this stack.
 struct Place {
     std::atomic<void *> registers{nullptr}; // null until it is left
     const char *lowest = nullptr;
@@ -51,21 +51,21 @@ struct Place {
     void *fake_stack = nullptr; // AddressSanitizer's
 };
 
-// Another thread is leaving it, or has: until it has.
+// Waits until the thread that leaves a stack has left it.
 void wait_until_left(const Place &there);
 
-// Leaves the stack for another one, which was left before. Returns when somebody goes to `here`, on the thread of that.
+// Leaves the stack for another one that was left. Returns when a thread goes to `here`, on that thread.
 void go_to(Place &here, Place &there);
-// The same for a new stack, where entry(argument) is called, which must end in leave_for. Where others may go to `here`,
-// the argument must not lie on the stack that is left: they may be on it before the entry looks at it.
+// Leaves the stack for a new one, and calls entry(argument) there, which must end in leave_for. The argument must not lie on
+// the stack that is left if other threads may go to `here`.
 void go_to_new(Place &here, Stack &stack, void (*entry)(void *), void *argument);
-// Leaves a stack that was gone to as a new one, for good.
+// Leaves a new stack for good.
 [[noreturn]] void leave_for(Place &there);
 
-// Calls the function on the new stack, and returns when it does.
+// Calls a function on a new stack, and returns when it returns.
 void call_on(Stack &stack, void (*function)(void *), void *argument);
 
-// The stack that the thread is on; unknown before its first switch.
+// The stack of the calling thread; unknown before its first switch.
 struct StackBounds {
     const char *lowest = nullptr;
     size_t bytes = 0;
@@ -74,19 +74,19 @@ struct StackBounds {
 extern constinit thread_local StackBounds present_stack __attribute__((tls_model("initial-exec")));
 bool is_below_middle_of_stack(uintptr_t frame);
 
-// Is a C++ exception being thrown or handled on the calling thread's present stack?
+// True if a C++ exception is thrown or handled on the present stack.
 bool has_exception();
 
-// Is less than half of the calling thread's present stack left?
+// True if less than half of the present stack is left.
 inline bool stack_is_half_used() {
     const auto frame = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
     return __builtin_expect(frame < present_stack.middle, 0) && is_below_middle_of_stack(frame);
 }
 
-// Prints on stderr how large the stacks are, and how many there may be.
+// Prints the size and the limit of stacks on stderr.
 void display_stacks();
 
-// In the child of a fork.
+// Forgets all stacks, in the child of a fork.
 void forget_stacks();
 
 } // namespace omp_ext

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whom a thread steals from, within a domain. The policies are those that Contreras and Martonosi compare (IISWC 2008):
-// random, the fullest queue (occupancy), the fullest of a small group and then of another group at random (group), and
-// the neighbours in the order of their numbers (nearest), which is how threads are bound.
+// Chooses a victim within a domain. The policies are those that Contreras and Martonosi compare (IISWC 2008): random; the
+// fullest queue (occupancy); the fullest queue of the own group, then of a random group (group); and by number (nearest),
+// since threads are bound in that order.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +10,14 @@
 
 namespace omp_ext {
 
-// What a thief looks for: the oldest task of some other worker in `domain` that has more than n_left, with that tag or more.
+// What a thief looks for: the oldest task of another worker in `domain` that has more than n_left tasks; its tag at least min_tag.
 struct StealTarget {
     int domain;
     uint16_t min_tag;
     int64_t n_left;
 };
 
-// Null when the policy finds none.
+// Steals a task by the policy of OMP_EXT_STEAL. Null: it found none.
 Task *steal(Worker &thief, const StealTarget &target);
 
 } // namespace omp_ext

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Waits that leave their stack: the task stays on it, and its thread goes on elsewhere. Owns who is suspended and who may
-// be resumed, and what a worker and the runtime take for current across a switch; stacks.h has the stacks,
-// task_waits.cpp decides when.
+// Suspends tasks that wait: the task stays on its stack, and its thread continues on another one. Owns the lists of suspended
+// tasks that are ready, and the current task of worker and runtime across a switch; stacks.h has the stacks,
+// task_waits.cpp decides when to suspend.
 //
-// A tied task is resumed by its own thread only, so everything here but make_ready belongs to the worker's thread. An untied
-// task is resumed by any thread of the domain, on the stack on which it was left, whose lower frames stay those of the thread
-// that began it; so it goes back there when its body has ended (return_to_owner in scheduler.h). At the bottom of each stack is a
-// loop of the scheduler; that of the thread's own stack may be left too, while it waits in a barrier ("home").
+// Every function but make_ready is called by the worker's thread. Only its own thread resumes a tied task. Any thread of the
+// domain resumes an untied task, on the stack where it was left. The lower frames of that stack belong to the thread that
+// began the task, so the task returns there when its body has ended (return_to_owner in scheduler.h). A scheduler loop runs
+// at the bottom of each stack; on the thread's own stack this is a barrier, which can be suspended too.
 #pragma once
 
 #include "scheduler/stacks.h"
@@ -14,7 +14,7 @@
 
 namespace omp_ext {
 
-// A wait that was left. Lies on the stack that it left; gone when it is resumed.
+// A suspended wait. Lies on its own stack, and is gone once it is resumed.
 struct Suspension {
     explicit Suspension(Worker &its_worker)
         : worker(&its_worker), task(its_worker.current), table(its_worker.table), stack(its_worker.stack),
@@ -22,23 +22,23 @@ struct Suspension {
     Suspension(const Suspension &) = delete;
     Suspension &operator=(const Suspension &) = delete;
 
-    Worker *worker; // whose thread left it or, once it goes on, resumed it
+    Worker *worker; // of the thread that suspended it and, once it continues, of the one that resumed it
     bool may_move = false; // to another thread of the domain
-    Task *const task; // current then
+    Task *const task; // the current task
     DependenceTable *const table;
     Stack *const stack;
     Task *const proxied;
     const int n_locks;
-    void *base_task = nullptr; // null: that of the implicit task
-    Suspension *next = nullptr; // of those that are ready
+    void *base_task = nullptr; // null: the one of the implicit task
+    Suspension *next = nullptr; // in a list of ready ones
     Place place;
 };
 
-// May waits of this team leave their stacks, now? A wait can when its worker has a base task besides.
+// True if the team suspends waiting tasks now. The worker needs a base task as well.
 bool may_suspend(const Worker &worker);
 
-// Around what may run tasks in the implicit task, and called in that: lets the runtime come back to it. False: it can
-// already, or need not, and end_base_task is not to be called.
+// Gives the implicit task, which is current, a base task through which the runtime can return to it. Returns false if it has
+// one or needs none; then end_base_task must not be called.
 bool get_base_task(Worker &worker);
 inline bool begin_base_task(Worker &worker) {
     return __builtin_expect(worker.current == &worker.implicit, 0) && !worker.base_task && get_base_task(worker);
@@ -55,29 +55,29 @@ public:
     BaseTaskScope &operator=(const BaseTaskScope &) = delete;
 
 private:
-    Worker *const worker_; // null: nothing was begun
+    Worker *const worker_; // null: there is nothing to end
 };
 
-// Any thread: what this waits for is there. It may be gone when this returns.
+// Resumes a suspension as soon as a thread is free for it. Called by any thread; the suspension may be gone on return.
 void make_ready(Suspension &suspension);
 
-// Is there one that may be resumed?
+// True if a suspended task can be resumed.
 inline bool has_ready(const Worker &worker) {
     return worker.first_ready || worker.resumed.load(std::memory_order_seq_cst) ||
            worker.team->domain_queues[worker.domain].n_ready.load(std::memory_order_seq_cst) > 0;
 }
-// The one that has been ready longest, or null.
+// Takes the suspension that has been ready longest. Null: there is none.
 Suspension *take_ready(Worker &worker);
 
-// The worker's thread leaves the present wait, `here`, for another one or for the bottom of a new stack, which runs `loop`.
-// They return when `here` is resumed, perhaps on another thread; `loop` never returns.
+// Suspend the present wait, `here`, and continue in another one, or on a new stack with `loop`. They return when `here` is
+// resumed, perhaps on another thread; `loop` never returns.
 void leave_for(Worker &worker, Suspension &here, Suspension &there);
 void leave_for_new(Worker &worker, Suspension &here, Stack &stack, void (*loop)(Worker &worker));
-// At the bottom of a new stack: gives it back.
+// Gives a new stack back, at its bottom, and continues in another wait.
 [[noreturn]] void abandon_for(Worker &worker, Suspension &there);
 
-// Does the task that waits let another one run on top of it? Not when little of the stack is left, nor while a task on
-// the stack holds a lock: it could not go on to release it if the one on top wanted it.
+// True if a task may run on top of the waiting one: half of the stack is left, and no task on it holds a lock, which the task
+// on top might need.
 inline bool may_run_on_top(const Worker &worker) { return worker.n_locks == 0 && !stack_is_half_used(); }
 
 } // namespace omp_ext

@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// When a barrier may end: all workers have arrived and no task is left. A template over what it reads, so that a test
-// can try all interleavings of its steps.
+// The end of a barrier: all workers have arrived and no task is left. A template over its counts, so that a test can try
+// all interleavings of its steps.
 //
-// Every worker counts the tasks it created (before anybody can see them) and completed (after they created what they
-// create). Claim: when all have arrived, and the sum of n_done, read first, equals the sum of n_created, read after it,
-// then no task is left and none will come. For whoever sees a completion sees the creations of that task and of its
-// children, since each is published before the other. So the completed tasks that were seen are among the created ones
-// that were seen; if they are equally many they are the same, and all their children are among them. A task that was
-// not seen would have a first ancestor that was not; its creator was seen and complete, or an implicit task that
-// arrived: either way its creation was seen after all.
+// Each worker counts a task as created before others can see it, and as completed after its children are counted as created.
+// Claim: if all workers have arrived, and the sum of n_done equals the sum of n_created, which is read after it, then no
+// task is left and none will come. Proof: a thread that sees a completion sees the creation of the task and of its children.
+// So the completed tasks seen are among the created tasks seen; equal sums mean equal sets, which contain all their children.
+// A task that was not seen would have a first unseen ancestor. The creator of that one was seen complete, or is an implicit
+// task that arrived, so its creation was seen: a contradiction.
 #pragma once
 
 #include <cstdint>
 
 namespace omp_ext {
 
-// Counts: n_workers(), n_arrived(), n_done(i), n_created(i) for workers i, n_done_by_others(); each an acquiring load.
-// `n_arrivals`: n_arrived() once all have arrived.
+// Counts: n_workers(), n_arrived(), n_done(i), n_created(i) of worker i, n_done_by_others(); each an acquiring load.
+// `n_arrivals`: the value of n_arrived() once all have arrived.
 template <typename Counts>
 bool barrier_may_end(const Counts &counts, uint64_t n_arrivals) {
     if (counts.n_arrived() < n_arrivals) return false;
