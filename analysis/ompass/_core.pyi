@@ -59,12 +59,12 @@ class ThreadRow(Row):
     n_events: Final[int]  # records of its trace; 0 in the profile, which does not read them
     n_dropped: Final[int]  # records of its trace that could not be written
     n_migrations: Final[int]  # changes of CPU that were seen
-    cpu_source: Final[str]  # where preempted and blocked times come from: switches (the kernel's records), clocks (of the thread; no state is known), or empty: not known, and 0
-    n_lost_switches: Final[int]  # records of switches lost, so that which of both is in part a guess
-    by_clock_ns: Final[int]  # time in which its clock took the place of records of switches, since they came too thick
-    unaccounted_preempted_ns: Final[int]  # preempted between regions, and outside of all that is accounted
+    cpu_source: Final[str]  # source of preempted and blocked times: switches (the kernel's records), clocks (of the thread; states are unknown), or empty: unknown, and 0
+    n_lost_switches: Final[int]  # lost records of switches; if any, part of preempted and blocked is estimated
+    by_clock_ns: Final[int]  # time in which switches were too frequent to record, and its clock was read instead
+    unaccounted_preempted_ns: Final[int]  # preempted between regions, outside the accounted time
     unaccounted_blocked_ns: Final[int]  # blocked there
-    ended_ns: Final[int]  # when the thread ended; 0: not before the recording
+    ended_ns: Final[int]  # end of the thread; 0: not before the end of recording
     @staticmethod
     def describe() -> list[tuple[str, str, str]]: """Name, type as a column of SQL (empty: it is not one) and meaning of every field."""
 
@@ -74,34 +74,34 @@ class RegionRow(Row):
     total_ns == work_ns + create_ns + schedule_ns + sync_ns + idle_ns, exactly.
     """
     def __init__(self, *, construct: int = 0, thread: int = 0, level: int = 0, n_instances: int = 0, n_primary: int = 0, wall_ns: int = 0, capacity_ns: int = 0, max_team_size: int = 0, total_ns: int = 0, nested_ns: int = 0, work_ns: int = 0, create_ns: int = 0, schedule_ns: int = 0, sync_ns: int = 0, idle_ns: int = 0, implicit_ns: int = 0, lock_ns: int = 0, n_tasks: int = 0, domain: int = 0, n_rescued: int = 0, n_steals: int = 0, n_failed_steals: int = 0, steal_ns: int = 0, failed_steal_ns: int = 0, n_from_domain: tuple[int, ...] = (), counters: tuple[int, ...] = (), preempted_ns: int = 0, blocked_ns: int = 0, work_preempted_ns: int = 0, work_blocked_ns: int = 0) -> None: ...
-    construct: Final[int]  # number of the parallel construct; -1: outside of every region
+    construct: Final[int]  # number of the parallel construct; -1: outside every region
     thread: Final[int]  # number of the thread
-    level: Final[int]  # nesting depth of its first instance, 1 is outermost; 0 outside of every region
+    level: Final[int]  # nesting depth of its first instance, 1 is outermost; 0 outside every region
     n_instances: Final[int]  # instances that the thread took part in
     n_primary: Final[int]  # instances that it led
-    wall_ns: Final[int]  # durations of the instances that it led
-    capacity_ns: Final[int]  # sum over the instances that it led of team size times duration
-    max_team_size: Final[int]  # most threads of an instance that it led
+    wall_ns: Final[int]  # total duration of the instances that it led
+    capacity_ns: Final[int]  # team size times duration, summed over the instances that it led
+    max_team_size: Final[int]  # largest team of an instance that it led
     total_ns: Final[int]  # its thread-time, without inner regions that it led; the sum of the five states
     nested_ns: Final[int]  # its time in inner regions that it led
     work_ns: Final[int]  # thread-time in user code
     create_ns: Final[int]  # thread-time in the creation of tasks
-    schedule_ns: Final[int]  # thread-time in fetching tasks that were ready
-    sync_ns: Final[int]  # thread-time in barriers, waits and locks for another reason than lack of tasks
+    schedule_ns: Final[int]  # thread-time in fetching ready tasks
+    sync_ns: Final[int]  # thread-time in barriers, waits and locks for other reasons than lack of tasks
     idle_ns: Final[int]  # thread-time without a task to run
     implicit_ns: Final[int]  # part of work_ns in the implicit task itself
     lock_ns: Final[int]  # part of sync_ns in locks, critical, ordered and atomic
     n_tasks: Final[int]  # explicit tasks that the thread completed there
-    domain: Final[int]  # locality domain of libomp_ext.so where it started tasks last; -1: none was held
-    n_rescued: Final[int]  # tasks started outside of their domain, since the program would have hung
+    domain: Final[int]  # locality domain of libomp_ext.so in which it last started a task; -1: no held tasks
+    n_rescued: Final[int]  # tasks started outside their domain because the program would have hung
     n_steals: Final[int]  # tasks taken from queues of other threads
     n_failed_steals: Final[int]  # attempts at queues with tasks that took none
     steal_ns: Final[int]  # time of the successful attempts
     failed_steal_ns: Final[int]  # time of the failed attempts
-    n_from_domain: Final[tuple[int, ...]]  # tasks started here by the domain where they were placed; the last: and all beyond
+    n_from_domain: Final[tuple[int, ...]]  # tasks started here, by the domain of their placement; the last entry: all others
     counters: Final[tuple[int, ...]]  # hardware counters of the implicit task, in the order of Run.counters
-    preempted_ns: Final[int]  # part of total_ns on no processor, although the thread could have run
-    blocked_ns: Final[int]  # part of total_ns on no processor, since the thread had left it by itself
+    preempted_ns: Final[int]  # part of total_ns off-CPU, although the thread could have run
+    blocked_ns: Final[int]  # part of total_ns off-CPU, because the thread left its processor by itself
     work_preempted_ns: Final[int]  # part of work_ns, preempted
     work_blocked_ns: Final[int]  # part of work_ns, blocked
     @staticmethod
@@ -118,12 +118,12 @@ class ConstructRow(Row):
     n_undeferred: Final[int]  # part of n_created that ran at once
     work_ns: Final[int]  # own work of the tasks
     create_ns: Final[int]  # time to create them, measured or estimated (Run.create_estimated)
-    inclusive_ns: Final[int]  # work with that of undeferred descendants; scaled from the timed tasks when sampled
-    n_timed: Final[int]  # tasks with a duration of their own; fewer than n_completed when sampled
-    min_ns: Final[int]  # shortest of these durations, 0 without any
-    max_ns: Final[int]  # longest of them
-    histogram: Final[tuple[int, ...]]  # tasks by duration: bin k is [2^k, 2^(k+1)) ns, bin 0 begins at 0; a timed task counts for those it stands for
-    ready_ns: Final[int]  # sum over deferred tasks started here of the time from ready to start
+    inclusive_ns: Final[int]  # work, undeferred descendants included; scaled from the timed tasks if sampled
+    n_timed: Final[int]  # timed tasks; fewer than n_completed if sampled
+    min_ns: Final[int]  # shortest timed task; 0: none
+    max_ns: Final[int]  # longest timed task
+    histogram: Final[tuple[int, ...]]  # tasks by duration: bin k is [2^k, 2^(k+1)) ns, bin 0 begins at 0; a timed task counts by its weight
+    ready_ns: Final[int]  # time from ready to start, summed over the deferred tasks started here
     ready_max_ns: Final[int]  # longest of these times
     n_ready: Final[int]  # number of these times
     n_other_thread: Final[int]  # tasks started here that another thread created
@@ -132,8 +132,8 @@ class ConstructRow(Row):
     read_bytes: Final[int]  # declared by kernels as read
     write_bytes: Final[int]  # declared by kernels as written
     counters: Final[tuple[int, ...]]  # hardware counters, in the order of Run.counters
-    preempted_ns: Final[int]  # part of work_ns on no processor, although the thread could have run
-    blocked_ns: Final[int]  # part of work_ns on no processor, since the thread had left it by itself
+    preempted_ns: Final[int]  # part of work_ns off-CPU, although the thread could have run
+    blocked_ns: Final[int]  # part of work_ns off-CPU, because the thread left its processor by itself
     @staticmethod
     def describe() -> list[tuple[str, str, str]]: """Name, type as a column of SQL (empty: it is not one) and meaning of every field."""
     def __add__(self, arg: ConstructRow, /) -> ConstructRow: """Two rows of a construct as one, which has the `thread` of the first."""
@@ -144,16 +144,16 @@ class WaitRow(Row):
     construct: Final[int]  # number of the wait
     thread: Final[int]  # number of the thread
     n_waits: Final[int]  # waits; of a lock: acquisitions; of a dependence: tasks that could not run when created
-    n_long: Final[int]  # of these, those that waited for more than 1 us in the end
-    schedule_ns: Final[int]  # thread-time there in fetching tasks that were ready
-    sync_ns: Final[int]  # thread-time there for another reason than lack of tasks
+    n_long: Final[int]  # waits whose last gap was longer than 1 us
+    schedule_ns: Final[int]  # thread-time there in fetching ready tasks
+    sync_ns: Final[int]  # thread-time there for other reasons than lack of tasks
     idle_ns: Final[int]  # thread-time there without a task to run
     inside_ns: Final[int]  # time of the tasks that the thread ran there
     max_ns: Final[int]  # longest wait, tasks inside included
     delay_ns: Final[int]  # of a dependence: from creation to ready, summed over its tasks
-    waited_for: Final[tuple[int, ...]]  # constructs for which it waited; 0, in the end: all others
-    waited_for_n: Final[tuple[int, ...]]  # how often, for each of them
-    waited_for_ns: Final[tuple[int, ...]]  # how long, for each of them: idle until the end, or delay
+    waited_for: Final[tuple[int, ...]]  # constructs for which it waited; last entry, 0: all others
+    waited_for_n: Final[tuple[int, ...]]  # waits for each of them
+    waited_for_ns: Final[tuple[int, ...]]  # time for each of them: last idle gap, or delay
     @staticmethod
     def describe() -> list[tuple[str, str, str]]: """Name, type as a column of SQL (empty: it is not one) and meaning of every field."""
 
@@ -165,11 +165,11 @@ class LoopRow(Row):
     n_entered: Final[int]  # instances that the thread took part in
     n_led: Final[int]  # instances that it led, or executed alone
     n_iterations: Final[int]  # iterations of the instances that it led, by all threads
-    n_chunks: Final[int]  # chunks that it took; 0 where the runtime does not tell
-    n_taken: Final[int]  # iterations in them
-    time_ns: Final[int]  # time in it, from begin to end
+    n_chunks: Final[int]  # chunks that it took; 0: not reported by the runtime
+    n_taken: Final[int]  # iterations in these chunks
+    time_ns: Final[int]  # time from begin to end, summed over the instances
     max_ns: Final[int]  # longest of these times
-    imbalance_ns: Final[int]  # idle at the barrier behind it, until the last thread came
+    imbalance_ns: Final[int]  # idle at the barrier after the loop, until the last thread arrived
     @staticmethod
     def describe() -> list[tuple[str, str, str]]: """Name, type as a column of SQL (empty: it is not one) and meaning of every field."""
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the groups of this process in /proc/self/cgroup, their folders by /proc/self/mountinfo, and reads these.
+// Finds the groups of this process in /proc/self/cgroup and their folders in /proc/self/mountinfo.
 #include "control_groups.h"
 
 #include <algorithm>
@@ -16,12 +16,12 @@ namespace {
 constexpr size_t kMostBytes = 1 << 20; // hosts of many containers have long lists of mounts
 constexpr const char *kOfGroups = " - cgroup"; // in a line of mountinfo, before the 2 of the version 2 hierarchy
 
-// Empty when the file cannot be read.
+// Returns "" if the file cannot be read.
 std::string read_text(const std::string &path) {
     std::string text;
     const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
     if (descriptor < 0) return text;
-    constexpr size_t kPieceBytes = 4096; // not on the stack, which may be small: any thread may end the program
+    constexpr size_t kPieceBytes = 4096; // on the heap: a thread that ends the program may have a small stack
     for (ssize_t n = 1; text.size() < kMostBytes && n != 0;) {
         const size_t length = text.size();
         text.resize(length + kPieceBytes);
@@ -47,7 +47,7 @@ bool has(const std::vector<std::string> &words, const char *word) {
     return std::find(words.begin(), words.end(), word) != words.end();
 }
 
-// False for anything but digits at the beginning, and for numbers that are too large.
+// Returns false if the text does not begin with a digit, or if the number is too large.
 bool read_number(const std::string &text, uint64_t &number) {
     if (text.empty() || text[0] < '0' || text[0] > '9') return false;
     errno = 0;
@@ -55,7 +55,7 @@ bool read_number(const std::string &text, uint64_t &number) {
     return errno == 0;
 }
 
-// Mount points have spaces and the like as \040.
+// Replaces octal escapes such as \040 (space) in mount points.
 std::string unescape(const std::string &text) {
     std::string plain;
     for (size_t i = 0; i < text.size(); i++) {
@@ -68,11 +68,11 @@ std::string unescape(const std::string &text) {
 }
 
 struct Mount {
-    std::string group; // which group lies at the mount point
+    std::string group; // the group at the mount point
     std::string point;
 };
 
-// The mounts of the version 2 hierarchy (`controller` is empty) or of the version 1 hierarchy with this controller.
+// Returns the mounts of the version 1 hierarchy with this controller, or of the version 2 hierarchy (controller "").
 std::vector<Mount> find_mounts(const std::string &mountinfo, const char *controller) {
     std::vector<Mount> found;
     for (size_t dash = mountinfo.find(kOfGroups); dash != std::string::npos;
@@ -89,7 +89,7 @@ std::vector<Mount> find_mounts(const std::string &mountinfo, const char *control
     return found;
 }
 
-// The group of the process in that hierarchy; empty: it has none.
+// Returns the group of the process in that hierarchy, or "".
 std::string find_group(const std::string &groups, const char *controller) {
     for (const std::string &line : split(groups, '\n')) {
         const size_t first = line.find(':'), second = line.find(':', first + 1);
@@ -101,8 +101,8 @@ std::string find_group(const std::string &groups, const char *controller) {
     return {};
 }
 
-// Folders of the group and of those above it that are mounted, the innermost first. In a container with the host's names
-// the group may lie outside of what is mounted: the mount then shows the container's own.
+// Returns the mounted folders of the group and of the groups above it, the innermost first. In a container that shows the
+// host's names, the group may lie outside the mount; the mount point is then the group of the container.
 std::vector<std::string> find_folders(const std::string &root, const std::vector<Mount> &mounts,
                                       const std::string &group) {
     const Mount *best = nullptr;
@@ -125,7 +125,7 @@ std::vector<std::string> find_folders(const std::string &root, const std::vector
     }
 }
 
-// A level that allows less than those before it.
+// Sets the quota if it is smaller than the quotas of the levels before.
 void take_quota(GroupLimits &limits, uint64_t quota_us, uint64_t period_us) {
     if (!quota_us || !period_us) return;
     const auto share = [](uint64_t quota, uint64_t period) {
@@ -136,7 +136,7 @@ void take_quota(GroupLimits &limits, uint64_t quota_us, uint64_t period_us) {
     limits.period_us = period_us;
 }
 
-// cpu.stat: lines of a name and a number. Returns false without a file.
+// Adds the figures of a cpu.stat file, which has a name and a number in each line. Returns false without a file.
 bool take_throttling(GroupLimits &limits, const std::string &folder) {
     const std::string text = read_text(folder + "/cpu.stat");
     for (const std::string &line : split(text, '\n')) {
@@ -151,7 +151,7 @@ bool take_throttling(GroupLimits &limits, const std::string &folder) {
     return !text.empty();
 }
 
-// "0-3,8" as a number of processors; 0 for anything else.
+// Returns the number of processors in a list such as "0-3,8"; 0 if it is not a list.
 uint32_t count_cpus(const std::string &text) {
     uint64_t n = 0;
     for (const std::string &piece : split(text.substr(0, text.find('\n')), ',')) {
@@ -164,7 +164,7 @@ uint32_t count_cpus(const std::string &text) {
     return n > UINT32_MAX ? 0 : static_cast<uint32_t>(n);
 }
 
-// The innermost group that names processors holds for those above it, too.
+// Reads the innermost group that names processors; the groups above it allow at least these.
 void take_cpus(GroupLimits &limits, const std::vector<std::string> &folders, const char *file) {
     for (const std::string &folder : folders)
         if (const uint32_t n = count_cpus(read_text(folder + "/" + file))) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads how much processor time the control groups of this process allow, and how often they held it back: versions 1
-// and 2, every level from the group of the process up to the mount. Opens a few small files: not for the path of events.
-// The tool notes it in process.log, `ompass doctor` shows it.
+// Reads the processor limits of this process's control groups, and how often they stopped it: versions 1 and 2, every level
+// from the group of the process up to the mount. Opens a few small files, so events must not call it. The tool writes the
+// limits to process.log; `ompass doctor` shows them.
 #pragma once
 
 #include <string>
@@ -11,16 +11,16 @@
 
 namespace ompass::format {
 
-// The folders of this process's group in each hierarchy and of the groups above it, the innermost first.
+// The folders of this process's group in each hierarchy, and of the groups above it; the innermost first.
 struct GroupFolders {
     std::vector<std::string> unified; // version 2
     std::vector<std::string> cpu, cpuset; // the controllers of version 1
 };
 
-// Returns the folders; empty lists where the files cannot be read. `root` is a folder in front of every path, for tests.
+// Returns the folders; empty lists if files cannot be read. `root` is put in front of every path, for tests.
 GroupFolders find_group_folders(const std::string &root = "");
 
-// Returns the limits; `is_known` is 0 where the files cannot be read.
+// Returns the limits; is_known is 0 if the files cannot be read.
 GroupLimits read_group_limits(const GroupFolders &folders);
 
 } // namespace ompass::format

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows that are described once: a list X(type, name, meaning, ...) makes the members of a struct and tells everyone who
-// binds, prints or documents them what each is. See figures.h for lists in use.
+// Structs whose members a list X(type, name, meaning, ...) declares once. Bindings, tables and documents use the same
+// list. figures.h has such lists.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@
 
 namespace ompass {
 
-// Up to N numbers of a row, such as the bins of a histogram.
+// Up to N numbers in one field, such as the bins of a histogram.
 template <size_t N>
 struct Numbers {
     std::array<uint64_t, N> values{};
@@ -31,7 +31,7 @@ struct Numbers {
     friend bool operator==(const Numbers &, const Numbers &) = default;
 };
 
-// The base of structs that a list describes.
+// Base of structs that a list declares.
 struct Row {};
 
 template <typename R, typename T>
@@ -44,7 +44,7 @@ struct Field {
 template <typename T>
 using InColumn = std::conditional_t<std::is_same_v<T, bool>, uint8_t, T>;
 
-// How a field of two rows becomes one.
+// Rules that combine the fields of two rows.
 namespace rule {
 
 template <typename T>
@@ -64,7 +64,7 @@ constexpr T longest(const T &one, const T &other) {
 
 } // namespace ompass
 
-// The struct that a list describes: for each X a member, and an entry in the tuple that fields() returns.
+// Declares a struct with a member, and an entry in the tuple that fields() returns, for each X of the list.
 #define OMPASS_MEMBER(type, name, ...) type name{};
 #define OMPASS_FIELD(type, name, meaning, ...) ompass::Field{#name, &Self::name, meaning},
 #define OMPASS_STRUCT(R, Base, LIST)                                                                                   \
@@ -74,17 +74,17 @@ constexpr T longest(const T &one, const T &other) {
         static constexpr auto fields() { return std::tuple{LIST(OMPASS_FIELD)}; }                                      \
     }
 
-// The row whose fields have the values that the list gives, in the names that are visible here.
+// Makes a row with the values of the list, whose expressions use names that are visible at this place.
 #define OMPASS_VALUE(type, name, meaning, value, ...) value,
 #define OMPASS_ROW(R, LIST)                                                                                            \
     R { {}, LIST(OMPASS_VALUE) }
 
-// The sum of the rows `one` and `other`, field by field as the last entries of the list say.
+// Combines the rows `one` and `other`, field by field, with the rules of the list.
 #define OMPASS_ADDED(type, name, meaning, value, rule) rule(one.name, other.name),
 #define OMPASS_SUM(R, LIST)                                                                                            \
     R { {}, LIST(OMPASS_ADDED) }
 
-// Columns of one length that a list describes: for each X a vector, in which flags are bytes. push() adds a row.
+// Declares a struct with a vector for each X of the list (bytes for flags). push() adds a row.
 #define OMPASS_VECTOR(type, name, ...) std::vector<ompass::InColumn<type>> name;
 #define OMPASS_VECTOR_MEMBER(type, name, ...) &Self::name,
 #define OMPASS_VECTORS(S, LIST)                                                                                        \

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bytes of a run directory: file headers, extents and trace events, each declared once; figures.h has the slots of
-// the profile. The tool writes them (process_log, thread_log); format/ reads files, extents and slots, events/ decodes the
-// records of events. Two writers of test traces know the same bytes on purpose, so that a test notices when they change
-// (tests/support/made_traces.py, tests/benchmarks/large_trace.py). docs/trace-format.md shows them, annotated.
+// The bytes of a run directory: file headers, extents and trace events, each declared once. figures.h has the slots of the
+// profile. The tool writes them (process_log, thread_log); this folder reads files, extents and slots; events/ of the core
+// decodes records. docs/trace-format.md explains them. Two writers of test traces repeat the bytes, to detect a change
+// (tests/support/made_traces.py, tests/benchmarks/large_trace.py).
 //
 // Conventions: little endian, all fields naturally aligned, times in clock ticks unless a name says otherwise.
 // A file is a header of kHeaderBytes followed by extents, each beginning with an ExtentHeader. Files only grow.
-// A log has a single writer, which stores the first 32 bits of a record last: a reader that stops where these are
-// zero sees only whole records, wherever the writer died.
+// A log has a single writer, which stores the first 32 bits of a record last. A reader stops where they are zero, and so
+// reads only whole records, wherever the writer stopped.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +15,7 @@
 
 namespace ompass::format {
 
-// Version 1 had shorter slots, and knew nothing of absences: its figures of them are 0, its threads' source is kNone.
-// Version 2 had no short records.
+// Version 1 had shorter slots and no off-CPU times (they are 0, with CpuSource::kNone). Version 2 had no short records.
 inline constexpr uint32_t kVersion = 3;
 inline constexpr uint32_t kOldestVersion = 1;
 inline constexpr size_t kPageBytes = 4096;
@@ -40,19 +39,19 @@ enum class DefinitionKind : uint32_t {
     kWait = 6,
     kLoop = 7
 };
-// A helper is the runtime's own: libomp runs `target nowait` tasks on a team of such threads, which no program began.
+// Helpers belong to the runtime: libomp runs `target nowait` tasks on a team of such threads.
 enum class ThreadKind : uint32_t { kInitial = 0, kWorker = 1, kOther = 2, kHelper = 3 };
 
-// The five states of metrics.md, in the order in which every array of states is kept.
+// The five states of metrics.md, in the order of every array of states.
 enum class State : uint32_t { kWork = 0, kCreate = 1, kSchedule = 2, kSync = 3, kIdle = 4 };
 inline constexpr size_t kStates = 5;
 
-// How a thread knew when it was absent: recorded, but not on a processor. It is preempted when it was switched out while
-// it could have run, blocked when it left by itself, until it runs again.
+// The source of a thread's off-CPU intervals. The thread is preempted if the kernel switched it out although it could run,
+// and blocked if it left the processor by itself; in both cases until it runs again.
 enum class CpuSource : uint32_t {
-    kNone = 0, // not known
+    kNone = 0, // unknown
     kSwitches = 1, // the kernel's record of each switch
-    kClocks = 2 // clocks of the thread, read where it enters and leaves regions: in which state is not known
+    kClocks = 2 // clocks of the thread, read when it enters and leaves regions; the state is unknown
 };
 
 // ---------------------------------------------------------------- extents
@@ -60,16 +59,17 @@ enum class CpuSource : uint32_t {
 enum class ExtentKind : uint32_t { kDefinitions = 1, kInstances = 2, kSlots = 3, kEvents = 4, kSamples = 5 };
 
 struct ExtentHeader {
-    uint32_t magic; // kExtentMagic; written last, so an extent whose writer died at birth reads as the end of the file
+    uint32_t magic; // kExtentMagic; written last: without it the file ends before the extent
     ExtentKind kind;
     uint64_t bytes; // of the whole extent, this header included; a multiple of 4096
-    uint64_t first; // kSlots: id of the first slot; kEvents: see below; else the running number among those of the kind
+    uint64_t
+        first; // kSlots: id of the first slot; kEvents: number, see below; else the number among extents of the kind
     uint64_t unused[5];
 };
 static_assert(sizeof(ExtentHeader) == 64);
 
-// Extents of events are numbered from 0 in order of time, which is not their order in the file. While an extent is being
-// emptied it has neither number nor events. When a writer died, the file may hold its latest extent twice.
+// Extents of events are numbered from 0 in order of time, which differs from their order in the file. While the writer
+// empties an extent, the extent has no number and no events. After a kill the file may contain the latest extent twice.
 inline constexpr uint64_t kNoNumber = ~uint64_t{0};
 
 // ---------------------------------------------------------------- process.log
@@ -78,14 +78,14 @@ inline constexpr uint64_t kNoNumber = ~uint64_t{0};
 inline constexpr uint32_t kRefusedBySandbox = 0x10000; // opening a file might have killed the program
 inline constexpr uint32_t kRefusedByBounds = 0x10001; // more threads or constructs than a record holds
 
-// What the control groups of the process allowed, and how often they held it back, at one moment (control_groups.h).
+// The limits of the process's control groups at one moment (control_groups.h).
 struct GroupLimits {
-    uint64_t quota_us; // processor time in each period, by the level that allows least; 0: no limit
+    uint64_t quota_us; // smallest quota of processor time per period, over all levels; 0: no limit
     uint64_t period_us;
-    uint64_t n_throttled; // periods in which a group had used its quota; all levels, since each was made
-    uint64_t throttled_ns; // how long it was held back then, a sum over processors
-    uint32_t n_cpus; // in the cpuset; 0: not known
-    uint32_t is_known; // 0: not read, all the rest is 0
+    uint64_t n_throttled; // periods in which a group used up its quota, over all levels since their creation
+    uint64_t throttled_ns; // time for which it was stopped, summed over processors
+    uint32_t n_cpus; // of the cpuset; 0: unknown
+    uint32_t is_known; // 0: not read; all other fields are 0
 };
 static_assert(sizeof(GroupLimits) == 40);
 
@@ -96,44 +96,43 @@ struct ProcessHeader {
     uint32_t pid;
     Mode mode;
     ClockKind clock_kind;
-    uint32_t wrappers; // 1: create_ticks are measured; 0: there are none, the reader estimates creation
+    uint32_t wrappers; // 1: wrappers measured create_ticks; 0: no wrappers, the reader estimates creation
     uint32_t n_counters;
     EndReason end_reason;
-    uint64_t calibration_ticks; // first of the two simultaneous readings that give the rate of the clock
+    uint64_t calibration_ticks; // first of two calibration points, which give the rate of the clock
     uint64_t calibration_monotonic_ns;
-    uint64_t rate; // nanoseconds per tick, 32.32 fixed point: a first guess, for runs too short for the second reading
+    uint64_t rate; // nanoseconds per tick, 32.32 fixed point: an estimate, for runs too short for the second point
     uint64_t start_ticks; // first moment of the run
     uint64_t start_monotonic_ns;
     uint64_t start_epoch_ns;
-    uint64_t latest_ticks; // second calibration point, renewed now and then; ticks are raw, pauses included
+    uint64_t latest_ticks; // second calibration point, renewed during the run; includes pauses
     uint64_t latest_monotonic_ns;
     uint64_t end_ticks; // 0 while running
-    uint64_t paused_ticks; // total length of all pauses; event times leave pauses out
+    uint64_t paused_ticks; // total length of all pauses; event times exclude pauses
     uint32_t n_threads; // thread logs begun
     uint32_t limit_reached; // 1: the size limit stopped the trace; 2: the disk did
     uint32_t n_pauses;
-    uint32_t n_misuses; // kernel marks without a partner and the like
-    uint64_t min_create_gap; // shortest time between two creations of one task, ~0 when none was seen
+    uint32_t n_misuses; // wrong marks of the program, such as the end of a kernel that did not begin
+    uint64_t min_create_gap; // shortest time between two creations of one task; ~0: none seen
     char counter_names[kMaxCounters][64];
-    uint32_t n_lost; // pieces of the record that could not be written, and are missing
-    uint32_t is_final; // 1: no file of the run is lengthened or cut any more
-    uint32_t n_usable_cpus; // that the process might run on when recording began; 0: not known
+    uint32_t n_lost; // missing pieces of the recording, which could not be written
+    uint32_t is_final; // 1: all files have their final length
+    uint32_t n_usable_cpus; // processors that the process could use when recording began; 0: unknown
     uint32_t pad_;
     uint64_t earlier_cpu_ns; // processor time of the process before the tool started
-    uint32_t sample_hz; // samples a second that were asked for; 0: none
-    uint32_t sample_error; // errno, when the kernel refused to sample a thread
-    uint32_t n_unsampled; // threads that it refused
-    uint32_t wants_loads; // 1: samples of loads were asked for
-    uint32_t loads_error; // errno: why they are of time instead
-    uint32_t n_bound_cpus; // processors that OpenMP's threads were bound to at their end, together; 0: not known
-    uint32_t first_refusal; // errno, or kRefusedBy…: why the first piece that is missing could not be written
-    uint32_t n_unlogged; // threads without a log, n_lost counts them too
-    uint64_t n_unlogged_tasks; // that completed, and no log counts; known when recording or the thread has ended
-    uint64_t n_unlogged_records; // of traces that have no log
+    uint32_t sample_hz; // requested samples per second; 0: none
+    uint32_t sample_error; // errno of the last thread for which the kernel refused samples
+    uint32_t n_unsampled; // threads for which the kernel refused samples
+    uint32_t wants_loads; // 1: samples of loads were requested
+    uint32_t loads_error; // errno: reason why they are samples of time
+    uint32_t n_bound_cpus; // processors that OpenMP's threads together were bound to at their end; 0: unknown
+    uint32_t first_refusal; // reason for the first missing piece: errno or kRefusedBy…
+    uint32_t n_unlogged; // threads without a log; n_lost includes them
+    uint64_t n_unlogged_tasks; // completed tasks in no log; known when recording, or the thread, has ended
+    uint64_t n_unlogged_records; // records of traces without a log
     GroupLimits groups_at_start;
-    GroupLimits groups_at_end; // is_known 0: the run was cut short, or the files could not be read then
-    char other_runtime
-        [256]; // path of a second OpenMP runtime that a library calls, and that is not recorded; empty: none
+    GroupLimits groups_at_end; // is_known 0: the run was cut short, or the files could not be read
+    char other_runtime[256]; // path of a second OpenMP runtime in use, which is not recorded; empty: none
 };
 static_assert(sizeof(ProcessHeader) <= kHeaderBytes);
 
@@ -144,15 +143,15 @@ struct DefinitionRecord {
     DefinitionKind kind;
     uint32_t id;
     uint32_t flags; // tasks: OMPT task flags at first creation; waits: kind of wait; loops: kind of work
-    uint32_t module; // id of the module; ~0 when unknown
+    uint32_t module; // id of the module; ~0: unknown
     uint32_t text_bytes;
-    uint64_t address; // ELF virtual address of the return address; modules: load bias when met first
-    // followed by text_bytes of text: kernels and phases their name; modules "hex build id\0path"
+    uint64_t address; // ELF virtual address of the return address; modules: load bias when first seen
+    // followed by text_bytes of text: the name of a kernel or phase; "hex build id\0path" of a module
 };
 static_assert(sizeof(DefinitionRecord) == 32);
 
-// One parallel region in flight. A pool: entries are taken again after every thread has closed its part.
-// The primary thread writes all but last_arrival, which every member raises by an atomic maximum.
+// A parallel region in flight. An entry of the pool is reused after every thread has closed its part. The primary thread
+// writes all fields except last_arrival, which every thread of the team raises by an atomic maximum, and those marked atomic.
 struct alignas(64) RegionInstance {
     uint64_t begin;
     uint64_t end; // 0 while the region runs
@@ -162,28 +161,27 @@ struct alignas(64) RegionInstance {
     uint32_t team_size;
     uint32_t level;
     uint32_t has_tasks; // 1: a deferred task was created in it
-    int32_t n_open; // members that have not closed their part, the primary included; atomic
+    int32_t n_open; // threads that have not closed their part, the primary included; atomic
     uint32_t primary_thread;
-    uint64_t last_arrival[2]; // latest arrival at an odd / even barrier of the region
+    uint64_t last_arrival[2]; // latest arrival at an odd and an even barrier of the region
     uint64_t index; // place in the pool
-    uint64_t
-        waited_for[2]; // number of such a barrier << 32 | kSettled | construct for which its threads waited; atomic
+    uint64_t waited_for[2]; // number of the barrier << 32 | kSettled | construct that its threads waited for; atomic
     uint32_t end_wait; // construct of the wait at the region's end
-    uint32_t is_runtimes; // 1: the runtime began it for itself, and its members are helpers
+    uint32_t is_runtimes; // 1: a region of the runtime, whose threads are helpers
     uint64_t unused[2];
 };
 static_assert(sizeof(RegionInstance) == 128);
-inline constexpr uint64_t kSettled = uint64_t{1} << 31; // the region has ended: the answer stays
+inline constexpr uint64_t kSettled = uint64_t{1} << 31; // the region has ended: the value is final
 constexpr uint32_t waited_for(uint64_t entry, uint32_t n_barriers) {
     return entry >> 32 == n_barriers ? static_cast<uint32_t>(entry & (kSettled - 1)) : 0;
 }
 
 // ---------------------------------------------------------------- thread-NNNNN.log
 
-// A worker's part of a region that the worker has left and the primary has not ended yet: a gap since `begin`.
+// A worker's part of a region that the worker has left and the primary has not ended: a gap since `begin`.
 struct PendingPart {
     uint64_t instance; // index
-    uint64_t sequence; // of its use; 0: no part
+    uint64_t sequence; // of the instance; 0: no part
     uint64_t begin;
     uint32_t region; // construct
     uint32_t n_barriers; // reached in it
@@ -191,7 +189,7 @@ struct PendingPart {
 static_assert(sizeof(PendingPart) == 32);
 inline constexpr unsigned kMaxPendingParts = 4;
 
-// Of some time, what the thread was not on a processor.
+// The off-CPU part of a period.
 struct OffCpuTicks {
     uint64_t preempted;
     uint64_t blocked;
@@ -202,7 +200,7 @@ struct OffCpuTicks {
     }
 };
 
-// The accounting state of a thread lives in its header, so a reader can finish the account of a killed thread.
+// The header has the accounting state of the thread. A reader can therefore complete the statistics of a killed thread.
 struct ThreadHeader {
     char magic[8]; // kThreadMagic
     uint32_t version;
@@ -212,44 +210,45 @@ struct ThreadHeader {
     ThreadKind kind;
     uint32_t cpu; // last seen
     uint64_t first_ticks; // first event
-    uint64_t mark; // everything before is accounted; the open stretch begins here
-    uint32_t open_state; // OpenState of that stretch
-    uint32_t open_region; // region construct of that stretch
-    uint32_t open_construct; // task construct of that stretch; 0: implicit task, kOpenPool: shared by undeferred tasks
-    uint32_t open_wait; // construct of the wait of that stretch, if it is a gap
-    uint64_t open_instance; // index of the RegionInstance the thread is in; ~0 when none
-    uint64_t open_sequence; // its sequence, to tell a later use of the entry
+    uint64_t mark; // begin of the open state interval; everything before it is accounted
+    uint32_t open_state; // OpenState of the open interval
+    uint32_t open_region; // region construct of the open interval
+    uint32_t
+        open_construct; // task construct of the open interval; 0: implicit task, kOpenPool: undeferred tasks share it
+    uint32_t open_wait; // construct of the wait, if the open interval is a gap
+    uint64_t open_instance; // index of the RegionInstance that the thread is in; ~0: none
+    uint64_t open_sequence; // its sequence, to detect a later use of the entry
     uint32_t open_barrier; // barriers of that region that the thread has reached
     uint32_t open_primary; // 1: the thread leads that region
-    uint64_t pool_ticks; // work in which undeferred tasks ran that were not timed, to be shared out by sampled_weight
+    uint64_t pool_ticks; // work with untimed undeferred tasks, which sampled_weight divides between constructs
     uint64_t n_dropped; // trace records lost
     uint64_t n_migrations; // changes of CPU
     PendingPart pending[kMaxPendingParts];
     CpuSource cpu_source;
     uint32_t pad2_;
-    uint64_t n_lost_switches; // records of switches that found no room, while the thread closed no stretch
-    OffCpuTicks pool; // of pool_ticks
-    OffCpuTicks outside; // in no region's account, while the thread was recorded
-    OffCpuTicks open; // in the open stretch; known when recording has ended
-    uint64_t ended_ticks; // when the thread ended; 0: recording ended before, or was cut short
-    // The same for the gaps of pending parts, and of the open stretch: the wait, and the loop before it; 0: none.
+    uint64_t n_lost_switches; // records of switches lost because the kernel's ring was full
+    OffCpuTicks pool; // part of pool_ticks
+    OffCpuTicks outside; // outside all regions, while the thread was recorded
+    OffCpuTicks open; // part of the open interval; known when recording has ended
+    uint64_t ended_ticks; // end of the thread; 0: recording ended before, or was cut short
+    // The wait, and the loop before it, of the gaps of pending parts and (open_loop) of the open interval; 0: none.
     uint32_t pending_wait[kMaxPendingParts];
     uint32_t pending_loop[kMaxPendingParts];
-    uint64_t barrier_begin; // when the thread came to the last barrier
+    uint64_t barrier_begin; // when the thread reached the last barrier
     uint32_t open_loop;
     uint32_t pad3_;
     struct PendingOffCpu {
         OffCpuTicks waiting, leaving; // before and after the last thread arrived at the barrier that ends the part
     } pending_off_cpu[kMaxPendingParts]; // of `pending`, as known when the thread left the part
-    uint64_t clock_ticks; // for so long the thread's clock took the place of records of its switches, too many of them
+    uint64_t clock_ticks; // time in which switches were too frequent to record, and the thread's clock was read instead
 };
 static_assert(sizeof(ThreadHeader) <= kHeaderBytes);
 
 enum OpenState : uint32_t {
-    kOpenNone = 0, // outside of every region, not in user code that we know of
+    kOpenNone = 0, // outside every region, or not recorded
     kOpenWork = 1,
     kOpenGap = 2, // in a wait, running nothing
-    kOpenFork = 3 // between the begin or the end of a region and the implicit task
+    kOpenFork = 3 // between the begin or end of a region and the implicit task
 };
 
 inline constexpr uint32_t kOpenPool = ~0u; // open_construct
@@ -264,12 +263,12 @@ static_assert(sizeof(ExtentHeader) + kSlotsPerExtent * kSlotBytes <= kSlotExtent
 // ---------------------------------------------------------------- trace events
 
 // A record is one to three 64-bit words, aligned to 32 bits. The first: delta:32 | argument:26 | kind:6. Short records,
-// see below, are one such word or half of one, and have their own fields in it.
-// delta: ticks since the last timed record of this thread; 0 in untimed records, which happened somewhere
-// between the timed records around them. Task ids: creating thread << 40 | its counter, counting deferred and implicit
-// tasks and regions from 1 on; undeferred tasks have none.
-// `fields` says what the argument and the words after the first one are, a letter each: c a construct, i the id of a task
-// or region, v a value, t ticks, h ticks * 2 + a flag, a an address, - nothing that a table of events shows.
+// see below, are one word or half a word with other fields.
+// delta: ticks since the last timed record of this thread; 0 in untimed records, whose event lies between the timed records
+// around them. Task ids: creating thread << 40 | its counter, which counts deferred and implicit tasks and regions from 1.
+// Undeferred tasks have no id.
+// `fields` describes the argument and the words after the first one, a letter each: c construct, i id of a task or region,
+// v value, t ticks, h ticks * 2 + a flag, a address, - not shown in tables of events.
 // `words` 0: half a word.
 //   X(name, words, timed, fields, text, meaning)
 #define OMPASS_EVENTS(X)                                                                                               \
@@ -278,27 +277,27 @@ static_assert(sizeof(ExtentHeader) + kSlotsPerExtent * kSlotBytes <= kSlotExtent
     X(kCreate, 1, 1, "c", "create", "deferred task created; argument construct; its id is the thread's next")          \
     X(kCreateSpan, 1, 1, "t", "create_span", "end of a creation begun `argument` ticks ago")                           \
     X(kCreateSpanLong, 2, 1, "-t", "create_span_long",                                                                 \
-      "the same, begun word 1 ticks ago; it stands for `argument` creations; bit 25: of a task without a create")      \
+      "the same, begun word 1 ticks ago; it represents `argument` creations; bit 25: of a task without a create")      \
     X(kInlineBegin, 1, 0, "c", "inline_begin", "undeferred task created and started, untimed; argument construct")     \
     X(kInlineBeginTimed, 1, 1, "c", "inline_begin_timed",                                                              \
       "undeferred task created and started, its duration is timed")                                                    \
     X(kInlineEnd, 1, 0, "", "inline_end", "untimed undeferred task completed; logs have it in inline_ops only")        \
     X(kInlineEndTimed, 1, 1, "c", "inline_end_timed", "timed undeferred task completed")                               \
     X(kInlineCode, 1, 0, "c", "inline_code",                                                                           \
-      "the construct of the argument has the next inline code of this thread, from 0 on")                              \
+      "construct `argument` gets the next inline code of this thread, from 0 on")                                      \
     X(kInlineOps, 1, 0, "", "inline_ops",                                                                              \
       "up to kInlineOpsPerWord begins and ends of untimed undeferred tasks, see below")                                \
     X(kStamp, 1, 1, "", "stamp",                                                                                       \
-      "a time for sampling: the time since the last timed record is the current task's own")                           \
+      "a clock reading for sampling: the current task itself worked since the last timed record")                      \
     X(kStart, 2, 1, "ci", "start",                                                                                     \
       "task started; argument construct, word 1 task id, bit 63: on another core than created, bit 62: domain")        \
     X(kStartReady, 3, 1, "cit", "start_ready",                                                                         \
       "the same for a task that waited for others; word 2: ticks from ready to now")                                   \
     X(kResume, 3, 1, "cih", "resume",                                                                                  \
-      "suspended task goes on; argument construct, word 1 task id, word 2: ticks from ready to now * 2 + in a wait")   \
-    X(kComplete, 1, 1, "v", "complete", "current task completed, the one below it goes on; argument OMPT status")      \
+      "suspended task resumes; argument construct, word 1 task id, word 2: ticks from ready to now * 2 + in a wait")   \
+    X(kComplete, 1, 1, "v", "complete", "current task completed, the one below it resumes; argument OMPT status")      \
     X(kCompleteTo, 2, 1, "vi", "complete_to",                                                                          \
-      "current task completed, the task of word 1 goes on; argument OMPT status")                                      \
+      "current task completed, the task of word 1 resumes; argument OMPT status")                                      \
     X(kDiscard, 2, 0, "ci", "discard", "task cancelled before it started; argument construct, word 1 task id")         \
     X(kFulfill, 2, 0, "ci", "fulfill", "detached task completed by its event; argument construct, word 1 task id")     \
     X(kDependence, 3, 0, "-iv", "dependence", "task of word 2 must wait for the task of word 1")                       \
@@ -307,7 +306,7 @@ static_assert(sizeof(ExtentHeader) + kSlotsPerExtent * kSlotBytes <= kSlotExtent
     X(kBarrierEnd, 2, 1, "-h", "barrier_end",                                                                          \
       "the same for barriers; word 1: ticks from the last arrival to now * 2 + had tasks")                             \
     X(kMutexAcquire, 1, 1, "v", "mutex_acquire", "asks for a lock; argument OMPT mutex kind")                          \
-    X(kMutexAcquired, 1, 1, "v", "mutex_acquired", "got it; argument OMPT mutex kind")                                 \
+    X(kMutexAcquired, 1, 1, "v", "mutex_acquired", "has the lock; argument OMPT mutex kind")                           \
     X(kRegionBegin, 3, 1, "c", "region_begin",                                                                         \
       "primary thread enters a parallel region; argument construct, word 1 its id, word 2 its nesting level")          \
     X(kRegionEnd, 3, 1, "vi", "region_end",                                                                            \
@@ -315,7 +314,7 @@ static_assert(sizeof(ExtentHeader) + kSlotsPerExtent * kSlotBytes <= kSlotExtent
     X(kImplicitBegin, 2, 1, "-v", "implicit_begin", "implicit task of region word 1 begins; argument team size")       \
     X(kImplicitEnd, 1, 0, "", "implicit_end", "implicit task of a worker ended; its time ends with the region")        \
     X(kImplicitLeave, 1, 1, "", "implicit_leave", "implicit task of the primary ended, or the thread's initial task")  \
-    X(kOutside, 1, 1, "", "outside", "thread seen for the first time, outside of every region")                        \
+    X(kOutside, 1, 1, "", "outside", "thread seen for the first time, outside every region")                           \
     X(kKernelBegin, 1, 1, "c", "kernel_begin", "argument construct")                                                   \
     X(kKernelEnd, 1, 1, "c", "kernel_end", "argument construct")                                                       \
     X(kRead, 3, 0, "-av", "read", "kernel reads word 2 bytes at word 1")                                               \
@@ -324,8 +323,8 @@ static_assert(sizeof(ExtentHeader) + kSlotsPerExtent * kSlotBytes <= kSlotExtent
     X(kCpu, 1, 0, "v", "cpu", "thread was seen on CPU `argument`")                                                     \
     X(kCounter, 2, 0, "-v", "counter", "counter `argument` rose by word 1 since the record before last")               \
     X(kResync, 3, 1, "--v", "resync",                                                                                  \
-      "after a pause: argument 1 when in a wait, word 1 current task, word 2 its construct")                           \
-    X(kDomain, 1, 0, "v", "domain", "tasks that this thread starts from here on run in locality domain `argument`")    \
+      "after a pause: argument 1 if in a wait, word 1 current task, word 2 its construct")                             \
+    X(kDomain, 1, 0, "v", "domain", "from here on this thread runs tasks in locality domain `argument`")               \
     X(kPlaced, 1, 0, "v", "placed",                                                                                    \
       "the task that starts next was placed in another domain; argument that domain * 2 + rescued")                    \
     X(kSteal, 1, 1, "v", "steal",                                                                                      \
@@ -333,16 +332,16 @@ static_assert(sizeof(ExtentHeader) + kSlotsPerExtent * kSlotBytes <= kSlotExtent
     X(kReadNear, 1, 0, "", "read_near", "a short read close to the last access of this thread, see below")             \
     X(kWriteNear, 1, 0, "", "write_near", "a short write close to the last access of this thread, see below")          \
     X(kPreempted, 3, 0, "v-t", "preempted",                                                                            \
-      "on no processor although it could have run, from word 1 on, for word 2 ticks; argument 1: a guess")             \
-    X(kBlocked, 3, 0, "v-t", "blocked", "the same, since the thread had left it by itself")                            \
+      "off-CPU although it could have run, from word 1 on, for word 2 ticks; argument 1: estimated")                   \
+    X(kBlocked, 3, 0, "v-t", "blocked", "the same, because the thread left its processor by itself")                   \
     X(kWaitPlace, 1, 0, "c", "wait_place",                                                                             \
-      "waits and locks of this thread that begin from here on stand at construct `argument`")                          \
+      "waits and locks of this thread that begin from here on are at construct `argument`")                            \
     X(kWaitedFor, 1, 0, "c", "waited_for",                                                                             \
       "the wait, lock or region that ends next, or the task that starts next, waited for construct `argument`")        \
     X(kWorkBegin, 2, 1, "cv", "work_begin", "enters a loop; argument construct, word 1 its iterations")                \
     X(kWorkEnd, 3, 1, "cvv", "work_end",                                                                               \
-      "leaves it; argument construct, word 1 chunks that the thread took, word 2 iterations in them")                  \
-    X(kCreateShort, 0, 0, "", "create_short", "a create without a time; for this and what follows see below")          \
+      "leaves the loop; argument construct, word 1 chunks that the thread took, word 2 iterations in them")            \
+    X(kCreateShort, 0, 0, "", "create_short", "a create without a time; see below for this and the next kinds")        \
     X(kCreateSpanShort, 0, 1, "", "create_span_short", "a create_span in half a word")                                 \
     X(kStartShort, 0, 1, "", "start_short", "the start of one of the thread's latest tasks, in half a word")           \
     X(kStartNear, 1, 1, "", "start_near", "the start of a task whose id is close to that of the one started before")   \
@@ -373,9 +372,9 @@ inline constexpr EventTraits kEventTraits[kEventKinds] = {
 #undef OMPASS_EVENT_TRAITS
 };
 
-// kPreempted and kBlocked come in order of their time, which is that of their words. They are cut where stretches end, and
-// each comes before the record that closes the stretch that it is part of. Where records of switches were lost, how long
-// both were together is known still; which of both, and when, is a guess.
+// kPreempted and kBlocked come in order of the times in their words. They are cut where state intervals end, and each
+// precedes the record that ends its state interval. If records of switches were lost, only their total is exact; the times
+// and the kind are estimates.
 
 inline constexpr unsigned kConstructBits = 26; // of an argument
 inline constexpr uint32_t kArgumentLimit = 1u << kConstructBits;
@@ -386,7 +385,7 @@ inline constexpr uint32_t kTaskgroup = 6; // ompt_sync_region_taskgroup
 inline constexpr uint32_t kImplementationBarrier = 4; // ompt_sync_region_barrier_implementation
 inline constexpr uint32_t kRegionBarrier = 9; // ompt_sync_region_barrier_implicit_parallel
 inline constexpr uint32_t kTaskwaitDepend = 63; // our own sync region kind, for `taskwait depend`
-// Kinds of waits beside sync region kinds: a task's for its dependences, and with this bit OMPT mutex kinds.
+// Other kinds of waits: of a task for its dependences; and OMPT mutex kinds, with this bit.
 inline constexpr uint32_t kDependenceWait = 62;
 inline constexpr uint32_t kMutexWait = 128;
 // Kinds of work (ompt_work_t), and our own for masked.
@@ -395,16 +394,16 @@ inline constexpr uint32_t kWorkStaticLoop = 10, kWorkOtherLoop = 13, kWorkMasked
 constexpr bool is_loop(uint32_t work) {
     return work == kWorkLoop || (work >= kWorkStaticLoop && work <= kWorkOtherLoop);
 }
-// Do all threads of a team come to it, and share it?
+// True if all threads of a team reach the construct and share its work.
 constexpr bool is_shared(uint32_t work) { return work != kWorkTaskloop && work != kWorkMasked; }
 inline constexpr uint32_t kStatusComplete = 1; // ompt_task_complete
 inline constexpr uint32_t kStatusDetach = 4; // ompt_task_detach
 constexpr bool is_barrier(uint32_t kind) { return kind != kTaskwait && kind != kTaskgroup && kind != kTaskwaitDepend; }
-// Ids of tasks and regions: the creating thread, and its counter below.
+// Ids of tasks and regions: the creating thread in the upper bits, its counter in the lower ones.
 inline constexpr unsigned kThreadShift = 40;
 constexpr uint64_t thread_of_id(uint64_t id) { return id >> kThreadShift; }
 constexpr uint64_t counter_of_id(uint64_t id) { return id & ((uint64_t{1} << kThreadShift) - 1); }
-inline constexpr uint64_t kOtherCore = 1ull << 63; // in word 1 of a start, beside the id
+inline constexpr uint64_t kOtherCore = 1ull << 63; // in word 1 of a start, with the id
 inline constexpr uint64_t kOtherDomain = 1ull << 62;
 inline constexpr uint64_t kIdMask = kOtherDomain - 1;
 
@@ -415,17 +414,17 @@ constexpr EventKind event_kind(uint64_t word) { return static_cast<EventKind>(wo
 constexpr uint32_t event_argument(uint64_t word) { return static_cast<uint32_t>(word >> 6) & (kArgumentLimit - 1); }
 constexpr uint64_t event_delta(uint64_t word) { return word >> 32; }
 
-// kInlineOps packs undeferred tasks into four bits an operation, from bit 8 upwards, 0 ending the word early:
-// 1 the current task completes; 2 + c a task of the construct with inline code c begins. Constructs without a code
-// (the first kInlineCodes of a thread have one) begin by an inline_begin.
+// kInlineOps packs undeferred tasks into four bits an operation, from bit 8 upwards: 0 ends the word; 1 the current task
+// completes; 2 + c a task of the construct with inline code c begins. The first kInlineCodes constructs of a thread have
+// codes; tasks of others begin with an inline_begin.
 inline constexpr unsigned kInlineCodes = 14;
 inline constexpr unsigned kInlineOpsPerWord = 14;
 inline constexpr unsigned kInlineOpEnd = 1;
 inline constexpr unsigned kInlineOpBegin = 2;
 constexpr unsigned inline_op(uint64_t word, unsigned i) { return static_cast<unsigned>(word >> (8 + 4 * i)) & 15; }
 
-// kReadNear and kWriteNear are most accesses, in a third of the space: distance:38 | bytes:20 | kind:6. The address is
-// that of the thread's last access of any kind, 0 at first, plus the signed distance.
+// kReadNear and kWriteNear hold most accesses in a third of the space: distance:38 | bytes:20 | kind:6. The address is
+// the address of the thread's last access of any kind (0 at first) plus the signed distance.
 inline constexpr unsigned kNearBytesBits = 20, kNearDistanceBits = 38;
 constexpr bool is_near(int64_t distance, uint64_t bytes) {
     constexpr int64_t kLimit = int64_t{1} << (kNearDistanceBits - 1);
@@ -437,27 +436,26 @@ constexpr uint64_t pack_near(EventKind kind, int64_t distance, uint64_t bytes) {
 constexpr int64_t near_distance(uint64_t word) { return static_cast<int64_t>(word) >> (64 - kNearDistanceBits); }
 constexpr uint64_t near_bytes(uint64_t word) { return word >> 6 & ((uint64_t{1} << kNearBytesBits) - 1); }
 
-// Short records are most records of small tasks. The decoder hands out the kinds for which they stand. Each is
-// delta | other fields | kind:6, where what the kind does not mention is 0:
+// Short records are most records of small tasks. The decoder returns the kinds that they replace. Each is
+// delta | other fields | kind:6. Fields that are not listed are 0:
 //   kCreateShort      construct:26
 //   kCreateSpanShort  delta:14 | ticks:12
 //   kStartShort       delta:16 | back:4 | construct:6
-//                     of the task that this thread created before the latest `back` ones, regions and implicit tasks
-//                     counted; on the same core and domain
+//                     the id is this thread's latest id less `back`; on the core and domain of the creation
 //   kStartNear        delta:24 | distance:20 | moved:2 | construct:12
-//                     the signed distance of the id from that of the last start, of any form but start_ready, 0 at
-//                     first; moved: the two bits beside the id
+//                     the id is the id of the last start of any form but start_ready (0 at first) plus the signed
+//                     distance; moved: kOtherDomain and kOtherCore
 //   kCompleteShort    delta:26                 with kStatusComplete
 //   kWaitBeginShort, kWaitEndShort  delta:22 | wait:4
 //   kWaitPlaceShort   construct:26
 //   kAbsentNear       ticks:30 | distance:26 | guess:1 | blocked:1
 //                     begins at the signed distance from the time of the last timed record
-// How a record lies in its first word, or in the half of it that it has.
+// The layout of a record's first word or half-word.
 struct RecordForm {
-    uint8_t kind; // for which it stands
-    uint8_t halves; // of words
+    uint8_t kind; // kind that it replaces
+    uint8_t halves; // length in half-words
     uint8_t argument_bits; // the argument lies above the kind
-    uint8_t delta_shift; // the delta reaches from this bit to the end; 64: there is none
+    uint8_t delta_shift; // first bit of the delta, which extends to the end; 64: no delta
 };
 constexpr RecordForm record_form(EventKind kind) {
     switch (kind) {
@@ -474,7 +472,7 @@ constexpr RecordForm record_form(EventKind kind) {
                 static_cast<uint8_t>(kEventTraits[kind].timed ? 32 : 64)};
     }
 }
-// Can this argument, delta and `rest`, which must be 0, be told in this short form?
+// True if the short form has room for the argument and the delta, and `rest` is 0.
 constexpr bool fits(EventKind kind, uint64_t argument, uint64_t delta, uint64_t rest = 0) {
     const RecordForm form = record_form(kind);
     const unsigned bits = 32u * form.halves, delta_bits = form.delta_shift < bits ? bits - form.delta_shift : 0;
@@ -483,7 +481,7 @@ constexpr bool fits(EventKind kind, uint64_t argument, uint64_t delta, uint64_t 
 constexpr uint64_t pack_short(EventKind kind, uint64_t argument, uint64_t delta) {
     return delta << record_form(kind).delta_shift % 64 | argument << 6 | kind; // 64: delta is 0
 }
-// Of kStartShort and kStartNear.
+// Fields of kStartShort and kStartNear.
 inline constexpr unsigned kBackBits = 4, kBackShift = 12;
 inline constexpr unsigned kDistanceBits = 20, kDistanceShift = 20, kMovedShift = 18, kMovedOfId = 62;
 constexpr uint64_t start_back(uint64_t word) { return word >> kBackShift & ((1u << kBackBits) - 1); }
@@ -498,7 +496,7 @@ constexpr uint64_t start_distance(uint64_t word) {
     return static_cast<uint64_t>(static_cast<int64_t>(word << (64 - kDistanceShift - kDistanceBits)) >>
                                  (64 - kDistanceBits));
 }
-// Of kAbsentNear.
+// Fields of kAbsentNear.
 inline constexpr unsigned kAbsentTicksBits = 30, kAbsentDistanceBits = 26, kAbsentShift = 8;
 constexpr bool is_near_absence(uint64_t distance, uint64_t ticks) {
     return ((distance + (uint64_t{1} << (kAbsentDistanceBits - 1))) >> kAbsentDistanceBits |
@@ -518,23 +516,23 @@ constexpr uint64_t start_moved(uint64_t word) { return (word >> kMovedShift & 3)
 
 // ---------------------------------------------------------------- accounting rules shared by writer and reader
 
-// The limits below in ticks. Both use ProcessHeader::rate, though a reader knows a better one in the end: a gap that
-// lasts as long as a limit must be the same to both.
+// Converts the limits below to ticks. Writer and reader use ProcessHeader::rate, although a reader knows a better rate: both
+// must classify a gap in the same way.
 constexpr uint64_t limit_ticks(uint64_t ns, uint64_t rate) {
     return rate ? static_cast<uint64_t>((static_cast<unsigned __int128>(ns) << 32) / rate) : ns;
 }
 
-// A last gap shorter than this, with nothing left to wait for, is the cost of leaving a wait: sync, not idle. A wait is
-// long when its last gap, or that of its lock, is longer.
+// If nothing is left to wait for, a last gap shorter than this is the cost of leaving a wait: sync, not idle. A wait whose
+// last gap is longer is a long wait.
 inline constexpr uint64_t kExitNanoseconds = 1000;
 
-// A barrier that a thread reaches this soon after a loop is the loop's: its threads wait for those still in the loop.
+// A barrier that a thread reaches within this time after a loop belongs to the loop.
 inline constexpr uint64_t kAfterLoopNanoseconds = 10'000;
 
-// Sampling of undeferred tasks: all tasks of a construct are timed until three of four turn out shorter than this.
+// Sampling of undeferred tasks: all tasks of a construct are timed until 75% are shorter than this.
 inline constexpr uint64_t kSampleBelowNanoseconds = 2000;
 
-// In tasks shorter than this a creation takes the time of its creator's last event, which is less than this too early.
+// In tasks shorter than this, a creation gets the time of its creator's last event. The error is below this limit.
 inline constexpr uint64_t kCoarseBelowNanoseconds = 500;
 
 } // namespace ompass::format

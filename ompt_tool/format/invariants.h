@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What headers promise, asserted. Active in debug and sanitizer builds; the release libraries hold none of it, since the
-// tool never ends its host. What a damaged file may break is checked, not asserted.
+// Assertions of invariants, in debug and sanitizer builds only: release libraries must never end the program. A condition
+// that a damaged file can break is checked, not asserted.
 #pragma once
 
 #if !defined(NDEBUG) || defined(OMPASS_SANITIZED)
@@ -27,6 +27,6 @@ namespace ompass {
 
 #else
 
-#define OMPASS_ASSERT(condition) static_cast<void>(sizeof(!(condition))) // names what it uses, evaluates nothing
+#define OMPASS_ASSERT(condition) static_cast<void>(sizeof(!(condition))) // uses the names, evaluates nothing
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The account that the tool kept in its logs. A thread that ended, or was killed, in the middle of a stretch left
-// the begin and the kind of it in its header: the stretch is closed here, by the same rules as in the tool.
+// Reads the statistics that the tool kept in its logs. The header of a thread that ended or was killed has the begin and
+// the state of its open interval. This file closes the interval by the rules of the tool.
 #include "run_profile.h"
 
 #include <algorithm>
@@ -23,7 +23,7 @@ void read_slots(const ThreadFile &thread, size_t n_definitions, ThreadAccount &a
             const uint32_t id = thread.first_slot[extent] + i;
             format::ConstructSlot construct = {};
             memcpy(&construct, place, std::min(sizeof construct, slot_bytes));
-            if (id >= n_definitions || construct.id != id) continue; // a definition may have found no room on the disk
+            if (id >= n_definitions || construct.id != id) continue; // a full disk may lack a definition
             if (construct.kind == format::DefinitionKind::kParallel ||
                 construct.kind == format::DefinitionKind::kProgram)
                 memcpy(&account.region(id), place, std::min(sizeof(RegionSlot), slot_bytes));
@@ -39,8 +39,8 @@ void read_slots(const ThreadFile &thread, size_t n_definitions, ThreadAccount &a
                 account.construct(id) = construct;
             }
         }
-    // Undeferred tasks count as completed when they begin. Those that a kill caught running are told by the regions,
-    // which count tasks when they complete.
+    // Undeferred tasks count as completed when they begin. Regions count tasks when they complete, so the difference is the
+    // tasks that a kill interrupted.
     uint64_t begun = 0, completed = 0;
     format::ConstructSlot *most = nullptr;
     for (format::ConstructSlot &slot : account.constructs) {
@@ -54,7 +54,7 @@ void read_slots(const ThreadFile &thread, size_t n_definitions, ThreadAccount &a
 
 void add(RegionSlot &slot, State state, uint64_t ticks) { slot.state_ticks[static_cast<size_t>(state)] += ticks; }
 
-// Of the absences in the open stretch, those that lie in its last `ticks`, were they its end; and takes them away.
+// Removes and returns the off-CPU time in the last `ticks` of the open interval, if it all lies at the interval's end.
 format::OffCpuTicks take_last_off_cpu(format::OffCpuTicks &open, uint64_t ticks) {
     const uint64_t blocked = std::min(open.blocked, ticks);
     const format::OffCpuTicks last = {std::min(open.preempted, ticks - blocked), blocked};
@@ -67,8 +67,7 @@ const RegionInstance *instance_of(const RunFiles &run, uint64_t index, uint64_t 
     return instance && instance->sequence == sequence ? instance : nullptr;
 }
 
-// A worker's gap at the end of a region, from `begin` until the region's end, in which it waits behind a loop; with the
-// absences in it.
+// Adds a worker's gap at the end of a region, from part.begin to `end`. loop_id: the loop before the wait; 0: none.
 void close_tail(const RunFiles &run, const RegionInstance &instance, ThreadAccount &account, format::PendingPart part,
                 uint32_t wait_id, uint32_t loop_id, uint64_t end, format::OffCpuTicks absent = {}) {
     RegionSlot &slot = account.region(part.region);
@@ -125,7 +124,7 @@ void close_open_interval(const RunFiles &run, const format::ThreadHeader &header
         open = {};
     }
     if (instance && instance->end != 0 && header.open_state == OpenState::kOpenGap) {
-        // A worker that waits for its next region: its part of the last one ended with that region.
+        // The worker waits for its next region. Its part of the last region ended with that region.
         const format::PendingPart part = {header.open_instance, header.open_sequence, header.mark, header.open_region,
                                           header.open_barrier};
         close_tail(run, *instance, account, part, header.open_wait, header.open_loop, instance->end, open);
@@ -156,14 +155,14 @@ void close_open_interval(const RunFiles &run, const format::ThreadHeader &header
     account.last = until;
 }
 
-// A phase that the thread was in when the run ended lasts until then: its begin, and not its end, was counted.
+// Ends phases that were open at the end of the run. Their slots have subtracted the begin but not added the end.
 void end_phases(ThreadAccount &account, uint64_t end) {
     for (format::ConstructSlot &slot : account.constructs)
         if (slot.kind == format::DefinitionKind::kPhase && static_cast<int64_t>(slot.own_ticks) < 0)
             slot.own_ticks = static_cast<uint64_t>(std::max<int64_t>(static_cast<int64_t>(slot.own_ticks + end), 0));
 }
 
-// Regions that the end of the run cut off: their primary thread has not counted them yet.
+// Counts regions that were open at the end of the run; their primary threads have not counted them.
 void count_open_instances(const RunFiles &run, std::vector<ThreadAccount> &accounts, uint64_t end) {
     for (const RegionInstance *instance : run.instances) {
         if (instance->sequence == 0 || instance->end != 0 || instance->n_open <= 0) continue;

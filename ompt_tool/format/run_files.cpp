@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Mapping and bounds. Every offset that comes from a file is checked before it is used.
+// Every offset that comes from a file is checked before it is used.
 #include "run_files.h"
 #include "refusals.h"
 
@@ -25,7 +25,7 @@ RunClock::RunClock(const format::ProcessHeader &process) : start_(process.start_
     if (process.clock_kind == format::ClockKind::kClockGettime) return;
     const uint64_t ticks = process.latest_ticks - process.calibration_ticks;
     const uint64_t ns = process.latest_monotonic_ns - process.calibration_monotonic_ns;
-    constexpr uint64_t kLongEnough = 1'000'000; // nanoseconds: below, the first guess is the better one
+    constexpr uint64_t kLongEnough = 1'000'000; // ns between the calibration points; below, `rate` is more exact
     if (ns >= kLongEnough && ticks > 0 && ns < 1ull << 60)
         multiplier_ = static_cast<uint64_t>((static_cast<unsigned __int128>(ns) << 40) / ticks);
     else
@@ -52,9 +52,9 @@ MappedFile::~MappedFile() {
 
 Problem MappedFile::open(const std::string &path) {
     path_ = path;
-    struct stat status; // before it is opened: that alone may have an effect on a device
+    struct stat status; // checked before opening, which alone may have an effect on a device
     if (stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) return {path, 0, "is not a regular file"};
-    descriptor_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK); // does not wait, should it be a pipe by now
+    descriptor_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK); // does not block if it is a pipe by now
     if (descriptor_ < 0) return {path, 0, std::string("cannot be opened: ") + strerror(errno)};
     if (fstat(descriptor_, &status) != 0 || !S_ISREG(status.st_mode)) return {path, 0, "is not a regular file"};
     if (status.st_size == 0) return {};
@@ -88,7 +88,7 @@ namespace {
 using format::ExtentHeader;
 using format::ExtentKind;
 
-// A writer that was killed while it made the file left it empty, or without its magic.
+// True if the file is empty or has no magic, because its writer was killed while it made the file.
 bool is_unwritten(const MappedFile &file) {
     const std::span<const char> bytes = file.bytes();
     static const char nothing[8] = {};
@@ -113,9 +113,9 @@ Problem check_header(const MappedFile &file, const char *magic, uint32_t version
 }
 
 constexpr const char *kEmpty = ": is empty: the program ended when it was made, or it could not grow.";
-constexpr int kAttempts = 100; // to read the log of a thread that writes
+constexpr int kAttempts = 100; // to read the log of a thread that is writing
 
-// A copy of bytes of the file, kept in `copies`.
+// Copies bytes of the file into memory owned by `copies`.
 char *keep_copy(const MappedFile &file, uint64_t offset, size_t n_bytes, Copies &copies) {
     const size_t n_lines = n_bytes / sizeof(CopiedLine) + 1;
     copies.push_back(std::make_unique_for_overwrite<CopiedLine[]>(n_lines));
@@ -124,8 +124,8 @@ char *keep_copy(const MappedFile &file, uint64_t offset, size_t n_bytes, Copies 
     return bytes;
 }
 
-// Calls visit(header, contents, offset) for every extent. An extent without its magic is where a writer died: the end.
-// The heads are read, not mapped: what follows the last extent may be cut off at any time, and so may its end.
+// Calls visit(header, contents, offset) for every extent, up to the first without magic, which its writer did not finish.
+// Headers are read, not mapped, because the file may be truncated at any time after and inside the last extent.
 template <typename Visit>
 Problem for_each_extent(const MappedFile &file, std::vector<std::string> &losses, Visit visit) {
     const std::span<const char> bytes = file.bytes();
@@ -157,7 +157,7 @@ Problem for_each_extent(const MappedFile &file, std::vector<std::string> &losses
 Problem read_definitions(RunFiles &run, std::span<const char> contents, uint64_t offset) {
     const std::string &path = run.process_file.path();
     for (size_t place = 0; place + sizeof(format::DefinitionRecord) <= contents.size();) {
-        // The length first: the program may be writing, which stores it last.
+        // Reads the length first; a writing program stores it last.
         const char *const begin = contents.data() + place;
         const auto *length = reinterpret_cast<const uint32_t *>(begin + offsetof(format::DefinitionRecord, bytes));
         format::DefinitionRecord record;
@@ -219,8 +219,8 @@ Problem read_process(RunFiles &run, std::vector<std::string> &losses) {
 
 using Words = std::span<const uint64_t>;
 
-// The first extent of events is a window that its thread may be writing anew. `copy` was made after its head was read: the
-// number of the window, or kNoNumber if that changed meanwhile.
+// Returns the number of a copy of the first extent of events, the window, which the thread writes repeatedly. `head` was
+// read before the copy was made. Returns kNoNumber if the number has changed since.
 uint64_t number_of_copy(const MappedFile &file, const ExtentHeader &head, uint64_t offset) {
     ExtentHeader after;
     file.copy(offset, &after, sizeof after);
@@ -232,7 +232,7 @@ bool has_grown(const MappedFile &file) {
     return stat(file.path().c_str(), &now) == 0 && static_cast<uint64_t>(now.st_size) > file.bytes().size();
 }
 
-// A slot is unused, or has the id of its place.
+// Returns a problem unless each slot is unused or has the id of its place.
 Problem check_slots(const std::string &path, size_t slot_bytes, const ExtentHeader &extent,
                     std::span<const char> contents, uint64_t offset) {
     for (size_t i = 0; i < format::kSlotsPerExtent && (i + 1) * slot_bytes <= contents.size(); i++) {
@@ -244,7 +244,7 @@ Problem check_slots(const std::string &path, size_t slot_bytes, const ExtentHead
     return {};
 }
 
-// `window_moved`: events are not complete, for their thread has written on meanwhile.
+// window_moved: set to true if events are missing because the thread has written its window meanwhile.
 Problem read_thread(RunFiles &run, const std::string &path, ThreadFile &thread, bool &window_moved) {
     Problem problem = thread.file.open(path);
     if (problem) return problem;
@@ -294,7 +294,7 @@ Problem read_thread(RunFiles &run, const std::string &path, ThreadFile &thread, 
             return {};
         });
     for (const auto &[number, extent] : events) {
-        if (number != thread.events.size()) break; // those before it are missing
+        if (number != thread.events.size()) break; // extents before it are missing
         thread.events.push_back(extent.first);
         thread.event_offsets.push_back(extent.second);
     }
@@ -309,11 +309,10 @@ std::string log_name(uint32_t index) {
     return name;
 }
 
-// Logs are numbered in the order in which threads begin. One whose number lies far beyond the number of threads is no log
-// of this run, and tables by number must not grow as long as that.
+// Drops logs whose number lies far beyond the number of threads: they do not belong to this run, and tables by number must
+// stay small. Logs are numbered in the order in which threads begin.
 void drop_foreign_logs(RunFiles &run, std::vector<uint32_t> &indices) {
-    constexpr uint64_t kBegunMeanwhile =
-        1024; // threads whose log is not there, or not counted, when a program is killed
+    constexpr uint64_t kBegunMeanwhile = 1024; // threads whose log is missing or not counted when a program is killed
     const uint64_t limit = run.process->n_threads + indices.size() + kBegunMeanwhile;
     while (!indices.empty() && indices.back() >= limit) {
         run.losses.push_back(run.directory + "/" + log_name(indices.back()) +
@@ -322,7 +321,7 @@ void drop_foreign_logs(RunFiles &run, std::vector<uint32_t> &indices) {
     }
 }
 
-// The numbers of the thread logs in the directory, in order.
+// Lists the numbers of the thread logs in the directory, in order.
 Problem list_logs(const std::string &directory, std::vector<uint32_t> &indices) {
     DIR *listing = opendir(directory.c_str());
     if (!listing) return {directory, 0, std::string("cannot be opened: ") + strerror(errno)};
@@ -338,7 +337,7 @@ Problem list_logs(const std::string &directory, std::vector<uint32_t> &indices) 
 
 std::string counted(uint64_t n, const char *noun) { return std::to_string(n) + " " + noun + (n == 1 ? "" : "s"); }
 
-// Lists the pieces that the tool could not write. Records of the trace are not in it: they do not concern the profile.
+// Lists the data that the tool could not write, without records of the trace, which do not concern the profile.
 void list_missing(RunFiles &run) {
     const format::ProcessHeader &process = *run.process;
     if (!process.n_lost) return;
@@ -354,7 +353,7 @@ void list_missing(RunFiles &run) {
         run.missing.push_back(run.directory + ": the tasks of threads without a log are counted when recording ends.");
 }
 
-// One log; what seems lost may only have been written while we read.
+// Reads one log. Tries again if data seem lost that the program may have written meanwhile.
 Problem read_thread_at_rest(RunFiles &run, uint32_t index) {
     const size_t n_losses = run.losses.size(), n_remarks = run.remarks.size();
     for (int attempt = 1; attempt <= kAttempts; attempt++) {
@@ -372,8 +371,8 @@ Problem read_thread_at_rest(RunFiles &run, uint32_t index) {
 
 } // namespace
 
-// While the program runs, process.log is read before the other logs, for how many there must be, and after them: all that
-// they name is defined by then.
+// While the program runs, process.log is read twice: before the other logs, for their number, and after them, because it then
+// has all definitions that they use.
 Problem open_run(const std::string &directory, RunFiles &run) {
     run.directory = directory;
     std::vector<std::string> losses; // in process.log
@@ -393,9 +392,8 @@ Problem open_run(const std::string &directory, RunFiles &run) {
         run.definitions.push_back({});
         run.remarks.push_back(run.process_file.path() + kEmpty);
     }
-    if (indices.size() + run.process->n_unlogged < n_begun &&
-        (!run.process->n_lost ||
-         run.process->first_refusal)) // older recordings count threads without a log in n_lost alone
+    const bool counts_unlogged = !run.process->n_lost || run.process->first_refusal; // false: an older recording
+    if (indices.size() + run.process->n_unlogged < n_begun && counts_unlogged)
         losses.push_back(directory + ": " + std::to_string(n_begun - indices.size()) + " thread logs are missing.");
     list_missing(run);
     run.losses.insert(run.losses.end(), losses.begin(), losses.end());

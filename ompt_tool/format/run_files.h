@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A run directory, mapped and checked: headers, definitions, and the extents of each log. Bounds are checked here,
-// once; what follows works on spans. No exceptions and no printing, since the tool's own summary reads with it too.
+// Maps and checks a run directory: headers, definitions, and the extents of each log. It checks all bounds; later code uses
+// spans. It throws no exceptions and prints nothing, because the tool uses it for its summary.
 //
-// A run may be read at any moment. While its program runs, what changes or may be cut off is copied (headers, statistics,
-// regions in flight, the window of each thread): the result is a snapshot, and no page of it can vanish.
+// A run can be read at any moment. While the program runs, data that may change or be truncated are copied (headers,
+// statistics, regions in flight, the window of each thread). The result is a snapshot, of which no page can vanish.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@
 
 namespace ompass {
 
-// What is wrong with a file, and where. `what` empty: nothing.
+// A problem of a file, and its place; none if `what` is empty.
 struct Problem {
     std::string path;
     uint64_t offset = 0;
@@ -26,7 +26,7 @@ struct Problem {
     std::string text() const;
 };
 
-// A regular file mapped for reading; unmapped with the object. Moves, never copies.
+// A regular file mapped for reading. The destructor unmaps it.
 class MappedFile {
 public:
     MappedFile() = default;
@@ -35,11 +35,11 @@ public:
     ~MappedFile();
 
     Problem open(const std::string &path);
-    // As long as it was when it was opened. A page that has been cut off since then must not be touched.
+    // Returns the bytes that the file had when it was opened. Pages that were truncated since then must not be touched.
     std::span<const char> bytes() const { return {data_, size_}; }
     const std::string &path() const { return path_; }
 
-    // Copies bytes of the file as it is now; zeros beyond its end. Returns how many there were.
+    // Copies bytes of the current file, and zeros beyond its end. Returns the number of bytes from the file.
     size_t copy(uint64_t offset, void *to, size_t n_bytes) const;
     void end_copying(); // closes the file, which stays mapped
 
@@ -63,7 +63,7 @@ struct Definition {
     std::string name;
 };
 
-// Bytes of a file in memory of our own, aligned as they are in the file.
+// Copied bytes of a file, with the same alignment as in the file.
 struct alignas(64) CopiedLine {
     char bytes[64];
 };
@@ -71,12 +71,12 @@ using Copies = std::vector<std::unique_ptr<CopiedLine[]>>;
 
 struct ThreadFile {
     MappedFile file;
-    const format::ThreadHeader *header = nullptr; // null: the thread left none
-    std::vector<std::span<const char>> slots; // whole arrays of slots, kSlotsPerExtent each
-    std::vector<uint32_t> first_slot; // id of the first one of each
+    const format::ThreadHeader *header = nullptr; // null: the file has none
+    std::vector<std::span<const char>> slots; // arrays of kSlotsPerExtent slots
+    std::vector<uint32_t> first_slot; // id of the first slot of each array
     std::vector<std::span<const uint64_t>> events; // words of each event extent in order of time, unused tail included
-    std::vector<uint64_t> event_offsets; // where each begins in the file, of which it may be a copy
-    Copies copies; // of all that, as far as the thread may be writing it
+    std::vector<uint64_t> event_offsets; // offset of each event extent in the file
+    Copies copies; // copies of the data above that the thread may still write
 };
 
 struct RunFiles {
@@ -88,9 +88,9 @@ struct RunFiles {
     std::vector<Definition> definitions;
     std::vector<const format::RegionInstance *> instances; // by index
     std::vector<ThreadFile> threads; // by index of the log; some may be missing
-    std::vector<std::string> losses; // what was there and is not any more: truncated or missing files; also in remarks
-    std::vector<std::string> missing; // what the tool could not write, and why; also in remarks
-    std::vector<std::string> remarks; // what a killed writer left unfinished: sentences, not errors
+    std::vector<std::string> losses; // sentences about truncated or missing files; also in remarks
+    std::vector<std::string> missing; // sentences about data that the tool could not write; also in remarks
+    std::vector<std::string> remarks; // sentences about all missing data, which are no errors
     uint64_t log_bytes = 0;
 };
 
@@ -110,11 +110,11 @@ public:
 
 private:
     uint64_t start_;
-    uint64_t rate_; // the first guess
+    uint64_t rate_; // ProcessHeader::rate
     uint64_t multiplier_ = 1ull << 40; // ns per tick, 24.40 fixed point, never 0
 };
 
-// Maps and checks the whole directory. Returns what makes it unreadable.
+// Maps and checks the whole directory. Returns a problem if it is unreadable.
 Problem open_run(const std::string &directory, RunFiles &run);
 
 } // namespace ompass

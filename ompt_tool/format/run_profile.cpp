@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From ticks to nanoseconds: exact conversion, the shares of sampled work, the estimate of creation, completeness.
+// Converts statistics from ticks to nanoseconds: exact sums, the shares of sampled work, the estimate of creation.
 #include "run_profile.h"
 #include "refusals.h"
 
@@ -15,7 +15,7 @@ using format::State;
 
 namespace {
 
-// A creation costs no more than this where the program gives no closer bound (measured on libomp 19 at 2 threads).
+// The estimate of a creation is at most this (measured on libomp 19 with 2 threads).
 constexpr double kFallbackCreateNanoseconds = 120;
 
 uint64_t share(uint64_t pool, uint64_t part, uint64_t whole) {
@@ -26,7 +26,7 @@ format::OffCpuTicks share(format::OffCpuTicks pool, uint64_t part, uint64_t whol
     return {share(pool.preempted, part, whole), share(pool.blocked, part, whole)};
 }
 
-// Gives the work of untimed undeferred tasks to the constructs, the implicit tasks and the creations it belongs to.
+// Distributes the work of untimed undeferred tasks to their constructs, implicit tasks and creations.
 void share_pool(ThreadAccount &account) {
     uint64_t weights = 0, n_undeferred = 0;
     for (const ConstructSlot &slot : account.constructs)
@@ -54,13 +54,13 @@ void share_pool(ThreadAccount &account) {
     account.pool_off_cpu = {};
 }
 
-// A number of nanoseconds, or the nearest one that there is: logs may hold absurd counts.
+// Converts to an integer, clamped to its range: damaged logs may have absurd counts.
 uint64_t whole_ns(double ns) {
     if (!(ns > 0)) return 0;
     return ns < 0x1p64 ? static_cast<uint64_t>(ns) : ~uint64_t{0};
 }
 
-// What the lists of figures.h convert slots with: one slot's construct and thread, and how ticks become time.
+// Converts one slot for the lists of figures.h.
 struct Conversion {
     const RunClock &clock;
     double create_estimate_ns;
@@ -70,9 +70,9 @@ struct Conversion {
     uint64_t estimated_ns(uint64_t n_created) const {
         return whole_ns(create_estimate_ns * static_cast<double>(n_created));
     }
-    // In nanoseconds, of a time of that many ticks.
+    // Returns off-CPU nanoseconds, at most the length `whole` in ticks.
     format::OffCpuTicks off_cpu(format::OffCpuTicks ticks, uint64_t whole) const { return within(ticks, ns(whole)); }
-    // The same of a time of that many nanoseconds.
+    // Returns off-CPU nanoseconds, at most the length `whole_ns`.
     format::OffCpuTicks within(format::OffCpuTicks ticks, uint64_t whole_ns) const {
         const uint64_t both_ns = std::min(ns(ticks.preempted + ticks.blocked), whole_ns);
         const uint64_t blocked_ns = std::min(ns(ticks.blocked), both_ns);
@@ -109,7 +109,7 @@ struct StateTimes {
     format::OffCpuTicks off_cpu, off_cpu_work; // in nanoseconds
 };
 
-// Of all the time, and of work: the parts add up.
+// Sets the off-CPU time in total and in work. The parts add up.
 void split_off_cpu(const Conversion &to, const RegionSlot &slot, StateTimes &time) {
     const uint64_t work_ns = time.state_ns[static_cast<size_t>(State::kWork)];
     format::OffCpuTicks rest = slot.off_cpu_anywhere;
@@ -134,10 +134,10 @@ StateTimes split(const Conversion &to, const RegionSlot &slot) {
         time.state_ns[i] = next - sum_ns;
         sum_ns = next;
     }
-    // Total and nested time together are the thread's part of the capacity, which must convert as a whole.
+    // Total plus nested time is the thread's part of the capacity, which must be converted as a whole.
     time.total_ns = to.ns(sum + slot.nested_ticks) - to.ns(slot.nested_ticks);
     idle += time.total_ns - sum_ns;
-    if (static_cast<int64_t>(idle) < 0) { // a rounded nanosecond more than there is
+    if (static_cast<int64_t>(idle) < 0) { // by rounding
         idle++;
         work--;
     }
@@ -148,7 +148,7 @@ StateTimes split(const Conversion &to, const RegionSlot &slot) {
     return time;
 }
 
-// A wait's time without a task; each part is the difference of converted sums, as those of regions are.
+// A wait's time without a task. As in regions, each part is the difference of converted sums.
 struct Gaps {
     uint64_t ns[3], inside_ns;
 };
@@ -162,7 +162,7 @@ Gaps split(const Conversion &to, const format::WaitSlot &slot) {
         gaps.ns[i] = next - sum_ns;
         sum_ns = next;
     }
-    // What a kill left open has gaps, but no length yet.
+    // A wait that a kill interrupted has gaps but no length.
     gaps.inside_ns = slot.ticks > sum ? to.ns(slot.ticks) - sum_ns : 0;
     return gaps;
 }
@@ -205,8 +205,8 @@ WaitRow make_row(const Conversion &to, const format::WaitSlot &slot) {
 
 LoopRow make_row(const Conversion &to, const format::LoopSlot &slot) { return OMPASS_ROW(LoopRow, OMPASS_LOOP_ROW); }
 
-// Capacity in nanoseconds: the threads' converted parts, which its definition (team size times duration) equals in ticks.
-// It stands in the first row of the construct whose thread led an instance.
+// Sets the capacity: the sum of the threads' parts, which in ticks equals team size x duration. The first row of a construct
+// whose thread led an instance gets it.
 void add_capacities(std::vector<RegionRow> &rows) {
     std::unordered_map<int32_t, uint64_t> parts;
     for (const RegionRow &row : rows) parts[row.construct] += row.total_ns + row.nested_ns;
@@ -215,7 +215,7 @@ void add_capacities(std::vector<RegionRow> &rows) {
 }
 
 bool empty(const ConstructSlot &slot) { return slot.id == 0; }
-// A place that a thread came to and did not wait at: a nest lock that it held already, say.
+// True for a place at which the thread did not wait, such as a nest lock that it already held.
 bool empty(const format::WaitSlot &slot) { return slot.n_waits == 0; }
 bool empty(const format::LoopSlot &slot) { return slot.n_entered == 0; }
 
@@ -225,7 +225,7 @@ bool empty(const RegionSlot &slot) {
     return any == 0;
 }
 
-// A row of every slot in use.
+// Adds a row for every slot in use.
 template <typename Slot, typename R>
 void add_rows(Conversion to, const std::vector<Slot> &slots, std::vector<R> &rows) {
     for (to.id = 0; to.id < slots.size(); to.id++)
@@ -249,7 +249,7 @@ uint64_t end_of_run(const RunFiles &run) {
     return std::max(end, run.process->start_ticks);
 }
 
-// Why the trace ended before the run; empty: it did not.
+// Returns the reason why the trace ended before the run, or "".
 static std::string reason_of_end(const format::ProcessHeader &process) {
     if (!process.limit_reached) return {};
     if (process.limit_reached == 1) return "the trace reached its size limit (OMPASS_LIMIT_MB)";
@@ -299,7 +299,8 @@ RunProfile make_profile(const RunFiles &run, std::vector<ThreadAccount> &account
     for (const ThreadRow &row : profile.threads) n_dropped += row.n_dropped;
     if (process.limit_reached) {
         profile.trace_end_cure = process.limit_reached == 1 ? "raise --limit-mb" : refusal_cure(process.first_refusal);
-        const bool more = process.n_unlogged && process.end_reason == format::EndReason::kRunning; // not counted yet
+        const bool more =
+            process.n_unlogged && process.end_reason == format::EndReason::kRunning; // some not counted yet
         profile.missing.push_back(run.directory + ": the trace lacks " + (more ? "at least " : "") +
                                   std::to_string(n_dropped) + " records: " + profile.trace_end + ".");
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The figures of a run in nanoseconds, as rows of figures.h, and the account in ticks from which they are made, whether
-// the tool kept it (profile_reader) or the events give it (trace_replay).
+// The figures of a run in nanoseconds, as rows of figures.h, and the statistics in ticks from which they are computed. The
+// statistics come from the tool (profile_reader) or from events (trace_replay).
 #pragma once
 
 #include <cstdint>
@@ -16,26 +16,26 @@ struct RunProfile {
     bool from_events = false;
     bool complete = false;
     std::vector<std::string> incomplete_reasons;
-    std::string trace_end; // why events are missing at the end of the trace; empty: none are
+    std::string trace_end; // reason why the trace ends before the run; empty: it does not
     std::string trace_end_cure;
-    std::vector<std::string> missing; // sentences: what the tool could not write, whatever is read
+    std::vector<std::string> missing; // sentences about data that the tool could not write
     uint64_t wall_ns = 0;
     double clock_hz = 0;
     bool create_estimated = false;
     double create_estimate_ns = 0;
     std::vector<ThreadRow> threads;
-    std::vector<RegionRow> regions; // of all threads but the runtime's helpers
+    std::vector<RegionRow> regions; // of all threads except helpers of the runtime
     std::vector<RegionRow> helper_regions;
     std::vector<ConstructRow> constructs;
-    std::vector<WaitRow> waits; // of all threads but the runtime's helpers
+    std::vector<WaitRow> waits; // of all threads except helpers of the runtime
     std::vector<WaitRow> helper_waits;
     std::vector<LoopRow> loops;
 };
 
-// One thread's account in ticks. Ids index the vectors; slots of other kinds stay zero.
+// The statistics of one thread in ticks. Ids index the vectors; slots of other kinds are zero.
 struct ThreadAccount {
     bool present = false;
-    uint64_t last = 0; // up to here it is accounted
+    uint64_t last = 0; // end of the accounted time
     uint64_t pool_ticks = 0;
     format::OffCpuTicks pool_off_cpu = {};
     format::CpuSource cpu_source = format::CpuSource::kNone;
@@ -45,7 +45,7 @@ struct ThreadAccount {
     std::vector<format::WaitSlot> waits;
     std::vector<format::LoopSlot> loops;
 
-    // Of that id, made if there is none.
+    // Return the slot of that id, and create it if there is none.
     format::WaitSlot &wait(uint32_t id) { return slot_in(waits, id); }
     format::LoopSlot &loop(uint32_t id) { return slot_in(loops, id); }
     format::ConstructSlot &construct(uint32_t id) { return slot_in(constructs, id); }
@@ -60,13 +60,13 @@ private:
     }
 };
 
-// End of the run in recorded time: when it was ended, or the last moment that any thread recorded.
+// Returns the end of the run in recorded time, or the last moment that any thread recorded.
 uint64_t end_of_run(const RunFiles &run);
 
-// Converts accounts (one per entry of run.threads) into rows: shares out sampled work, estimates creation.
+// Converts statistics (one per entry of run.threads) into rows. Distributes sampled work and estimates creation.
 RunProfile make_profile(const RunFiles &run, std::vector<ThreadAccount> &accounts, bool from_events);
 
-// The account that the tool kept, with the stretches that were open at the end closed.
+// Returns the statistics of the tool, with the open state intervals closed at the end of the run.
 std::vector<ThreadAccount> read_accounts(const RunFiles &run);
 
 } // namespace ompass

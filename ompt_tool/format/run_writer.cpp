@@ -15,7 +15,7 @@ using format::DefinitionKind;
 using format::ExtentHeader;
 using format::ExtentKind;
 
-// A file that is written in one go, or added to.
+// A file that is written at once or extended.
 class Output {
 public:
     Output(std::string path, const char *mode) : path_(std::move(path)), file_(std::fopen(path_.c_str(), mode)) {}
@@ -133,7 +133,7 @@ Problem write_accounts(const std::string &directory, const RunFiles &run, const 
             if (of_region || kind == DefinitionKind::kWait || kind == DefinitionKind::kLoop) continue;
             if (id >= account.constructs.size()) continue;
             format::ConstructSlot slot = account.constructs[id];
-            if (kind == DefinitionKind::kTask) { // see format::ConstructSlot on what a log has
+            if (kind == DefinitionKind::kTask) { // converts to the fields that a log has, see format::ConstructSlot
                 slot.n_drawn = slot.n_undeferred;
                 slot.n_completed -= std::min(slot.n_completed, slot.n_undeferred);
                 slot.n_undeferred = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes a run directory that nobody recorded: the logs of threads whose events the analysis made up, one tick a nanosecond,
-// with the definitions of a recorded run. The tool has writers of its own, which survive a killed program.
+// Writes the run directory of a simulated run: logs of computed events, with one tick per nanosecond and the definitions of
+// a recorded run. The tool has other writers, whose files survive a kill.
 #pragma once
 
 #include <initializer_list>
@@ -17,7 +17,7 @@ public:
     static constexpr uint64_t kBegin = 1; // 0 is no time
 
     MadeLog() : words_{format::kTime, kBegin} {}
-    // Untimed events take no time; an event before the last one happens with it.
+    // An event with an earlier time than the last one gets the last one's time.
     void add(format::EventKind kind, uint32_t argument, uint64_t now_ns, std::initializer_list<uint64_t> words = {}) {
         uint64_t delta = 0;
         if (format::kEventTraits[kind].timed && kBegin + now_ns > now_) {
@@ -31,7 +31,7 @@ public:
         words_.push_back(format::pack_event(kind, argument, delta));
         words_.insert(words_.end(), words);
     }
-    // Of a creation that the next event dates.
+    // Adds an untimed event, such as a creation that the next event dates.
     void add_untimed(format::EventKind kind, uint32_t argument) {
         words_.push_back(format::pack_event(kind, argument, 0));
     }
@@ -44,11 +44,11 @@ private:
     uint64_t now_ = kBegin, counter_ = 0;
 };
 
-// Writes process.log and the threads' logs into a directory that exists, with definitions as those of `like`.
+// Writes process.log and the threads' logs into an existing directory, with the definitions of `like`.
 Problem write_run(const std::string &directory, const RunFiles &like, const std::vector<MadeLog> &logs,
                   uint64_t wall_ns);
 
-// Adds to the logs of such a run, which is open, the account that its events give.
+// Adds the statistics of a run that write_run() wrote, computed from its events, to its logs.
 Problem write_accounts(const std::string &directory, const RunFiles &run, const std::vector<ThreadAccount> &accounts);
 
 } // namespace ompass

@@ -13,7 +13,7 @@ namespace {
 
 using Words = std::span<const uint64_t>;
 
-// False: no record of the kind that the header says has such words.
+// Returns false if the words are no record of the kind that the header declares.
 bool read_record(const format::SamplesHeader &header, Words words, Sample &sample) {
     size_t next = sizeof sample.head / sizeof(uint64_t);
     const auto take = [&](size_t n) {
@@ -63,10 +63,10 @@ Problem read_file(const std::string &path, uint32_t index, std::vector<SampledTh
     MappedFile file;
     if (Problem problem = file.open(path)) return problem;
     std::vector<uint64_t> words(file.bytes().size() / sizeof(uint64_t));
-    file.copy(0, words.data(), words.size() * sizeof(uint64_t)); // the program may be cutting it
+    file.copy(0, words.data(), words.size() * sizeof(uint64_t)); // the program may truncate it
     const size_t n_bytes = words.size() * sizeof(uint64_t);
     SampledThread thread = {};
-    if (n_bytes < format::kHeaderBytes || words[0] == 0) return {}; // killed before it was born
+    if (n_bytes < format::kHeaderBytes || words[0] == 0) return {}; // its writer was killed while it made the file
     memcpy(&thread.header, words.data(), sizeof thread.header);
     if (memcmp(thread.header.magic, format::kSamplesMagic, sizeof thread.header.magic) != 0)
         return {path, 0, "is not a file of samples of Ompass"};

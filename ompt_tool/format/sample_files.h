@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The samples of a run, read and checked. What they mean for functions and lines is for who knows symbols.
+// Reads and checks the samples of a run. ompass.symbols relates them to functions and lines.
 #pragma once
 
 #include <cstdint>
@@ -15,10 +15,10 @@ namespace ompass {
 
 struct Sample {
     format::SampleRecord head;
-    format::LoadRecord load; // zeros: it is none
-    std::vector<uint64_t> chain; // words of samples.h, as those that follow
+    format::LoadRecord load; // zeros: not a load
+    std::vector<uint64_t> chain; // words as in samples.h; so are the next two
     std::vector<uint64_t> registers;
-    std::vector<std::pair<uint32_t, uint64_t>> stack; // byte above the stack pointer, word
+    std::vector<std::pair<uint32_t, uint64_t>> stack; // bytes above the stack pointer, word
 };
 
 struct SampledThread {
@@ -26,7 +26,7 @@ struct SampledThread {
     std::vector<Sample> samples; // in order of time
 };
 
-// Of every thread that has samples, by index. Files that a killed program left unfinished are read as far as they go.
+// Reads the samples of every thread that has any, by index. Unfinished files of a killed program are read to their end.
 Problem read_samples(const RunFiles &run, std::vector<SampledThread> &threads);
 
 } // namespace ompass

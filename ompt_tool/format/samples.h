@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bytes of thread-NNNNN.samples: where a thread was, some hundred times a second. A header of kHeaderBytes, then
-// extents of kind kSamples with records one after the other, by the conventions of format.h. A thread has this file only
-// if the kernel let it be sampled. docs/trace-format.md shows it, annotated.
+// The bytes of thread-NNNNN.samples: the positions of a thread, some hundred times a second. A header of kHeaderBytes, then
+// extents of kind kSamples with consecutive records, by the conventions of format.h. A thread has this file only if the
+// kernel allows samples of it. docs/trace-format.md explains it.
 #pragma once
 
 #include <cstdint>
@@ -11,18 +11,18 @@
 namespace ompass::format {
 
 inline constexpr char kSamplesMagic[8] = {'O', 'M', 'P', 'A', 'S', 'S', 'S', 'A'};
-inline constexpr uint32_t kSamplesVersion = 2; // 1: there were no loads, and no period
+inline constexpr uint32_t kSamplesVersion = 2; // version 1 had no loads and no period
 
-// After how much of what a sample is taken.
+// The event that the kernel counts to trigger samples.
 enum class SampleEvent : uint32_t {
     kNone = 0,
-    kTaskClock = 1, // time of the thread on a processor
-    kCycles = 2, // of the processor, in user code; in older recordings
-    kLoads = 3, // loads of user code; records then have a LoadRecord
-    kOps = 4 // operations of the processor, of which those that load were kept; so do they
+    kTaskClock = 1, // processor time of the thread
+    kCycles = 2, // cycles in user code, in older recordings
+    kLoads = 3, // loads in user code; each record has a LoadRecord
+    kOps = 4 // operations of the processor, of which only loads are kept; each record has a LoadRecord
 };
 
-// What the registers of a record are, in this order.
+// The registers of a record, in this order.
 enum class Registers : uint32_t {
     kNone = 0,
     kX86 = 1, // rbx rbp rsp rip r12 r13 r14 r15
@@ -39,65 +39,64 @@ struct SamplesHeader {
     uint32_t index; // of the thread
     uint32_t tid;
     SampleEvent event;
-    uint32_t frequency_hz; // samples a second of processor time, about
+    uint32_t frequency_hz; // approximate samples per second of processor time
     Registers registers;
-    uint32_t stack_bytes; // how much of the stack a record tells of, from the stack pointer on; a multiple of 512
-    uint64_t n_lost; // samples that found no room in the kernel's ring
-    uint64_t n_dropped; // samples that found no room in this file
-    uint64_t period; // loads or ops for which one sample stands; 0: not so
+    uint32_t stack_bytes; // bytes of the stack that a record covers, from the stack pointer on; a multiple of 512
+    uint64_t n_lost; // samples lost because the kernel's ring was full
+    uint64_t n_dropped; // samples lost because this file could not grow
+    uint64_t period; // loads or operations per sample; 0: samples of time
 };
 static_assert(sizeof(SamplesHeader) <= kHeaderBytes);
 constexpr bool has_loads(SampleEvent event) { return event == SampleEvent::kLoads || event == SampleEvent::kOps; }
 
-// A word of a call chain, register or stack. Only what leads from a function to its caller is kept:
+// A word of a call chain, register or stack. Only values that lead from a function to its caller are kept:
 //   (1 + module) << 48 | ELF virtual address   an address in the code of a module of process.log
-//   kStackWord | bytes                         an address that far above the stack pointer
+//   kStackWord | bytes                         an address so many bytes above the stack pointer
 //   0                                          anything else
 inline constexpr uint64_t kStackWord = uint64_t{0xffff} << 48;
 inline constexpr uint32_t kMostModules = 0xfffe;
 
 enum SampleFlags : uint8_t {
-    kSharedWork =
-        1 // in work that undeferred tasks which were not timed share; the construct is that of the task around them
+    kSharedWork = 1 // in work that untimed undeferred tasks share; the construct is the task around them
 };
-inline constexpr uint8_t kOutsideStates = kStates; // the thread was in no state, in no region's account
+inline constexpr uint8_t kOutsideStates = kStates; // the thread was outside the accounted time
 
 // The words of a record:
 //   the head;
-//   of a load, its LoadRecord;
-//   the call chain as frame pointers tell it: where the thread was, then addresses to which calls return;
+//   the LoadRecord of a load;
+//   the call chain by frame pointers: the position of the thread, then return addresses;
 //   the registers;
-//   a bit for each word of the stack, whether it is kept, and the kept words.
+//   a bit for each word of the stack, 1 if the word is kept, and the kept words.
 struct SampleRecord {
-    uint16_t n_words; // of the record; written last, with the rest of this word. 0: the extent ends here
+    uint16_t n_words; // length of the record; written last, with the rest of this word. 0: end of the extent
     uint16_t n_chain;
     uint8_t state; // State, or kOutsideStates
     uint8_t flags;
     uint16_t unused;
     uint64_t time; // ticks
-    uint32_t region; // construct of the region; 0: outside of every region
+    uint32_t region; // construct of the region; 0: outside every region
     uint32_t construct; // of the task; 0: implicit task, or outside
     uint32_t kernel; // construct of the innermost kernel; 0: none
-    uint32_t weight; // samples for which it stands: of a long run, not all are kept
+    uint32_t weight; // samples that it represents: a long run does not keep all
 };
 static_assert(sizeof(SampleRecord) == 32);
 
 struct LoadRecord {
-    uint64_t address; // of the datum, in the process; 0: not known
-    uint64_t cycles; // until it was there; 0: not known
-    uint64_t source; // where it came from, as perf_event_open(2) has it (PERF_SAMPLE_DATA_SRC)
+    uint64_t address; // address of the datum; 0: unknown
+    uint64_t cycles; // latency of the load; 0: unknown
+    uint64_t source; // PERF_SAMPLE_DATA_SRC of perf_event_open(2)
 };
 static_assert(sizeof(LoadRecord) == 24);
 
-// Where a datum came from. A line is the piece of memory that caches hold.
+// The source of a loaded datum.
 enum class LoadSource : uint8_t {
     kUnknown,
     kL1,
-    kUnderWay, // a line that was being fetched already
+    kUnderWay, // its cache line was already being fetched
     kL2,
     kL3, // or another cache of the same node
     kMemory, // of the same node
-    kOtherNode, // its memory, or its caches
+    kOtherNode, // memory or caches of another node
 };
 inline constexpr unsigned kLoadSources = 7;
 
@@ -119,7 +118,7 @@ constexpr LoadSource load_source(uint64_t source) {
     if ((level & kL1) || number == 1) return LoadSource::kL1;
     return LoadSource::kUnknown;
 }
-// Another core had written to the line, and it had to come from that one's cache.
+// True if another core's cache had modified the line.
 constexpr bool was_modified(uint64_t source) { return source >> 19 & 0x10; }
 constexpr bool is_load(uint64_t source) { return source & 2; } // mem_op
 

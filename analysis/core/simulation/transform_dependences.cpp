@@ -68,10 +68,8 @@ private:
     std::map<uint64_t, Range> ranges_; // by first byte
 };
 
-} // namespace
-
-TaskProgram depend_on_data(const TaskProgram &program, uint16_t construct) {
-    // Collects the accesses of each task below one of the construct, descendants included.
+// Returns the accesses of each task below one of the construct, with the accesses of its descendants.
+std::vector<std::vector<uint32_t>> accesses_below(const TaskProgram &program, uint16_t construct) {
     std::vector<bool> below(program.tasks.size());
     for (uint32_t task = 1; task < program.tasks.size(); task++) {
         const ProgramTask &one = program.tasks[task];
@@ -88,6 +86,13 @@ TaskProgram depend_on_data(const TaskProgram &program, uint16_t construct) {
         std::vector<uint32_t> &above = touched[program.tasks[task].creator];
         above.insert(above.end(), touched[task].begin(), touched[task].end());
     }
+    return touched;
+}
+
+} // namespace
+
+TaskProgram depend_on_data(const TaskProgram &program, uint16_t construct) {
+    const std::vector<std::vector<uint32_t>> touched = accesses_below(program, construct);
     std::vector<Dependence> added;
     TaskProgram made = rewritten(program, [&](TaskProgram &, uint32_t task, Operations &operations) {
         if (program.tasks[task].construct != construct) return;
