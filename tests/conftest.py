@@ -9,14 +9,27 @@ from __future__ import annotations
 import itertools
 import os
 import signal
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import toolchains
 from needs import require_toolchain
-from toolchains import CompileProgram, Recorded, RunRecorded, Toolchain
+from toolchains import (
+    CompileOptions,
+    CompileProgram,
+    Record,
+    Recorded,
+    RecordOptions,
+    RunOptions,
+    RunRecorded,
+    Toolchain,
+)
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 # Keeps the tests' caches out of the user's home directory.
 os.environ["XDG_CACHE_HOME"] = str(toolchains.BUILD.parent / "cache")
@@ -28,10 +41,15 @@ def toolchain(request: pytest.FixtureRequest) -> Toolchain:
     return require_toolchain(toolchains.toolchain_named(request.param))
 
 
+def newest_toolchain() -> Toolchain:
+    """Returns the newest compiler on its own runtime; skips or fails the test if it is missing."""
+    return require_toolchain(toolchains.toolchain_named(toolchains.DEFAULT_TOOLCHAIN))
+
+
 @pytest.fixture(scope="session")
 def default_toolchain() -> Toolchain:
     """The newest compiler on its own runtime, for tests whose claim does not depend on the toolchain."""
-    return require_toolchain(toolchains.toolchain_named(toolchains.DEFAULT_TOOLCHAIN))
+    return newest_toolchain()
 
 
 @pytest.fixture(scope="session")
@@ -59,7 +77,13 @@ def bots_dir() -> Path:
 @pytest.fixture(scope="session")
 def compile_program() -> CompileProgram:
     """Compiles a program of tests/programs (or any path) with a toolchain; cached in build/tests."""
-    return toolchains.compile_source
+
+    def compile_source(
+        source: str | Path, toolchain: Toolchain | None = None, **options: Unpack[CompileOptions]
+    ) -> Path:
+        return toolchains.compile_source(source, toolchain or newest_toolchain(), **options)
+
+    return compile_source
 
 
 @pytest.fixture
@@ -68,33 +92,33 @@ def run_recorded(libompass: Path, tmp_path: Path) -> RunRecorded:
     numbers = itertools.count(1)
 
     def run(
-        program: Path,
-        toolchain: Toolchain,
-        *arguments: str,
-        mode: str = "profile",
-        threads: int | None = 2,
-        preload: bool = False,
-        environment: Mapping[str, str] | None = None,
-        timeout_s: float = 60.0,
-        check: bool = True,
+        program: Path, toolchain: Toolchain | None = None, *arguments: str, **options: Unpack[RunOptions]
     ) -> Recorded:
         workspace = tmp_path / f"recorded-{next(numbers)}"
         workspace.mkdir()
         return toolchains.run_with_tool(
             program,
-            toolchain,
+            toolchain or newest_toolchain(),
             *arguments,
             library=libompass,
             run_dir=workspace / "run.ompass",
-            mode=mode,
-            threads=threads,
-            preload=preload,
-            environment=environment,
-            timeout_s=timeout_s,
-            check=check,
+            **options,
         )
 
     return run
+
+
+@pytest.fixture
+def record(compile_program: CompileProgram, run_recorded: RunRecorded) -> Record:
+    """Compiles a program and runs it with the tool loaded, by default with the newest compiler."""
+
+    def compile_and_run(source: str | Path, *arguments: str, **options: Unpack[RecordOptions]) -> Recorded:
+        chosen: dict[str, Any] = dict(options)
+        toolchain = chosen.pop("toolchain", None)
+        build = {name: chosen.pop(name) for name in CompileOptions.__annotations__ if name in chosen}
+        return run_recorded(compile_program(source, toolchain, **build), toolchain, *arguments, **chosen)
+
+    return compile_and_run
 
 
 def pytest_configure() -> None:

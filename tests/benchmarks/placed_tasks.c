@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fine placed tasks, for ext_cost.py. Prints the seconds of the second of two runs.
 //
-//   placed_tasks fib N LEVELS    fib(N), a task for every call; those of the first LEVELS levels are placed, one in its
+//   placed_tasks fib N LEVELS    fib(N), a task for every call. Tasks of the first LEVELS levels are placed, one in its
 //                                creator's domain and one in the next
 //   placed_tasks flat N WHERE    N empty tasks of one creator; WHERE is default, own or next (the domain)
 //

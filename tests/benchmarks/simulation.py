@@ -224,7 +224,7 @@ def cut_off_table(rows: list[CutOff]) -> Iterator[str]:
     )
     itself = sum(max(row.best_of_halves) - min(row.best_of_halves) <= 1 for row in rows)
     yield f"The best depths of two halves of the rounds are within a step in {itself} of {len(rows)}."
-    yield f"Who follows the advice is within {NEAR:.0%} of the best time in {close} of {len(rows)} programs."
+    yield f"With the advised depth, {close} of {len(rows)} programs are within {NEAR:.0%} of their best time."
 
 
 def table(rows: list[Row]) -> Iterator[str]:

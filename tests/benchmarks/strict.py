@@ -51,7 +51,7 @@ def main() -> None:
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures there")
     arguments = parser.parse_args()
     toolchain = toolchain_named("clang-19")
-    ping = compile_source("../benchmarks/cache_line.c", toolchain, "-O2")
+    ping = compile_source("../benchmarks/cache_line.c", toolchain, opt_level="-O2")
     found: list[dict[str, object]] = []
     for name, (source, flags, words) in PROGRAMS.items():
         if arguments.only not in (None, name):

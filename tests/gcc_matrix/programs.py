@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The programs of the matrix, and which functions of libgomp each of them calls.
 
-Owns the corpus: the sources in `programs`, those of tests/programs/gomp, and one program that only names the
+Owns the corpus: the sources in `programs` and in tests/programs/gomp, and one program that only names the
 functions that nobody calls directly. A source may hold two directives in comments at its head:
 `environment:`, variables for its runs, and `flags:` for its compiler.
 """

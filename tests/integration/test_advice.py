@@ -15,7 +15,7 @@ import pytest
 
 from ompass.reports.advice import advice_report
 from ompass.simulation.advice import advise
-from toolchains import CompileProgram, RunRecorded, Toolchain
+from toolchains import Record
 
 SOURCE = "simulation/sleepers.c"
 ROUNDS = 8
@@ -40,21 +40,11 @@ def line_of(mark: str) -> int:
     ],
 )
 def test_advice_names_the_line_and_what_to_write_there(
-    compile_program: CompileProgram,
-    run_recorded: RunRecorded,
-    default_toolchain: Toolchain,
-    shape: str,
-    threads: int,
-    kinds: list[str],
-    gain: float,
-    words: str,
+    record: Record, shape: str, threads: int, kinds: list[str], gain: float, words: str
 ) -> None:
-    program = compile_program(SOURCE, default_toolchain, "-O1")
     rounds: list[tuple[int, Path]] = []
     while len(rounds) < ROUNDS and min(rounds, default=(LATE_NS + 1,))[0] > LATE_NS:
-        run = run_recorded(
-            program, default_toolchain, shape, "20", mode="trace", threads=threads, preload=True
-        )
+        run = record(SOURCE, shape, "20", opt_level="-O1", mode="trace", threads=threads, preload=True)
         late = re.search(r"late=(\d+)", run.process.stdout)
         assert late
         rounds.append((int(late[1]), run.run_dir))

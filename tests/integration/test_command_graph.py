@@ -14,7 +14,7 @@ import pytest
 from command import call, ompass
 from ompass import _core
 from recorded_run import OUTSIDE, warm_up_and_after
-from toolchains import CompileProgram, RunRecorded, Toolchain
+from toolchains import Record
 
 # Parallelism of programs with a known graph: their spins are equal except for the machine's noise.
 KNOWN = {"dependence_chain": 1.0, "serial_producer": 30 / 21, "balanced_tasks": None, "taskgroup": None}
@@ -28,17 +28,10 @@ KINDS = [
 @pytest.mark.parametrize("preload", [False, True], ids=["without-brackets", "with-brackets"])
 @pytest.mark.parametrize("program", KINDS)
 def test_work_is_that_of_the_replay_and_the_span_a_part_of_it(
-    program: str,
-    preload: bool,
-    default_toolchain: Toolchain,
-    compile_program: CompileProgram,
-    run_recorded: RunRecorded,
+    program: str, preload: bool, record: Record
 ) -> None:
-    executable = compile_program(f"kinds/{program}.c", default_toolchain)
-    recorded = run_recorded(
-        executable, default_toolchain, mode="trace", preload=preload, threads=4,
-        environment={"OMP_CANCELLATION": "true"},
-    )  # fmt: skip
+    environment = {"OMP_CANCELLATION": "true"}
+    recorded = record(f"kinds/{program}.c", mode="trace", preload=preload, threads=4, environment=environment)
     graph = _core.task_graph(str(recorded.run_dir))
     replay = _core.replay_trace(str(recorded.run_dir))
     assert graph.n_out_of_order == 0
@@ -58,11 +51,8 @@ def test_work_is_that_of_the_replay_and_the_span_a_part_of_it(
 
 
 @pytest.mark.parametrize("program", sorted(KNOWN))
-def test_parallelism_of_known_graphs(
-    program: str, default_toolchain: Toolchain, compile_program: CompileProgram, run_recorded: RunRecorded
-) -> None:
-    executable = compile_program(f"answers/{program}.c", default_toolchain, "-O0")
-    recorded = run_recorded(executable, default_toolchain, mode="trace", preload=True)
+def test_parallelism_of_known_graphs(program: str, record: Record) -> None:
+    recorded = record(f"answers/{program}.c", opt_level="-O0", mode="trace", preload=True)
     graph = _core.task_graph(str(recorded.run_dir))
     warm_up, _ = warm_up_and_after(_core.replay_trace(str(recorded.run_dir)))
     span_ns = graph.span_ns - graph.span_outside_ns - sum(row.wall_ns for row in warm_up)
@@ -74,11 +64,8 @@ def test_parallelism_of_known_graphs(
         assert parallelism == pytest.approx(known, rel=0.1)
 
 
-def test_every_form_of_the_graph(
-    default_toolchain: Toolchain, compile_program: CompileProgram, run_recorded: RunRecorded, tmp_path: Path
-) -> None:
-    executable = compile_program("answers/nested_waits.c", default_toolchain, "-O0")
-    run_dir = run_recorded(executable, default_toolchain, mode="trace").run_dir
+def test_every_form_of_the_graph(record: Record, tmp_path: Path) -> None:
+    run_dir = record("answers/nested_waits.c", opt_level="-O0", mode="trace").run_dir
 
     def graph(*arguments: object, status: int = 0) -> subprocess.CompletedProcess[str]:
         return call({**os.environ, "COLUMNS": "120"}, tmp_path, "graph", run_dir, *arguments, status=status)
@@ -103,9 +90,6 @@ def test_every_form_of_the_graph(
     assert "no group is `nothing`" in graph("--expand", "nothing", status=5).stderr
 
 
-def test_a_profile_says_how_to_get_a_graph(
-    default_toolchain: Toolchain, compile_program: CompileProgram, run_recorded: RunRecorded
-) -> None:
-    executable = compile_program("answers/balanced.c", default_toolchain, "-O0")
-    run_dir = run_recorded(executable, default_toolchain).run_dir
+def test_a_profile_says_how_to_get_a_graph(record: Record) -> None:
+    run_dir = record("answers/balanced.c", opt_level="-O0").run_dir
     assert "--mode trace" in ompass("graph", run_dir, status=5).stderr

@@ -63,17 +63,17 @@ def json_of(*arguments: str | Path) -> Any:
 
 
 @pytest.fixture
-def program(tmp_path: Path, default_toolchain: Toolchain, compile_program: CompileProgram) -> Path:
+def program(tmp_path: Path, compile_program: CompileProgram) -> Path:
     source = tmp_path / "spawn.cpp"
     source.write_text(SOURCE, encoding="utf-8")
-    built = compile_program(source, default_toolchain)
+    built = compile_program(source)
     # a copy, for tests that change it
     return Path(shutil.copy(built, tmp_path / "spawn"))
 
 
 @pytest.fixture
-def trace(program: Path, default_toolchain: Toolchain, run_recorded: RunRecorded) -> Path:
-    return run_recorded(program, default_toolchain, mode="trace").run_dir
+def trace(program: Path, run_recorded: RunRecorded) -> Path:
+    return run_recorded(program, mode="trace").run_dir
 
 
 def test_tool_loaded_by_hand_leaves_a_run_that_is_reported(trace: Path) -> None:
@@ -95,7 +95,7 @@ def test_task_within_a_region_is_located_in_its_function(trace: Path) -> None:
 
 
 def test_construct_whose_call_was_a_jump_is_not_blamed_on_the_runtime(
-    tmp_path: Path, default_toolchain: Toolchain, compile_program: CompileProgram, run_recorded: RunRecorded
+    tmp_path: Path, compile_program: CompileProgram, run_recorded: RunRecorded
 ) -> None:
     source = tmp_path / "jump.c"
     source.write_text(
@@ -103,9 +103,7 @@ def test_construct_whose_call_was_a_jump_is_not_blamed_on_the_runtime(
         '  puts("x");\n  return 0;\n}\n',
         encoding="utf-8",
     )
-    report = json_of(
-        "report", run_recorded(compile_program(source, default_toolchain), default_toolchain).run_dir
-    )
+    report = json_of("report", run_recorded(compile_program(source)).run_dir)
     (construct,) = report["constructs"]
     if construct["line"] is None:
         assert construct["function"] is None

@@ -73,8 +73,8 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def fib(source: Path, default_toolchain: Toolchain, compile_program: CompileProgram) -> Path:
-    return compile_program(source, default_toolchain)
+def fib(source: Path, compile_program: CompileProgram) -> Path:
+    return compile_program(source)
 
 
 class Launcher:

@@ -25,8 +25,8 @@ PATIENCE_S = 60
 
 
 @pytest.fixture(scope="module")
-def program(compile_program: CompileProgram, default_toolchain: Toolchain) -> Path:
-    return compile_program("scaling/diseases.c", default_toolchain)
+def program(compile_program: CompileProgram) -> Path:
+    return compile_program("scaling/diseases.c")
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from command import ompass
 from ompass import _core
 from ompass.readers.timeline import fitting_windows
 from ompass.units import parse_duration
-from toolchains import CompileProgram, Recorded, RunRecorded, Toolchain
+from toolchains import Record, Recorded
 
 # Tasks that wait for their children, undeferred ones among them, a critical section and a taskgroup.
 SOURCE = """\
@@ -48,13 +48,10 @@ TASKS = 150
 
 
 @pytest.fixture
-def recorded(
-    tmp_path: Path, compile_program: CompileProgram, run_recorded: RunRecorded, default_toolchain: Toolchain
-) -> Recorded:
+def recorded(tmp_path: Path, record: Record) -> Recorded:
     path = tmp_path / "nested.c"
     path.write_text(SOURCE)
-    program = compile_program(path, default_toolchain)
-    return run_recorded(program, default_toolchain, mode="trace", threads=2, preload=True)
+    return record(path, mode="trace", threads=2, preload=True)
 
 
 def slices_of(run: Path) -> list[dict[str, int]]:
@@ -226,14 +223,11 @@ def test_events_over_time_are_all_events(recorded: Recorded) -> None:
     assert sum(one.sum() for one in of_thread) == counts.sum()
 
 
-def test_names_of_a_trace_keep_exports_readable(
-    tmp_path: Path, compile_program: CompileProgram, run_recorded: RunRecorded, default_toolchain: Toolchain
-) -> None:
+def test_names_of_a_trace_keep_exports_readable(tmp_path: Path, record: Record) -> None:
     """File names with control characters must not make the drawing of a figure abort."""
     path = tmp_path / "a\x1b[31m[red]\u202e.c"
     path.write_text(SOURCE)
-    program = compile_program(path, default_toolchain)
-    run = run_recorded(program, default_toolchain, mode="trace", threads=2).run_dir
+    run = record(path, mode="trace", threads=2).run_dir
     for option, name in (("--figure", "g.svg"), ("--jedule", "t.jed"), ("--perfetto", "t.pftrace")):
         ompass("timeline", run, option, tmp_path / name)
     ompass("timeline", run, "--otf2", tmp_path / "otf2")

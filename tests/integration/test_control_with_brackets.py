@@ -7,20 +7,13 @@ import pytest
 
 from ompass import _core
 from recorded_run import check_facts, check_sound, facts_in
-from toolchains import CompileProgram, RunRecorded, Toolchain
+from toolchains import Record
 
 
 @pytest.mark.parametrize("mode", ["profile", "trace"])
 @pytest.mark.parametrize("program", ["survival/controlled.c", "golden/paused.c"])
-def test_nothing_is_recorded_after_the_end_or_in_a_pause(
-    program: str,
-    mode: str,
-    default_toolchain: Toolchain,
-    compile_program: CompileProgram,
-    run_recorded: RunRecorded,
-) -> None:
-    executable = compile_program(program, default_toolchain)
-    recorded = run_recorded(executable, default_toolchain, mode=mode, preload=True)
+def test_nothing_is_recorded_after_the_end_or_in_a_pause(program: str, mode: str, record: Record) -> None:
+    recorded = record(program, mode=mode, preload=True)
     profile = check_sound(recorded.run_dir)
     check_facts(facts_in(recorded.process.stdout), profile)
     if mode == "trace":

@@ -9,7 +9,7 @@ import pytest
 
 from command import ompass
 from recorded_run import check_sound
-from toolchains import CompileProgram, RunRecorded, Toolchain
+from toolchains import CompileProgram, Record, RunRecorded, Toolchain
 
 N_TASKS, N_ITERATIONS = 20, 20_000_000
 # As many as the processor of a virtual machine may count at once; unknown ones are left out.
@@ -19,17 +19,11 @@ NAMES = ("PAPI_TOT_INS", "PAPI_TOT_CYC", "PAPI_L1_DCM", "PAPI_L2_DCM", "PAPI_BR_
 @pytest.mark.parametrize("n_names", [1, 2, len(NAMES)])
 @pytest.mark.parametrize("mode", ["profile", "trace"])
 def test_instructions_of_tasks_are_counted_together_with_samples(
-    compile_program: CompileProgram,
-    run_recorded: RunRecorded,
-    default_toolchain: Toolchain,
-    mode: str,
-    n_names: int,
+    record: Record, mode: str, n_names: int
 ) -> None:
-    program = compile_program("counted.c", default_toolchain)
     for _ in range(5):
-        recorded = run_recorded(
-            program,
-            default_toolchain,
+        recorded = record(
+            "counted.c",
             str(N_TASKS),
             str(N_ITERATIONS),
             mode=mode,

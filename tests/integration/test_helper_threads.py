@@ -12,23 +12,22 @@ import pytest
 
 from command import ompass
 from recorded_run import check_sound, counted
-from toolchains import CompileProgram, RunRecorded, Toolchain
+from toolchains import Record, Toolchain
 
 N_TASKS, N_TARGETS, N_HELPERS = 200, 20, 8  # of the program; libomp starts so many helper threads
 TEAM_SIZE = 2
 LEAST_NS = N_TARGETS * 200_000  # the target tasks' work
 WITHOUT_HELPERS = {"LIBOMP_NUM_HIDDEN_HELPER_THREADS": "0"}
 
-Record = Callable[..., Path]
+RecordWithHelpers = Callable[..., Path]
 
 
 @pytest.fixture
-def record(toolchain: Toolchain, compile_program: CompileProgram, run_recorded: RunRecorded) -> Record:
+def record_helpers(toolchain: Toolchain, record: Record) -> RecordWithHelpers:
     """Records the program on each runtime that has hidden helper threads; returns the run directory."""
     if "libiomp5" in toolchain.name or toolchain.cc.startswith("gcc"):
         pytest.skip("Intel's runtime has the team run these tasks; libomp lacks the entry of gcc's")
-    program = compile_program("kinds/helper_threads.c", toolchain)
-    return lambda **options: run_recorded(program, toolchain, **options).run_dir
+    return lambda **options: record("kinds/helper_threads.c", toolchain=toolchain, **options).run_dir
 
 
 def report_of(run_dir: Path) -> Any:
@@ -41,8 +40,10 @@ def kinds(report: Any) -> set[str]:
 
 @pytest.mark.parametrize("preload", [False, True], ids=["tool", "preload"])
 @pytest.mark.parametrize("mode", ["profile", "trace"])
-def test_helpers_count_neither_in_teams_nor_as_idle(mode: str, preload: bool, record: Record) -> None:
-    run_dir = record(mode=mode, preload=preload)
+def test_helpers_count_neither_in_teams_nor_as_idle(
+    mode: str, preload: bool, record_helpers: RecordWithHelpers
+) -> None:
+    run_dir = record_helpers(mode=mode, preload=preload)
     profile = check_sound(run_dir)
     helpers = {t.thread for t in profile.threads if t.kind == "helper"}
     assert len(helpers) == N_HELPERS
@@ -52,7 +53,7 @@ def test_helpers_count_neither_in_teams_nor_as_idle(mode: str, preload: bool, re
     assert n_targets == sum(row.n_tasks for row in profile.helper_regions) == N_TARGETS
 
     report = report_of(run_dir)
-    plain = report_of(record(mode=mode, preload=preload, environment=WITHOUT_HELPERS))
+    plain = report_of(record_helpers(mode=mode, preload=preload, environment=WITHOUT_HELPERS))
     for of_run in (report, plain):
         assert of_run["threads"] == TEAM_SIZE
         assert [region["max_team_size"] for region in of_run["regions"]] == [TEAM_SIZE]
@@ -69,8 +70,8 @@ def test_helpers_count_neither_in_teams_nor_as_idle(mode: str, preload: bool, re
     assert note["numbers"]["work_ns"] >= LEAST_NS
 
 
-def test_other_commands_leave_helpers_out_too(record: Record, tmp_path: Path) -> None:
-    run_dir = record(mode="trace", preload=True)
+def test_other_commands_leave_helpers_out_too(record_helpers: RecordWithHelpers, tmp_path: Path) -> None:
+    run_dir = record_helpers(mode="trace", preload=True)
     ompass("validate", run_dir)
     from_events = json.loads(ompass("report", run_dir, "--json", "--from", "events").stdout)
     assert from_events["threads"] == TEAM_SIZE

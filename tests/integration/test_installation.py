@@ -238,5 +238,5 @@ def test_docs_lays_a_page_out_for_a_terminal() -> None:
     os.close(ours)
     assert process.wait(timeout=60) == 0
     text = shown.decode()
-    assert "What recording costs" in text and "# What recording costs" not in text
+    assert "The cost of recording" in text and "# The cost of recording" not in text
     assert "\x1b[" in text

@@ -18,7 +18,7 @@ import pytest
 
 from ompass import _core
 from recorded_run import OUTSIDE, check_identity, task_rows, warm_up_and_after
-from toolchains import DEFAULT_TOOLCHAIN, PROGRAMS, TOOLCHAINS, CompileProgram, RunRecorded, Toolchain
+from toolchains import DEFAULT_TOOLCHAIN, PROGRAMS, TOOLCHAINS, CompileProgram, Record, RunRecorded, Toolchain
 
 Answer = dict[str, int]
 
@@ -140,7 +140,7 @@ def check_answer(
     program: str, mode: str, preload: bool, toolchain: Toolchain, run: RunRecorded, compile_: CompileProgram
 ) -> None:
     # Not optimized, because an unrolled loop has one task construct per copy.
-    executable = compile_(f"answers/{program}.c", toolchain, "-O0")
+    executable = compile_(f"answers/{program}.c", toolchain, opt_level="-O0")
     n_misses = 0
     give_up_s = time.monotonic() + PATIENCE_S
     while True:
@@ -159,17 +159,10 @@ def check_answer(
 
 @pytest.mark.parametrize("preload", [False, True], ids=["without-brackets", "with-brackets"])
 @pytest.mark.parametrize("program", ANSWERS)
-def test_work_is_at_least_what_was_spun(
-    program: str,
-    preload: bool,
-    default_toolchain: Toolchain,
-    compile_program: CompileProgram,
-    run_recorded: RunRecorded,
-) -> None:
-    executable = compile_program(f"answers/{program}.c", default_toolchain, "-O0")
+def test_work_is_at_least_what_was_spun(program: str, preload: bool, record: Record) -> None:
     for mode in ("profile", "trace"):
-        recorded = run_recorded(
-            executable, default_toolchain, mode=mode, preload=preload, environment=ENVIRONMENT
+        recorded = record(
+            f"answers/{program}.c", opt_level="-O0", mode=mode, preload=preload, environment=ENVIRONMENT
         )
         for account in recorded_accounts(recorded.run_dir, mode):
             assert shortfalls(account, recorded.process.stdout) == [], account.source

@@ -36,6 +36,7 @@ from toolchains import (
     DEFAULT_TOOLCHAIN,
     TOOLCHAINS,
     CompileProgram,
+    Record,
     Recorded,
     RunRecorded,
     Toolchain,
@@ -92,30 +93,20 @@ def measured(recorded: Recorded) -> Measured:
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_the_span_of_a_chain_is_its_work(
-    way: str, toolchain: Toolchain, compile_program: CompileProgram, run_recorded: RunRecorded
-) -> None:
-    program = compile_program("spans/chain.c", toolchain)
+def test_the_span_of_a_chain_is_its_work(way: str, toolchain: Toolchain, record: Record) -> None:
 
     def measure() -> Measured:
-        return measured(run_recorded(program, toolchain, mode="trace", preload=WAYS[way]))
+        return measured(record("spans/chain.c", toolchain=toolchain, mode="trace", preload=WAYS[way]))
 
     check_share(CHAIN, measure)
 
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("known", [FAN, DEPENDENT], ids=lambda known: str(known.program))
-def test_a_child_begins_where_its_creator_was(
-    known: KnownSpan,
-    way: str,
-    default_toolchain: Toolchain,
-    compile_program: CompileProgram,
-    run_recorded: RunRecorded,
-) -> None:
-    program = compile_program(f"spans/{known.program}.c", default_toolchain)
+def test_a_child_begins_where_its_creator_was(known: KnownSpan, way: str, record: Record) -> None:
 
     def measure() -> Measured:
-        return measured(run_recorded(program, default_toolchain, mode="trace", preload=WAYS[way]))
+        return measured(record(f"spans/{known.program}.c", mode="trace", preload=WAYS[way]))
 
     check_share(known, measure)
 
@@ -161,11 +152,8 @@ def test_the_command_records_and_reads_known_spans(
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_dependent_tasks_are_created_after_the_works_between_them(
-    way: str, default_toolchain: Toolchain, compile_program: CompileProgram, run_recorded: RunRecorded
-) -> None:
-    program = compile_program("spans/dependent.c", default_toolchain)
-    run_dir = run_recorded(program, default_toolchain, mode="trace", preload=WAYS[way]).run_dir
+def test_dependent_tasks_are_created_after_the_works_between_them(way: str, record: Record) -> None:
+    run_dir = record("spans/dependent.c", mode="trace", preload=WAYS[way]).run_dir
     created_ns = sorted(row.created_ns for row in task_rows_of(run_dir).values())
     assert len(created_ns) == 12
     for first_ns, of_next_pair_ns in zip(created_ns[0::2], created_ns[2::2], strict=False):

@@ -21,7 +21,7 @@ from command import ompass
 from ompass import _core
 from ompass.processor_time import step_ns, stolen_ns
 from recorded_run import check_accounts_agree, check_sound, run_directories
-from toolchains import CompileProgram, RunRecorded, Toolchain
+from toolchains import CompileProgram, Record, RunRecorded, Toolchain
 
 SLEEPS = "processor/sleeps.c"
 AROUND_NS = 5_000_000  # time to enter and leave the region, on a busy machine
@@ -29,8 +29,8 @@ PASSIVE = {"OMP_WAIT_POLICY": "passive", "KMP_BLOCKTIME": "0"}
 
 
 @pytest.fixture(scope="module")
-def sleeps(compile_program: CompileProgram, default_toolchain: Toolchain) -> Path:
-    return compile_program(SLEEPS, default_toolchain, "-O1")
+def sleeps(compile_program: CompileProgram) -> Path:
+    return compile_program(SLEEPS, opt_level="-O1")
 
 
 def report_of(run_dir: Path, *options: str) -> dict[str, Any]:
@@ -145,12 +145,9 @@ def test_lost_records_leave_the_running_time_exact(
     check_accounts_agree(profile, _core.replay_trace(str(recorded.run_dir)))
 
 
-def test_a_clock_replaces_records_that_are_too_frequent(
-    compile_program: CompileProgram, default_toolchain: Toolchain, run_recorded: RunRecorded
-) -> None:
-    yields = compile_program("processor/yields.c", default_toolchain, "-O1")
-    recorded = run_recorded(
-        yields, default_toolchain, "3000", "100", threads=3, mode="trace", environment=PASSIVE
+def test_a_clock_replaces_records_that_are_too_frequent(record: Record) -> None:
+    recorded = record(
+        "processor/yields.c", "3000", "100", opt_level="-O1", threads=3, mode="trace", environment=PASSIVE
     )
     switches = re.findall(r"switches=(\d+) ns=(\d+)", recorded.process.stdout)
     # With other programs, a thread that yields is off-CPU for milliseconds, and switches are rare.
@@ -176,12 +173,9 @@ def test_a_clock_replaces_records_that_are_too_frequent(
         assert report["samples"]["samples"] < 0.5 * report["work_cpu"]["running_ns"] / 10_000_000
 
 
-def test_threads_that_wait_for_each_other_are_not_preempted_in_their_work(
-    compile_program: CompileProgram, default_toolchain: Toolchain, run_recorded: RunRecorded
-) -> None:
-    meetings = compile_program("processor/meetings.c", default_toolchain, "-O1")
+def test_threads_that_wait_for_each_other_are_not_preempted_in_their_work(record: Record) -> None:
     n_threads = 4 * len(os.sched_getaffinity(0))  # they yield at once in a wait
-    recorded = run_recorded(meetings, default_toolchain, "400", "20000", threads=n_threads)
+    recorded = record("processor/meetings.c", "400", "20000", opt_level="-O1", threads=n_threads)
     assert sum(thread.by_clock_ns for thread in check_sound(recorded.run_dir).threads) > 0
     report = report_of(recorded.run_dir)
     check_sums(report)
@@ -199,11 +193,8 @@ def test_nothing_is_known_when_it_is_switched_off(
         assert part["work_cpu"] is None
 
 
-def test_the_child_of_a_fork_records_its_own_switches(
-    compile_program: CompileProgram, default_toolchain: Toolchain, run_recorded: RunRecorded
-) -> None:
-    program = compile_program("kinds/fork_openmp.c", default_toolchain, "-O0")
-    recorded = run_recorded(program, default_toolchain, mode="trace")
+def test_the_child_of_a_fork_records_its_own_switches(record: Record) -> None:
+    recorded = record("kinds/fork_openmp.c", opt_level="-O0", mode="trace")
     directories = run_directories(recorded.run_dir.parent)
     assert len(directories) == 2
     for directory in directories:
@@ -214,7 +205,7 @@ def test_the_child_of_a_fork_records_its_own_switches(
 def test_no_descriptor_takes_a_number_that_the_program_expects(
     compile_program: CompileProgram, default_toolchain: Toolchain, run_recorded: RunRecorded
 ) -> None:
-    program = compile_program("processor/descriptors.c", default_toolchain, "-O0")
+    program = compile_program("processor/descriptors.c", default_toolchain, opt_level="-O0")
     recorded = run_recorded(program, default_toolchain, threads=4)
     alone = subprocess.run(
         [program],
@@ -228,11 +219,10 @@ def test_no_descriptor_takes_a_number_that_the_program_expects(
     assert {thread.cpu_source for thread in profile.threads} == {"switches"}
 
 
-def test_clocks_replace_forbidden_records(
-    compile_program: CompileProgram, sleeps: Path, default_toolchain: Toolchain, run_recorded: RunRecorded
-) -> None:
-    forbidden = compile_program("processor/forbidden.c", default_toolchain, "-O0")
-    recorded = run_recorded(forbidden, default_toolchain, str(sleeps), "5000", "60", environment=PASSIVE)
+def test_clocks_replace_forbidden_records(record: Record, sleeps: Path) -> None:
+    recorded = record(
+        "processor/forbidden.c", str(sleeps), "5000", "60", opt_level="-O0", environment=PASSIVE
+    )
     profile = check_sound(recorded.run_dir)
     assert {thread.cpu_source for thread in profile.threads} == {"clocks"}
     known = running_ns_by_tid(recorded.process.stdout)
@@ -250,22 +240,16 @@ def test_clocks_replace_forbidden_records(
     assert "perf_event_open" in remark["because"]
 
 
-def test_a_killed_program_leaves_what_it_closed(
-    sleeps: Path, compile_program: CompileProgram, default_toolchain: Toolchain, run_recorded: RunRecorded
-) -> None:
-    program = compile_program("processor/shares.c", default_toolchain, "-O1")
-    recorded = run_recorded(program, default_toolchain, "1000000", "20", "kill", check=False)
+def test_a_killed_program_leaves_what_it_closed(sleeps: Path, record: Record) -> None:
+    recorded = record("processor/shares.c", "1000000", "20", "kill", opt_level="-O1", check=False)
     assert recorded.process.returncode == -signal.SIGKILL
     report = report_of(recorded.run_dir)
     check_sums(report)
     assert report["work_cpu"]["running_ns"] > 0
 
 
-def test_a_pause_is_not_off_cpu_time(
-    compile_program: CompileProgram, default_toolchain: Toolchain, run_recorded: RunRecorded
-) -> None:
-    program = compile_program("processor/shares.c", default_toolchain, "-O1")
-    recorded = run_recorded(program, default_toolchain, "1000000", "20", "pause", mode="trace")
+def test_a_pause_is_not_off_cpu_time(record: Record) -> None:
+    recorded = record("processor/shares.c", "1000000", "20", "pause", opt_level="-O1", mode="trace")
     assert not _core.validate(str(recorded.run_dir))
     for scope in ("regions", "program"):
         check_sums(report_of(recorded.run_dir, "--scope", scope))

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from command import ompass
-from toolchains import CompileProgram, Toolchain
+from toolchains import CompileProgram
 
 GROUPS = Path("/sys/fs/cgroup")
 QUOTA_US, PERIOD_US = 20_000, 100_000  # two threads reach it even on a busy machine
@@ -67,10 +67,10 @@ def group() -> Iterator[Group]:
 
 
 @pytest.fixture
-def spin(tmp_path: Path, compile_program: CompileProgram, default_toolchain: Toolchain) -> Path:
+def spin(tmp_path: Path, compile_program: CompileProgram) -> Path:
     source = tmp_path / "spin.c"
     source.write_text(SPIN, encoding="utf-8")
-    return compile_program(str(source), default_toolchain, "-O1")
+    return compile_program(str(source), opt_level="-O1")
 
 
 def recorded(directory: Path, *command: str | Path, status: int = 0) -> dict[str, Any]:

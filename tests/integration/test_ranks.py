@@ -39,10 +39,10 @@ def environment(libompass: Path, default_toolchain: Toolchain) -> dict[str, str]
 
 
 @pytest.fixture(scope="module")
-def program(compile_program: CompileProgram, default_toolchain: Toolchain) -> Path:
+def program(compile_program: CompileProgram) -> Path:
     require_commands("mpirun", "mpicc")
     shown = subprocess.run(["mpicc", "--showme"], capture_output=True, text=True, check=True).stdout
-    return compile_program("ranks/uneven.c", default_toolchain, flags=shown.split()[1:])
+    return compile_program("ranks/uneven.c", flags=shown.split()[1:])
 
 
 def run_job(environment: Mapping[str, str], cwd: Path, *command: object) -> list[str]:

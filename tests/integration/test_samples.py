@@ -16,7 +16,7 @@ from ompass.elf import read_functions
 from ompass.readers.samples import read_samples
 from ompass.symbols.lookup import Lookup
 from recorded_run import check_sound
-from toolchains import PROGRAMS, CompileProgram, RunRecorded, Toolchain, toolchain_named
+from toolchains import PROGRAMS, CompileProgram, Record, RunRecorded, Toolchain, toolchain_named
 
 HZ = 2000
 ENOUGH = 2000
@@ -149,11 +149,8 @@ def test_callers_are_found_without_frame_pointers(
     assert task["share"] > 0.98, "the body of the task is in main, and calls everything else"
 
 
-def test_default_is_a_hundred_a_second_of_processor_time(
-    compile_program: CompileProgram, run_recorded: RunRecorded, default_toolchain: Toolchain
-) -> None:
-    program = compile_program("samples/shares.c", default_toolchain)
-    recorded = run_recorded(program, default_toolchain, "600")
+def test_default_is_a_hundred_a_second_of_processor_time(record: Record) -> None:
+    recorded = record("samples/shares.c", "600")
     report = report_of(recorded.run_dir)
     assert report["samples"]["frequency_hz"] == 100
     running_s = report["work_cpu"]["running_ns"] / 1e9
@@ -163,21 +160,15 @@ def test_default_is_a_hundred_a_second_of_processor_time(
     assert in_tasks == pytest.approx(100 * running_s, rel=0.1, abs=5)
 
 
-def test_samples_can_be_switched_off(
-    compile_program: CompileProgram, run_recorded: RunRecorded, default_toolchain: Toolchain
-) -> None:
-    program = compile_program("samples/shares.c", default_toolchain)
-    recorded = run_recorded(program, default_toolchain, "20", environment={"OMPASS_SAMPLE": "off"})
+def test_samples_can_be_switched_off(record: Record) -> None:
+    recorded = record("samples/shares.c", "20", environment={"OMPASS_SAMPLE": "off"})
     assert not list(recorded.run_dir.glob("*.samples"))
     assert report_of(recorded.run_dir)["samples"] is None
 
 
-def test_a_machine_without_load_samples_reports_it_once_and_samples_time(
-    compile_program: CompileProgram, run_recorded: RunRecorded, default_toolchain: Toolchain
-) -> None:
-    program = compile_program("samples/shares.c", default_toolchain)
+def test_a_machine_without_load_samples_reports_it_once_and_samples_time(record: Record) -> None:
     environment = {"OMPASS_SAMPLE": "loads:5000", "OMP_NUM_THREADS": "2"}
-    recorded = run_recorded(program, default_toolchain, "100", environment=environment)
+    recorded = record("samples/shares.c", "100", environment=environment)
     check_sound(recorded.run_dir)
     if any(thread.period for thread in read_samples(recorded.run_dir).threads):
         assert ompass("latency", str(recorded.run_dir)).returncode == 0
@@ -211,12 +202,9 @@ def test_a_killed_program_keeps_its_samples(
     assert sum(len(thread.samples) for thread in read_samples(run_dir).threads) > 100
 
 
-def test_a_long_serial_part_is_known_to_its_end(
-    compile_program: CompileProgram, run_recorded: RunRecorded, default_toolchain: Toolchain
-) -> None:
+def test_a_long_serial_part_is_known_to_its_end(record: Record) -> None:
     # Runs for about 2 s; the ring of the first thread holds a tenth of its samples.
-    program = compile_program("samples/long_serial.c", default_toolchain)
-    recorded = run_recorded(program, default_toolchain, environment={"OMPASS_SAMPLE": str(HZ)})
+    recorded = record("samples/long_serial.c", environment={"OMPASS_SAMPLE": str(HZ)})
     samples = report_of(recorded.run_dir)["samples"]
     assert samples["lost"] > 100, "the program is too short"
     serial = [line for line in samples["lines"] if line["owner"] == "serial"]

@@ -25,7 +25,7 @@ from recorded_run import (
     run_directories,
     task_rows,
 )
-from toolchains import CompileProgram, RunRecorded, Toolchain, compile_source
+from toolchains import CompileProgram, Record, RunRecorded, Toolchain, compile_source
 
 SWITCH = ["on", "off"]
 BAD_VALUES = [
@@ -408,9 +408,9 @@ def test_preload_into_programs_without_openmp_does_nothing(
 
 @pytest.mark.parametrize("brackets", ["on", "off"])
 def test_brackets_are_measured_only_when_switched_on(
-    brackets: str, tied: Path, default_toolchain: Toolchain, run_recorded: RunRecorded
+    brackets: str, tied: Path, run_recorded: RunRecorded
 ) -> None:
-    recorded = run_recorded(tied, default_toolchain, preload=True, environment={"OMPASS_BRACKETS": brackets})
+    recorded = run_recorded(tied, preload=True, environment={"OMPASS_BRACKETS": brackets})
     profile = check_sound(recorded.run_dir)
     assert profile.create_estimated == (brackets == "off")
     assert (profile.create_estimate_ns == 0) == (brackets == "on")
@@ -418,11 +418,8 @@ def test_brackets_are_measured_only_when_switched_on(
 
 
 @pytest.mark.parametrize("mode", ["profile", "trace"])
-def test_control_tool_starts_pauses_and_ends_the_record(
-    mode: str, default_toolchain: Toolchain, compile_program: CompileProgram, run_recorded: RunRecorded
-) -> None:
-    program = compile_program("survival/controlled.c", default_toolchain)
-    recorded = run_recorded(program, default_toolchain, mode=mode)
+def test_control_tool_starts_pauses_and_ends_the_record(mode: str, record: Record) -> None:
+    recorded = record("survival/controlled.c", mode=mode)
     assert recorded.process.stdout.startswith("there is a tool")
     profile = check_sound(recorded.run_dir)
     assert profile.end_reason == "ended-by-control"

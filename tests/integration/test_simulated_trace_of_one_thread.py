@@ -20,8 +20,8 @@ TASKS = 1 + 2 + 3 * 4 + 2 * 3
 
 
 @pytest.fixture
-def program(compile_program: CompileProgram, default_toolchain: Toolchain) -> Path:
-    return compile_program(SOURCE, default_toolchain)
+def program(compile_program: CompileProgram) -> Path:
+    return compile_program(SOURCE)
 
 
 @pytest.mark.parametrize("preload", [False, True])

@@ -33,7 +33,7 @@ from recorded_run import (
     facts_in,
     run_directories,
 )
-from toolchains import CompileProgram, RunRecorded, Toolchain
+from toolchains import CompileProgram, Record, RunRecorded, Toolchain
 
 N_THREADS = 3
 SLOT = struct.Struct("=q120x")  # struct slot of endless_tasks.c
@@ -153,16 +153,9 @@ def test_report_says_that_a_killed_run_was_cut_short(
     ],
 )
 def test_every_end_of_a_process_keeps_its_status_and_what_was_recorded(
-    way: str,
-    status: int,
-    complete: bool,
-    mode: str,
-    default_toolchain: Toolchain,
-    compile_program: CompileProgram,
-    run_recorded: RunRecorded,
+    way: str, status: int, complete: bool, mode: str, record: Record
 ) -> None:
-    program = compile_program("kinds/exit_in_region.c", default_toolchain)
-    recorded = run_recorded(program, default_toolchain, way, mode=mode, check=False)
+    recorded = record("kinds/exit_in_region.c", way, mode=mode, check=False)
     assert recorded.process.returncode == status
     assert f"ending by {way}" in recorded.process.stdout
     problems = _core.validate(str(recorded.run_dir))
@@ -246,20 +239,14 @@ def test_record_ends_soundly_at_any_moment(
 
 
 @pytest.mark.parametrize("mode", ["profile", "trace"])
-def test_recording_that_ends_while_threads_begin_leaves_the_program_alone(
-    mode: str, default_toolchain: Toolchain, compile_program: CompileProgram, run_recorded: RunRecorded
-) -> None:
-    program = compile_program("survival/ends_while_threads_begin.c", default_toolchain)
-    recorded = run_recorded(program, default_toolchain, mode=mode)
+def test_recording_that_ends_while_threads_begin_leaves_the_program_alone(mode: str, record: Record) -> None:
+    recorded = record("survival/ends_while_threads_begin.c", mode=mode)
     assert _core.validate(str(recorded.run_dir)) == []
     assert _core.read_profile(str(recorded.run_dir)).end_reason == "ended-by-control"
 
 
-def test_process_that_becomes_another_program_leaves_two_runs(
-    default_toolchain: Toolchain, compile_program: CompileProgram, run_recorded: RunRecorded
-) -> None:
-    program = compile_program("survival/exec_itself.c", default_toolchain)
-    recorded = run_recorded(program, default_toolchain, mode="trace")
+def test_process_that_becomes_another_program_leaves_two_runs(record: Record) -> None:
+    recorded = record("survival/exec_itself.c", mode="trace")
     first, *others = run_directories(recorded.run_dir.parent)
     runs = [recorded.run_dir, *(path for path in (first, *others) if path != recorded.run_dir)]
     assert len(runs) == 2
@@ -374,11 +361,8 @@ def check_told_once_and_readable(
             assert not replay.complete and replay.incomplete_reasons
 
 
-def test_size_limit_falls_back_to_the_profile_and_is_reported(
-    default_toolchain: Toolchain, compile_program: CompileProgram, run_recorded: RunRecorded
-) -> None:
-    program = compile_program("kinds/million_tasks.c", default_toolchain)
-    recorded = run_recorded(program, default_toolchain, mode="trace", environment={"OMPASS_LIMIT_MB": "3"})
+def test_size_limit_falls_back_to_the_profile_and_is_reported(record: Record) -> None:
+    recorded = record("kinds/million_tasks.c", mode="trace", environment={"OMPASS_LIMIT_MB": "3"})
     (line,) = tool_lines(recorded.process.stderr)
     assert "OMPASS_LIMIT_MB" in line and "profile" in line
     size_bytes = sum(path.stat().st_size for path in recorded.run_dir.iterdir())
@@ -391,11 +375,8 @@ def test_size_limit_falls_back_to_the_profile_and_is_reported(
     assert 0 < counted(replay)["tasks"] < 1_000_000
 
 
-def test_limit_that_is_not_reached_changes_nothing(
-    default_toolchain: Toolchain, compile_program: CompileProgram, run_recorded: RunRecorded
-) -> None:
-    program = compile_program("kinds/tied.c", default_toolchain)
-    recorded = run_recorded(program, default_toolchain, mode="trace", environment={"OMPASS_LIMIT_MB": "1000"})
+def test_limit_that_is_not_reached_changes_nothing(record: Record) -> None:
+    recorded = record("kinds/tied.c", mode="trace", environment={"OMPASS_LIMIT_MB": "1000"})
     assert recorded.process.stderr == ""
     check_facts(facts_in(recorded.process.stdout), check_sound(recorded.run_dir))
     assert _core.replay_trace(str(recorded.run_dir)).complete

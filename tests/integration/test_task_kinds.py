@@ -27,7 +27,7 @@ from task_programs import TASK_PROGRAMS, TaskProgram, compiled
 from toolchains import (
     DEFAULT_TOOLCHAIN,
     TOOLCHAINS,
-    CompileProgram,
+    Record,
     RunRecorded,
     Toolchain,
     toolchain_named,
@@ -142,16 +142,9 @@ def test_brackets_change_neither_output_nor_counts(
 @pytest.mark.parametrize("mode", ["profile", "trace"])
 @pytest.mark.parametrize("preload", [False, True])
 def test_a_child_process_records_a_run_of_its_own(
-    source: str,
-    expected: dict[str, int],
-    mode: str,
-    preload: bool,
-    default_toolchain: Toolchain,
-    compile_program: CompileProgram,
-    run_recorded: RunRecorded,
+    source: str, expected: dict[str, int], mode: str, preload: bool, record: Record
 ) -> None:
-    program = compile_program(source, default_toolchain)
-    recorded = run_recorded(program, default_toolchain, mode=mode, preload=preload)
+    recorded = record(source, mode=mode, preload=preload)
     others = [path for path in run_directories(recorded.run_dir.parent) if path != recorded.run_dir]
     assert len(others) == 1
     child = check_sound(others[0])

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from toolchains import PROGRAMS, REPOSITORY, CompileProgram, RunRecorded, Toolchain
+from toolchains import PROGRAMS, REPOSITORY, Record
 
 SANITIZERS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer")
 # Left out: dlopen_library, which loads a library without a sanitizer runtime, and detached_thread, in which
@@ -34,18 +34,12 @@ def sanitized_tool() -> Path:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_sanitizers_find_no_error_in_the_tool(
-    kind: str,
-    sanitized_tool: Path,
-    default_toolchain: Toolchain,
-    compile_program: CompileProgram,
-    run_recorded: RunRecorded,
-) -> None:
-    program = compile_program(kind, default_toolchain, "-O1", flags=SANITIZERS)
+def test_sanitizers_find_no_error_in_the_tool(kind: str, sanitized_tool: Path, record: Record) -> None:
     for mode in ("profile", "trace"):
-        recorded = run_recorded(
-            program,
-            default_toolchain,
+        recorded = record(
+            kind,
+            opt_level="-O1",
+            flags=SANITIZERS,
             mode=mode,
             environment={
                 "OMP_TOOL_LIBRARIES": str(sanitized_tool),

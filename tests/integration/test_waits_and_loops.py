@@ -17,7 +17,7 @@ import pytest
 from ompass import _core
 from ompass.reports import collect, plain, run_report
 from recorded_run import check_accounts_agree, check_sound
-from toolchains import PROGRAMS, CompileProgram, RunRecorded, Toolchain, toolchain_named
+from toolchains import PROGRAMS, CompileProgram, Record, RunRecorded, Toolchain, toolchain_named
 
 LATE_NS = 10_000_000
 LONG_NS = LATE_NS * 8 // 10  # a wait begins slightly later than the awaited task
@@ -81,16 +81,12 @@ class Reported:
 )
 @pytest.mark.parametrize("opt_level", ["-O0", "-O2"])
 def test_critical_sections_have_their_names(
-    compile_program: CompileProgram,
-    run_recorded: RunRecorded,
-    compiler: str,
-    flags: tuple[str, ...],
-    names: list[str | None],
-    opt_level: str,
+    record: Record, compiler: str, flags: tuple[str, ...], names: list[str | None], opt_level: str
 ) -> None:
     toolchain = toolchain_named(compiler)
-    program = compile_program("waits/criticals.c", toolchain, opt_level, flags=flags)
-    run_dir = run_recorded(program, toolchain, preload=True).run_dir
+    run_dir = record(
+        "waits/criticals.c", toolchain=toolchain, opt_level=opt_level, flags=flags, preload=True
+    ).run_dir
     report: Entry = plain(run_report(collect(check_sound(run_dir))))
     criticals = [wait for wait in report["waits"] if wait["kind"] == "critical"]
     assert sorted(names, key=str) == sorted((wait["name"] for wait in criticals), key=str)
@@ -108,7 +104,7 @@ def recorded(
     run_recorded: RunRecorded,
     opt_level: str = "-O0",
 ) -> Reported:
-    program = compile_program(source, toolchain, opt_level)
+    program = compile_program(source, toolchain, opt_level=opt_level)
     environment = {"OMP_WAIT_POLICY": "active", "OMP_DYNAMIC": "false"}
     run = run_recorded(program, toolchain, mode=mode, preload=True, environment=environment)
     return Reported(source, run.run_dir, mode, exact=not toolchain.name.startswith("gcc"))
@@ -259,11 +255,10 @@ def test_a_fortran_program_names_its_most_uneven_loop(
 
 @MODES
 def test_tasks_by_which_the_runtime_divides_a_large_taskloop_are_of_its_construct(
-    toolchain: Toolchain, mode: str, compile_program: CompileProgram, run_recorded: RunRecorded
+    toolchain: Toolchain, mode: str, record: Record
 ) -> None:
     source = "kinds/taskloop_many.c"
-    program = compile_program(source, toolchain)
-    run = run_recorded(program, toolchain, mode=mode, preload=True)
+    run = record(source, toolchain=toolchain, mode=mode, preload=True)
     tasks = plain(run_report(collect(check_sound(run.run_dir))))["constructs"]
     lines = enumerate((PROGRAMS / source).read_text(encoding="utf-8").splitlines(), 1)
     taskloops = [number for number, line in lines if "#pragma omp taskloop" in line]

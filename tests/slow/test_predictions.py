@@ -31,8 +31,8 @@ Shape = tuple[str, ...]
 
 
 @pytest.fixture(scope="module")
-def sleepers(compile_program: CompileProgram, default_toolchain: Toolchain) -> Path:
-    return compile_program(SOURCE, default_toolchain, "-O1")
+def sleepers(compile_program: CompileProgram) -> Path:
+    return compile_program(SOURCE, opt_level="-O1")
 
 
 def least_late(rounds: list[tuple[int, int]]) -> int:

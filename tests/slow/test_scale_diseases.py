@@ -63,14 +63,9 @@ def test_the_disease_of_a_benchmark_program_is_named(
     [("fine", "too_fine"), ("coarse", "too_coarse"), ("memory", "memory_bound"), ("none", "scales")],
 )
 def test_the_disease_of_a_program_made_for_it_is_named(
-    disease: str,
-    verdict: str,
-    compile_program: CompileProgram,
-    default_toolchain: Toolchain,
-    environment: dict[str, str],
-    tmp_path: Path,
+    disease: str, verdict: str, compile_program: CompileProgram, environment: dict[str, str], tmp_path: Path
 ) -> None:
-    program = compile_program("scaling/diseases.c", default_toolchain)
+    program = compile_program("scaling/diseases.c")
 
     def measure(name: str) -> dict[str, Any]:
         return sweep(

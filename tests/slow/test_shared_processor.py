@@ -38,7 +38,7 @@ def work_of(run_dir: Path) -> dict[str, int]:
 def test_two_programs_on_one_processor_are_preempted_half_the_time(
     compile_program: CompileProgram, default_toolchain: Toolchain, libompass: Path, tmp_path: Path
 ) -> None:
-    program = compile_program("processor/shares.c", default_toolchain, "-O1")
+    program = compile_program("processor/shares.c", default_toolchain, opt_level="-O1")
     seen = []
     for attempt in range(N_TRIES):
         alone, one, other = (tmp_path / f"{name}-{attempt}.ompass" for name in ("alone", "one", "other"))

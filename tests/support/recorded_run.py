@@ -49,7 +49,7 @@ def run_directories(workspace: Path) -> list[Path]:
 
 
 def task_rows(profile: _core.Run) -> list[_core.ConstructRow]:
-    """Returns the rows of task constructs, without those of kernels."""
+    """Returns the rows of task constructs; rows of kernels are left out."""
     kinds = {definition.id: definition.kind for definition in profile.definitions}
     return [row for row in profile.constructs if kinds[row.construct] == "task"]
 

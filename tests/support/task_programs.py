@@ -107,10 +107,10 @@ def compiled(program: TaskProgram, toolchain: Toolchain, opt_level: str = "-O2")
     """Returns the command that runs the program."""
     flags = flags_for(toolchain)
     if not program.is_library_too:
-        return [str(compile_source(program.source, toolchain, opt_level, flags=flags))]
+        return [str(compile_source(program.source, toolchain, opt_level=opt_level, flags=flags))]
     library_flags = (*flags, "-DLIBRARY", "-shared", "-fPIC")
-    library = compile_source(program.source, toolchain, opt_level, flags=library_flags)
-    return [str(compile_source(program.source, toolchain, opt_level, openmp=False)), str(library)]
+    library = compile_source(program.source, toolchain, opt_level=opt_level, flags=library_flags)
+    return [str(compile_source(program.source, toolchain, opt_level=opt_level, openmp=False)), str(library)]
 
 
 def flags_for(toolchain: Toolchain) -> tuple[str, ...]:

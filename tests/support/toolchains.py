@@ -16,7 +16,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypedDict
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 PROGRAMS = REPOSITORY / "tests" / "programs"
@@ -71,18 +74,37 @@ class Recorded(NamedTuple):
     run_dir: Path
 
 
+class CompileOptions(TypedDict, total=False):
+    """Options of `compile_source`."""
+
+    opt_level: str
+    flags: Sequence[str]
+    extra_sources: Sequence[Path]
+    openmp: bool
+
+
+class RunOptions(TypedDict, total=False):
+    """Options of `run_with_tool`."""
+
+    mode: str
+    threads: int | None
+    preload: bool
+    environment: Mapping[str, str] | None
+    timeout_s: float
+    check: bool
+
+
+class RecordOptions(CompileOptions, RunOptions, total=False):
+    """Options of the fixture `record`."""
+
+    toolchain: Toolchain
+
+
 class CompileProgram(Protocol):
     """The type of the fixture `compile_program`; see `compile_source`."""
 
     def __call__(
-        self,
-        source: str | Path,
-        toolchain: Toolchain,
-        opt_level: str = "-O2",
-        *,
-        flags: Sequence[str] = (),
-        extra_sources: Sequence[Path] = (),
-        openmp: bool = True,
+        self, source: str | Path, toolchain: Toolchain | None = None, **options: Unpack[CompileOptions]
     ) -> Path: ...
 
 
@@ -92,15 +114,16 @@ class RunRecorded(Protocol):
     def __call__(
         self,
         program: Path,
-        toolchain: Toolchain,
+        toolchain: Toolchain | None = None,
         *arguments: str,
-        mode: str = "profile",
-        threads: int | None = 2,
-        preload: bool = False,
-        environment: Mapping[str, str] | None = None,
-        timeout_s: float = 60.0,
-        check: bool = True,
+        **options: Unpack[RunOptions],
     ) -> Recorded: ...
+
+
+class Record(Protocol):
+    """The type of the fixture `record`."""
+
+    def __call__(self, source: str | Path, *arguments: str, **options: Unpack[RecordOptions]) -> Recorded: ...
 
 
 def _clang(
@@ -174,8 +197,8 @@ def neutral_environment() -> dict[str, str]:
 def compile_source(
     source: str | Path,
     toolchain: Toolchain,
-    opt_level: str = "-O2",
     *,
+    opt_level: str = "-O2",
     flags: Sequence[str] = (),
     extra_sources: Sequence[Path] = (),
     openmp: bool = True,

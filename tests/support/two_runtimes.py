@@ -79,7 +79,7 @@ def _run_path(name: str) -> tuple[str, ...]:
 
 
 def compile_library(name: str, folder: Path) -> Path:
-    """Return the library that this compiler built; that of a wheel and its libgomp are in `folder`."""
+    """Builds the library of one compiler; `folder` receives a wheel's library and libgomp."""
     if name != WHEEL:
         flags = ("-DLIBRARY", "-shared", "-fPIC", *_run_path(name))
         return compile_source(SOURCE, toolchain_of(name), flags=flags)

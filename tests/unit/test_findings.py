@@ -146,7 +146,7 @@ def test_single_producer_that_cannot_keep_up_starves_the_others() -> None:
     found = the(made_run(rows, tasks), "serial_producer")
     assert found.construct == 1
     assert dict(found.numbers)["producer_thread"] == 0
-    assert "imbalance" not in problems(made_run(rows, tasks)), "a consequence is not named beside its cause"
+    assert "imbalance" not in problems(made_run(rows, tasks)), "the cause is reported, its consequence is not"
 
 
 def test_a_producer_of_fine_tasks_suffers_from_these() -> None:
@@ -177,7 +177,7 @@ def test_threads_without_tasks_are_starved_by_the_region_that_has_none_for_them(
 
 def test_time_outside_regions_gives_amdahls_bound() -> None:
     rows = [*healthy_rows(), region(OUTSIDE, 0, work_ns=98 * MS)]
-    # Starting a program takes 10 ms, of which it is not told which.
+    # The start of the program took 10 ms; the run does not record at what time.
     run = made_run(rows, healthy_tasks(), wall_ns=198 * MS, earlier_cpu_ns=10 * MS)
     found = the(run, "serial_fraction")
     assert found.severity == "problem"
@@ -344,7 +344,7 @@ def test_note_on_dropped_records_says_only_what_is_known() -> None:
         assert "limit-mb" not in found[-1].cure
 
 
-# ---------------------------------------------------------------- what waits and loops tell
+# ---------------------------------------------------------------- waits and loops
 
 TASKWAIT, BARRIER, DEPENDENCE, LOCK, CRITICAL = 5, 3, 62, 1 | 128, 5 | 128
 STATIC_LOOP, SINGLE = 10, 3
@@ -517,7 +517,7 @@ def test_barriers_every_few_microseconds_are_named() -> None:
     assert math.isclose(dict(found.numbers)["work_per_barrier_ns"], 120 * MS / 19_998)
 
 
-# ---------------------------------------------------------------- what processors tell
+# ---------------------------------------------------------------- processor time
 
 
 def on_processors(
@@ -570,7 +570,7 @@ def test_disease_that_shows_on_processors_is_named_beside_the_disturbance() -> N
 
 def test_tasks_are_fine_by_their_cost_on_processors() -> None:
     def run(preempted_ns: int) -> Run:
-        """Of 10 us of work a task and 1.2 us to create it, much of which may be somebody else's."""
+        """10 us of work a task and 1.2 us to create it; other programs may cause much of the 1.2 us."""
         rows = team(
             0,
             [{"work_ns": 100 * MS, "create_ns": 12 * MS, "n_tasks": 10_000, "preempted_ns": preempted_ns}]

@@ -56,7 +56,7 @@ def config(
     cflags: Annotated[bool, typer.Option("--cflags", help="Options of the compiler.")] = False,
     libs: Annotated[
         bool,
-        typer.Option("--libs", help="Options of the linker; with those of the tool, every run is recorded."),
+        typer.Option("--libs", help="Options of the linker. A program linked with the tool records every run."),
     ] = False,
     fortran: Annotated[
         bool,

@@ -36,7 +36,7 @@ _EPILOG = """
 
   ompass query t.ompass --tables                         tables, columns and their meaning
 
-See also `ompass docs query`. The SQL dialect is that of polars.
+See also `ompass docs query`. Queries use the SQL dialect of polars.
 """
 
 _EXPORT_EPILOG = """

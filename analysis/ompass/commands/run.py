@@ -68,7 +68,7 @@ The report goes to stderr after the program has ended. Output and exit status ar
 
 
 class Mode(str, Enum):
-    """What is recorded."""
+    """The amount of detail that a run records."""
 
     PROFILE = "profile"
     TRACE = "trace"

@@ -92,7 +92,7 @@ def scale(
         ScopeName | None,
         typer.Option(
             "--scope",
-            help="What is timed: all parallel regions, or the whole process (default with a baseline or "
+            help="The timed part: all parallel regions, or the whole process (default with a baseline or "
             "an elision, unless --seconds gives their times for the same part).",
         ),
     ] = None,

@@ -22,7 +22,7 @@ def write_otf2(
 ) -> None:
     """Writes the archive into the new directory `path`; its anchor is traces.otf2.
 
-    `names` and `places` are those of constructs. OutputError.
+    `names` and `places` are by construct. OutputError if the archive cannot be written.
     """
     import otf2
     from otf2.enums import LocationGroupType, LocationType, Paradigm, RegionRole

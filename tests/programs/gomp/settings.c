@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a program reads of its runtime where nothing is set.
+// Prints the settings that a program reads from its runtime if no variable is set.
 #include <omp.h>
 #include <stdio.h>
 
