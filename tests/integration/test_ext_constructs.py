@@ -389,6 +389,19 @@ def test_a_process_may_end_while_tasks_are_suspended(how: str, toolchain: Toolch
     assert finished.returncode == (7 if how == "exit" else 0), finished.stdout + finished.stderr
 
 
+@pytest.mark.parametrize("construct", ["barrier", "points", "for", "sections", "taskgroup", "end"])
+def test_threads_leave_a_cancelled_construct(construct: str, toolchain: Toolchain) -> None:
+    if construct in (("for", "sections") if toolchain.name.startswith("gcc") else ("end",)):
+        pytest.skip("the runtime itself hangs")
+    program = compile_with_ext("ext/cancelled.c", toolchain, *flags_for(toolchain))
+    for threads, settings in itertools.product(
+        ("1", "2", "4"), ({"OMP_EXT_DOMAINS": "1"}, {"OMP_EXT_DOMAINS": "2", "OMP_EXT_STRICT": "1"})
+    ):
+        settings |= {"OMP_NUM_THREADS": threads, "OMP_CANCELLATION": "true"}
+        finished = run([str(program), construct], toolchain, settings)
+        assert finished.returncode == 0, f"{settings}:\n{finished.stdout}{finished.stderr}"
+
+
 @pytest.mark.parametrize("threads", ["2", "4", "8"])
 @pytest.mark.parametrize("tiedness", ["", "untied"])
 def test_exceptions_stay_with_their_task(tiedness: str, threads: str, toolchain: Toolchain) -> None:

@@ -54,8 +54,8 @@ def test_the_result_is_that_of_libgomp_or_a_refusal(
     assert (outcome.kind, outcome.detail) == (SLICE[name], "")
 
 
-@pytest.mark.parametrize("name", ["taskloops.c", "taskloops_ull.c"])
-def test_the_extension_runs_taskloops_without_iterations(name: str, gcc: str, libompass: Path) -> None:
+@pytest.mark.parametrize("name", ["cancel.c", "taskloops.c", "taskloops_ull.c"])
+def test_the_result_under_the_extension_is_that_of_libgomp(name: str, gcc: str, libompass: Path) -> None:
     outcome = Campaign(libompass).run(Case(build(SOURCES / name, compiler(gcc)), NEWEST, 2, "extension"))
     assert (outcome.kind, outcome.detail) == (SAME, "")
 

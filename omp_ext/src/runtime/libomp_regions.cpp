@@ -23,7 +23,7 @@ Worker *begin_part(const void *key, int number, int32_t runtime_thread) {
 }
 
 void end_part(Worker &worker, Worker *outer) {
-    barrier(worker, kOmptBarrierImplicit);
+    end_region(worker);
     leave_team(worker);
     this_worker = outer;
 }

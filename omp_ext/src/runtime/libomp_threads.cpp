@@ -3,7 +3,7 @@
 // untied task may have gone to another thread since, so it is put right here; the rest is the runtime's. (Functions that
 // are hooked elsewhere do the same there.)
 #include "runtime/libomp_abi.h"
-#include "scheduler/team.h"
+#include "scheduler/scheduler.h"
 
 namespace omp_ext {
 
@@ -22,13 +22,25 @@ OMP_EXT_HOOK(void, __kmpc_push_num_teams, (void *location, int32_t thread, int32
     real___kmpc_push_num_teams()(location, number_of_this_thread(thread), n_teams, n_threads);
 }
 
-OMP_EXT_HOOK(int32_t, __kmpc_cancel, (void *location, int32_t thread, int32_t kind), (location, thread, kind)) {
-    return real___kmpc_cancel()(location, number_of_this_thread(thread), kind);
+// A thread of clang's calls __kmpc_cancel_barrier before it leaves a cancelled region. A thread of gcc's, whose functions the
+// runtime forwards to these, leaves at once.
+static int32_t pass_barrier_if_left(int32_t is_cancelled, int32_t construct, const void *caller) {
+    constexpr int32_t kRegion = 1;
+    if (is_cancelled && construct == kRegion && this_worker && is_in_runtime(caller))
+        leave_cancelled_region(*this_worker);
+    return is_cancelled;
 }
 
-OMP_EXT_HOOK(int32_t, __kmpc_cancellationpoint, (void *location, int32_t thread, int32_t kind),
-             (location, thread, kind)) {
-    return real___kmpc_cancellationpoint()(location, number_of_this_thread(thread), kind);
+OMP_EXT_HOOK(int32_t, __kmpc_cancel, (void *location, int32_t thread, int32_t construct),
+             (location, thread, construct)) {
+    return pass_barrier_if_left(real___kmpc_cancel()(location, number_of_this_thread(thread), construct), construct,
+                                __builtin_return_address(0));
+}
+
+OMP_EXT_HOOK(int32_t, __kmpc_cancellationpoint, (void *location, int32_t thread, int32_t construct),
+             (location, thread, construct)) {
+    return pass_barrier_if_left(real___kmpc_cancellationpoint()(location, number_of_this_thread(thread), construct),
+                                construct, __builtin_return_address(0));
 }
 
 OMP_EXT_HOOK(void *, __kmpc_task_reduction_init, (int32_t thread, int32_t n, void *reductions),

@@ -47,6 +47,12 @@ bool end_group(Worker &worker); // waits; returns true if the runtime knows the 
 void wait_for_predecessors(Worker &worker, const Dependence *dependences, int n);
 void barrier(Worker &worker, int kind, bool is_followed = true);
 
+// Waits for all threads and tasks of a cancelled region: called by a thread that leaves it past the barriers in which others
+// wait. The others meet it in their next barrier or in end_region.
+void leave_cancelled_region(Worker &worker);
+// Waits for all threads and tasks at the end of a region.
+void end_region(Worker &worker);
+
 // Waits, after wait_for_children, until the children are complete for the runtime too: a few instructions.
 void wait_for_the_finishing(Worker &worker);
 

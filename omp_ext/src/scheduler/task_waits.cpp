@@ -476,6 +476,19 @@ void barrier(Worker &worker, int kind, bool is_followed) {
     if (!is_followed) notify(&omp_ext_observer::wait_ends, kind);
 }
 
+// In a cancelled region each thread passes one barrier more after the cancellation, `cancelled_barrier`, and then the one at
+// the end.
+void leave_cancelled_region(Worker &worker) {
+    worker.team->cancelled_barrier.store(worker.n_barriers + 1, std::memory_order_relaxed);
+    barrier(worker, kOmptBarrierImplicit, false);
+}
+
+void end_region(Worker &worker) {
+    barrier(worker, kOmptBarrierImplicit);
+    if (__builtin_expect(worker.team->cancelled_barrier.load(std::memory_order_relaxed) == worker.n_barriers, 0))
+        barrier(worker, kOmptBarrierImplicit);
+}
+
 void wait_aside(Worker &worker, Awaited &awaited) {
     const BaseTaskScope base_task_scope(worker);
     const Search within{worker, worker.current, true};

@@ -144,6 +144,7 @@ struct Team {
     alignas(64) std::atomic<uint64_t> n_joined{0};
     std::atomic<int> strict{-1}; // the present region's setting: 0, 1; -1: the process's
     alignas(64) std::atomic<uint64_t> n_arrived{0}; // arrivals at barriers
+    std::atomic<uint64_t> cancelled_barrier{0}; // number of the last one in a cancelled region of gcc's
     std::atomic<void *> copied{nullptr}; // gcc's copyprivate: set before a barrier, read after it
     std::atomic<uint64_t> n_done_by_others{0}; // tasks completed by events that threads outside the team fulfilled
     alignas(64) std::atomic<uint64_t> n_released{0}; // barriers that ended

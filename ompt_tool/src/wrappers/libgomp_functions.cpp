@@ -324,18 +324,15 @@ OMPASS_REFUSE_MEMORY(GOMP_loop_ordered_start, 8)
 OMPASS_REFUSE_MEMORY(GOMP_loop_doacross_start, 7)
 OMPASS_REFUSE_MEMORY(GOMP_sections2_start, 2)
 
-// Refuses to cancel a loop or sections: LLVM's runtimes keep the cancelled state, and later loops lack iterations. Under
-// the extension also refuses to cancel a region: threads would wait at barriers for threads that have left it.
+// Refuses to cancel a loop or sections: LLVM's runtimes keep the cancelled state, and later loops lack iterations.
 OMPASS_EXPORT bool GOMP_cancel(int construct, bool do_cancel) {
-    constexpr int kRegion = 1, kLoop = 2, kSections = 4;
+    constexpr int kLoop = 2, kSections = 4;
     static Behind behind, cancellation;
     auto *next = next_of<decltype(GOMP_cancel)>(behind, "GOMP_cancel").function;
     if (do_cancel && next_of<int()>(cancellation, "omp_get_cancellation").function() &&
         ompass::runs_on_preloaded_runtime()) {
         if (construct == kLoop) refuse("GOMP_cancel for a loop");
         if (construct == kSections) refuse("GOMP_cancel for sections");
-        if (construct == kRegion && ompass::find_exported("omp_ext_observe"))
-            refuse("GOMP_cancel for a region under the extension");
     }
     OMPASS_JUMP next(construct, do_cancel);
 }
