@@ -49,7 +49,7 @@ void on_parallel_begin(ompt_data_t *, const ompt_frame_t *, ompt_data_t *paralle
     unloads::check_unless_notified();
     ThreadState *thread = recorder::thread(ThreadKind::kOther, true);
     if (!thread) return;
-    held_tasks::tell_of_current(*thread);
+    held_tasks::report_current(*thread);
     begin_region(*thread, address, &parallel->ptr, is_runtimes_own(*thread, address));
 }
 
@@ -74,7 +74,7 @@ void on_implicit_task(ompt_scope_endpoint_t endpoint, ompt_data_t *parallel, omp
 [[gnu::noinline]] void on_other_create(ompt_data_t *data, int flags, int has_dependences, const void *address) {
     ThreadState *thread = recorder::thread(ThreadKind::kOther, true);
     if (!thread) return held_tasks::forget_announcement();
-    held_tasks::tell_of_current(*thread);
+    held_tasks::report_current(*thread);
     if (thread->announced.kind && !(flags & ompt_task_taskwait)) {
         const auto announced = std::exchange(thread->announced.kind, Announcement::kNothing);
         if (announced == Announcement::kHeldTask) data->ptr = thread->announced.task;
@@ -85,9 +85,9 @@ void on_implicit_task(ompt_scope_endpoint_t endpoint, ompt_data_t *parallel, omp
         begin_wait(*thread, format::kTaskwaitDepend, address);
         return;
     }
-    if (thread->bracket.is_open) address = bracketed_address(*thread, address);
+    if (thread->wrapper.is_open) address = wrapped_address(*thread, address);
     // Of a large taskloop the runtime makes tasks that create the others: all are the taskloop's.
-    TaskConstruct *const creating = brackets::runtime_code.holds(address) ? thread->current->local : nullptr;
+    TaskConstruct *const creating = wrappers::runtime_code.holds(address) ? thread->current->local : nullptr;
     TaskConstruct *construct = creating ? creating : thread->constructs.at(address, static_cast<uint32_t>(flags));
     const int untied = flags & ompt_task_untied ? kUntied : 0;
     if ((flags & ompt_task_undeferred) && !has_dependences) {
@@ -108,14 +108,14 @@ void on_implicit_task(ompt_scope_endpoint_t endpoint, ompt_data_t *parallel, omp
 
 // An undeferred task starts at once, or never (merged with its creator): its state is not taken before it starts. In
 // teams of one thread, one with dependences may have to wait for a target task: it counts as deferred. The short path is
-// that of a known construct without brackets.
+// that of a known construct without wrappers.
 void on_task_create(ompt_data_t *, const ompt_frame_t *, ompt_data_t *data, int flags, int has_dependences,
                     const void *address) {
     ThreadState *thread = recorder::this_thread;
     constexpr int kKinds = ompt_task_undeferred | ompt_task_untied | ompt_task_taskwait;
     if (__builtin_expect((flags & kKinds) == ompt_task_undeferred && !has_dependences, 1) && thread &&
         thread->seen_switch == recorder::current_switch() &&
-        !(thread->bracket.is_open | (thread->announced.kind != Announcement::kNothing))) {
+        !(thread->wrapper.is_open | (thread->announced.kind != Announcement::kNothing))) {
         TaskConstruct *construct = thread->constructs.known_at(address);
         TaskState *task = thread->pool.peek_known();
         if (__builtin_expect(construct && task, 1)) {
@@ -236,13 +236,13 @@ bool has_nothing_to_wait_for(uint16_t flags, ompt_sync_region_t kind) {
 [[gnu::noinline]] void on_real_wait(ompt_sync_region_t kind, ompt_scope_endpoint_t endpoint, const void *address) {
     ThreadState *thread = recorder::thread();
     if (!thread || kind == ompt_sync_region_reduction) return;
-    held_tasks::tell_of_current(*thread);
+    held_tasks::report_current(*thread);
     const uint16_t flags = thread->current->flags;
     if (endpoint == ompt_scope_end) {
         if (flags & kWaiting) end_wait(*thread, kind);
     } else if (!(flags & kHeldWait) && !has_nothing_to_wait_for(flags, kind)) {
-        // Of a taskloop in a bracket the runtime saw our address.
-        if (thread->bracket.loop_task == thread->current) address = thread->bracket.loop_address;
+        // Of a taskloop in a wrapper the runtime saw our address.
+        if (thread->wrapper.loop_task == thread->current) address = thread->wrapper.loop_address;
         begin_wait(*thread, kind, address);
     }
 }
@@ -267,7 +267,7 @@ void on_mutex_acquire(ompt_mutex_t kind, unsigned, unsigned, ompt_wait_id_t, con
     if (!may_block(kind)) return;
     ThreadState *thread = recorder::thread();
     if (!thread) return;
-    held_tasks::tell_of_current(*thread);
+    held_tasks::report_current(*thread);
     begin_lock(*thread, kind, address);
 }
 
@@ -281,17 +281,17 @@ void on_work(ompt_work_t work, ompt_scope_endpoint_t endpoint, ompt_data_t *, om
     ThreadState *thread = recorder::thread();
     if (!thread) return;
     if (endpoint != ompt_scope_begin) return end_work(*thread, work);
-    held_tasks::tell_of_current(*thread);
+    held_tasks::report_current(*thread);
     // The runtime calls the function that creates a taskloop's tasks from another one of its own.
-    if (work == ompt_work_taskloop && thread->bracket.loop_task == thread->current)
-        address = thread->bracket.loop_address;
+    if (work == ompt_work_taskloop && thread->wrapper.loop_task == thread->current)
+        address = thread->wrapper.loop_address;
     begin_work(*thread, work, count, address);
 }
 
 void on_masked(ompt_scope_endpoint_t endpoint, ompt_data_t *, ompt_data_t *, const void *address) {
     ThreadState *thread = recorder::thread();
     if (!thread) return;
-    held_tasks::tell_of_current(*thread);
+    held_tasks::report_current(*thread);
     if (endpoint == ompt_scope_begin)
         begin_work(*thread, format::kWorkMasked, 0, address);
     else
@@ -341,11 +341,11 @@ int initialize(ompt_function_lookup_t lookup, int, ompt_data_t *) {
     claim_runtime(entry);
     if (const Library own = own_runtime(); *own.path) runtime = own;
     process_log::look_for_other_runtime();
-    brackets::look_whether_in_front(recorder::options().brackets);
+    wrappers::look_whether_in_front(recorder::options().wrappers);
     // The extension tells of the begin and end of creations too.
-    const bool is_told = held_tasks::observe(entry);
-    if (is_told) brackets::stand_aside_in_regions();
-    recorder::note_brackets(is_told || brackets::active);
+    const bool extension_reports = held_tasks::observe(entry);
+    if (extension_reports) wrappers::stand_aside_in_regions();
+    recorder::note_wrappers(extension_reports || wrappers::active);
     return 1;
 }
 

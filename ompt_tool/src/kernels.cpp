@@ -48,7 +48,7 @@ ThreadState *thread_outside_openmp() { return recorder::thread(format::ThreadKin
 void kernel_begin(const char *name) {
     ThreadState *thread = thread_outside_openmp();
     if (!thread) return;
-    held_tasks::tell_of_current(*thread);
+    held_tasks::report_current(*thread);
     if (!name || !*name || thread->kernels.depth == Kernels::kMaxDepth) {
         process_log::note_misuse();
         if (thread->kernels.depth == Kernels::kMaxDepth) return;
@@ -61,8 +61,8 @@ void kernel_begin(const char *name) {
     kernel.slot = named.slot;
     kernel.is_counted = thread->counter_set != counters::kNone && counters::read(thread->counter_set, kernel.counters);
     kernel.begin = clock::now();
-    if (has_absences(*thread, kernel.begin)) tell_absences(*thread, kernel.begin);
-    kernel.told = thread->absences.told();
+    if (has_off_cpu(*thread, kernel.begin)) update_off_cpu(*thread, kernel.begin);
+    kernel.off_cpu = thread->off_cpu.taken();
     thread->inside = kernel.begin;
     if (thread->tracing) thread->log.timed(format::kKernelBegin, kernel.construct, kernel.begin);
 }
@@ -77,14 +77,14 @@ void kernel_end() {
     const uint64_t now = clock::now();
     take_samples_here(*thread);
     const Kernels::Open &kernel = thread->kernels.open[--thread->kernels.depth];
-    if (has_absences(*thread, now)) tell_absences(*thread, now);
+    if (has_off_cpu(*thread, now)) update_off_cpu(*thread, now);
     thread->inside = now;
     if (thread->tracing) thread->log.timed(format::kKernelEnd, kernel.construct, now);
     if (!thread->counting) return;
     kernel.slot->n_completed++;
     kernel.slot->own_ticks += now - kernel.begin;
-    const format::OffCpuTicks told = thread->absences.told();
-    kernel.slot->off_cpu += {told.preempted - kernel.told.preempted, told.blocked - kernel.told.blocked};
+    const format::OffCpuTicks off_cpu = thread->off_cpu.taken();
+    kernel.slot->off_cpu += {off_cpu.preempted - kernel.off_cpu.preempted, off_cpu.blocked - kernel.off_cpu.blocked};
     count_duration(*kernel.slot, now - kernel.begin, 1);
     if (kernel.is_counted) {
         uint64_t values[format::kMaxCounters];

@@ -122,7 +122,7 @@ Sampling read_sampling() {
 
 // Reports misspelt names.
 void report_unknown_names() {
-    static const char *const known[] = {"MODE", "DIR",    "SUMMARY", "LIMIT_MB", "COUNTERS", "BRACKETS",
+    static const char *const known[] = {"MODE", "DIR",    "SUMMARY", "LIMIT_MB", "COUNTERS", "WRAPPERS", "BRACKETS",
                                         "CPU",  "SAMPLE", "VERBOSE", "ENABLED",  "LIBRARY",  "LAUNCH"};
     for (char **entry = environ; entry && *entry; entry++) {
         if (strncmp(*entry, "OMPASS_", 7) != 0) continue;
@@ -135,7 +135,7 @@ void report_unknown_names() {
             say("OMPASS_%.*s is not a variable of Ompass; the variables of the tool are OMPASS_MODE, OMPASS_DIR, "
                 "OMPASS_SUMMARY, "
                 "OMPASS_LIMIT_MB, "
-                "OMPASS_COUNTERS, OMPASS_BRACKETS, OMPASS_CPU, OMPASS_SAMPLE, OMPASS_VERBOSE, OMPASS_ENABLED.",
+                "OMPASS_COUNTERS, OMPASS_WRAPPERS, OMPASS_CPU, OMPASS_SAMPLE, OMPASS_VERBOSE, OMPASS_ENABLED.",
                 static_cast<int>(length), name);
     }
 }
@@ -149,7 +149,7 @@ Options read_options() {
     report_unknown_names();
     options.mode = static_cast<format::Mode>(read_choice("OMPASS_MODE", {{"profile", 0}, {"trace", 1}}, 0));
     options.summary = read_switch("OMPASS_SUMMARY", true);
-    options.brackets = read_switch("OMPASS_BRACKETS", true);
+    options.wrappers = read_switch("OMPASS_WRAPPERS", read_switch("OMPASS_BRACKETS", true)); // former name
     options.cpu = read_switch("OMPASS_CPU", true);
     options.sampling = read_sampling();
     options.verbose = read_switch("OMPASS_VERBOSE", false);

@@ -15,7 +15,7 @@ struct Options {
     bool enabled = true;              // OMPASS_ENABLED
     format::Mode mode = format::Mode::kProfile; // OMPASS_MODE
     bool summary = true;              // OMPASS_SUMMARY
-    bool brackets = true;             // OMPASS_BRACKETS
+    bool wrappers = true;             // OMPASS_WRAPPERS
     bool cpu = true;                  // OMPASS_CPU
     Sampling sampling;                // OMPASS_SAMPLE
     bool verbose = false;             // OMPASS_VERBOSE

@@ -40,7 +40,7 @@ std::mutex start_lock;
 bool decided = false; // start() has run; if run_switch is off, nothing will be recorded
 bool ended = false;
 bool fork_handlers_set = false;
-bool brackets_measure = false;
+bool wrappers_measure = false;
 std::atomic<bool> forked{false}; // a child of a recorded process that has not started its own run
 // Created by start(), which another library's constructor may call before this library's constructors run. Never destroyed,
 // because the runtime ends after this library's destructors have run.
@@ -80,7 +80,7 @@ void in_child_after_fork() {
     run_switch.store(kOff | unloads::under_way_here());
     LogFile::detach_all_after_fork();
     process_log::forget();
-    if (this_thread) this_thread->tallies.then = kNever;
+    if (this_thread) this_thread->light_counters.then = kNever;
     this_thread = nullptr;
     clock::state.frozen = 0; // the parent may be paused
     clock::state.offset = clock::state.running = 0;
@@ -95,9 +95,9 @@ void in_child_after_fork() {
     start_lock.unlock();
 }
 
-void start_absences(ThreadState &thread, uint32_t tid) {
+void start_off_cpu(ThreadState &thread, uint32_t tid) {
     const bool opened =
-        tid == first_thread.tid ? thread.absences.open(first_thread.ring, tid) : thread.absences.open(tid);
+        tid == first_thread.tid ? thread.off_cpu.open(first_thread.ring, tid) : thread.off_cpu.open(tid);
     if (!opened) thread.clocks.begin(tid, thread.header->first_ticks);
     thread.header->cpu_source = opened                    ? format::CpuSource::kSwitches
                                 : thread.clocks.is_used() ? format::CpuSource::kClocks
@@ -115,22 +115,22 @@ void note_unlogged(ThreadState &thread) {
 void note_unlogged_thread() { __atomic_add_fetch(&process_log::header()->n_unlogged, 1, __ATOMIC_RELAXED); }
 
 // Records the off-CPU intervals up to `end` of a thread that has no further event: in its open state interval and after it.
-void note_last_absences(ThreadState &thread, uint64_t end) {
-    if (!thread.absences.is_open() && !thread.clocks.is_used()) return;
+void note_last_off_cpu(ThreadState &thread, uint64_t end) {
+    if (!thread.off_cpu.is_open() && !thread.clocks.is_used()) return;
     format::ThreadHeader &header = *thread.header;
-    header.clock_ticks = thread.absences.clock_ticks(end);
-    uint64_t end_of_stretch = header.open_state == format::kOpenNone ? 0 : end;
+    header.clock_ticks = thread.off_cpu.clock_ticks(end);
+    uint64_t end_of_interval = header.open_state == format::kOpenNone ? 0 : end;
     const format::RegionInstance *instance = thread.region->instance;
     if (header.open_state == format::kOpenGap && instance && !thread.region->primary) {
         const uint64_t end_of_region = __atomic_load_n(&instance->end, __ATOMIC_ACQUIRE);
-        if (end_of_region) end_of_stretch = std::min(end, end_of_region);
+        if (end_of_region) end_of_interval = std::min(end, end_of_region);
     }
     if (thread.clocks.is_used()) {
-        header.open = thread.clocks.take_between(0, end_of_stretch, end, header.outside);
+        header.open = thread.clocks.take_between(0, end_of_interval, end, header.outside);
         return;
     }
-    header.open = thread.absences.look_between(header.mark, end_of_stretch);
-    header.outside += thread.absences.look_between(std::max(header.mark, end_of_stretch), end);
+    header.open = thread.off_cpu.look_between(header.mark, end_of_interval);
+    header.outside += thread.off_cpu.look_between(std::max(header.mark, end_of_interval), end);
 }
 
 // Records and reports once that loads cannot be sampled.
@@ -157,7 +157,7 @@ void begin_samples(ThreadState &thread, uint32_t tid) {
     thread.sample_ring = thread.samples.page();
 }
 
-void take_samples_of_open_stretch(ThreadState &thread, uint64_t end) {
+void take_samples_of_open_interval(ThreadState &thread, uint64_t end) {
     if (!thread.samples.has_any()) return; // does not read the page, which the thread may be unmapping
     switch (thread.header->open_state) {
     case format::kOpenNone: pass_samples(thread, end); break;
@@ -169,7 +169,7 @@ void take_samples_of_open_stretch(ThreadState &thread, uint64_t end) {
 
 // Takes the samples of the state interval that is open when recording ends.
 void take_last_samples(ThreadState &thread, uint64_t end) {
-    take_samples_of_open_stretch(thread, end);
+    take_samples_of_open_interval(thread, end);
     thread.samples.stop();
 }
 
@@ -228,8 +228,8 @@ void initialize(ThreadState &thread, uint32_t index, format::ThreadKind kind) {
     thread.counter_set = counters::start(thread.counters);
     thread.has_counters = thread.counter_set != counters::kNone;
     thread.samples_light = !thread.log.tracing() && !thread.has_counters;
-    if (settings->options.cpu) start_absences(thread, tid);
-    thread.ring = thread.absences.page();
+    if (settings->options.cpu) start_off_cpu(thread, tid);
+    thread.ring = thread.off_cpu.page();
     begin_samples(thread, tid);
 }
 
@@ -264,7 +264,7 @@ bool start(const char *runtime_version) {
     process_log::open(settings->directory, settings->options.mode, kind);
     cpu::read_topology();
     format::ProcessHeader &header = *process_log::header();
-    header.wrappers = brackets_measure;
+    header.wrappers = wrappers_measure;
     header.sample_hz = settings->options.sampling.frequency_hz;
     header.wants_loads = settings->options.sampling.loads;
     if (header.wants_loads) settings->options.sampling.load_event = find_load_event(kEventSources);
@@ -309,7 +309,7 @@ void stop(format::EndReason reason) {
             const TaskConstruct *construct = thread.current->local;
             const bool shares = thread.header->open_state == format::kOpenWork && is_shared(thread);
             thread.header->open_construct = shares ? format::kOpenPool : construct ? construct->id : 0;
-            note_last_absences(*threads[i], end_ticks);
+            note_last_off_cpu(*threads[i], end_ticks);
             note_binding(thread);
             note_unlogged(*threads[i]);
         }
@@ -333,8 +333,8 @@ void stop(format::EndReason reason) {
         print_summary(settings->directory);
 }
 
-void note_brackets(bool measured) {
-    brackets_measure = measured;
+void note_wrappers(bool measured) {
+    wrappers_measure = measured;
     process_log::header()->wrappers = measured;
 }
 
@@ -388,13 +388,13 @@ ThreadState *make_thread(format::ThreadKind kind) {
 
 void end_thread(ThreadState &thread) {
     const std::lock_guard lock(start_lock); // stop() reads the logs of all threads
-    if (is_off()) return thread.absences.close();
+    if (is_off()) return thread.off_cpu.close();
     thread.header->ended_ticks = clock::now();
-    note_last_absences(thread, thread.header->ended_ticks);
+    note_last_off_cpu(thread, thread.header->ended_ticks);
     note_binding(thread);
-    thread.absences.close();
+    thread.off_cpu.close();
     thread.clocks.end();
-    thread.ring = thread.absences.page();
+    thread.ring = thread.off_cpu.page();
     for (const format::PendingPart &part : thread.header->pending)
         if (part.sequence) return;
     if (thread.region != &thread.regions.outside || thread.header->open_state != format::kOpenNone ||
@@ -413,7 +413,7 @@ void end_thread(ThreadState &thread) {
 }
 
 void take_samples_of_this_thread() {
-    if (this_thread && !is_off()) take_samples_of_open_stretch(*this_thread, clock::now());
+    if (this_thread && !is_off()) take_samples_of_open_interval(*this_thread, clock::now());
 }
 
 void sync_switch(ThreadState &thread, uint32_t now) {
@@ -439,7 +439,7 @@ void sync_switch(ThreadState &thread, uint32_t now) {
                              thread.current->local ? thread.current->local->id : 0);
         }
     }
-    switch_tallies(thread);
+    switch_light_counters(thread);
 }
 
 } // namespace ompass::recorder

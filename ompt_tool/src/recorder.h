@@ -23,7 +23,7 @@ void stop(format::EndReason reason);
 void pause();
 void resume();
 // Records whether wrappers measure creations, in this run and in runs of forked children. Called when the runtime starts.
-void note_brackets(bool measured);
+void note_wrappers(bool measured);
 void flush(); // renews the clock calibration
 
 const Options &options();

@@ -42,7 +42,7 @@ protected:
     void begin(const char *mode) {
         prepare(mode);
         ASSERT_TRUE(recorder::start("test"));
-        recorder::note_brackets(true); // the tests write creation records
+        recorder::note_wrappers(true); // the tests write creation records
     }
     void TearDown() override { std::filesystem::remove_all(std::filesystem::path(directory_).parent_path()); }
 
@@ -424,7 +424,7 @@ TEST_F(Recording, records_of_every_form_are_read_as_they_were_written) {
         case 8: {
             const bool blocked = random() % 2, guess = random() % 2;
             const uint64_t begin = random() % 2 ? now + any(40) : now - any(40);
-            thread->log.absence(blocked, guess, begin, any(34) + 1);
+            thread->log.off_cpu(blocked, guess, begin, any(34) + 1);
             written.push_back({blocked ? format::kBlocked : format::kPreempted, guess, before, begin});
             break;
         }
@@ -438,8 +438,8 @@ TEST_F(Recording, records_of_every_form_are_read_as_they_were_written) {
     const auto read_on = [&](EventDecoder &from, std::vector<Record> &to) {
         for (EventRecord record; from.next(record);) {
             Record found = {record.kind, record.argument, record.time, record.id};
-            const bool is_absence = record.kind == format::kPreempted || record.kind == format::kBlocked;
-            if (record.kind == format::kStart || record.kind == format::kWrite || is_absence)
+            const bool is_off_cpu = record.kind == format::kPreempted || record.kind == format::kBlocked;
+            if (record.kind == format::kStart || record.kind == format::kWrite || is_off_cpu)
                 found.what = record.words[1];
             if (record.kind == format::kWrite) found.argument = 0; // depends on the form only
             if (record.kind == format::kInlineOps) {
@@ -512,7 +512,7 @@ TEST_F(Recording, a_wrapped_creation_has_its_own_time_or_the_wrappers) {
     start_task(*thread, creator, clock::now());
     for (const bool coarse : {true, false}) {
         creator->local->is_coarse = coarse;
-        thread->bracket.loop_task = creator;
+        thread->wrapper.loop_task = creator;
         const uint64_t before = clock::now();
         while (clock::now() < before + 1000) {}
         begin_creation(*thread);
@@ -525,7 +525,7 @@ TEST_F(Recording, a_wrapped_creation_has_its_own_time_or_the_wrappers) {
                 EXPECT_GT(task->ready, thread->creation.begin);
         }
         end_creation(*thread);
-        thread->bracket.loop_task = nullptr;
+        thread->wrapper.loop_task = nullptr;
     }
 }
 

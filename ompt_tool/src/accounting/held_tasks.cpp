@@ -29,11 +29,11 @@ void creation_ends() {
 void *task_created(const void *code, int flags, int has_dependences, int domain) {
     ThreadState *thread = recorder::thread(format::ThreadKind::kOther, true);
     if (!thread) return nullptr;
-    code = bracketed_address(*thread, code);
+    code = wrapped_address(*thread, code);
     TaskState *task = thread->pool.take();
     if (!task) return nullptr;
     TaskConstruct *construct = thread->constructs.at(code, static_cast<uint32_t>(flags));
-    if (thread->samples_light) thread->tallies.by_code[omp_ext_place_of(code)] = &construct->tally;
+    if (thread->samples_light) thread->light_counters.by_code[omp_ext_place_of(code)] = &construct->light_counters;
     task->construct = construct->id;
     task->flags = has_dependences ? kDependent : 0;
     create_deferred(*thread, task, construct, static_cast<uint32_t>(domain) + 1);
@@ -91,11 +91,11 @@ void task_begins(void *seen, int domain, int how) {
 void *undeferred_begins(const void *code, int flags) {
     ThreadState *thread = recorder::thread(format::ThreadKind::kOther, true);
     if (!thread) return nullptr;
-    if (thread->bracket.is_open) code = bracketed_address(*thread, code);
+    if (thread->wrapper.is_open) code = wrapped_address(*thread, code);
     TaskConstruct *construct = thread->constructs.at(code, static_cast<uint32_t>(flags));
     TaskState *task = thread->pool.take();
     if (!task) return nullptr;
-    if (!thread->has_counters) thread->tallies.by_code[omp_ext_place_of(code)] = &construct->tally;
+    if (!thread->has_counters) thread->light_counters.by_code[omp_ext_place_of(code)] = &construct->light_counters;
     task->local = construct;
     task->flags = kInline | kLight;
     begin_inline(*thread, task);
@@ -172,10 +172,10 @@ omp_ext_tallies *tallies() {
     if (!(task.flags & kUntimed)) return nullptr;
     static_assert(sizeof recorder::run_switch == sizeof(uint32_t) &&
                   decltype(recorder::run_switch)::is_always_lock_free);
-    omp_ext_tallies &tallies = thread->tallies;
-    aim_tallies(*thread);
+    omp_ext_tallies &tallies = thread->light_counters;
+    aim_light_counters(*thread);
     tallies.now = reinterpret_cast<const uint32_t *>(&recorder::run_switch);
-    switch_tallies(*thread);
+    switch_light_counters(*thread);
     tallies.n_waits = &thread->places.wait(nullptr, format::kTaskwait).n_waits;
     tallies.time = &thread->header->mark;
     tallies.is_mixed = &thread->work.dirty;
@@ -188,8 +188,8 @@ void *tallied_task(const omp_ext_tally *tally, uint64_t time, int domain, int fl
     ThreadState *thread = recorder::thread();
     TaskState *task = thread ? thread->pool.take() : nullptr;
     if (!task) return nullptr;
-    const auto *creators =
-        reinterpret_cast<const TaskConstruct *>(reinterpret_cast<const char *>(tally) - offsetof(TaskConstruct, tally));
+    const auto *creators = reinterpret_cast<const TaskConstruct *>(reinterpret_cast<const char *>(tally) -
+                                                                   offsetof(TaskConstruct, light_counters));
     const ThreadState *creator = recorder::thread_of_index(creators->creator);
     task->construct = thread->constructs.at(tally->code, static_cast<uint32_t>(flags))->id;
     if (flags & kUndeferred) {
@@ -226,14 +226,14 @@ constexpr omp_ext_observer kObserver = {
 
 } // namespace
 
-void (*tell_of_tallied)() = [] {};
+void (*report_counted)() = [] {};
 
 bool observe(const void *runtime) {
     auto *schedules = reinterpret_cast<decltype(&omp_ext_schedules)>(dlsym(RTLD_DEFAULT, "omp_ext_schedules"));
     if (!schedules || !schedules(runtime)) return false;
     auto *observe = reinterpret_cast<decltype(&omp_ext_observe)>(dlsym(RTLD_DEFAULT, "omp_ext_observe"));
-    auto *tell = reinterpret_cast<decltype(&omp_ext_tell_of_current)>(dlsym(RTLD_DEFAULT, "omp_ext_tell_of_current"));
-    if (tell) tell_of_tallied = tell;
+    auto *report = reinterpret_cast<decltype(&omp_ext_tell_of_current)>(dlsym(RTLD_DEFAULT, "omp_ext_tell_of_current"));
+    if (report) report_counted = report;
     return observe && observe(&kObserver);
 }
 

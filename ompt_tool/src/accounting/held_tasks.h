@@ -11,9 +11,9 @@ namespace ompass::held_tasks {
 bool observe(const void *runtime);
 
 // To be called before anything that the current task does is recorded of which the extension does not tell.
-extern void (*tell_of_tallied)();
-inline void tell_of_current(const ThreadState &thread) {
-    if (__builtin_expect(thread.current->flags & kUntimed, 0)) tell_of_tallied();
+extern void (*report_counted)();
+inline void report_current(const ThreadState &thread) {
+    if (__builtin_expect(thread.current->flags & kUntimed, 0)) report_counted();
 }
 
 // What the extension announced does not come about in the record.

@@ -32,7 +32,7 @@ uint32_t family(uint32_t work) { return work == format::kWorkOtherSingle ? forma
 void begin_work(ThreadState &thread, uint32_t work, uint64_t n_iterations, const void *address) {
     const uint64_t now = clock::now();
     const bool is_shared = format::is_shared(work);
-    if (is_shared) end_untold_works(thread, now);
+    if (is_shared) end_unreported_works(thread, now);
     if (thread.works.depth == Works::kMaxDepth) return;
     const EnteredRegion &region = *thread.region;
     format::LoopSlot &loop = address || !region.instance
@@ -55,7 +55,7 @@ void end_work(ThreadState &thread, uint32_t work) {
     if (open.task == thread.current && open.is_shared == format::is_shared(work)) close_work_at(thread, clock::now());
 }
 
-void end_untold_works(ThreadState &thread, uint64_t now) {
+void end_unreported_works(ThreadState &thread, uint64_t now) {
     while (thread.works.depth && thread.works.open[thread.works.depth - 1].task == thread.current)
         close_work_at(thread, now);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What loops, and other constructs that share work, do to a thread; as tasks.h does for tasks. They cut no
-// stretch: the time in them is counted beside its states.
+// state interval: the time in them is counted beside its states.
 #pragma once
 
 #include "accounting/tasks.h"
@@ -21,6 +21,6 @@ inline void take_chunk(ThreadState &thread, uint64_t n_iterations) {
 }
 
 // The current task comes to a barrier, or ends: what it shares ends here, if the runtime told of no end (gcc's single).
-void end_untold_works(ThreadState &thread, uint64_t now);
+void end_unreported_works(ThreadState &thread, uint64_t now);
 
 } // namespace ompass

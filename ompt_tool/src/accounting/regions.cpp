@@ -17,7 +17,7 @@ void note_region(ThreadState &thread) {
     thread.header->open_barrier = thread.region->n_barriers;
     thread.header->open_primary = thread.region->primary;
     thread.n_tasks = &thread.region->slot->n_tasks;
-    aim_tallies(thread);
+    aim_light_counters(thread);
 }
 
 // The construct of the region that begins here, and the wait at its end.
@@ -66,7 +66,7 @@ void begin_region(ThreadState &thread, const void *address, void **parallel_data
     instance->id = thread.new_id();
     if (region->slot->level == 0) region->slot->level = region->level;
     note_region(thread);
-    open_stretch(thread, format::kOpenFork);
+    open_interval(thread, format::kOpenFork);
     if (thread.tracing) thread.log.timed(format::kRegionBegin, construct, now, instance->id, instance->level);
 }
 
@@ -82,13 +82,13 @@ static void leave_region(ThreadState &thread, const TaskState &task);
 // All of end_implicit but giving back the state.
 static void leave_implicit(ThreadState &thread, const TaskState *task) {
     EnteredRegion *region = thread.region;
-    if (thread.works.depth) end_untold_works(thread, clock::now());
+    if (thread.works.depth) end_unreported_works(thread, clock::now());
     if (region->implicit == task) region->implicit = nullptr;
     if (region->primary || region->instance == nullptr || task->flags & kInitial) {
         const uint64_t now = clock::now();
         close_open(thread, now);
         read_clocks(thread, now);
-        open_stretch(thread, region->primary ? format::kOpenFork : format::kOpenNone);
+        open_interval(thread, region->primary ? format::kOpenFork : format::kOpenNone);
         if (thread.tracing) thread.log.timed(format::kImplicitLeave, 0, now);
     } else {
         if (__builtin_expect(thread.clocks.is_used(), 0)) {
@@ -96,7 +96,8 @@ static void leave_implicit(ThreadState &thread, const TaskState *task) {
             read_clocks(thread, *region->slot, 0, end ? end : now, now);
         }
         leave_region(thread, *task);
-        close_ended_regions(thread); // may find absences, which the trace has before the end of what they lie in
+        close_ended_regions(
+            thread); // may find off-CPU intervals, which the trace has before the end of what they lie in
         if (thread.tracing) thread.log.untimed(format::kImplicitEnd, 0);
     }
     thread.current = task->below ? task->below : &thread.base_task;
@@ -168,7 +169,7 @@ TaskState *begin_implicit(ThreadState &thread, format::RegionInstance *instance,
             if (__builtin_expect(thread.clocks.is_used(), 0))
                 read_clocks(thread, *region->slot, instance->begin, now, now);
             thread.header->mark = instance->begin;
-            close_stretch(thread, State::kSync, now);
+            close_interval(thread, State::kSync, now);
         } else {
             instance = thread.region->instance;
             if (thread.region->primary) instance->team_size = team_size;
@@ -190,9 +191,9 @@ void end_implicit(ThreadState &thread, TaskState *task) {
 }
 
 // Clocks are read up to tens of nanoseconds early.
-static format::OffCpuTicks shortened(format::OffCpuTicks absent, uint64_t whole) {
-    const uint64_t blocked = absent.blocked < whole ? absent.blocked : whole;
-    return {absent.preempted < whole - blocked ? absent.preempted : whole - blocked, blocked};
+static format::OffCpuTicks shortened(format::OffCpuTicks off_cpu, uint64_t whole) {
+    const uint64_t blocked = off_cpu.blocked < whole ? off_cpu.blocked : whole;
+    return {off_cpu.preempted < whole - blocked ? off_cpu.preempted : whole - blocked, blocked};
 }
 
 // Closes a worker's part of a region: a gap that ends when the region does.
@@ -206,11 +207,11 @@ static void close_part(ThreadState &thread, unsigned place, uint64_t end) {
     const uint64_t split = arrival <= part.begin ? part.begin : arrival >= end ? end : arrival;
     const bool is_idle = instance->has_tasks && end > split && end - split > thread.exit_ticks;
     uint64_t *ticks = slot.state_ticks;
-    const auto &absences = thread.header->pending_off_cpu[place];
+    const auto &off_cpu = thread.header->pending_off_cpu[place];
     if (end > part.begin) {
-        slot.off_cpu[static_cast<size_t>(State::kIdle)] += shortened(absences.waiting, split - part.begin);
+        slot.off_cpu[static_cast<size_t>(State::kIdle)] += shortened(off_cpu.waiting, split - part.begin);
         slot.off_cpu[static_cast<size_t>(is_idle ? State::kIdle : State::kSync)] +=
-            shortened(absences.leaving, end - split);
+            shortened(off_cpu.leaving, end - split);
     }
     if (end < part.begin) {
         // Clocks are read up to tens of nanoseconds early: the way into the region was that much shorter.
@@ -249,20 +250,20 @@ static void leave_region(ThreadState &thread, const TaskState &task) {
     thread.header->pending_loop[place] = region->loop ? region->loop->id : 0;
     if (task.flags & kWaiting) task.wait->ticks += thread.header->mark - task.wait_begin;
     thread.regions.pending[place] = region->instance;
-    auto &absences = thread.header->pending_off_cpu[place];
-    absences = {};
-    if (has_absences(thread, UINT64_MAX)) { // all members have arrived; the end of the region may not be known yet
+    auto &off_cpu = thread.header->pending_off_cpu[place];
+    off_cpu = {};
+    if (has_off_cpu(thread, UINT64_MAX)) { // all members have arrived; the end of the region may not be known yet
         // The clock first: while this thread is off its processor the region may end.
         const uint64_t now = clock::now(), end = __atomic_load_n(&region->instance->end, __ATOMIC_ACQUIRE);
         const uint64_t until = end ? end : now,
                        arrival = __atomic_load_n(&region->instance->last_arrival[(region->n_barriers - 1) & 1],
                                                  __ATOMIC_ACQUIRE);
-        pass_absences(thread, part.begin);
-        absences.waiting = take_absences(thread, arrival < until ? arrival : until);
-        absences.leaving = take_absences(thread, until);
+        pass_off_cpu(thread, part.begin);
+        off_cpu.waiting = take_off_cpu(thread, arrival < until ? arrival : until);
+        off_cpu.leaving = take_off_cpu(thread, until);
     }
     __atomic_store_n(&part.sequence, region->instance->sequence, __ATOMIC_RELEASE);
-    open_stretch(thread, format::kOpenNone);
+    open_interval(thread, format::kOpenNone);
     check_part(thread, *region);
     thread.pop_region();
     note_region(thread);

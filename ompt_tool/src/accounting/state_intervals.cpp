@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Absences, samples and hardware counters, charged as time is: by stretches.
+// Off-CPU intervals, samples and hardware counters, charged as time is: by state intervals.
 #include "accounting/state_intervals.h"
 
 namespace ompass {
@@ -16,45 +16,45 @@ static void advance_counters(ThreadState &thread, uint64_t *charged) {
 
 // Where switches come so thick that records of them are dear, samples make them as dear again.
 static void change_watch(ThreadState &thread) {
-    thread.ring = thread.absences.page();
-    thread.header->clock_ticks = thread.absences.clock_ticks(thread.header->mark);
-    if (thread.absences.by_clock())
+    thread.ring = thread.off_cpu.page();
+    thread.header->clock_ticks = thread.off_cpu.clock_ticks(thread.header->mark);
+    if (thread.off_cpu.by_clock())
         thread.samples.suspend();
     else
         thread.samples.resume();
     thread.sample_ring = thread.samples.page();
 }
 
-void pass_absences(ThreadState &thread, uint64_t begin) {
-    thread.header->outside += thread.absences.take_until(begin, thread.tracing ? &thread.log : nullptr);
-    if (thread.absences.page() != thread.ring) change_watch(thread);
+void pass_off_cpu(ThreadState &thread, uint64_t begin) {
+    thread.header->outside += thread.off_cpu.take_until(begin, thread.tracing ? &thread.log : nullptr);
+    if (thread.off_cpu.page() != thread.ring) change_watch(thread);
 }
 
-format::OffCpuTicks take_absences(ThreadState &thread, uint64_t end) {
-    const format::OffCpuTicks absent = thread.absences.take_until(end, thread.tracing ? &thread.log : nullptr);
-    thread.header->n_lost_switches = thread.absences.n_lost();
-    if (thread.absences.page() != thread.ring) change_watch(thread);
-    return absent;
+format::OffCpuTicks take_off_cpu(ThreadState &thread, uint64_t end) {
+    const format::OffCpuTicks off_cpu = thread.off_cpu.take_until(end, thread.tracing ? &thread.log : nullptr);
+    thread.header->n_lost_switches = thread.off_cpu.n_lost();
+    if (thread.off_cpu.page() != thread.ring) change_watch(thread);
+    return off_cpu;
 }
 
-void charge_absences(ThreadState &thread, State state, uint64_t end) {
-    pass_absences(thread, thread.header->mark);
-    const format::OffCpuTicks absent = take_absences(thread, end);
-    thread.region->slot->off_cpu[static_cast<size_t>(state)] += absent;
+void charge_off_cpu(ThreadState &thread, State state, uint64_t end) {
+    pass_off_cpu(thread, thread.header->mark);
+    const format::OffCpuTicks off_cpu = take_off_cpu(thread, end);
+    thread.region->slot->off_cpu[static_cast<size_t>(state)] += off_cpu;
     if (state != State::kWork) return;
     if (is_shared(thread))
-        thread.header->pool += absent;
+        thread.header->pool += off_cpu;
     else if (thread.current->local)
-        thread.current->local->slot->off_cpu += absent;
+        thread.current->local->slot->off_cpu += off_cpu;
     else
-        thread.region->slot->off_cpu_implicit += absent;
+        thread.region->slot->off_cpu_implicit += off_cpu;
 }
 
-void tell_absences(ThreadState &thread, uint64_t now) {
+void update_off_cpu(ThreadState &thread, uint64_t now) {
     if (thread.header->open_state == format::kOpenWork && !thread.current->creating)
-        charge_absences(thread, State::kWork, now);
+        charge_off_cpu(thread, State::kWork, now);
     else if (thread.header->open_state == format::kOpenNone)
-        pass_absences(thread, now);
+        pass_off_cpu(thread, now);
 }
 
 void read_clocks(ThreadState &thread, format::RegionSlot &region, uint64_t begin, uint64_t end, uint64_t now) {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The time of a thread, cut into stretches: each is closed into one of the five states of metrics.md and charged to a
+// The time of a thread, cut into state intervals: each is closed into one of the five states of metrics.md and charged to a
 // construct. Owns header.mark and every sum of ticks; which event closes what is the business of tasks, waits, loops and regions.
 //
 // Invariant, per thread and region:  sum of state_ticks == header.mark - begin of its part of the region, less what
-// it spent in inner regions. Every function here moves `mark` from the begin of a stretch to its end and adds exactly
+// it spent in inner regions. Every function here moves `mark` from the begin of a state interval to its end and adds exactly
 // their difference.
 //
 // Undeferred tasks of some 20 ns cannot be timed one by one for less than they cost. They are all counted, and one
 // in `period` is timed; the time of the others stays, exactly, in the thread's work (pool_ticks), and is shared out
-// over constructs in proportion to the sampled stretches (sampled_weight). The reader does that division.
+// over constructs in proportion to the sampled state intervals (sampled_weight). The reader does that division.
 #pragma once
 
 #include "accounting/thread_state.h"
@@ -21,23 +21,23 @@ namespace ompass {
 using format::EventKind;
 using format::State;
 
-// May the thread have been absent since its stretches were asked last, in one that ends there? Two loads from one line, which
+// May the thread have been off-CPU since its state intervals were asked last, in one that ends there? Two loads from one line, which
 // the kernel writes at a switch; where a clock is asked in its place, one more.
-inline bool has_absences(const ThreadState &thread, uint64_t end) {
-    return __builtin_expect(thread.ring->data_head != thread.ring->data_tail, 0) && !thread.absences.can_wait(end);
+inline bool has_off_cpu(const ThreadState &thread, uint64_t end) {
+    return __builtin_expect(thread.ring->data_head != thread.ring->data_tail, 0) && !thread.off_cpu.can_wait(end);
 }
 
-// Absences up to `begin`, where an account begins, which belong to none.
-void pass_absences(ThreadState &thread, uint64_t begin);
-// The absences up to `end`, for the caller to charge.
-format::OffCpuTicks take_absences(ThreadState &thread, uint64_t end);
-// Charges those of the stretch that ends there to its state, and to the construct that its work is charged to.
-[[gnu::noinline]] void charge_absences(ThreadState &thread, State state, uint64_t end);
+// Off-CPU intervals up to `begin`, where an account begins, which belong to none.
+void pass_off_cpu(ThreadState &thread, uint64_t begin);
+// The off-CPU intervals up to `end`, for the caller to charge.
+format::OffCpuTicks take_off_cpu(ThreadState &thread, uint64_t end);
+// Charges those of the state interval that ends there to its state, and to the construct that its work is charged to.
+[[gnu::noinline]] void charge_off_cpu(ThreadState &thread, State state, uint64_t end);
 
-// The absences up to now, although the stretch goes on; for those who ask what was told so far.
-[[gnu::noinline]] void tell_absences(ThreadState &thread, uint64_t now);
+// The off-CPU intervals up to now, although the state interval goes on; for those who ask what was told so far.
+[[gnu::noinline]] void update_off_cpu(ThreadState &thread, uint64_t now);
 
-// Where nothing but clocks tell of absences: reads them, and charges to the region those in [begin, end).
+// Where nothing but clocks tell of off-CPU intervals: reads them, and charges to the region those in [begin, end).
 void read_clocks(ThreadState &thread, format::RegionSlot &region, uint64_t begin, uint64_t end, uint64_t now);
 // The same of all the time since the last reading.
 inline void read_clocks(ThreadState &thread, uint64_t now) {
@@ -51,13 +51,14 @@ inline bool has_samples(const ThreadState &thread) {
 
 // Logs the samples up to `begin`, where an account begins, which belong to none.
 void pass_samples(ThreadState &thread, uint64_t begin);
-// Logs the samples of the stretch that ends at `end`, and those before it.
+// Logs the samples of the state interval that ends at `end`, and those before it.
 [[gnu::noinline]] void take_samples(ThreadState &thread, State state, uint64_t end);
 
 // Adds the time up to `end` to what the thread spent in a state in its region. Returns its length.
 inline uint64_t account(ThreadState &thread, State state, uint64_t end) {
-    if (has_samples(thread)) take_samples(thread, state, end); // first: what charges absences may end the samples
-    if (has_absences(thread, end)) charge_absences(thread, state, end);
+    if (has_samples(thread))
+        take_samples(thread, state, end); // first: what charges off-CPU intervals may end the samples
+    if (has_off_cpu(thread, end)) charge_off_cpu(thread, state, end);
     OMPASS_ASSERT(end >= thread.header->mark);
     const uint64_t ticks = end - thread.header->mark;
     thread.header->mark = end;
@@ -88,29 +89,29 @@ inline void charge(ThreadState &thread, uint64_t ticks) {
 }
 
 // Lets the extension count by itself, unless it must report every event: in a sample, or while nothing counts.
-inline void switch_tallies(ThreadState &thread) {
-    thread.tallies.then = (thread.work.is_sample | !thread.counting) ? recorder::kNever : thread.seen_switch;
+inline void switch_light_counters(ThreadState &thread) {
+    thread.light_counters.then = (thread.work.is_sample | !thread.counting) ? recorder::kNever : thread.seen_switch;
 }
 
-// The open stretch of work is a sample, of the current task and of no other. So all is told meanwhile.
+// The open state interval of work is a sample, of the current task and of no other. So all is told meanwhile.
 inline void begin_sample(ThreadState &thread, uint32_t weight) {
     thread.work.is_sample = weight > 1;
     thread.work.weight = static_cast<uint16_t>(weight);
-    switch_tallies(thread);
+    switch_light_counters(thread);
 }
 
 inline void leave_sample(ThreadState &thread) {
     thread.work.is_sample = false;
-    switch_tallies(thread);
+    switch_light_counters(thread);
 }
 
-// Does the open stretch of work belong to more tasks than the current one?
+// Does the open state interval of work belong to more tasks than the current one?
 inline bool is_shared(const ThreadState &thread) { return thread.work.dirty || is_untimed_deferred(*thread.current); }
 
 // Charges work that other tasks share, or that stands for that of others.
 [[gnu::noinline]] void charge_sampled(ThreadState &thread, uint64_t ticks);
 
-// Closes a stretch of work.
+// Closes a state interval of work.
 inline void close_work(ThreadState &thread, uint64_t now) {
     const uint64_t ticks = account(thread, State::kWork, now);
     if (__builtin_expect(thread.work.dirty | thread.work.is_sample | ((thread.current->flags & kSampled) != 0), 0)) {
@@ -122,8 +123,8 @@ inline void close_work(ThreadState &thread, uint64_t now) {
     if (__builtin_expect(thread.has_counters, 0)) charge_counters(thread);
 }
 
-// Closes a stretch in a state other than work.
-inline void close_stretch(ThreadState &thread, State state, uint64_t now) {
+// Closes a state interval in a state other than work.
+inline void close_interval(ThreadState &thread, State state, uint64_t now) {
     account(thread, state, now);
     if (__builtin_expect(thread.has_counters, 0)) skip_counters(thread);
 }
@@ -131,20 +132,20 @@ inline void close_stretch(ThreadState &thread, State state, uint64_t now) {
 // The same of a gap in the current task's wait.
 inline void close_gap(ThreadState &thread, State state, uint64_t now) {
     format::gap_ticks(*thread.current->wait, state) += now - thread.header->mark;
-    close_stretch(thread, state, now);
+    close_interval(thread, state, now);
 }
 
-inline void open_stretch(ThreadState &thread, format::OpenState state) { thread.header->open_state = state; }
+inline void open_interval(ThreadState &thread, format::OpenState state) { thread.header->open_state = state; }
 
-// Ends a bracketed creation, at the return from the runtime or when the created task starts inside it: the stretch of
+// Ends a wrapped creation, at the return from the runtime or when the created task starts inside it: the state interval of
 // work before it, which nothing else has closed, and its own.
 inline void close_creation(ThreadState &thread, uint64_t now) {
     const uint64_t begin = thread.creation.begin;
     if (__builtin_expect(!thread.has_counters, 1)) close_work(thread, begin);
-    close_stretch(thread, State::kCreate, now);
+    close_interval(thread, State::kCreate, now);
     thread.current->creating = 0;
     const uint64_t ticks = now - begin;
-    format::ConstructSlot *construct = thread.creation.told ? thread.creation.construct->slot : nullptr;
+    format::ConstructSlot *construct = thread.creation.reported ? thread.creation.construct->slot : nullptr;
     if (construct) construct->create_ticks += ticks;
     if (__builtin_expect(thread.creation.weight > 1, 0)) {
         thread.region->slot->create_weight += ticks * thread.creation.weight;
@@ -159,7 +160,7 @@ inline void close_creation(ThreadState &thread, uint64_t now) {
     }
 }
 
-// Closes the open stretch of a thread that is not in a gap.
+// Closes the open state interval of a thread that is not in a gap.
 inline void close_open(ThreadState &thread, uint64_t now) {
     switch (thread.header->open_state) {
     case format::kOpenWork:
@@ -168,7 +169,7 @@ inline void close_open(ThreadState &thread, uint64_t now) {
         else
             close_work(thread, now);
         break;
-    case format::kOpenFork: close_stretch(thread, State::kSync, now); break;
+    case format::kOpenFork: close_interval(thread, State::kSync, now); break;
     case format::kOpenGap: close_gap(thread, State::kIdle, now); break;
     default: thread.header->mark = now;
     }
@@ -179,10 +180,10 @@ inline void enter(ThreadState &thread, TaskState *task, uint64_t now) {
     thread.current = task;
     thread.header->mark = now;
     if (task->flags & kWaiting) {
-        open_stretch(thread, format::kOpenGap);
+        open_interval(thread, format::kOpenGap);
         thread.header->open_wait = task->wait->id;
     } else {
-        open_stretch(thread, format::kOpenWork);
+        open_interval(thread, format::kOpenWork);
     }
     thread.header->open_construct = task->local ? task->local->id : 0;
 }

@@ -61,7 +61,7 @@ struct alignas(64) TaskState {
     uint16_t creator_cpu;
     uint16_t flags; // TaskFlag
     uint8_t n_predecessors;
-    uint8_t creating; // inside a bracketed creation
+    uint8_t creating; // inside a wrapped creation
     union {
         uint32_t weight; // timed: the number of tasks for which it stands. Of a deferred one, once it has started;
         uint32_t home; // until then, 1 + the domain in which the extension placed it; 0: the runtime holds it

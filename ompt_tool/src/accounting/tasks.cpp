@@ -82,7 +82,7 @@ bool count_domains(ThreadState &thread, const TaskState &task) {
     return home != here;
 }
 
-// Closes the open stretch because a task, ready since then, will run from now on. Returns how long the thread idled
+// Closes the open state interval because a task, ready since then, will run from now on. Returns how long the thread idled
 // until then.
 uint64_t leave_for(ThreadState &thread, uint64_t ready, uint64_t now) {
     if (thread.header->open_state == format::kOpenGap) return close_gap_before_task(thread, ready, now);
@@ -114,7 +114,7 @@ uint64_t leave_for(ThreadState &thread, uint64_t ready, uint64_t now) {
 void trace_uncoded_begin(ThreadState &thread, TaskConstruct &construct) {
     if (construct.inline_code != format::kInlineCodes) construct.inline_code = thread.log.new_inline_code(construct.id);
     if (construct.inline_code < format::kInlineCodes) {
-        construct.tally.begin = format::kInlineOpBegin + construct.inline_code;
+        construct.light_counters.begin = format::kInlineOpBegin + construct.inline_code;
         thread.log.inline_begin(construct.inline_code);
     } else {
         thread.log.untimed(format::kInlineBegin, construct.id);
@@ -130,10 +130,10 @@ void begin_inline_slowly(ThreadState &thread, TaskState *task) {
         now = clock::now();
         if (thread.current->creating) {
             thread.creation.construct = construct;
-            thread.creation.told = true;
+            thread.creation.reported = true;
         }
         close_open(thread, now);
-        open_stretch(thread, format::kOpenWork);
+        open_interval(thread, format::kOpenWork);
     }
     if (timed) {
         task->flags |= kTimed;
@@ -181,20 +181,20 @@ void convert_inline(ThreadState &thread, TaskState *task) {
 // ---------------------------------------------------------------- deferred tasks
 
 void create_deferred(ThreadState &thread, TaskState *task, TaskConstruct *construct, uint32_t home) {
-    // The clock is not read again where the account already has a time that is as good: the begin of the bracket of a
+    // The clock is not read again where the account already has a time that is as good: the begin of the wrapper of a
     // single creation, or, in a task of a construct whose tasks are shorter than kCoarseBelowNanoseconds, its last event.
-    // That is the begin of any bracket that is open, a taskloop's too: a reader dates an untimed creation by its span. So
-    // where a bracket may just have been left out (see begin_creation), the creation has a time of its own, lest the next
-    // bracket's span be taken for its.
+    // That is the begin of any wrapper that is open, a taskloop's too: a reader dates an untimed creation by its span. So
+    // where a wrapper may just have been left out (see begin_creation), the creation has a time of its own, lest the next
+    // wrapper's span be taken for its.
     TaskState *creator = thread.current;
-    const bool bracketed = creator->creating && thread.bracket.loop_task != creator;
+    const bool wrapped = creator->creating && thread.wrapper.loop_task != creator;
     const bool left_out = !creator->creating && thread.creation.inline_period > 1;
     const bool known =
-        bracketed || is_untimed_deferred(*creator) || (creator->local && creator->local->is_coarse && !left_out);
+        wrapped || is_untimed_deferred(*creator) || (creator->local && creator->local->is_coarse && !left_out);
     const uint64_t now = !known              ? clock::now()
                          : creator->creating ? thread.creation.begin
                                              : std::max(thread.header->mark, thread.inside);
-    if (has_absences(thread, now)) tell_absences(thread, now); // the chain of the created task begins here
+    if (has_off_cpu(thread, now)) update_off_cpu(thread, now); // the chain of the created task begins here
     task->id = thread.new_id();
     task->ready = now;
     const uint32_t cpu = cpu::current();
@@ -210,7 +210,7 @@ void create_deferred(ThreadState &thread, TaskState *task, TaskConstruct *constr
         thread.previous.creator = creator;
         thread.previous.time = now;
     }
-    thread.creation.told = true;
+    thread.creation.reported = true;
     thread.creation.construct = construct;
     thread.creation.inline_period = 1;
     thread.creation.left_out = false;
@@ -310,7 +310,7 @@ void start_task(ThreadState &thread, TaskState *task, uint64_t now) {
     }
     task->below = thread.current;
     thread.current = task;
-    open_stretch(thread, format::kOpenWork);
+    open_interval(thread, format::kOpenWork);
     thread.header->open_construct = construct->id;
 }
 
@@ -319,7 +319,7 @@ void start_at_hand(ThreadState &thread, TaskState *task, uint64_t known) {
     const bool samples = thread.samples_light && thread.counting && construct.period > 1 &&
                          task->creator == thread.index && task->home == thread.held.domain &&
                          !(task->flags & (kUntied | kDependent));
-    uint32_t &n_left = construct.tally.n_left;
+    uint32_t &n_left = construct.light_counters.n_left;
     if (samples && n_left > 1) {
         n_left--;
         return begin_untimed(thread, task, construct);
@@ -342,7 +342,7 @@ void begin_untimed(ThreadState &thread, TaskState *task, TaskConstruct &construc
     task->frame = task;
     task->below = thread.current;
     thread.current = task;
-    open_stretch(thread, format::kOpenWork); // since the last event: to find the task took next to nothing
+    open_interval(thread, format::kOpenWork); // since the last event: to find the task took next to nothing
 }
 
 void begin_tallied_inline(ThreadState &thread, TaskState *task, TaskConstruct &construct) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the events of tasks do to a thread: undeferred tasks, deferred ones from creation to completion, and the brackets
-// around creations. Each function closes a stretch (state_intervals.h), counts, and writes the trace record. Times and places
+// What the events of tasks do to a thread: undeferred tasks, deferred ones from creation to completion, and the wrappers
+// around creations. Each function closes a state interval (state_intervals.h), counts, and writes the trace record. Times and places
 // only; OMPT is callbacks.cpp's. Called by the thread whose state it takes.
 #pragma once
 
@@ -43,7 +43,7 @@ inline void free_task(ThreadState &thread, TaskState *task) {
         thread.pool.give_back(task);
 }
 
-// An untimed event inside a sampled stretch: takes the time that ends the sample. In a bracket that is its begin, since
+// An untimed event inside a sampled state interval: takes the time that ends the sample. In a wrapper that is its begin, since
 // creation is no work.
 inline void end_sample(ThreadState &thread) {
     const uint64_t now = thread.current->creating ? thread.creation.begin : clock::now();
@@ -60,7 +60,7 @@ inline void trace_inline_begin(ThreadState &thread, TaskConstruct &construct) {
         trace_uncoded_begin(thread, construct);
 }
 
-// The same as begin_inline and end_inline, for tasks that are timed, or come while a sample or a bracket is open. Apart,
+// The same as begin_inline and end_inline, for tasks that are timed, or come while a sample or a wrapper is open. Apart,
 // so that the short path calls nothing and saves no register.
 [[gnu::noinline]] void begin_inline_slowly(ThreadState &thread, TaskState *task);
 [[gnu::noinline]] void end_inline_slowly(ThreadState &thread, TaskState *task);
@@ -125,12 +125,12 @@ inline void finish_task(ThreadState &thread, TaskState *task, TaskState *next, u
     complete_task(thread, task, next, status);
 }
 
-// ---------------------------------------------------------------- brackets
+// ---------------------------------------------------------------- wrappers
 
-// The runtime, or the extension, saw the address of our bracket in place of the program's.
-inline const void *bracketed_address(ThreadState &thread, const void *address) {
-    if (thread.bracket.address) return std::exchange(thread.bracket.address, nullptr);
-    return thread.bracket.loop_task == thread.current ? thread.bracket.loop_address : address;
+// The runtime, or the extension, saw the address of our wrapper in place of the program's.
+inline const void *wrapped_address(ThreadState &thread, const void *address) {
+    if (thread.wrapper.address) return std::exchange(thread.wrapper.address, nullptr);
+    return thread.wrapper.loop_task == thread.current ? thread.wrapper.loop_address : address;
 }
 
 // Is this timed task one whose creations, and what else is known of timed tasks alone, stand for those of others?
@@ -163,7 +163,7 @@ inline void begin_creation(ThreadState &thread) {
     }
     thread.creation.begin = clock::now();
     thread.current->creating = 1;
-    thread.creation.told = false;
+    thread.creation.reported = false;
     thread.creation.weight = weight;
     // Counters are read where the work ends.
     if (__builtin_expect(thread.has_counters, 0)) close_work(thread, thread.creation.begin);
@@ -173,7 +173,7 @@ inline void end_creation(ThreadState &thread) {
     thread.creation.left_out = false;
     if (!thread.current->creating) return;
     close_creation(thread, clock::now());
-    open_stretch(thread, format::kOpenWork);
+    open_interval(thread, format::kOpenWork);
 }
 
 } // namespace ompass

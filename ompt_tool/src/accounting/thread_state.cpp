@@ -17,7 +17,7 @@ TaskConstruct *ConstructTable::find_at(const void *address, uint32_t flags) {
     unsigned place = first % kAddresses;
     for (unsigned probe = 0; probe < 16; probe++) {
         TaskConstruct *entry = by_address_[(first + probe) % kAddresses];
-        if (entry && entry->tally.code == address) return entry;
+        if (entry && entry->light_counters.code == address) return entry;
         if (!entry) {
             place = (first + probe) % kAddresses;
             break;
@@ -45,9 +45,9 @@ TaskConstruct *ConstructTable::find_of(uint32_t id, const void *address) {
         made->real_slot->id = id;
         made->real_slot->kind = format::DefinitionKind::kTask;
         made->slot = idle_ ? &uncounted : made->real_slot;
-        made->tally.n_created = &made->real_slot->n_deferred;
-        made->tally.n_ended = &made->real_slot->n_completed;
-        made->tally.n_undeferred_left = &made->real_slot->countdown;
+        made->light_counters.n_created = &made->real_slot->n_deferred;
+        made->light_counters.n_ended = &made->real_slot->n_completed;
+        made->light_counters.n_undeferred_left = &made->real_slot->countdown;
         made->id = id;
         made->creator = index_;
         made->period = 1;
@@ -55,7 +55,8 @@ TaskConstruct *ConstructTable::find_of(uint32_t id, const void *address) {
         made->inline_code = 0xff;
         by_id_[id] = made;
     }
-    if (address && by_id_[id]->tally.code != address) by_id_[id]->tally.code = address; // others may read it
+    if (address && by_id_[id]->light_counters.code != address)
+        by_id_[id]->light_counters.code = address; // others may read it
     return by_id_[id];
 }
 
@@ -113,7 +114,7 @@ void ThreadState::forget_addresses() {
     constructs.forget_addresses();
     places.forget_addresses();
     memset(regions.known, 0, sizeof regions.known);
-    memset(tallies.by_code, 0, sizeof tallies.by_code);
+    memset(light_counters.by_code, 0, sizeof light_counters.by_code);
 }
 
 } // namespace ompass

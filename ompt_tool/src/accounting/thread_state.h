@@ -30,7 +30,8 @@ namespace ompass {
 struct TaskConstruct {
     format::ConstructSlot *slot; // where to count: real_slot, or a spare one during a pause
     format::ConstructSlot *real_slot;
-    omp_ext_tally tally; // its address; and of its light deferred tasks, when the next is timed: 0: none was drawn
+    omp_ext_tally
+        light_counters; // its address; and of its light deferred tasks, when the next is timed: 0: none was drawn
     uint32_t id;
     uint32_t period; // one in `period` undeferred tasks is timed, on average; slot->countdown tells when the next is
     uint32_t n_recent; // timed since the period was last considered
@@ -55,7 +56,7 @@ public:
     // The construct created at this address if it is found at once, else null.
     TaskConstruct *known_at(const void *address) const {
         TaskConstruct *found = by_address_[hash(address) % kAddresses];
-        return found != nullptr && found->tally.code == address ? found : nullptr;
+        return found != nullptr && found->light_counters.code == address ? found : nullptr;
     }
     // The construct created at this address. Never null.
     TaskConstruct *at(const void *address, uint32_t flags) {
@@ -110,19 +111,19 @@ struct EnteredRegion {
 #endif
 };
 
-// The open stretch of work, as far as undeferred tasks shape it.
+// The open state interval of work, as far as undeferred tasks shape it.
 struct OpenWork {
     unsigned char dirty; // untimed undeferred tasks ran in it
     bool is_sample; // it is the current task's own, and is a sample
     uint16_t weight; // of the sample
 };
 
-// A bracketed creation, while current->creating; and when the next one is timed.
+// A wrapped creation, while current->creating; and when the next one is timed.
 struct Creation {
     uint64_t begin;
     TaskConstruct *construct; // of the creation that was told
     uint32_t weight; // creations for which it stands
-    bool told; // a creation was told of in the open bracket
+    bool reported; // a creation was told of in the open wrapper
     bool left_out; // the creation under way is one of those that sampling does not time
     uint32_t inline_period; // of the last construct created undeferred; 1 after a deferred creation
     uint32_t countdown;
@@ -142,9 +143,9 @@ struct Announcement {
 };
 
 // Where the program called the functions that we stand in front of: OMPT names our address.
-struct Bracket {
-    bool is_open; // a bracketed creation is under way, here or in a task around the current one
-    const void *address; // of the creation being bracketed, until OMPT tells of it
+struct Wrapper {
+    bool is_open; // a wrapped creation is under way, here or in a task around the current one
+    const void *address; // of the creation being wrapped, until OMPT tells of it
     const void *allocated; // task allocated last, not necessarily created,
     const void *allocated_at; // and from where
     const void *loop_address; // of the taskloop whose tasks are being created,
@@ -196,7 +197,7 @@ struct Kernels {
         format::ConstructSlot *slot;
         uint32_t construct;
         uint64_t begin;
-        format::OffCpuTicks told; // of the thread, at the begin
+        format::OffCpuTicks off_cpu; // of the thread, at the begin
         uint64_t counters[format::kMaxCounters];
         bool is_counted; // the counters could be read
     } open[kMaxDepth];
@@ -234,12 +235,12 @@ struct alignas(64) ThreadState {
     bool has_counters; // they were asked for
     bool samples_light; // not all light deferred tasks are timed
     OpenWork work;
-    const volatile perf_event_mmap_page *ring; // of absences; see has_absences()
+    const volatile perf_event_mmap_page *ring; // of off-CPU intervals; see has_off_cpu()
 
     // and every creation this one.
     Creation creation;
     Announcement announced;
-    Bracket bracket;
+    Wrapper wrapper;
     PreviousCreation previous;
     const volatile perf_event_mmap_page *sample_ring; // see has_samples()
     uint32_t random;
@@ -256,11 +257,11 @@ struct alignas(64) ThreadState {
     Works works;
     HeldTasks held;
     // For tasks that are kUntimed, and those in them; aimed at the counts of the present region.
-    omp_ext_tallies tallies;
+    omp_ext_tallies light_counters;
     Regions regions;
     TaskState base_task; // stands for user code that runs in no task that we know of
     Kernels kernels;
-    Absences absences;
+    OffCpuIntervals off_cpu;
     ThreadClocks clocks; // in place of them
     int counter_set; // counters::kNone unless has_counters
     Samples samples;
@@ -270,7 +271,7 @@ struct alignas(64) ThreadState {
     uint64_t accounted; // sum of all that was ever added to state_ticks
 #endif
 
-    uint64_t inside; // when a loop, kernel or phase was begun or ended last, which ends no stretch
+    uint64_t inside; // when a loop, kernel or phase was begun or ended last, which ends no state interval
 
     // The id of the task or region that this thread has made last.
     uint64_t latest_id() const { return static_cast<uint64_t>(index) << format::kThreadShift | task_counter; }
@@ -285,12 +286,12 @@ struct alignas(64) ThreadState {
     void forget_addresses();
 };
 
-inline void aim_tallies(ThreadState &thread) {
+inline void aim_light_counters(ThreadState &thread) {
     format::RegionSlot &slot = *thread.region->slot;
     const uint32_t domain = thread.held.domain - 1;
-    thread.tallies.n_created = &slot.n_created;
-    thread.tallies.n_ended = thread.n_tasks;
-    thread.tallies.n_ended_at_home =
+    thread.light_counters.n_created = &slot.n_created;
+    thread.light_counters.n_ended = thread.n_tasks;
+    thread.light_counters.n_ended_at_home =
         &slot.n_from_domain[domain < format::kDomainCounts ? domain : format::kDomainCounts - 1];
 }
 
@@ -304,7 +305,7 @@ inline bool is_alone(const ThreadState &thread) {
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Winvalid-offsetof"
 static_assert(offsetof(ThreadState, creation) == 64, "what every event touches is one cache line");
-static_assert(offsetof(ThreadState, bracket.address) == 128, "what every creation touches is the next one");
+static_assert(offsetof(ThreadState, wrapper.address) == 128, "what every creation touches is the next one");
 #pragma GCC diagnostic pop
 
 } // namespace ompass

@@ -123,7 +123,7 @@ void count_last_gap(format::WaitSlot &wait, format::LoopSlot *loop, LastGap gap,
     task.wait = &wait;
     task.wait_begin = now;
     task.flags |= kWaiting;
-    open_stretch(thread, format::kOpenGap);
+    open_interval(thread, format::kOpenGap);
     thread.header->open_wait = wait.id;
     if (thread.tracing) {
         trace_place(thread, wait);
@@ -135,7 +135,7 @@ void count_last_gap(format::WaitSlot &wait, format::LoopSlot *loop, LastGap gap,
     const uint64_t now = clock::now();
     close_open(thread, now);
     thread.previous.creator = nullptr;
-    end_untold_works(thread, now);
+    end_unreported_works(thread, now);
     format::WaitSlot &wait = barrier_wait(thread, kind, address);
     arrive(thread, now);
     open_wait(thread, wait, kind, now);
@@ -162,7 +162,7 @@ static void count_wait(ThreadState &thread, TaskState &task, uint64_t now) {
     wait.ticks += ticks;
     if (ticks > wait.max_ticks) wait.max_ticks = ticks;
     task.flags &= static_cast<uint16_t>(~(kWaiting | kHeldWait));
-    open_stretch(thread, format::kOpenWork);
+    open_interval(thread, format::kOpenWork);
 }
 
 [[gnu::noinline]] static void end_barrier(ThreadState &thread, uint32_t kind) {
@@ -225,12 +225,12 @@ void begin_untimed_wait(ThreadState &thread, uint32_t kind) {
 
 void end_untimed_wait(ThreadState &thread) {
     thread.current->flags &= static_cast<uint16_t>(~(kWaiting | kHeldWait | kHasChildren));
-    open_stretch(thread, format::kOpenWork);
+    open_interval(thread, format::kOpenWork);
 }
 
 void begin_gap(ThreadState &thread) {
     close_work(thread, clock::now());
-    open_stretch(thread, format::kOpenGap);
+    open_interval(thread, format::kOpenGap);
     thread.header->open_wait = thread.current->wait->id;
 }
 
@@ -249,7 +249,7 @@ void end_lock(ThreadState &thread, uint32_t kind, uint64_t lock) {
     const uint64_t now = clock::now();
     const uint64_t ticks = now - thread.header->mark;
     thread.region->slot->lock_ticks += ticks;
-    close_stretch(thread, State::kSync, now);
+    close_interval(thread, State::kSync, now);
     const uint32_t before = take_over(thread, lock);
     const bool is_long = ticks > thread.exit_ticks;
     if (before && thread.tracing && is_long) thread.log.untimed(format::kWaitedFor, before);

@@ -83,7 +83,7 @@ public:
             put(format::pack_event(format::kStart, construct, delta), id | moved);
     }
 
-    void absence(bool blocked, bool guess, uint64_t begin, uint64_t ticks) {
+    void off_cpu(bool blocked, bool guess, uint64_t begin, uint64_t ticks) {
         const uint64_t distance = begin - base_;
         if (format::is_near_absence(distance, ticks))
             put(format::pack_absent_near(blocked, guess, distance, ticks));

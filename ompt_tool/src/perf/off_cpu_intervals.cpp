@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A ring that was full has lost records. How long the thread was absent in all is known still, from its processor-time
+// A ring that was full has lost records. How long the thread was off-CPU in all is known still, from its processor-time
 // clock: what the records do not tell lies after the last of them, and is preempted and blocked in their proportion.
 #include "perf/off_cpu_intervals.h"
 
@@ -20,10 +20,10 @@ constexpr uint64_t kManySwitches = 256, kManyInNanoseconds = 51'200'000; // 5,00
 constexpr uint64_t kFewInSecond = 1'000;
 constexpr uint64_t kLeastPatience = 10'000'000, kMostPatience = 3'200'000'000; // nanoseconds
 
-// Without records. A reading takes half a microsecond, and absences are longer than it is exact.
+// Without records. A reading takes half a microsecond, and off-CPU intervals are longer than it is exact.
 constexpr uint64_t kClockStepNanoseconds = 20'000;
 constexpr uint64_t kShortestNanoseconds = 1'500;
-constexpr uint64_t kRanNanoseconds = 200; // at least, of every stretch
+constexpr uint64_t kRanNanoseconds = 200; // at least, of every state interval
 
 constexpr unsigned kMostTries = 100'000;
 
@@ -37,18 +37,18 @@ uint64_t part_of(uint64_t whole, uint64_t share, uint64_t of) {
 
 } // namespace
 
-perf_event_mmap_page Absences::busy_page = [] {
+perf_event_mmap_page OffCpuIntervals::busy_page = [] {
     perf_event_mmap_page page = {};
     page.data_head = 1;
     return page;
 }();
 
-bool Absences::open(ProcessorRing &begun, uint32_t tid) {
+bool OffCpuIntervals::open(ProcessorRing &begun, uint32_t tid) {
     ring_.take_over(begun);
     return open(tid);
 }
 
-bool Absences::open(uint32_t tid) {
+bool OffCpuIntervals::open(uint32_t tid) {
     if (!ring_.is_open() && !ring_.open()) return false;
     tid_ = tid;
     known_ = 0;
@@ -58,63 +58,63 @@ bool Absences::open(uint32_t tid) {
     return true;
 }
 
-void Absences::close() {
+void OffCpuIntervals::close() {
     by_clock_ = false;
     waits_until_ = 0;
     ring_.close();
 }
 
-void Absences::read_clocks(uint64_t processor_ns) {
+void OffCpuIntervals::read_clocks(uint64_t processor_ns) {
     monotonic_ns_ = clock::monotonic_ns();
     processor_ns_ = processor_ns;
     since_ = {};
 }
 
-// The `missing` ticks before `now`, of which the last are blocked, are the next absences.
-void Absences::place_before(uint64_t now, uint64_t missing, uint64_t blocked) {
+// The `missing` ticks before `now`, of which the last are blocked, are the next off-CPU intervals.
+void OffCpuIntervals::place_before(uint64_t now, uint64_t missing, uint64_t blocked) {
     next_ = {now - missing, now - blocked, false, true};
     guessed_ = {now - blocked, now, true, true};
 }
 
-bool Absences::guess() {
+bool OffCpuIntervals::guess() {
     ring_.forgive();
     const uint64_t now_ns = clock::monotonic_ns();
     const uint64_t ran_ns = processor_ns() - processor_ns_;
     const uint64_t now = clock::now();
-    const uint64_t absent = clock::from_ns(now_ns - monotonic_ns_ > ran_ns ? now_ns - monotonic_ns_ - ran_ns : 0);
-    const uint64_t told = since_.preempted + since_.blocked;
-    const uint64_t missing = std::min(absent > told ? absent - told : 0, now > known_ ? now - known_ : 0);
-    place_before(now, missing, told ? part_of(missing, since_.blocked, told) : missing);
+    const uint64_t off_cpu = clock::from_ns(now_ns - monotonic_ns_ > ran_ns ? now_ns - monotonic_ns_ - ran_ns : 0);
+    const uint64_t recorded = since_.preempted + since_.blocked;
+    const uint64_t missing = std::min(off_cpu > recorded ? off_cpu - recorded : 0, now > known_ ? now - known_ : 0);
+    place_before(now, missing, recorded ? part_of(missing, since_.blocked, recorded) : missing);
     known_ = now;
     left_ = false;
     read_clocks(processor_ns());
     return missing != 0;
 }
 
-bool Absences::ask_clock(uint64_t end) {
+bool OffCpuIntervals::ask_clock(uint64_t end) {
     if (end < asks_at_) return false;
     const uint64_t now_ns = clock::monotonic_ns(), on_processor_ns = processor_ns();
     const uint64_t now = clock::now();
     const uint64_t ran_ns = on_processor_ns - processor_ns_;
-    const uint64_t absent_ns = now_ns - monotonic_ns_ > ran_ns ? now_ns - monotonic_ns_ - ran_ns : 0;
-    // What is longer than the stretch lay in short ones before it, or in one after it that ends now too, as a wait's rest does
+    const uint64_t off_cpu_ns = now_ns - monotonic_ns_ > ran_ns ? now_ns - monotonic_ns_ - ran_ns : 0;
+    // What is longer than the state interval lay in short ones before it, or in one after it that ends now too, as a wait's rest does
     // when the others had arrived long ago: that is told with the next. A part of each it ran.
     const uint64_t since = asked_until_ + clock::from_ns(kRanNanoseconds);
-    const uint64_t missing = std::min(clock::from_ns(absent_ns), end - std::min(end, since));
+    const uint64_t missing = std::min(clock::from_ns(off_cpu_ns), end - std::min(end, since));
     known_ = now;
     asks_at_ = end + clock::from_ns(kClockStepNanoseconds);
-    if (absent_ns < kShortestNanoseconds || missing == 0) return false;
+    if (off_cpu_ns < kShortestNanoseconds || missing == 0) return false;
     const Switches before = switches_;
     count_switches();
     const uint64_t left = switches_.left - before.left, taken = switches_.taken - before.taken;
     n_switches_ += left + taken;
     place_before(end, missing, part_of(missing, left, left + taken));
     processor_ns_ = on_processor_ns;
-    monotonic_ns_ = now_ns - (absent_ns - std::min(absent_ns, clock::to_ns(missing)));
+    monotonic_ns_ = now_ns - (off_cpu_ns - std::min(off_cpu_ns, clock::to_ns(missing)));
     return true;
 }
 
-void Absences::begin_by_clock() {
+void OffCpuIntervals::begin_by_clock() {
     if (held_.exchange(true, std::memory_order_acquire)) return;
     by_clock_ = true;
     by_clock_since_ = clock::now();
@@ -127,13 +127,13 @@ void Absences::begin_by_clock() {
     count_switches();
 }
 
-void Absences::count_switches() {
+void OffCpuIntervals::count_switches() {
     rusage use;
     getrusage(RUSAGE_THREAD, &use);
     switches_ = {static_cast<uint64_t>(use.ru_nvcsw), static_cast<uint64_t>(use.ru_nivcsw)};
 }
 
-void Absences::end_by_clock() {
+void OffCpuIntervals::end_by_clock() {
     if (held_.exchange(true, std::memory_order_acquire)) return;
     if (!ring_.open()) return held_.store(false, std::memory_order_release);
     const uint64_t now = clock::now();
@@ -146,7 +146,7 @@ void Absences::end_by_clock() {
     held_.store(false, std::memory_order_release);
 }
 
-void Absences::consider_clock() {
+void OffCpuIntervals::consider_clock() {
     if (!by_clock_ && n_switches_ < kManySwitches) return;
     const uint64_t now_ns = clock::monotonic_ns(), elapsed = now_ns - considered_ns_;
     if (by_clock_ && elapsed < patience_ns_) return;
@@ -162,7 +162,7 @@ void Absences::consider_clock() {
     n_switches_ = 0;
 }
 
-void Absences::read_records() {
+void OffCpuIntervals::read_records() {
     ProcessorRing::Record record;
     while (!next_.end && ring_.next(record)) {
         const uint64_t time = std::max(record.time, known_); // clocks are read up to tens of ns early
@@ -185,7 +185,7 @@ void Absences::read_records() {
     }
 }
 
-bool Absences::load(uint64_t end) {
+bool OffCpuIntervals::load(uint64_t end) {
     if (next_.end) return true;
     if (guessed_.end) {
         next_ = guessed_;
@@ -207,12 +207,12 @@ bool Absences::load(uint64_t end) {
     return true;
 }
 
-format::OffCpuTicks Absences::take_until(uint64_t end, ThreadLog *log) {
+format::OffCpuTicks OffCpuIntervals::take_until(uint64_t end, ThreadLog *log) {
     format::OffCpuTicks sum = {};
     while (load(end) && next_.begin < end) {
         const uint64_t until = std::min(next_.end, end), ticks = until - next_.begin;
         add(sum, next_.blocked, ticks);
-        if (log && ticks) log->absence(next_.blocked, next_.guessed, next_.begin, ticks);
+        if (log && ticks) log->off_cpu(next_.blocked, next_.guessed, next_.begin, ticks);
         asked_until_ = std::max(asked_until_, until); // where the next guess may begin
         if (until < next_.end) {
             next_.begin = until;
@@ -224,14 +224,14 @@ format::OffCpuTicks Absences::take_until(uint64_t end, ThreadLog *log) {
         ring_.release_but_last(); // so that it shows that there is something
     else
         ring_.release();
-    told_ += sum;
+    taken_ += sum;
     asked_until_ = std::max(asked_until_, end); // a part of a region may have ended before
     if (!next_.end && !guessed_.end && !left_) consider_clock();
     waits_until_ = by_clock_ && !next_.end && !guessed_.end ? asks_at_ : 0;
     return sum;
 }
 
-format::OffCpuTicks Absences::look_between(uint64_t begin, uint64_t end) const {
+format::OffCpuTicks OffCpuIntervals::look_between(uint64_t begin, uint64_t end) const {
     format::OffCpuTicks sum = {};
     for (unsigned tries = 0; held_.exchange(true, std::memory_order_acquire); tries++)
         if (tries == kMostTries) return sum; // the owner may be this thread, in a handler of a signal
@@ -241,7 +241,7 @@ format::OffCpuTicks Absences::look_between(uint64_t begin, uint64_t end) const {
         const uint64_t first = std::max(interval.begin, begin), last = std::min(interval.end, end);
         if (first < last) add(sum, interval.blocked, last - first);
     };
-    add_between(next_); // what a stretch has left of an absence
+    add_between(next_); // what a state interval has left of an off-CPU interval
     add_between(guessed_);
     if (by_clock_) {
         const uint64_t ran_ns = clock::read_ns(clock::processor_time_of(tid_)) - processor_ns_;
@@ -251,7 +251,7 @@ format::OffCpuTicks Absences::look_between(uint64_t begin, uint64_t end) const {
             std::min(clock::from_ns(past_ns > ran_ns ? past_ns - ran_ns : 0), now - std::min(now, asked_until_));
         away = true;
         since = now - missing;
-        blocked = told_.blocked > told_.preempted;
+        blocked = taken_.blocked > taken_.preempted;
     }
     ring_.peek([&](const ProcessorRing::Record &record) {
         if (record.kind == ProcessorRing::Kind::kReturned) {

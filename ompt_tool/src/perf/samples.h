@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where a thread was, taken by the kernel some hundred times a second of its time on a processor. The kernel writes samples
-// into a ring; the thread copies them to its log where it closes a stretch, and so knows what they belong to. No signal is
+// into a ring; the thread copies them to its log where it closes a state interval, and so knows what they belong to. No signal is
 // sent, and nothing is unwound or named in the program: a sample keeps the few words of the stack that may lead to callers.
 #pragma once
 

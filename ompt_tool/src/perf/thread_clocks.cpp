@@ -60,29 +60,29 @@ format::OffCpuTicks ThreadClocks::take(uint64_t now) {
     Reading reading = last_;
     if (!tid_ || now <= time_ || !read_processor(reading)) return {};
     const uint64_t ran = clock::from_ns(reading.processor_ns - last_.processor_ns);
-    const uint64_t absent = now - time_ > ran ? now - time_ - ran : 0;
+    const uint64_t off_cpu = now - time_ > ran ? now - time_ - ran : 0;
     time_ = now;
     last_.processor_ns = reading.processor_ns;
-    if (absent < clock::from_ns(kNoiseNanoseconds)) return {};
+    if (off_cpu < clock::from_ns(kNoiseNanoseconds)) return {};
     read_waits(reading);
-    uint64_t preempted = std::min(absent, clock::from_ns(reading.waited_ns - last_.waited_ns));
+    uint64_t preempted = std::min(off_cpu, clock::from_ns(reading.waited_ns - last_.waited_ns));
     const uint64_t left = reading.left - last_.left, taken = reading.taken - last_.taken;
     if (left + taken)
-        preempted = static_cast<uint64_t>(static_cast<unsigned __int128>(absent) * taken / (left + taken));
+        preempted = static_cast<uint64_t>(static_cast<unsigned __int128>(off_cpu) * taken / (left + taken));
     last_ = reading;
-    return {preempted, absent - preempted};
+    return {preempted, off_cpu - preempted};
 }
 
 format::OffCpuTicks ThreadClocks::take_between(uint64_t begin, uint64_t end, uint64_t now, format::OffCpuTicks &rest) {
-    const format::OffCpuTicks absent = take(now);
+    const format::OffCpuTicks off_cpu = take(now);
     const auto overlap = [&](uint64_t since, uint64_t until) {
         const uint64_t first = std::max(since, begin), last = std::min(until, end);
         return first < last ? last - first : 0;
     };
-    const uint64_t blocked_since = now - std::min(absent.blocked, now);
-    const uint64_t preempted_since = blocked_since - std::min(absent.preempted, blocked_since);
+    const uint64_t blocked_since = now - std::min(off_cpu.blocked, now);
+    const uint64_t preempted_since = blocked_since - std::min(off_cpu.preempted, blocked_since);
     const format::OffCpuTicks inside = {overlap(preempted_since, blocked_since), overlap(blocked_since, now)};
-    rest += {absent.preempted - inside.preempted, absent.blocked - inside.blocked};
+    rest += {off_cpu.preempted - inside.preempted, off_cpu.blocked - inside.blocked};
     return inside;
 }
 

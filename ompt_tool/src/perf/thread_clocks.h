@@ -18,7 +18,7 @@ public:
     bool is_used() const { return tid_ != 0; }
     void end() { waits_.close(); } // the thread asks no more
 
-    // How long the thread was absent since the reading before, in ticks; 0 when it is no more. One thread at a time may ask.
+    // How long the thread was off-CPU since the reading before, in ticks; 0 when it is no more. One thread at a time may ask.
     format::OffCpuTicks take(uint64_t now);
     // The same in two parts: what lies in [begin, end) when the thread ran first, was preempted then, and blocked until now,
     // as one does that waits; and, added to `rest`, the others.

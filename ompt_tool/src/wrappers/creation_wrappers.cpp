@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runtime brackets: functions of the compiler's OpenMP interface that create tasks, in front of the runtime's own.
+// Runtime wrappers: functions of the compiler's OpenMP interface that create tasks, in front of the runtime's own.
 // OMPT tells when a task was created, not how long that took; these measure it. They take effect only when this
 // library is preloaded or linked, pass every argument on, and do nothing while nothing is recorded.
 // The only file that knows these signatures (LLVM's kmp.h and kmp_gsupport.cpp; libgomp's libgomp_g.h).
@@ -18,7 +18,7 @@
 #include "wrappers/libgomp_taskloops.h"
 #include "wrappers/real_functions.h"
 
-namespace ompass::brackets {
+namespace ompass::wrappers {
 
 bool active = false;
 bool aside_in_regions = false;
@@ -26,7 +26,7 @@ Code runtime_code = {};
 
 namespace {
 
-// The calling thread if a bracket is to be measured here; null: there is none, and the call is passed on, by a jump if that
+// The calling thread if a wrapper is to be measured here; null: there is none, and the call is passed on, by a jump if that
 // is possible here. Calls for another runtime than the recorded one are not `own`.
 inline ThreadState *recording_thread(bool is_own, bool can_jump = true) {
     if (!active || !is_own) return nullptr;
@@ -42,21 +42,21 @@ inline ThreadState *recording_thread(bool is_own, bool can_jump = true) {
     return thread->announced.kind ? nullptr : thread; // what the extension announced is no creation
 }
 
-// Brackets one call that creates a single task. The runtime would take our address for the program's; and the
+// Wraps one call that creates a single task. The runtime would take our address for the program's; and the
 // program's is the better one where the task was allocated, since the last call of a function may be a jump.
 struct Creation {
     Creation(ThreadState *its_thread, const void *address, const void *task = nullptr) : thread(its_thread) {
-        outer = std::exchange(thread->bracket.is_open, true);
-        outer_address = thread->bracket.address; // not null: the runtime calls this itself, for the program's GOMP_task
+        outer = std::exchange(thread->wrapper.is_open, true);
+        outer_address = thread->wrapper.address; // not null: the runtime calls this itself, for the program's GOMP_task
         if (!outer_address)
-            thread->bracket.address =
-                task && task == thread->bracket.allocated ? thread->bracket.allocated_at : address;
+            thread->wrapper.address =
+                task && task == thread->wrapper.allocated ? thread->wrapper.allocated_at : address;
         begin_creation(*thread);
     }
     ~Creation() {
-        if (!outer_address) thread->bracket.address = nullptr;
-        thread->bracket.is_open = outer;
-        if (!recorder::is_off()) end_creation(*thread); // it may have ended in the bracket
+        if (!outer_address) thread->wrapper.address = nullptr;
+        thread->wrapper.is_open = outer;
+        if (!recorder::is_off()) end_creation(*thread); // it may have ended in the wrapper
     }
     ThreadState *const thread;
     bool outer;
@@ -66,21 +66,21 @@ struct Creation {
 // The same for a taskloop: many tasks, all of them children of the task that is current now.
 struct LoopCreation {
     LoopCreation(ThreadState *its_thread, const void *address, const void *task = nullptr) : thread(its_thread) {
-        held_tasks::tell_of_current(*thread);
-        outer = std::exchange(thread->bracket.is_open, true);
-        outer_address = thread->bracket.loop_address;
-        outer_task = thread->bracket.loop_task;
+        held_tasks::report_current(*thread);
+        outer = std::exchange(thread->wrapper.is_open, true);
+        outer_address = thread->wrapper.loop_address;
+        outer_task = thread->wrapper.loop_task;
         if (outer_task != thread->current) // else the runtime calls this itself, for the program's GOMP_taskloop
-            thread->bracket.loop_address =
-                task && task == thread->bracket.allocated ? thread->bracket.allocated_at : address;
-        thread->bracket.loop_task = thread->current;
+            thread->wrapper.loop_address =
+                task && task == thread->wrapper.allocated ? thread->wrapper.allocated_at : address;
+        thread->wrapper.loop_task = thread->current;
         begin_creation(*thread);
     }
     ~LoopCreation() {
         if (!recorder::is_off()) end_creation(*thread);
-        thread->bracket.is_open = outer;
-        thread->bracket.loop_address = outer_address;
-        thread->bracket.loop_task = outer_task;
+        thread->wrapper.is_open = outer;
+        thread->wrapper.loop_address = outer_address;
+        thread->wrapper.loop_task = outer_task;
     }
     ThreadState *const thread;
     bool outer;
@@ -110,7 +110,7 @@ void look_whether_in_front(bool wanted) {
     if (*runtime.path) runtime_code = {runtime.begin, runtime.end}; // else it is the program
 }
 
-} // namespace ompass::brackets
+} // namespace ompass::wrappers
 
 using namespace ompass;
 
@@ -121,13 +121,13 @@ OMPASS_EXPORT void *__kmpc_omp_task_alloc(void *location, int32_t thread_id, int
     static Behind behind;
     // The creation begins here and ends in the call that enqueues the task; in between lies only the copying of its data.
     const auto [next, is_own] = next_of<decltype(__kmpc_omp_task_alloc)>(behind, "__kmpc_omp_task_alloc");
-    ThreadState *thread = brackets::recording_thread(is_own);
+    ThreadState *thread = wrappers::recording_thread(is_own);
     if (!thread) OMPASS_JUMP next(location, thread_id, flags, task_bytes, shared_bytes, routine);
     begin_creation(*thread);
     void *task = next(location, thread_id, flags, task_bytes, shared_bytes, routine);
-    if (!thread->bracket.address && thread->bracket.loop_task != thread->current) {
-        thread->bracket.allocated = task;
-        thread->bracket.allocated_at = __builtin_return_address(0);
+    if (!thread->wrapper.address && thread->wrapper.loop_task != thread->current) {
+        thread->wrapper.allocated = task;
+        thread->wrapper.allocated_at = __builtin_return_address(0);
     }
     return task;
 }
@@ -135,9 +135,9 @@ OMPASS_EXPORT void *__kmpc_omp_task_alloc(void *location, int32_t thread_id, int
 OMPASS_EXPORT int32_t __kmpc_omp_task(void *location, int32_t thread_id, void *task) {
     static Behind behind;
     const auto [next, is_own] = next_of<decltype(__kmpc_omp_task)>(behind, "__kmpc_omp_task");
-    ThreadState *thread = brackets::recording_thread(is_own);
+    ThreadState *thread = wrappers::recording_thread(is_own);
     if (!thread) OMPASS_JUMP next(location, thread_id, task);
-    const brackets::Creation creation(thread, __builtin_return_address(0), task);
+    const wrappers::Creation creation(thread, __builtin_return_address(0), task);
     return next(location, thread_id, task);
 }
 
@@ -145,9 +145,9 @@ OMPASS_EXPORT int32_t __kmpc_omp_task_with_deps(void *location, int32_t thread_i
                                                 void *dependences, int32_t n_noalias, void *noalias) {
     static Behind behind;
     const auto [next, is_own] = next_of<decltype(__kmpc_omp_task_with_deps)>(behind, "__kmpc_omp_task_with_deps");
-    ThreadState *thread = brackets::recording_thread(is_own);
+    ThreadState *thread = wrappers::recording_thread(is_own);
     if (!thread) OMPASS_JUMP next(location, thread_id, task, n, dependences, n_noalias, noalias);
-    const brackets::Creation creation(thread, __builtin_return_address(0), task);
+    const wrappers::Creation creation(thread, __builtin_return_address(0), task);
     return next(location, thread_id, task, n, dependences, n_noalias, noalias);
 }
 
@@ -156,11 +156,11 @@ OMPASS_EXPORT void __kmpc_taskloop(void *location, int32_t thread_id, void *task
                                    uint64_t grainsize, void *duplicate) {
     static Behind behind;
     const auto [next, is_own] = next_of<decltype(__kmpc_taskloop)>(behind, "__kmpc_taskloop");
-    ThreadState *thread = brackets::recording_thread(is_own);
+    ThreadState *thread = wrappers::recording_thread(is_own);
     if (!thread)
         OMPASS_JUMP next(location, thread_id, task, if_value, lower, upper, stride, nogroup, schedule, grainsize,
                          duplicate);
-    const brackets::LoopCreation creation(thread, __builtin_return_address(0), task);
+    const wrappers::LoopCreation creation(thread, __builtin_return_address(0), task);
     next(location, thread_id, task, if_value, lower, upper, stride, nogroup, schedule, grainsize, duplicate);
 }
 
@@ -169,11 +169,11 @@ OMPASS_EXPORT void __kmpc_taskloop_5(void *location, int32_t thread_id, void *ta
                                      uint64_t grainsize, int32_t modifier, void *duplicate) {
     static Behind behind;
     const auto [next, is_own] = next_of<decltype(__kmpc_taskloop_5)>(behind, "__kmpc_taskloop_5");
-    ThreadState *thread = brackets::recording_thread(is_own);
+    ThreadState *thread = wrappers::recording_thread(is_own);
     if (!thread)
         OMPASS_JUMP next(location, thread_id, task, if_value, lower, upper, stride, nogroup, schedule, grainsize,
                          modifier, duplicate);
-    const brackets::LoopCreation creation(thread, __builtin_return_address(0), task);
+    const wrappers::LoopCreation creation(thread, __builtin_return_address(0), task);
     next(location, thread_id, task, if_value, lower, upper, stride, nogroup, schedule, grainsize, modifier, duplicate);
 }
 
@@ -215,14 +215,14 @@ OMPASS_EXPORT void GOMP_task(void (*function)(void *), void *data, void (*copy)(
     static Behind behind;
     const auto [next, is_own] = next_of<GompTask>(behind, "GOMP_task");
     const bool must_copy = is_own && !if_clause && copy && bytes > 0;
-    ThreadState *thread = brackets::recording_thread(is_own, !must_copy);
+    ThreadState *thread = wrappers::recording_thread(is_own, !must_copy);
     if (!thread && must_copy)
         return copy_and_create(next, function, data, copy, bytes, alignment, flags & ~kUntiedFlag, dependences,
                                priority, event);
     if (!thread)
         OMPASS_JUMP next(function, data, copy, bytes, alignment, if_clause, if_clause ? flags : flags & ~kUntiedFlag,
                          dependences, priority, event);
-    const brackets::Creation creation(thread, __builtin_return_address(0));
+    const wrappers::Creation creation(thread, __builtin_return_address(0));
     create_task(next, function, data, copy, bytes, alignment, if_clause, flags, dependences, priority, event);
 }
 
@@ -242,7 +242,7 @@ void create_by_tasks(ThreadState *thread, const void *address, const taskloops::
             .function(static_cast<uintptr_t **>(loop.data)[2]);
     const int n = next_of<int()>(n_threads, "omp_get_num_threads").function();
     taskloops::create_tasks(loop, static_cast<uint64_t>(n), [&] {
-        std::optional<brackets::Creation> creation;
+        std::optional<wrappers::Creation> creation;
         if (thread) creation.emplace(thread, address);
         create_task(create, loop.function, loop.data, taskloops::copy_share, loop.bytes, loop.alignment,
                     flags & taskloops::kIf, flags & taskloops::kTaskFlags, nullptr, loop.priority, nullptr);
@@ -251,10 +251,10 @@ void create_by_tasks(ThreadState *thread, const void *address, const taskloops::
 }
 
 template <typename Bound>
-[[gnu::noinline]] void create_by_tasks_in_bracket(const void *address, const taskloops::Loop<Bound> &loop) {
-    ThreadState *thread = brackets::recording_thread(true, false);
+[[gnu::noinline]] void create_by_tasks_in_wrapper(const void *address, const taskloops::Loop<Bound> &loop) {
+    ThreadState *thread = wrappers::recording_thread(true, false);
     if (!thread) return create_by_tasks(nullptr, address, loop);
-    const brackets::LoopCreation creation(thread, address);
+    const wrappers::LoopCreation creation(thread, address);
     create_by_tasks(thread, address, loop);
 }
 
@@ -269,11 +269,11 @@ template <typename Bound>
         const auto [next, is_own] = next_of<decltype(name)>(behind, #name);                                            \
         const taskloops::Loop<Bound> loop = {function, data,     copy,  bytes, alignment, flags,                       \
                                              n_tasks,  priority, start, end,   step};                                  \
-        if (is_own && loop.is_wrong_on_llvm()) return create_by_tasks_in_bracket(__builtin_return_address(0), loop);   \
-        ThreadState *thread = brackets::recording_thread(is_own);                                                      \
+        if (is_own && loop.is_wrong_on_llvm()) return create_by_tasks_in_wrapper(__builtin_return_address(0), loop);   \
+        ThreadState *thread = wrappers::recording_thread(is_own);                                                      \
         if (!thread)                                                                                                   \
             OMPASS_JUMP next(function, data, copy, bytes, alignment, flags, n_tasks, priority, start, end, step);      \
-        const brackets::LoopCreation creation(thread, __builtin_return_address(0));                                    \
+        const wrappers::LoopCreation creation(thread, __builtin_return_address(0));                                    \
         next(function, data, copy, bytes, alignment, flags, n_tasks, priority, start, end, step);                      \
     }
 

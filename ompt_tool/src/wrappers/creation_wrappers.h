@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether the runtime brackets (creation_wrappers.cpp) are in effect.
+// Whether the runtime wrappers (creation_wrappers.cpp) are in effect.
 #pragma once
 
 #include <cstdint>
 
-namespace ompass::brackets {
+namespace ompass::wrappers {
 
 extern bool active;
 
-// The runtime's code while brackets are active, and empty otherwise or when the program holds it itself.
+// The runtime's code while wrappers are active, and empty otherwise or when the program holds it itself.
 struct Code {
     uintptr_t begin, end;
     bool holds(const void *address) const { return reinterpret_cast<uintptr_t>(address) - begin < end - begin; }
@@ -22,4 +22,4 @@ void stand_aside_in_regions();
 // Decides, when the runtime has started: `wanted`, and this library's functions come before the runtime's.
 void look_whether_in_front(bool wanted);
 
-} // namespace ompass::brackets
+} // namespace ompass::wrappers
