@@ -67,7 +67,7 @@ class Variant:
 
     name: str
     mode: str = ""  # mode of libompass.so; empty: not loaded
-    brackets: bool = False
+    wrappers: bool = False
 
     def environment(self, empty_tool: Path, ompass: Path, run_directory: Path) -> dict[str, str]:
         if self.name == "none":
@@ -75,9 +75,9 @@ class Variant:
         if not self.mode:
             return {"OMP_TOOL_LIBRARIES": str(empty_tool)}
         switches = {"OMPASS_MODE": self.mode, "OMPASS_DIR": str(run_directory), "OMPASS_SUMMARY": "off"}
-        if self.brackets:
-            return switches | {"LD_PRELOAD": str(ompass), "OMPASS_BRACKETS": "on"}
-        return switches | {"OMP_TOOL_LIBRARIES": str(ompass), "OMPASS_BRACKETS": "off"}
+        if self.wrappers:
+            return switches | {"LD_PRELOAD": str(ompass), "OMPASS_WRAPPERS": "on"}
+        return switches | {"OMP_TOOL_LIBRARIES": str(ompass), "OMPASS_WRAPPERS": "off"}
 
 
 VARIANTS = (
@@ -85,8 +85,8 @@ VARIANTS = (
     Variant("empty"),
     Variant("profile", "profile"),
     Variant("trace", "trace"),
-    Variant("profile+brackets", "profile", brackets=True),
-    Variant("trace+brackets", "trace", brackets=True),
+    Variant("profile+wrappers", "profile", wrappers=True),
+    Variant("trace+wrappers", "trace", wrappers=True),
 )
 
 

@@ -59,7 +59,7 @@ class VariantReport(TypedDict):
     extra_ns_per_event: (
         float | None
     )  # relative to the empty tool; None for coarse cases, where noise hides it
-    bracket_ns_per_task: float | None  # relative to the same mode without wrappers; None for coarse cases
+    wrapper_ns_per_task: float | None  # relative to the same mode without wrappers; None for coarse cases
     trace_bytes_per_task: float | None
 
 
@@ -113,7 +113,7 @@ def _median_ratio(name: str) -> Callable[[VariantReport], float | None]:
 
 
 _PLAIN = ("profile", "trace")
-_BRACKETS = ("profile+brackets", "trace+brackets")
+_WRAPPERS = ("profile+wrappers", "trace+wrappers")
 _HARD = (Kind.FINE, Kind.UNDEFERRED)
 
 TARGETS = (
@@ -135,16 +135,16 @@ TARGETS = (
         64.0,
         tuple(Kind),
         (1, 2),
-        ("trace", "trace+brackets"),
+        ("trace", "trace+wrappers"),
         lambda variant: variant["trace_bytes_per_task"],
     ),
     Target(
-        "ns per task for the brackets",
+        "ns per task for the wrappers",
         25.0,
         _HARD,
         (1, 2),
-        _BRACKETS,
-        lambda variant: variant["bracket_ns_per_task"],
+        _WRAPPERS,
+        lambda variant: variant["wrapper_ns_per_task"],
     ),
 )
 
@@ -194,9 +194,9 @@ def _evaluate(measurement: Measurement) -> CaseReport:
                 if dominated_by_tasks and name in _PLAIN
                 else None
             ),
-            "bracket_ns_per_task": (
-                extra_ns(name.removesuffix("+brackets"), name, n_tasks)
-                if dominated_by_tasks and name in _BRACKETS
+            "wrapper_ns_per_task": (
+                extra_ns(name.removesuffix("+wrappers"), name, n_tasks)
+                if dominated_by_tasks and name in _WRAPPERS
                 else None
             ),
             "trace_bytes_per_task": statistics.median(trace_bytes) / n_tasks
@@ -220,7 +220,7 @@ def _evaluate(measurement: Measurement) -> CaseReport:
     }
 
 
-_VARIANT_ORDER = ("none", "empty", *_PLAIN, *_BRACKETS)
+_VARIANT_ORDER = ("none", "empty", *_PLAIN, *_WRAPPERS)
 
 
 def _quartiles(values: Sequence[float]) -> Quartiles:
@@ -264,7 +264,7 @@ def format_report(report: Report) -> str:
         lines.append(f"{case['case']}, {threads}: {case['tasks']:,} tasks{per_task}")
         lines.append(
             f"  {'':18}{'seconds':>9}  {'times none (quartiles)':>24}  {'times empty (quartiles)':>24}"
-            f"{'ns/task':>10}{'ns/event':>10}{'brackets':>10}{'bytes/task':>12}"
+            f"{'ns/task':>10}{'ns/event':>10}{'wrappers':>10}{'bytes/task':>12}"
         )
         for name, variant in case["variants"].items():
             lines.append(
@@ -273,7 +273,7 @@ def format_report(report: Report) -> str:
                 f"  {_format_ratio(variant['ratio_to_empty'] if name not in ('none', 'empty') else None):>24}"
                 f"{_format_number(variant['extra_ns_per_task']):>10}"
                 f"{_format_number(variant['extra_ns_per_event']):>10}"
-                f"{_format_number(variant['bracket_ns_per_task']):>10}"
+                f"{_format_number(variant['wrapper_ns_per_task']):>10}"
                 f"{_format_number(variant['trace_bytes_per_task']):>12}"
             )
         lines.append("")

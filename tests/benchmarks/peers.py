@@ -41,7 +41,7 @@ SOURCE = Path(__file__).with_name("peer_tasks.cpp")
 CLANGS = ("clang++-19", "clang++-18", "clang++-17", "clang++-16", "clang++-15", "clang++-14", "clang++")
 BASE = "libomp"
 SIXTEEN = "16-byte tool"
-JUDGED = ("profile, brackets", "trace, brackets")  # compared with the 16-byte tool
+JUDGED = ("profile, wrappers", "trace, wrappers")  # compared with the 16-byte tool
 TIMEOUT_S = 600
 
 
@@ -76,7 +76,7 @@ class Way:
     program: str = "openmp"
     extension: bool = False
     tool: str = ""  # "empty", "sixteen", or a mode of libompass.so
-    brackets: bool = False
+    wrappers: bool = False
 
 
 WAYS = (
@@ -86,14 +86,14 @@ WAYS = (
     Way("extension untied", "untied", extension=True),
     Way("oneTBB", "tbb"),
     Way("libgomp", "libgomp"),
-    Way("extension, profile", extension=True, tool="profile", brackets=True),
-    Way("extension, trace", extension=True, tool="trace", brackets=True),
+    Way("extension, profile", extension=True, tool="profile", wrappers=True),
+    Way("extension, trace", extension=True, tool="trace", wrappers=True),
     Way("empty tool", tool="empty"),
     Way("16-byte tool", tool="sixteen"),
     Way("profile", tool="profile"),
-    Way("profile, brackets", tool="profile", brackets=True),
+    Way("profile, wrappers", tool="profile", wrappers=True),
     Way("trace", tool="trace"),
-    Way("trace, brackets", tool="trace", brackets=True),
+    Way("trace, wrappers", tool="trace", wrappers=True),
 )
 
 
@@ -172,8 +172,8 @@ class Bench:
         if way.tool in ("profile", "trace"):
             ompass = str(self.build / "lib" / "libompass.so")
             settings |= {"OMPASS_MODE": way.tool, "OMPASS_DIR": str(run_directory), "OMPASS_SUMMARY": "off"}
-            settings["OMPASS_BRACKETS"] = "on" if way.brackets else "off"
-            if way.brackets:
+            settings["OMPASS_WRAPPERS"] = "on" if way.wrappers else "off"
+            if way.wrappers:
                 preloaded.append(ompass)  # as `ompass run` does
             else:
                 settings["OMP_TOOL_LIBRARIES"] = ompass

@@ -99,11 +99,11 @@ def test_run_binds_threads_as_without_the_tool(
     assert masks(environment, tmp_path, *recorded) == masks(environment, tmp_path, program)
 
 
-def test_run_without_brackets_binds_threads_as_without_the_tool(
+def test_run_without_wrappers_binds_threads_as_without_the_tool(
     program: Path, environment: dict[str, str], tmp_path: Path
 ) -> None:
     environment["OMP_PROC_BIND"] = "close"
-    recorded = command_line("run", "-q", "--no-brackets", "--", program)
+    recorded = command_line("run", "-q", "--no-wrappers", "--", program)
     assert masks(environment, tmp_path, *recorded) == masks(environment, tmp_path, program)
 
 

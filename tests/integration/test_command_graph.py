@@ -25,7 +25,7 @@ KINDS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("preload", [False, True], ids=["without-brackets", "with-brackets"])
+@pytest.mark.parametrize("preload", [False, True], ids=["without-wrappers", "with-wrappers"])
 @pytest.mark.parametrize("program", KINDS)
 def test_work_is_that_of_the_replay_and_the_span_a_part_of_it(
     program: str, preload: bool, record: Record

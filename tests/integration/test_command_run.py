@@ -130,16 +130,16 @@ def test_output_is_the_programs_and_the_report_goes_to_stderr(ompass: Launcher, 
 
 
 @pytest.mark.parametrize("mode", ["profile", "trace"])
-@pytest.mark.parametrize("brackets", ["--brackets", "--no-brackets"])
+@pytest.mark.parametrize("wrappers", ["--wrappers", "--no-wrappers"])
 def test_report_counts_and_locates_every_task(
-    ompass: Launcher, fib: Path, source: Path, mode: str, brackets: str
+    ompass: Launcher, fib: Path, source: Path, mode: str, wrappers: str
 ) -> None:
-    report = ompass.recorded("--mode", mode, brackets, "-t", "2", "--", fib, str(N))
+    report = ompass.recorded("--mode", mode, wrappers, "-t", "2", "--", fib, str(N))
     assert report["schema_version"] == 1
     assert report["complete"] is True
     assert report["mode"] == mode
     assert report["tasks"] == N_TASKS
-    assert report["create_estimated"] is (brackets == "--no-brackets")
+    assert report["create_estimated"] is (wrappers == "--no-wrappers")
     states = ("work_ns", "create_ns", "schedule_ns", "sync_ns", "idle_ns")
     assert report["thread_time_ns"] == sum(report[state] for state in states) == 2 * report["wall_ns"]
     assert sorted(c["line"] for c in report["constructs"]) == list(LINES_OF_TASKS)
@@ -215,9 +215,9 @@ def test_threads_option_reaches_the_runtime(ompass: Launcher, fib: Path) -> None
     assert ompass.recorded("--threads", "3", "--", fib, str(N))["threads"] == 3
 
 
-@pytest.mark.parametrize("brackets", ["--brackets", "--no-brackets"])
+@pytest.mark.parametrize("wrappers", ["--wrappers", "--no-wrappers"])
 def test_gcc_program_is_recorded_on_libomp(
-    ompass: Launcher, source: Path, compile_program: CompileProgram, brackets: str
+    ompass: Launcher, source: Path, compile_program: CompileProgram, wrappers: str
 ) -> None:
     gcc = require_toolchain(toolchain_named("gcc-12-libomp-19"))
     program = compile_program(source, gcc)
@@ -225,7 +225,7 @@ def test_gcc_program_is_recorded_on_libomp(
     del ompass.environment["LD_LIBRARY_PATH"]
     doctor = ompass("doctor", program)
     assert "in place of gcc's libgomp" in doctor.stdout
-    report = ompass.recorded(brackets, "-t", "2", "--", program, str(N))
+    report = ompass.recorded(wrappers, "-t", "2", "--", program, str(N))
     assert report["tasks"] == N_TASKS
     assert report["complete"] is True
     assert sorted(c["line"] for c in report["constructs"]) == list(LINES_OF_TASKS)
@@ -318,7 +318,7 @@ def test_tool_in_a_directory_with_a_space_in_its_name_is_loaded(
     odd = ompass.directory / "a clone" / "libompass.so"
     odd.parent.mkdir()
     odd.symlink_to(libompass)
-    report = ompass.recorded("--brackets", "--", fib, str(N), OMPASS_LIBRARY=str(odd))
+    report = ompass.recorded("--wrappers", "--", fib, str(N), OMPASS_LIBRARY=str(odd))
     assert (report["tasks"], report["create_estimated"]) == (N_TASKS, False)
 
 

@@ -46,16 +46,16 @@ def test_every_gcc_program_is_classified() -> None:
 
 
 @pytest.mark.parametrize("name", SAME)
-@pytest.mark.parametrize("brackets", ["--brackets", "--no-brackets"])
+@pytest.mark.parametrize("wrappers", ["--wrappers", "--no-wrappers"])
 def test_the_output_is_that_of_libgomp(
-    name: str, brackets: str, gcc: Toolchain, compile_program: CompileProgram, environment: dict[str, str],
+    name: str, wrappers: str, gcc: Toolchain, compile_program: CompileProgram, environment: dict[str, str],
     tmp_path: Path,
 ) -> None:  # fmt: skip
     program = compile_program(f"gomp/{name}", gcc)
     alone = subprocess.run(
         [program], env=environment, capture_output=True, text=True, timeout=PATIENCE_S, check=True
     )
-    recorded = call(environment, tmp_path, "run", "-q", brackets, "--", program)
+    recorded = call(environment, tmp_path, "run", "-q", wrappers, "--", program)
     assert recorded.stdout == alone.stdout
 
 

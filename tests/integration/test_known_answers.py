@@ -157,7 +157,7 @@ def check_answer(
         assert time.monotonic() < give_up_s, "disturbed all the time:\n" + "\n".join(found)
 
 
-@pytest.mark.parametrize("preload", [False, True], ids=["without-brackets", "with-brackets"])
+@pytest.mark.parametrize("preload", [False, True], ids=["without-wrappers", "with-wrappers"])
 @pytest.mark.parametrize("program", ANSWERS)
 def test_work_is_at_least_what_was_spun(program: str, preload: bool, record: Record) -> None:
     for mode in ("profile", "trace"):
@@ -169,7 +169,7 @@ def test_work_is_at_least_what_was_spun(program: str, preload: bool, record: Rec
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("preload", [False, True], ids=["without-brackets", "with-brackets"])
+@pytest.mark.parametrize("preload", [False, True], ids=["without-wrappers", "with-wrappers"])
 @pytest.mark.parametrize("mode", ["profile", "trace"])
 @pytest.mark.parametrize("program", ANSWERS)
 def test_breakdown_is_the_formula_of_the_spins(

@@ -31,7 +31,7 @@ SWITCH = ["on", "off"]
 BAD_VALUES = [
     ("OMPASS_MODE", "fast", ["profile", "trace"]),
     ("OMPASS_SUMMARY", "perhaps", SWITCH),
-    ("OMPASS_BRACKETS", "perhaps", SWITCH),
+    ("OMPASS_WRAPPERS", "perhaps", SWITCH),
     ("OMPASS_ENABLED", "perhaps", SWITCH),
     ("OMPASS_VERBOSE", "2", SWITCH),
     ("OMPASS_SAMPLE", "often", ["10000", "off", "Using 100"]),
@@ -380,7 +380,7 @@ def test_another_tool_that_comes_first_is_the_tool(
         check_facts(facts_in(finished.stdout), check_sound(tmp_path / "run.ompass"))
 
 
-def test_brackets_without_being_the_tool_do_no_harm(
+def test_wrappers_without_being_the_tool_do_no_harm(
     tied: Path, default_toolchain: Toolchain, libompass: Path, tmp_path: Path
 ) -> None:
     """Preloaded behind another tool, libompass.so wraps the runtime's functions but is never initialized."""
@@ -406,14 +406,23 @@ def test_preload_into_programs_without_openmp_does_nothing(
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("brackets", ["on", "off"])
-def test_brackets_are_measured_only_when_switched_on(
-    brackets: str, tied: Path, run_recorded: RunRecorded
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"OMPASS_WRAPPERS": "on"},
+        {"OMPASS_WRAPPERS": "off"},
+        {"OMPASS_BRACKETS": "off"},  # the former name
+        {"OMPASS_WRAPPERS": "on", "OMPASS_BRACKETS": "off"},
+    ],
+)
+def test_wrappers_are_measured_only_when_switched_on(
+    settings: dict[str, str], tied: Path, run_recorded: RunRecorded
 ) -> None:
-    recorded = run_recorded(tied, preload=True, environment={"OMPASS_BRACKETS": brackets})
+    recorded = run_recorded(tied, preload=True, environment=settings)
+    wrappers = next(iter(settings.values()))
     profile = check_sound(recorded.run_dir)
-    assert profile.create_estimated == (brackets == "off")
-    assert (profile.create_estimate_ns == 0) == (brackets == "on")
+    assert profile.create_estimated == (wrappers == "off")
+    assert (profile.create_estimate_ns == 0) == (wrappers == "on")
     assert sum(row.create_ns for row in profile.regions) > 0
 
 

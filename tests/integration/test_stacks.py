@@ -29,7 +29,7 @@ def bytes_per_level(program: Path, toolchain: Toolchain, n_threads: int, **envir
 
 
 # Stack frame of a wrapper, per task that runs inside its creation.
-BRACKET_BYTES = 96
+WRAPPER_BYTES = 96
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_recording_takes_as_much_stack_as_a_tool_that_does_nothing(
     for mode in ("profile", "trace"):
         recorded = {how: str(libompass), "OMPASS_MODE": mode, "OMPASS_DIR": str(tmp_path / mode)}
         taken = bytes_per_level(program, default_toolchain, n_threads, **recorded)
-        assert taken <= empty + (BRACKET_BYTES if inline else 0)
+        assert taken <= empty + (WRAPPER_BYTES if inline else 0)
 
 
 def test_the_extension_takes_less_stack_than_the_runtime(

@@ -113,7 +113,7 @@ def test_tool_records_what_happened_and_changes_nothing(
 
 
 @pytest.mark.parametrize("program", TASK_PROGRAMS, ids=lambda program: program.name)
-def test_brackets_change_neither_output_nor_counts(
+def test_wrappers_change_neither_output_nor_counts(
     program: TaskProgram, default_toolchain: Toolchain, run_recorded: RunRecorded
 ) -> None:
     executable, *arguments = compiled(program, default_toolchain)

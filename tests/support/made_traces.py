@@ -128,9 +128,9 @@ class Worker:
 class Schedule:
     """Runs a body on a team; each step advances the thread that is furthest behind."""
 
-    def __init__(self, body: Body, n_threads: int = 2, spread: int = 0, bracket_ns: int = 0) -> None:
+    def __init__(self, body: Body, n_threads: int = 2, spread: int = 0, wrapper_ns: int = 0) -> None:
         self.spread = spread  # selects which ready task is taken: changes the schedule, never the span
-        self.bracket_ns = bracket_ns  # length of each creation, in the record after it; 0: no wrappers
+        self.wrapper_ns = wrapper_ns  # length of each creation, in the record after it; 0: no wrappers
         self.tasks: list[Task] = []  # the tasks created so far
         self.queue: list[Task] = []
         self.n_unfinished = 0
@@ -197,16 +197,16 @@ class Schedule:
     def _spawn(self, worker: Worker, task: Task, op: Spawn) -> None:
         worker.log.counter += 1
         child = Task(self._id(worker), op.body, op.construct, worker.clock, task)
-        worker.log.add(CREATE, op.construct, None if self.bracket_ns else worker.clock)
+        worker.log.add(CREATE, op.construct, None if self.wrapper_ns else worker.clock)
         # Only children since the last wait can be predecessors, as in chain_of: earlier ones have completed.
         if op.after_last and task.has_new_children:
             child.predecessor = task.children[-1]
             worker.log.add(DEPENDENCE, 0, None, child.predecessor.id, child.id)
         task.children.append(child)
         task.has_new_children = True
-        if self.bracket_ns:
-            worker.clock += self.bracket_ns
-            worker.log.add(CREATE_SPAN, self.bracket_ns, worker.clock)
+        if self.wrapper_ns:
+            worker.clock += self.wrapper_ns
+            worker.log.add(CREATE_SPAN, self.wrapper_ns, worker.clock)
         self.tasks.append(child)
         self.queue.append(child)
         self.n_unfinished += 1
@@ -253,7 +253,7 @@ def write_trace(directory: Path, schedule: Schedule, n_constructs: int = 4, tick
     (directory / "meta.json").write_text(json.dumps({"pid": 1}), encoding="utf-8")
     header = struct.pack(
         "<8s8I10Q4IQ", b"OMPASSPR", 2, 4096, 1, 1, 1 if ticks_per_ns > 1 else 2,
-        int(schedule.bracket_ns > 0), 0, 1, 0, 0, (1 << 32) // ticks_per_ns,
+        int(schedule.wrapper_ns > 0), 0, 1, 0, 0, (1 << 32) // ticks_per_ns,
         _BEGIN, _BEGIN, 0, _BEGIN, _BEGIN // ticks_per_ns,
         schedule.end, 0, len(schedule.workers), 0, 0, 0, 0,
     )  # fmt: skip

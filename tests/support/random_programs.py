@@ -17,7 +17,7 @@ from toolchains import Recorded, Toolchain, compile_source, run_with_tool
 
 SOURCE = "spans/random_tasks.c"
 SIZE = 900  # budget of a program: some hundred tasks
-WAYS = {"with-brackets": True, "without-brackets": False}
+WAYS = {"with-wrappers": True, "without-wrappers": False}
 
 
 def record(seed: int, toolchain: Toolchain, preload: bool, library: Path, workspace: Path) -> Recorded:

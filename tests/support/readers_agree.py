@@ -142,12 +142,12 @@ def second_reading_differs(run_dir: Path, reading: Reading) -> list[str]:
         if task is None:
             continue
         name = f"task {number >> 40}.{number & (1 << 40) - 1}"
-        slack_ns = 1 if task.is_bracketed else 0
+        slack_ns = 1 if task.is_wrapped else 0
         if abs(row.created_ns - task.created_ns) > slack_ns:
             found.append(f"{name}: created at {row.created_ns} in SQL, at {task.created_ns} by its records")
-        elif task.is_bracketed and row.created_latest_ns != row.created_ns:
+        elif task.is_wrapped and row.created_latest_ns != row.created_ns:
             found.append(f"{name}: its wrapper dates it, and SQL shows {row.created_latest_ns}")
-        elif task.is_bracketed and row.created_ns not in creations[row.creator]:
+        elif task.is_wrapped and row.created_ns not in creations[row.creator]:
             found.append(f"{name}: created at {row.created_ns}, where no creation of its thread begins")
         if (row.start_ns, task.end_ns if task.detached else row.end_ns) != (task.start_ns, task.end_ns):
             found.append(f"{name}: {row.start_ns} to {row.end_ns}, not {task.start_ns} to {task.end_ns}")

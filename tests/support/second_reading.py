@@ -57,7 +57,7 @@ class Task:
     creator: Task | None = None
     inline: bool = False  # undeferred: its work belongs to the task in which it runs
     created_ns: int = -1
-    is_bracketed: bool = False  # its creation has the time at which the wrapper began
+    is_wrapped: bool = False  # its creation has the time at which the wrapper began
     born: tuple[int, int] = (0, 0)  # `Step.at` of its creation
     start_ns: int = -1
     end_ns: int = NEVER_NS
@@ -209,7 +209,7 @@ class _Thread:
         self.mark_ns = time_ns
         self.working = not self.waiting.get(id(self.stack[-1]), False)
 
-    def bracket_of(self, i: int) -> int | None:
+    def wrapper_begin(self, i: int) -> int | None:
         """Returns when the wrapper of the creation in record `i` began; None: there is none."""
         for record in self.records[i + 1 :]:
             if record.kind in SPANS:
@@ -220,12 +220,12 @@ class _Thread:
 
     def create(self, i: int, record: Record) -> None:
         has_time = i == 0 or record.time_ns > self.records[i - 1].time_ns
-        bracket_ns = self.bracket_of(i)
-        created_ns = record.time_ns if has_time or bracket_ns is None else bracket_ns
-        self.work_until(created_ns if bracket_ns is None else min(bracket_ns, created_ns))
+        wrapper_ns = self.wrapper_begin(i)
+        created_ns = record.time_ns if has_time or wrapper_ns is None else wrapper_ns
+        self.work_until(created_ns if wrapper_ns is None else min(wrapper_ns, created_ns))
         task = self.reading.tasks[record.task]
         task.creator, task.created_ns = self.stack[-1], created_ns
-        task.is_bracketed = not has_time and bracket_ns is not None
+        task.is_wrapped = not has_time and wrapper_ns is not None
         outermost = self.owner()
         task.region = self.regions[-1][0]
         task.n_barriers = self.n_barriers[-1]

@@ -414,8 +414,9 @@ def run_with_any_library(*arguments: str) -> subprocess.CompletedProcess[str]:
         (("--threads", "many", "--", "true"), 2, "not a number of threads"),
         (("--json", "/no/dir/x.json", "--", "true"), 125, "its directory does not exist"),
         (("--libomp", "/no/libomp.so", "--", "true"), 125, "--libomp"),
-        (("--no-brackets", "--", "true"), 0, "nothing was recorded"),
-        (("--no-brackets", "--", "sh", "-c", "exit 9"), 9, "nothing was recorded"),
+        (("--no-wrappers", "--", "true"), 0, "nothing was recorded"),
+        (("--no-brackets", "--", "true"), 0, "nothing was recorded"),  # the former name
+        (("--no-wrappers", "--", "sh", "-c", "exit 9"), 9, "nothing was recorded"),
     ],
 )
 def test_run_ends_with_the_exit_codes_of_a_shell(arguments: tuple[str, ...], code: int, message: str) -> None:
@@ -426,11 +427,11 @@ def test_run_ends_with_the_exit_codes_of_a_shell(arguments: tuple[str, ...], cod
 
 
 def test_options_behind_the_program_belong_to_it() -> None:
-    assert run_with_any_library("--no-brackets", "echo", "--quiet", "-o", "x").stdout == "--quiet -o x\n"
+    assert run_with_any_library("--no-wrappers", "echo", "--quiet", "-o", "x").stdout == "--quiet -o x\n"
 
 
 def test_program_sees_the_variables_of_its_recording() -> None:
-    done = run_with_any_library("--no-brackets", "-t", "3", "--mode", "trace", "-o", "here", "--", "env")
+    done = run_with_any_library("--no-wrappers", "-t", "3", "--mode", "trace", "-o", "here", "--", "env")
     lines = done.stdout.splitlines()
     assert "OMP_NUM_THREADS=3" in lines
     assert "OMPASS_MODE=trace" in lines

@@ -62,7 +62,7 @@ def test_llvm_program_is_recorded_as_it_is() -> None:
     assert made.variables == {
         "LD_PRELOAD": str(TOOL),
         "OMP_TOOL_LIBRARIES": str(TOOL),
-        "OMPASS_BRACKETS": "on",
+        "OMPASS_WRAPPERS": "on",
     }
     assert made.warnings == ()
 
@@ -74,11 +74,11 @@ def test_gcc_program_runs_on_libomp_with_the_tool_first() -> None:
     assert "in place of gcc's libgomp" in made.how
 
 
-def test_gcc_program_without_brackets_still_needs_libomp_and_the_tool_preloaded() -> None:
-    made = plan(LIBGOMP, options=RunOptions(brackets=False))
+def test_gcc_program_without_wrappers_still_needs_libomp_and_the_tool_preloaded() -> None:
+    made = plan(LIBGOMP, options=RunOptions(wrappers=False))
     assert made.variables["LD_PRELOAD"] == f"{TOOL}:{LIBOMP.path}"
     assert made.variables["OMP_TOOL_LIBRARIES"] == str(TOOL)
-    assert made.variables["OMPASS_BRACKETS"] == "off"
+    assert made.variables["OMPASS_WRAPPERS"] == "off"
 
 
 def test_an_unrecorded_run_is_bound_as_a_recorded_one() -> None:
@@ -98,8 +98,8 @@ def test_a_gcc_program_has_libgomps_defaults_in_recorded_runs_and_others() -> No
     assert "OMP_SCHEDULE" not in plan(LIBOMP).variables
 
 
-def test_no_preload_without_brackets_where_none_is_needed() -> None:
-    assert "LD_PRELOAD" not in plan(LIBOMP, options=RunOptions(brackets=False)).variables
+def test_no_preload_without_wrappers_where_none_is_needed() -> None:
+    assert "LD_PRELOAD" not in plan(LIBOMP, options=RunOptions(wrappers=False)).variables
 
 
 def test_the_extension_comes_before_the_tool_and_is_none_itself(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -151,9 +151,11 @@ def test_options_become_variables_and_unsaid_ones_do_not() -> None:
     assert {"OMPASS_MODE", "OMP_NUM_THREADS"} & set(plan(LIBOMP).variables) == set()
 
 
-def test_brackets_follow_the_environment_when_not_asked_for() -> None:
-    assert not plan(LIBOMP, environ={"OMPASS_BRACKETS": "off"}).brackets
-    assert plan(LIBOMP, environ={"OMPASS_BRACKETS": "off"}, options=RunOptions(brackets=True)).brackets
+def test_wrappers_follow_the_environment_when_not_asked_for() -> None:
+    assert not plan(LIBOMP, environ={"OMPASS_WRAPPERS": "off"}).wrappers
+    assert not plan(LIBOMP, environ={"OMPASS_BRACKETS": "off"}).wrappers  # the former name
+    assert plan(LIBOMP, environ={"OMPASS_WRAPPERS": "on", "OMPASS_BRACKETS": "off"}).wrappers
+    assert plan(LIBOMP, environ={"OMPASS_WRAPPERS": "off"}, options=RunOptions(wrappers=True)).wrappers
 
 
 @pytest.mark.parametrize(

@@ -44,10 +44,10 @@ def error_of(result: Result) -> str:
     return line
 
 
-def program_of(body: Body, n_threads: int = 2, spread: int = 0, bracket_ns: int = 0) -> TaskProgram:
+def program_of(body: Body, n_threads: int = 2, spread: int = 0, wrapper_ns: int = 0) -> TaskProgram:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "made.ompass"
-        return _core.task_program(str(write_trace(path, Schedule(body, n_threads, spread, bracket_ns))))
+        return _core.task_program(str(write_trace(path, Schedule(body, n_threads, spread, wrapper_ns))))
 
 
 def free_run(program: TaskProgram, threads: int, policy: str = "help-first") -> SimulatedRun:
@@ -81,10 +81,10 @@ def test_the_program_is_the_same_whatever_the_recorded_schedule(
 
 @settings(max_examples=50, deadline=None)
 @given(bodies, st.integers(1, 50))
-def test_creations_take_as_long_as_in_the_recorded_run(body: Body, bracket_ns: int) -> None:
-    program = program_of(body, bracket_ns=bracket_ns)
+def test_creations_take_as_long_as_in_the_recorded_run(body: Body, wrapper_ns: int) -> None:
+    program = program_of(body, wrapper_ns=wrapper_ns)
     run = run_simulation(program, "help-first", 3)
-    assert run.create_ns == program.n_deferred * bracket_ns
+    assert run.create_ns == program.n_deferred * wrapper_ns
     assert run.work_ns == program.work_ns == work_of(body) + run.serial_ns
 
 
@@ -323,12 +323,12 @@ def states_in(profile: _core.Run, *states: str) -> list[int]:
 @settings(max_examples=40, deadline=None)
 @given(bodies, st.integers(1, 4), st.sampled_from(RECORDABLE), st.integers(0, 9))
 def test_a_simulated_run_can_be_read_as_a_recorded_one(
-    machine: Machine, body: Body, threads: int, policy: str, bracket_ns: int
+    machine: Machine, body: Body, threads: int, policy: str, wrapper_ns: int
 ) -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         body = (*body, Spawn((Work(7),)))
-        path = write_trace(folder / "made.ompass", Schedule(body, 2, bracket_ns=bracket_ns))
+        path = write_trace(folder / "made.ompass", Schedule(body, 2, wrapper_ns=wrapper_ns))
         out, run = recorded_again(path, folder, threads, policy, machine)
         for profile in (_core.read_profile(str(out)), _core.replay_trace(str(out))):
             assert profile.wall_ns == run.wall_ns

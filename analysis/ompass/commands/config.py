@@ -56,7 +56,9 @@ def config(
     cflags: Annotated[bool, typer.Option("--cflags", help="Options of the compiler.")] = False,
     libs: Annotated[
         bool,
-        typer.Option("--libs", help="Options of the linker. A program linked with the tool records every run."),
+        typer.Option(
+            "--libs", help="Options of the linker. A program linked with the tool records every run."
+        ),
     ] = False,
     fortran: Annotated[
         bool,

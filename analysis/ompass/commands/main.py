@@ -48,6 +48,7 @@ _EPILOG = """
   is not executable, 127 if it is not found.
 """
 
+_FORMER_OPTIONS: Final = {"brackets": "wrappers", "no-brackets": "no-wrappers"}
 COMMANDS: Final = (
     "run",
     "report",
@@ -98,7 +99,10 @@ def application(commands: Sequence[str] = COMMANDS) -> typer.Typer:
         no_args_is_help=True,
         rich_markup_mode="rich",
         pretty_exceptions_enable=False,
-        context_settings={"help_option_names": ["-h", "--help"]},
+        context_settings={
+            "help_option_names": ["-h", "--help"],
+            "token_normalize_func": lambda name: _FORMER_OPTIONS.get(name, name),
+        },
     )
     app.callback()(_options)
     for command in commands:

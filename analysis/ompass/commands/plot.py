@@ -73,7 +73,9 @@ def register(app: typer.Typer) -> None:
 
 
 def plot(
-    which: Annotated[FigureName, typer.Argument(metavar="FIGURE", help="The name of the figure; the list is below.")],
+    which: Annotated[
+        FigureName, typer.Argument(metavar="FIGURE", help="The name of the figure; the list is below.")
+    ],
     directories: RunsArgument,
     output: Annotated[
         Path | None,

@@ -59,7 +59,7 @@ _EPILOG = """
 
   ompass run --threads 8 --mode trace -o fib.ompass -- ./fib 30
 
-  ompass run --no-brackets --no-report -- ./fib 30     lowest overhead; report later
+  ompass run --no-wrappers --no-report -- ./fib 30     lowest overhead; report later
 
   ompass run --json fib.json -q -- ./fib 30            in scripts
 
@@ -103,10 +103,10 @@ def run(
             "A directory that exists is kept: the new one gets -2, -3 ...",
         ),
     ] = "",
-    brackets: Annotated[
+    wrappers: Annotated[
         bool | None,
         typer.Option(
-            "--brackets/--no-brackets",
+            "--wrappers/--no-wrappers",
             help="Measure task creation (default), or estimate it for less overhead.",
         ),
     ] = None,
@@ -155,7 +155,7 @@ def run(
     options = RunOptions(
         mode=mode.value if mode else None,
         threads=_checked_threads(threads),
-        brackets=brackets,
+        wrappers=wrappers,
         counters=counters,
         sample=_checked_sample(sample),
         limit_mb=_checked_limit(limit_mb),

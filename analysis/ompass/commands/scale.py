@@ -107,9 +107,9 @@ def scale(
     unrecorded: Annotated[
         bool, typer.Option("--unrecorded", help="Also time everything without the tool.")
     ] = False,
-    brackets: Annotated[
+    wrappers: Annotated[
         bool,
-        typer.Option("--brackets/--no-brackets", help="Measure task creation (default), or estimate it."),
+        typer.Option("--wrappers/--no-wrappers", help="Measure task creation (default), or estimate it."),
     ] = True,
     pin: Annotated[bool, typer.Option("--pin/--no-pin", help="Give each thread a core of its own.")] = True,
     libomp: Annotated[
@@ -148,7 +148,7 @@ def scale(
             "--threads", "the option is missing", "name the numbers of threads, such as --threads 1,2,4"
         )
     directory = _directory(output, command)
-    spec = _spec(command, baseline, elision, brackets, pin, seconds, libomp) if command else None
+    spec = _spec(command, baseline, elision, wrappers, pin, seconds, libomp) if command else None
     program = inspect_program(command[0], os.environ).path if command else None
     with SweepDirectory.open(directory, spec, program) as sweep:
         if counts:
@@ -191,7 +191,7 @@ def _spec(
     command: list[str],
     baseline: str,
     elision: str,
-    brackets: bool,
+    wrappers: bool,
     pin: bool,
     seconds: str,
     libomp: Path | None,
@@ -212,7 +212,7 @@ def _spec(
         baseline=_words("--baseline", baseline),
         elision=_words("--elision", elision),
         working_directory=str(Path.cwd()),
-        brackets=brackets,
+        brackets=wrappers,
         pinned=pin,
         seconds=seconds,
         libomp=str(libomp.absolute()) if libomp else "",

@@ -45,7 +45,7 @@ class RunOptions:
 
     mode: str | None = None
     threads: str = ""  # OMP_NUM_THREADS, may be a list for nested regions
-    brackets: bool | None = None
+    wrappers: bool | None = None
     counters: str = ""
     sample: str = ""  # samples per second, or off
     limit_mb: str = ""  # as OMPASS_LIMIT_MB
@@ -60,7 +60,7 @@ class Plan:
     variables: Mapping[str, str]  # variables to set
     warnings: tuple[str, ...]
     runtime: Runtime | None  # the recorded runtime, if known
-    brackets: bool
+    wrappers: bool
     libraries: tuple[Path, ...] = field(default=())  # preloaded, in order
 
 
@@ -80,12 +80,14 @@ def plan_recording(
     runtime, substitute, how = _choose_runtime(program, options, installed)
     if substitute is not None:
         _refuse_incomplete(program, substitute, tool)
-    brackets = (
-        options.brackets if options.brackets is not None else environ.get("OMPASS_BRACKETS", "on") != "off"
+    wrappers = (
+        options.wrappers
+        if options.wrappers is not None
+        else environ.get("OMPASS_WRAPPERS", environ.get("OMPASS_BRACKETS")) != "off"
     )
     variables: dict[str, str] = {}
     preload: list[Path] = []
-    if brackets or substitute is not None:
+    if wrappers or substitute is not None:
         preload.append(tool)  # also without wrappers: it keeps libgomp from binding the main thread
     if substitute is not None:
         preload.append(substitute.path)
@@ -98,7 +100,7 @@ def plan_recording(
         variables["LD_PRELOAD"] = _preloaded(preload, environ.get("LD_PRELOAD", ""))
     # Named here as well, because a runtime linked into the program looks first in this list.
     variables["OMP_TOOL_LIBRARIES"] = _joined([tool], environ.get("OMP_TOOL_LIBRARIES", ""))
-    variables["OMPASS_BRACKETS"] = "on" if brackets else "off"
+    variables["OMPASS_WRAPPERS"] = "on" if wrappers else "off"
     if substitute is not None and any(runtime.kind == "libgomp" for runtime in program.runtimes):
         variables.update(libgomp_defaults(environ))
     variables.update(_requested(options))
@@ -108,7 +110,7 @@ def plan_recording(
         warnings.append("OMP_TOOL=disabled would switch the recording off; it is enabled for this run")
     if program.missing:
         warnings.append(f"{program.path} needs {', '.join(program.missing)}, which the loader cannot find")
-    return Plan(how, variables, tuple(warnings), runtime, brackets, tuple(preload))
+    return Plan(how, variables, tuple(warnings), runtime, wrappers, tuple(preload))
 
 
 def unrecorded_variables(plan: Plan, tool: Path) -> dict[str, str]:

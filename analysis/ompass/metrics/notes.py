@@ -82,7 +82,7 @@ def _notes(facts: Facts) -> Iterator[Finding]:
             "create_estimated",
             "Creation time is an estimate",
             f"without wrappers, every task is charged {duration(run.create_estimate_ns)}",
-            "record with `ompass run` (without --no-brackets) to measure it",
+            "record with `ompass run` (without --no-wrappers) to measure it",
             create_estimate_ns=run.create_estimate_ns,
         )
     n_timed = sum(t.n_timed for t in facts.tasks)

@@ -59,7 +59,7 @@ class Executor:
         """
         program = inspect_program(spec.command[0], environ)
         libomp = Path(spec.libomp) if spec.libomp else None
-        options = RunOptions(mode="profile", brackets=spec.brackets, libomp=libomp)
+        options = RunOptions(mode="profile", wrappers=spec.brackets, libomp=libomp)
         tool, plan = plan_here(program, options, environ, scratch)
         serial = {
             kind: inspect_program(spec.command_of(kind)[0], environ)

@@ -27,9 +27,9 @@ SPAN_BEGIN_NS = 1000  # time of the first record of a made trace
 @settings(max_examples=150, deadline=None)
 @given(bodies, st.integers(1, 4), st.integers(0, 5), st.sampled_from([1, 7, 300]))
 def test_wrapped_creations_do_not_change_work_and_span(
-    body: Body, n_threads: int, spread: int, bracket_ns: int
+    body: Body, n_threads: int, spread: int, wrapper_ns: int
 ) -> None:
-    schedule = Schedule(body, n_threads, spread, bracket_ns)
+    schedule = Schedule(body, n_threads, spread, wrapper_ns)
     with tempfile.TemporaryDirectory() as folder:
         run_dir = write_trace(Path(folder) / "made.ompass", schedule)
         graph = whole_graph(run_dir)
@@ -48,14 +48,14 @@ def test_wrapped_creations_do_not_change_work_and_span(
 
 def test_a_chain_of_wrapped_creations_has_no_parallelism(tmp_path: Path) -> None:
     body: Body = (Work(100), Spawn((Work(100), Spawn((Work(100),)))), Wait())
-    run_dir = write_trace(tmp_path / "made.ompass", Schedule(body, bracket_ns=5))
+    run_dir = write_trace(tmp_path / "made.ompass", Schedule(body, wrapper_ns=5))
     graph = _core.task_graph(str(run_dir))
     assert graph.work_ns == graph.span_ns - graph.span_outside_ns == 300
 
 
 def test_a_dependence_stands_between_a_creation_and_its_span(tmp_path: Path) -> None:
     body: Body = (Work(50), Spawn((Work(1000),)), Work(50), Spawn((Work(10),), after_last=True))
-    schedule = Schedule(body, bracket_ns=5)
+    schedule = Schedule(body, wrapper_ns=5)
     run_dir = write_trace(tmp_path / "made.ompass", schedule)
     created_ns = sorted(row.created_ns for row in task_rows_of(run_dir).values())
     assert created_ns == sorted(task.created - SPAN_BEGIN_NS for task in schedule.tasks)
