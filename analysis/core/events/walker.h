@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The meaning of one thread's events; no other file gives kinds of events a meaning. Dates creations, keeps the stack of
-// the thread's tasks, its regions, its open kernels and its open stretch, and reports every event to an observer, in the
-// words of observer.h. ordered_walk.h takes several threads in order of time.
+// Gives the events of one thread their meaning; no other file does. The walk dates creations, keeps the stack of the
+// thread's tasks, its regions, its open kernels and its open state interval, and reports every event to an observer
+// (observer.h). ordered_walk.h walks several threads in order of time.
 //
-// A creation inside a runtime bracket is written without a time, before the span that dates it; one in a task too short
-// for clock readings is written without a time, and nothing dates it.
+// The tool writes a creation inside a wrapper without a time, before the span that dates it. A creation in a task too
+// short for clock readings has no time and no such span.
 //
-//   sum of the stretches reported  =  time of the last event - time of the first  (where the log has no pause)
+//   sum of the state intervals  =  time of the last event - time of the first  (if the log has no pause)
 #pragma once
 
 #include <algorithm>
@@ -19,14 +19,14 @@
 
 namespace ompass {
 
-// The dates of one thread's creations, in the order of its log.
+// Dates the creations of one thread, in the order of its log.
 class CreationDates {
 public:
-    // `with_latest`: until when a creation may have been matters, too; else `latest` may be too early.
+    // with_latest: false if Creation::latest does not matter; it may then be too early.
     explicit CreationDates(const RunFiles &run, bool with_latest = true)
         : has_wrappers_(run.process->wrappers != 0), with_latest_(with_latest) {}
 
-    // `record` is a creation, the last one that `decoder` handed out. Amortized constant time.
+    // Dates `record`, a creation, which `decoder` returned last. Takes amortized constant time.
     Creation date(const EventDecoder &decoder, const EventRecord &record) {
         const bool timed = record.is_timed();
         if (!has_wrappers_ && (timed || !with_latest_)) return {record.time, record.time, record.time};
@@ -43,8 +43,8 @@ public:
 private:
     static constexpr uint64_t kNoSpan = ~uint64_t{0};
 
-    // The span of a bracket follows its creations, a single one or all of a taskloop: nothing else with a time lies
-    // between them.
+    // Finds the span that follows the creation or, for a taskloop, the creations of a wrapper. No other timed record
+    // lies between them.
     void search(const EventDecoder &decoder, uint64_t time) {
         EventDecoder ahead = decoder;
         EventRecord next;
@@ -69,13 +69,13 @@ private:
     }
 
     const bool has_wrappers_, with_latest_;
-    uint64_t searched_ = 0; // up to this record the answers below hold,
+    uint64_t searched_ = 0; // record up to which span_begin_ is valid
     uint64_t span_begin_ = kNoSpan;
-    uint64_t next_timed_ = 0; // and up to this one the next:
-    uint64_t next_time_ = 0; // the time of the next timed record
+    uint64_t next_timed_ = 0; // the next timed record, up to which next_time_ is valid
+    uint64_t next_time_ = 0;
 };
 
-// What a first pass over a thread learns for the others.
+// Collects from one thread the times that walks of other threads need.
 class FirstPass {
 public:
     using Creations = TraceIndex::Creations;
@@ -83,7 +83,7 @@ public:
               RecordedRegions &regions, Creations creations)
         : created_(created), doubt_(doubt), regions_(regions), creations_(creations),
           dates_(run, creations == Creations::kWithDoubt) {
-        created_.push_back(0); // ids count from 1 on
+        created_.push_back(0); // ids count from 1
     }
 
     void read(const EventDecoder &decoder, const EventRecord &record) {
@@ -123,18 +123,18 @@ private:
         doubt_.back() = static_cast<uint32_t>(std::min<uint64_t>(creation.latest - creation.time, ~0u));
     }
 
-    std::vector<uint64_t> &created_; // its last entry is the last id's
-    std::vector<uint32_t> &doubt_; // shorter or empty: 0
+    std::vector<uint64_t> &created_; // by id
+    std::vector<uint32_t> &doubt_; // by id; 0 beyond its end
     RecordedRegions &regions_;
     const Creations creations_;
-    uint32_t waited_for_ = 0; // as the record before told
+    uint32_t waited_for_ = 0; // from the record before
     CreationDates dates_;
 };
 
-// Two tasks, of which one must wait for the other, if the record tells of such a pair; else 0.
 struct Dependence {
-    uint64_t before = 0, after = 0;
+    uint64_t before = 0, after = 0; // ids of the task that runs first and of the one that waits for it
 };
+// Returns zeros if the record is not a dependence.
 inline Dependence dependence_in(const EventRecord &record) {
     return record.kind == format::kDependence ? Dependence{record.words[1], record.words[2]} : Dependence{};
 }
@@ -160,9 +160,9 @@ public:
         observer_.began_thread(*this);
     }
 
-    // Goes to the next event; false at the end of the log, or at a problem.
+    // Moves to the next event. Returns false at the end of the log or at a problem.
     [[gnu::always_inline]] bool advance() { return decoder_.next(record_); }
-    // Tells the observer of the event at hand. False: a problem.
+    // Applies the current event and reports it to the observer. Returns false at a problem.
     bool apply() {
         if (__builtin_expect(record_.argument >= n_definitions_ && is_one_of(kNamesConstruct), 0)) {
             what_ = "is damaged: event of an unknown construct";
@@ -178,7 +178,7 @@ public:
         what_ = "is damaged: event out of place";
         return false;
     }
-    // After the last event: closes what is open when the run ended.
+    // Closes the interval that is open after the last event.
     void finish() {
         if (context_.activity != Activity::kUnknown) {
             const uint64_t end_of_region = observer_.region(part().id).end;
@@ -196,24 +196,24 @@ public:
         return what_ ? Problem{run_.threads[thread_].file.path(), decoder_.offset(), what_} : decoder_.problem();
     }
 
-    // What one event leaves for the next ones, beside stacks.
+    // State that an event leaves for later ones, except for the stacks.
     struct Context {
         uint64_t mark = 0;
         Activity activity = Activity::kUnknown;
-        bool after_pause = false; // what began during the pause ends from now on
+        bool after_pause = false; // true once recording has paused: events may end what began in the pause
         uint32_t wait_place = 0, waited_for = 0;
-        uint32_t domain = 0; // 1 + the argument of the last such event; 0: none
-        uint32_t placed = 0; // the same of the task that starts next
-        PendingCreation creation = {}; // the deferred creation told last, until its span is
-        PendingSpan span = {}; // a span whose task is told next
+        uint32_t domain = 0; // 1 + argument of the last kDomain; 0: none
+        uint32_t placed = 0; // 1 + argument of the kPlaced before the next start; 0: none
+        PendingCreation creation = {}; // the last deferred creation, until its span
+        PendingSpan span = {}; // until its task begins
     };
-    // Where the walk stands between two events. Another walk of the same thread can go on from there.
+    // The state of a walk between two events, from which another walk of the same thread can continue.
     struct Checkpoint {
         EventDecoder::Bookmark place;
         Context last;
         typename Observer::ThreadData data;
         std::vector<Frame> frames; // from the bottom of the stack
-        std::vector<Part> parts; // the first is outside of every region
+        std::vector<Part> parts; // the first is outside every region
         std::vector<OpenKernel> kernels;
         std::vector<OpenWork> works;
         std::vector<OffCpuInterval> off_cpu_intervals;
@@ -222,7 +222,7 @@ public:
         const std::vector<Frame> frames(frames_.begin(), frames_.begin() + (current_ - frames_.data()) + 1);
         return {decoder_.bookmark(), context_, data, frames, parts_, kernels_, works_, off_cpu_};
     }
-    // Of a walk that has not moved yet. False: the checkpoint is not of this log.
+    // Call it before advance(). Returns false if the checkpoint belongs to another log.
     bool restore(const Checkpoint &at) {
         if (at.frames.empty() || at.parts.empty() || !decoder_.seek(at.place)) return false;
         record_.time = at.place.time;
@@ -240,35 +240,33 @@ public:
     typename Observer::ThreadData data{};
     uint32_t thread() const { return thread_; }
     uint64_t now() const { return record_.time; }
-    uint64_t mark() const { return context_.mark; } // begin of the open stretch
+    uint64_t mark() const { return context_.mark; } // begin of the open state interval
     Activity activity() const { return context_.activity; }
     Frame &current() { return *current_; }
     std::span<Frame> frames() { return {frames_.data(), current_ + 1}; } // from the bottom of the stack
     Part &part() { return parts_.back(); }
-    // Of the deferred task that the thread is in, or else of the region; 0 outside.
+    // Returns the construct of the current deferred task, else of the region; 0 outside regions.
     uint32_t construct() const {
         const uint32_t of_task = current_->owner().construct;
         return of_task ? of_task : parts_.back().construct;
     }
-    uint32_t domain() const { return context_.domain; } // 1 + that in which the thread starts tasks; 0: not told
+    uint32_t domain() const { return context_.domain; } // 1 + the thread's domain; 0: unknown
     const std::vector<OpenKernel> &kernels() const { return kernels_; } // the innermost last
-    uint32_t wait_place() const { return context_.wait_place; } // construct of the waits that begin; 0: not told
-    uint32_t waited_for() const {
-        return context_.waited_for;
-    } // construct for which the wait that ends did; 0: not told
-    const LastGap &last_gap() const { return last_gap_; } // of that wait, or before the task that waited
+    uint32_t wait_place() const { return context_.wait_place; } // construct of waits that begin now; 0: unknown
+    uint32_t waited_for() const { return context_.waited_for; } // construct that the ending wait waited for; 0: unknown
+    const LastGap &last_gap() const { return last_gap_; }
     const EventDecoder &decoder() const { return decoder_; }
 
-    // True on a helper thread of the runtime that runs no explicit task: it waits, though the events call that work.
+    // True on a helper thread of the runtime that runs no explicit task. It waits, although its events say work.
     bool is_waiting_helper() const {
         const auto kind = current_->kind;
         return run_.threads[thread_].header->kind == format::ThreadKind::kHelper &&
                (kind == Frame::kImplicit || kind == Frame::kOutside);
     }
     bool knows_off_cpu() const { return run_.threads[thread_].header->cpu_source == format::CpuSource::kSwitches; }
-    // Of the stretch at hand and later, in order.
+    // Returns the off-CPU intervals in the current state interval and after it, in order.
     const std::vector<OffCpuInterval> &off_cpu_intervals() const { return off_cpu_; }
-    // In stretch(): for how long of [begin, end) in it the thread was on no processor. No more than that is known.
+    // Returns the off-CPU time in [begin, end). Call it in state_interval(), for times within that interval.
     format::OffCpuTicks off_cpu(uint64_t begin, uint64_t end) const {
         format::OffCpuTicks sum = {};
         for (const OffCpuInterval &interval : off_cpu_) {
@@ -279,15 +277,15 @@ public:
         return sum;
     }
 
-    // In created(): when.
+    // Dates the creation. Call it in created().
     Creation date_creation() { return dates_.date(decoder_, record_); }
-    // Of the event at hand.
+    // Returns the precondition of the current event.
     Precondition precondition() const {
         switch (record_.kind) {
         case format::kStart:
         case format::kStartReady: return {Precondition::kStartable, record_.words[1] & format::kIdMask};
-        case format::kResume: // an undeferred task, which has no id, goes on where it was
-        case format::kDiscard: // untimed: may seem earlier than it was
+        case format::kResume: // an undeferred task has no id and resumes on its thread
+        case format::kDiscard: // untimed: its time may be too early
             return {record_.words[1] ? Precondition::kCreated : Precondition::kNone, record_.words[1]};
         case format::kFulfill: return {Precondition::kDetached, record_.words[1]};
         case format::kWaitEnd:
@@ -308,7 +306,7 @@ private:
             set |= Kinds{format::kEventTraits[kind].fields[0] == 'c'} << kind;
         return set;
     }();
-    // What may stand between a creation and its span, and between the span and the begin of an undeferred task.
+    // Kinds that may lie between a creation and its span, and between the span and the begin of an undeferred task.
     static constexpr Kinds kInBetween =
         kinds(format::kCpu, format::kDependence, format::kDomain, format::kPlaced, format::kPreempted, format::kBlocked,
               format::kWorkBegin, format::kWorkEnd);
@@ -317,34 +315,20 @@ private:
     static constexpr Kinds kAfterSpan =
         kInBetween | kinds(format::kInlineOps, format::kInlineBegin, format::kInlineBeginTimed);
 
-    // apply() without the checks. False: the event is out of place.
+    // Applies the current event, whose construct is known. Returns false if it is out of place.
     bool dispatch() {
         const uint32_t argument = record_.argument;
         const uint64_t *words = record_.words;
         switch (record_.kind) {
-        case format::kOutside:
-            context_.mark = now();
-            context_.activity = thread_ == 0 ? Activity::kWork : Activity::kUnknown;
-            break;
+        case format::kOutside: begin_outside(); break;
         case format::kCreate: create(); break;
         case format::kCreateSpan: end_creation(argument, 1, true); break;
-        case format::kCreateSpanLong:
-            end_creation(words[1], std::max(argument & ~format::kWithoutCreate, 1u),
-                         !(argument & format::kWithoutCreate));
-            break;
+        case format::kCreateSpanLong: end_long_creation(); break;
         case format::kInlineBegin: begin_undeferred(argument); break;
         case format::kInlineBeginTimed: begin_undeferred(argument, true); break;
         case format::kInlineEnd: return end_undeferred();
         case format::kInlineEndTimed: charge(State::kWork, now()); return current_->timed && end_undeferred();
-        case format::kInlineOps:
-            return decoder_.unfold(
-                record_,
-                [this](uint32_t construct) {
-                    if (construct >= n_definitions_) return false;
-                    begin_undeferred(construct);
-                    return true;
-                },
-                [this] { return end_undeferred(); });
+        case format::kInlineOps: return run_undeferred();
         case format::kStamp: charge(State::kWork, now()); break;
         case format::kStart: start(observer_.created_at(words[1] & format::kIdMask)); break;
         case format::kStartReady: start(now() - std::min(words[2], now())); break;
@@ -357,10 +341,7 @@ private:
         case format::kWaitBegin: begin_wait(); break;
         case format::kWaitEnd: end_wait(0, true); break;
         case format::kBarrierEnd: end_wait(now() - std::min(words[1] >> 1, now()), words[1] & 1); break;
-        case format::kMutexAcquire:
-            observer_.asked_for_lock(*this, argument);
-            close_interval(now());
-            break;
+        case format::kMutexAcquire: ask_for_lock(); break;
         case format::kMutexAcquired: get_lock(); break;
         case format::kRegionBegin: begin_region(); break;
         case format::kRegionEnd: return end_region();
@@ -373,25 +354,18 @@ private:
         case format::kWrite: return access(true);
         case format::kPhase: observer_.began_phase(*this, argument); break;
         case format::kCpu: observer_.seen_on_cpu(*this, argument); break;
-        case format::kCounter:
-            if (argument >= format::kMaxCounters) return false;
-            observer_.counted(*this, argument, words[1]);
-            break;
+        case format::kCounter: return count(argument, words[1]);
         case format::kResync: resume_recording(); break;
         case format::kDomain: context_.domain = argument + 1; break;
         case format::kPlaced: context_.placed = argument + 1; break;
         case format::kPreempted: return add_off_cpu({words[1], words[1] + words[2], false, argument != 0});
         case format::kBlocked: return add_off_cpu({words[1], words[1] + words[2], true, argument != 0});
-        case format::kWaitPlace:
-            context_.wait_place = argument;
-            observer_.named_wait(*this, argument);
-            break;
+        case format::kWaitPlace: name_wait(argument); break;
         case format::kWaitedFor: context_.waited_for = argument; break;
         case format::kWorkBegin: begin_work(); break;
         case format::kWorkEnd: return end_work();
         case format::kSteal: observer_.stole(*this, argument >> 1, argument & 1); break;
-        // The decoder's own.
-        case format::kEnd:
+        case format::kEnd: // from here on: the decoder returns none of these
         case format::kTime:
         case format::kInlineCode:
         case format::kReadNear:
@@ -410,8 +384,13 @@ private:
         return true;
     }
 
-    // ---------------------------------------------------------------- stretches
+    // ---------------------------------------------------------------- state intervals
 
+    void begin_outside() {
+        context_.mark = now();
+        context_.activity = thread_ == 0 ? Activity::kWork : Activity::kUnknown;
+    }
+    // Ends the open interval at `end` and gives it this state.
     void charge(State state, uint64_t end, uint32_t weight = 1) {
         if (state == State::kWork) current_->owner().worked += end - context_.mark;
         observer_.state_interval(*this, state, context_.mark, end, weight);
@@ -421,14 +400,14 @@ private:
     [[gnu::noinline]] void drop_off_cpu(uint64_t end) {
         std::erase_if(off_cpu_, [&](const OffCpuInterval &interval) { return interval.end <= end; });
     }
-    // Until `since` a wait lacked something to run; `rest` is what the time after that was.
+    // Charges a wait: idle until `since`, then `rest`.
     void charge_wait(uint64_t since, State rest, uint64_t end) {
         const uint64_t split = std::min(std::max(since, context_.mark), end);
         if (split > context_.mark) charge(State::kIdle, split);
         if (end != context_.mark) charge(end > context_.mark ? rest : State::kSync, end);
     }
-    // A wait ends because it is over: the last thread arrived at `arrival`, and unless that was only just now, tasks ran
-    // elsewhere, if there were any.
+    // Charges the end of a wait that is over. The last thread arrived at `arrival`. If that was some time ago and the
+    // team had tasks, the thread was idle until now because they ran elsewhere.
     void charge_last_gap(uint64_t arrival, bool had_tasks, uint64_t end) {
         const bool tasks_ran = had_tasks && std::max(arrival, context_.mark) + exit_ticks_ < end;
         const uint64_t length = std::max(end, context_.mark) - context_.mark;
@@ -437,7 +416,7 @@ private:
         last_gap_.is_long = last_gap_.idle > exit_ticks_;
         charge_wait(arrival, tasks_ran ? State::kIdle : State::kSync, end);
     }
-    // `ready`: since when the task that starts now could have.
+    // ready: the time since which the task that starts now was ready.
     [[gnu::always_inline]] void close_interval(uint64_t end, uint64_t ready = ~uint64_t{0}) {
         switch (context_.activity) {
         case Activity::kWork: return charge(State::kWork, end);
@@ -468,8 +447,8 @@ private:
         current_--;
     }
 
-    // Takes off the stack what lies above the task with this id: it has been queued again, and will be resumed somewhere.
-    // False: the task is not there.
+    // Pops the tasks above the task with this id. They have been queued again and will resume on some thread. Returns false
+    // if the task is not on the stack.
     bool pop_to(uint64_t id) {
         const Frame *found = current_;
         while (found->id != id)
@@ -488,13 +467,18 @@ private:
         observer_.created(*this, record_.id, record_.argument);
     }
 
-    void end_creation(uint64_t ticks, uint32_t weight, bool is_deferred) {
+    void end_long_creation() {
+        const uint32_t weight = record_.argument & ~format::kWithoutCreate;
+        end_creation(record_.words[1], std::max(weight, 1u), weight == record_.argument);
+    }
+    // has_task: false if the trace does not show which task was created.
+    void end_creation(uint64_t ticks, uint32_t weight, bool has_task) {
         charge(State::kWork, now() - ticks);
         charge(State::kCreate, now(), weight);
         context_.activity = Activity::kWork;
-        if (is_deferred && context_.creation.construct)
+        if (has_task && context_.creation.construct)
             observer_.creation_cost(*this, context_.creation.task, context_.creation.construct, ticks, weight);
-        else if (is_deferred)
+        else if (has_task)
             context_.span = {ticks, weight};
         context_.creation = {};
     }
@@ -524,6 +508,18 @@ private:
         return true;
     }
 
+    // Applies a record that holds begins and ends of several undeferred tasks.
+    bool run_undeferred() {
+        return decoder_.unfold(
+            record_,
+            [this](uint32_t construct) {
+                if (construct >= n_definitions_) return false;
+                begin_undeferred(construct);
+                return true;
+            },
+            [this] { return end_undeferred(); });
+    }
+
     [[gnu::noinline]] void note_idle_before(uint64_t ready) {
         const bool waited = context_.activity == Activity::kWait;
         last_gap_.idle = waited ? std::clamp(ready, context_.mark, std::max(context_.mark, now())) - context_.mark : 0;
@@ -534,7 +530,7 @@ private:
         Frame &frame = push(Frame::kDeferred, record_.words[1] & format::kIdMask, record_.argument);
         frame.ready = std::min(ready, now());
         frame.start = now();
-        // Tasks that the extension did not hold cannot be told from those that it placed here: it holds all or none.
+        // The extension holds all tasks or none, so a task without kPlaced has its home in this domain.
         if (context_.domain) {
             frame.home = static_cast<int32_t>(context_.placed ? (context_.placed - 1) >> 1 : context_.domain - 1);
             frame.rescued = context_.placed && (context_.placed - 1) & 1;
@@ -588,12 +584,22 @@ private:
         observer_.began_wait(*this, record_.argument);
     }
 
+    void name_wait(uint32_t construct) {
+        context_.wait_place = construct;
+        observer_.named_wait(*this, construct);
+    }
+
     void end_wait(uint64_t arrival, bool had_tasks) {
         charge_last_gap(arrival, had_tasks, now());
         observer_.ended_wait(*this, record_.argument);
         current_->waiting = false;
         current_->wait_place = 0;
         context_.activity = Activity::kWork;
+    }
+
+    void ask_for_lock() {
+        observer_.asked_for_lock(*this, record_.argument);
+        close_interval(now());
     }
 
     void get_lock() {
@@ -630,7 +636,7 @@ private:
 
     bool begin_implicit() {
         const uint64_t id = record_.words[1];
-        if (id != 0 && part().id != id) { // a worker joins: until now it was on its way
+        if (id != 0 && part().id != id) { // a worker joins: it was under way since the region's begin
             const RecordedRegion &joined = observer_.region(id);
             if (joined.construct >= run_.definitions.size()) return false;
             parts_.push_back({.id = id, .construct = joined.construct, .level = joined.level, .begin = joined.begin});
@@ -667,7 +673,7 @@ private:
         return true;
     }
 
-    // The last wait of a worker ends with its region, whenever the worker learns of that.
+    // Ends the last wait of a worker at the end of its region, even if the worker notices it later.
     void close_part() {
         const RecordedRegion &left = observer_.region(part().id);
         context_.waited_for = left.waited_for;
@@ -710,9 +716,15 @@ private:
         return true;
     }
 
+    bool count(uint32_t counter, uint64_t rise) {
+        if (counter >= format::kMaxCounters) return false;
+        observer_.counted(*this, counter, rise);
+        return true;
+    }
+
     void resume_recording() {
         const uint64_t end_of_region = observer_.region(part().id).end;
-        // Else the worker has left a region that ended meanwhile: its wait ends with it, as the next event tells.
+        // Otherwise the worker's region ended during the pause. The next event ends the worker's wait.
         if (context_.activity != Activity::kWait || part().primary || !end_of_region || end_of_region > now()) {
             close_interval(now());
             current_->waiting = record_.argument != 0;
@@ -735,13 +747,13 @@ private:
         observer_.off_cpu(*this, interval);
         return true;
     }
-    // The tool knew how long the thread had been absent in the stretch that was open in the end; mostly its last moments.
+    // Adds the off-CPU time that the log's header has for the last open interval. It mostly lies at the interval's end.
     void add_last_off_cpu(uint64_t end) {
         const format::OffCpuTicks open = run_.threads[thread_].header->open;
-        const uint64_t told = std::clamp(off_cpu_.empty() ? context_.mark : off_cpu_.back().end, context_.mark,
-                                         std::max(context_.mark, end));
-        const uint64_t blocked = end - std::min(open.blocked, end - std::min(told, end));
-        const uint64_t preempted = blocked - std::min(open.preempted, blocked - std::min(told, blocked));
+        const uint64_t known = std::clamp(off_cpu_.empty() ? context_.mark : off_cpu_.back().end, context_.mark,
+                                          std::max(context_.mark, end));
+        const uint64_t blocked = end - std::min(open.blocked, end - std::min(known, end));
+        const uint64_t preempted = blocked - std::min(open.preempted, blocked - std::min(known, blocked));
         if (preempted < blocked) add_off_cpu({preempted, blocked, false, true});
         if (blocked < end) add_off_cpu({blocked, end, true, true});
     }
@@ -751,22 +763,22 @@ private:
     Observer &observer_;
     EventDecoder decoder_;
     const size_t n_definitions_;
-    const uint64_t exit_ticks_; // a thread may take so long to notice that a wait is over
+    const uint64_t exit_ticks_; // longest time that a thread takes to notice that a wait is over
     EventRecord record_{};
     CreationDates dates_;
     const char *what_ = nullptr;
 
     Context context_;
-    std::vector<Frame> frames_{1}; // of the deepest stack so far; the lowest is outside of every task
+    std::vector<Frame> frames_{1}; // the deepest stack so far; the lowest frame is outside every task
     Frame *current_ = frames_.data();
-    std::vector<Part> parts_{1}; // the first is outside of every region
+    std::vector<Part> parts_{1}; // the first is outside every region
     std::vector<OpenKernel> kernels_;
     std::vector<OpenWork> works_;
-    std::vector<OffCpuInterval> off_cpu_; // those that end after the mark
-    LastGap last_gap_{}; // told by the event that closed it
+    std::vector<OffCpuInterval> off_cpu_; // intervals that end after the mark
+    LastGap last_gap_{};
 };
 
-// One thread from its first event to its last, and to the end of the run.
+// Walks one thread from its first event to the end of the run.
 template <typename Observer>
 Problem walk_thread(ThreadWalk<Observer> &walk) {
     while (walk.advance() && walk.apply()) {}
@@ -775,7 +787,7 @@ Problem walk_thread(ThreadWalk<Observer> &walk) {
     return {};
 }
 
-// All threads, one after the other.
+// Walks all threads, one after the other.
 template <typename Observer>
 Problem walk_threads(const RunFiles &run, Observer &observer) {
     for (uint32_t i = 0; i < run.threads.size(); i++) {
