@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether the library schedules. Implemented by libomp_runtime.cpp.
+// Decides if the library schedules the program. Implemented by libomp_runtime.cpp.
 #pragma once
 
 namespace omp_ext {
 
-// Regions that begin now are the scheduler's.
+// True if the library schedules regions that begin now.
 bool is_active();
 
-// The program asks for placement: from the next region on it is scheduled, unless OMP_EXT_SCHEDULE=0 or the runtime is
-// none that we know.
+// Schedules the program from the next region on, unless OMP_EXT_SCHEDULE=0 or the runtime is unknown. Called when the
+// program asks for placement.
 void activate();
 
-// A tool wants to know of all tasks: those created from now on are known to the runtime.
+// Lets new tasks be the runtime's own, for a tool that must see all tasks.
 void give_tasks_to_the_runtime();
 
-// Waits may step aside from now on.
+// Notes that waits may step aside from now on.
 void note_strict();
 
-// An observer came, which may be a tool that need not see all tasks through the runtime. Before the first region.
+// Notes a new observer: a tool that may see light tasks without the runtime. Called before the first region.
 void note_observer();
 
 } // namespace omp_ext

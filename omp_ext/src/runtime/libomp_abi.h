@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The interface between compilers and the LLVM OpenMP runtime, as far as the library stands in it, and how a hooked
-// function comes by the runtime's own. Only the libomp_*.cpp files include this (kmp.h, kmp_gsupport.cpp of LLVM;
-// libgomp_g.h of gcc).
+// The entry points of the LLVM OpenMP runtime that the library hooks, and the structures that compilers pass to them
+// (kmp.h and kmp_gsupport.cpp of LLVM; libgomp_g.h of gcc). Only the libomp_*.cpp files include this.
 //
-// Each hooked function is one jump through a pointer. At first it points to a function that finds the runtime; from then
-// on to the runtime's own function, so that a program that is left alone pays for one predicted jump, or to ours. Where
-// the process has several runtimes, it may point to a function that looks which library calls: ours are the calls for the
-// runtime that we schedule, and all others go where they would have gone without us.
+// Each hooked function is one jump through a pointer. The pointer first leads to a function that finds the runtime,
+// then to our function, or to the runtime's if the library does not schedule the program. In a process with several
+// runtimes it may lead to a function that looks at the caller, and passes calls for other runtimes on to them.
 #pragma once
 
 #include <cstddef>
@@ -44,7 +42,7 @@ static_assert(sizeof(Block) == 40);
 enum BlockFlag : int32_t {
     kTiedBlock = 1,
     kFinalBlock = 2,
-    kAtOnceBlock = 4, // "merged": the runtime does not queue it, but runs it inside __kmpc_omp_task
+    kAtOnceBlock = 4, // "merged": the runtime runs it inside __kmpc_omp_task
     kDestructorsBlock = 8,
     kProxyBlock = 16,
     kPriorityBlock = 32,
@@ -68,80 +66,81 @@ struct BlockAffinity {
 
 using Routine = int32_t (*)(int32_t, void *);
 
-// A function that we stand in front of. Aligned, since compilers put what is larger at addresses of their choice.
+// A hooked function. The section of all hooks is an array, so they are aligned to their size.
 struct alignas(64) Hook {
     const char *name;
     void **target; // where the exported function jumps to
     void *ours;
-    void *sorting; // jumps to the function that target_for returns
+    void *sorting; // looks at the caller, then jumps to the function that target_for returns
     ompass::Behind *behind;
-    void *real = nullptr; // null: the runtime has none
-    void *own = nullptr; // ours or real, whichever is in effect; null: not decided yet
-    bool is_for_own = false; // every call is one for the runtime that we schedule
+    void *real = nullptr; // the runtime's; null: it has none
+    void *own = nullptr; // ours or real, as decided; null: not decided yet
+    bool is_for_own = false; // all calls are for the runtime that we schedule
 };
-static_assert(sizeof(Hook) == 64); // no gap between them
-// All hooks of the library lie in a section of their own, which the linker delimits.
+static_assert(sizeof(Hook) == 64);
 
-// Finds the runtime and decides; after it every target is set, unless there is no runtime yet. Any thread.
+// Finds the runtime and sets the targets of all hooks; does nothing while there is no runtime. Any thread.
 void resolve();
-// Returns where a call from the library with this address goes, if that depends on the library.
+// Returns the destination of a call from this address, for hooks whose destination depends on the caller.
 void *target_for(Hook &hook, const void *caller);
-// The program calls a function that no runtime in the process has: what the loader would do about it.
+// Ends the process with status 127, as the loader does: no runtime has the function that the program calls.
 [[noreturn]] void end_for_lack_of(const char *name);
-// Is this code in the runtime itself?
+// True if this address belongs to the runtime that we schedule.
 bool is_in_runtime(const void *code);
-// Does anything in the process refer to a function that creates tasks? Once true, always true.
+// True once a library of the process refers to a function that creates tasks.
 bool may_create_tasks();
 void note_task_creation();
 
-// Settings of the runtime, asked once.
+// Settings of the runtime, read once.
 bool cancellation_is_on();
 bool tool_is_active();
 
-// May new tasks be light? That is decided when the runtime is found: where the program has nothing that needs the runtime's own
-// tasks, and no tool looks on, or one that observes us while no wait may step aside. It is taken back, for good, where such a
-// thing comes later.
+// True if new tasks may be light. Set when the runtime is found: if nothing in the program needs the runtime's own
+// tasks, and no tool is active except one that observes us while no wait steps aside. Cleared for good when either
+// changes.
 inline std::atomic<bool> tasks_may_be_light{false};
-// What follows needs the runtime's own task for the current one, and for its children.
+// Gives a light current task a proxy task, and lets new tasks be the runtime's. Called before the program changes
+// settings that the runtime keeps in a task.
 void need_own_task(struct ::omp_ext::Worker &worker);
 
-// A task of ours lies before the shared variables of its block, and its routine is ours.
+// Our Task lies before the shared variables of its block, whose routine is run_routine.
 int32_t run_routine(int32_t thread, void *block);
 inline bool is_ours(const void *block) { return static_cast<const Block *>(block)->routine == run_routine; }
 inline Task *task_of(const void *block) {
     return reinterpret_cast<Task *>(static_cast<char *>(static_cast<const Block *>(block)->shareds) - sizeof(Task));
 }
 
-// A task may wait for another one that is no child of it.
+// Notes that tasks may wait for tasks other than their children.
 void note_other_waits();
 
-// What compilers pass as the number of the calling thread, they asked for when the function began: before an untied task
-// waited in it, and went to another thread.
+// Returns the runtime's number of the calling thread. Compilers pass the number that a function read when it began; an
+// untied task may have moved to another thread since.
 int32_t number_of_this_thread(int32_t passed);
 
-// Creates a task of the worker's current task, of this many bytes besides the shared ones; `code`: where the program
-// called for it.
+// Creates a child of the worker's current task, with `block_bytes` bytes besides the shared variables. `code`: the
+// return address of the program's call.
 Task *make_task(struct ::omp_ext::Worker &worker, void *location, int32_t flags, size_t block_bytes,
                 size_t shared_bytes, Routine routine, const void *code);
-// Hands a task over to the scheduler, or runs it when its parent is final.
+// Queues a task, or runs it if its parent is final.
 void submit(Worker &worker, Task &task);
-void submit_at_once(Worker &worker, Task &task); // runs it
+void submit_at_once(Worker &worker, Task &task); // runs the task
 void submit_dependent(Worker &worker, Task &task, int32_t n, const BlockDependence *first, int32_t n_more,
                       const BlockDependence *more);
-// Waits of the current task in the scheduler.
+// Waits until tasks on which the current task depends are complete.
 void wait_for_dependences(Worker &worker, int32_t n, const BlockDependence *first, int32_t n_more,
                           const BlockDependence *more);
 
-// Begins and ends the part of the calling thread in a region whose workers all pass the same key. Null: left alone.
+// Begins and ends the calling thread's part of a region. All workers of a region pass the same key. begin_part returns
+// null if the scheduler does not handle the region.
 Worker *begin_part(const void *key, int number, int32_t runtime_thread);
 void end_part(Worker &worker, Worker *outer);
 
-// A duplicate of a task that was not submitted, for one chunk of a taskloop.
+// Returns a copy of a task that was not submitted, for one chunk of a taskloop.
 Task *duplicate(Worker &worker, const Task &pattern);
 // Frees a task that was not submitted and will not run.
 void discard(Worker &worker, Task &task);
 
-// The runtime's functions that are called without being hooked.
+// Functions of the runtime that the library calls but does not hook.
 extern int (*omp_get_num_threads)();
 extern int (*omp_get_level)();
 extern int (*omp_get_thread_num)();
@@ -149,16 +148,16 @@ extern int32_t (*kmpc_global_thread_num)(void *location);
 
 } // namespace omp_ext::abi
 
-// A call that leaves the caller's frame as it is: the runtime sees the program's return address, and what the program passed
-// beyond the named arguments. gcc makes sibling calls of such calls by itself whenever it optimizes.
+// Calls a function in place of the present one: the runtime sees the program's return address and all arguments on the
+// stack. gcc makes sibling calls of such calls whenever it optimizes.
 #if defined(__has_cpp_attribute) && __has_cpp_attribute(clang::musttail)
 #define OMP_EXT_JUMP [[clang::musttail]] return
 #else
 #define OMP_EXT_JUMP return
 #endif
 
-// Defines an exported function that jumps to `target`, and the runtime's own as real_NAME(). `ours` follows as the
-// body of held_NAME. Arguments are named in both lists.
+// Defines an exported function that jumps to its target, and real_NAME(), the runtime's function. Our function follows
+// as the body of held_NAME. Arguments are named in both lists.
 #define OMP_EXT_HOOK(result, name, parameters, arguments)                                                              \
     static result held_##name parameters;                                                                              \
     static result first_##name parameters;                                                                             \

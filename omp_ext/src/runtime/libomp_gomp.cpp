@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions that gcc generates calls of, as the LLVM runtime offers them. Those that are not here reach the scheduler
-// by the __kmpc functions that the runtime calls for them (GOMP_taskwait, GOMP_taskgroup_start and _end).
+// The functions that gcc-compiled programs call, as the LLVM runtime offers them. GOMP functions that are missing here
+// reach the scheduler by the __kmpc functions that the runtime calls for them (GOMP_taskwait, GOMP_taskgroup_start and
+// _end).
 #include <cstring>
 #include <vector>
 
@@ -33,7 +34,7 @@ enum GompFlag : unsigned {
     kGompStrict = 1u << 14,
 };
 
-// The shared variables of a task of gcc's: what to call. The data of the call follow, aligned as asked for.
+// The shared variables of a task of gcc: the function to call. The data of the call follow, aligned as gcc asks.
 struct Call {
     Function function;
     void *data;
@@ -65,8 +66,8 @@ Task *make_call(Worker &worker, Function function, void *data, CopyFunction copy
     return task;
 }
 
-// libgomp's two formats: n, n_out, addresses (out first); or 0, n, n_out, n_mutexinoutset, n_in, addresses, and at last
-// depobjs, each the address of an address and a kind.
+// Reads the two formats of libgomp: n, n_out, addresses (out first); or 0, n, n_out, n_mutexinoutset, n_in, addresses,
+// depobjs. The entry of a depobj points to an address and a kind.
 std::vector<BlockDependence> list_of(void **dependences) {
     std::vector<BlockDependence> list;
     const auto number = [&](int i) { return reinterpret_cast<size_t>(dependences[i]); };
@@ -94,8 +95,8 @@ std::vector<BlockDependence> list_of(void **dependences) {
 
 // ---------------------------------------------------------------- regions
 
-// What a region runs; the address is the key of its team, so it is the same for all regions that a thread begins at one
-// depth. The first word is that of the program's data, which the runtime reads for task reductions.
+// The function of a region. Its address is the key of the team, so all regions that a thread begins at one depth share
+// it. The runtime reads the first word of the program's data for task reductions; ours repeats it.
 struct Region {
     void *first_word;
     Function function;
@@ -118,7 +119,7 @@ void run_region(void *argument) {
         this_worker = outer;
 }
 
-// Calls begin(function, data) with ours in the place of the program's.
+// Calls begin(function, data) with run_region in the place of the program's function.
 template <typename Begin>
 auto begin_region(Function function, void *data, Begin &&begin, bool has_first_word = false) {
     struct Depth {
@@ -126,7 +127,7 @@ auto begin_region(Function function, void *data, Begin &&begin, bool has_first_w
         ~Depth() { depth--; }
     };
     if (depth >= kMaxDepth || !may_create_tasks()) {
-        // Not ours; nor are its tasks those of the region around it.
+        // The scheduler handles neither the region nor its tasks.
         struct Outside {
             Worker *outer = this_worker;
             Outside() { this_worker = nullptr; }
@@ -200,7 +201,8 @@ OMP_EXT_BARRIER(bool, GOMP_loop_end_cancel)
 OMP_EXT_BARRIER(void, GOMP_sections_end)
 OMP_EXT_BARRIER(bool, GOMP_sections_end_cancel)
 
-// The runtime's own would wait in its barrier while the tasks of the single construct wait in our queues.
+// In the runtime's own function threads would wait in its barrier, while the tasks of the single construct wait in our
+// queues.
 OMP_EXT_HOOK(bool, GOMP_single_start, (), ()) { return real_GOMP_single_start()(); }
 
 OMP_EXT_HOOK(void *, GOMP_single_copy_start, (), ()) {
@@ -232,7 +234,7 @@ OMP_EXT_HOOK(void, GOMP_task,
     if (!worker)
         return real_GOMP_task()(function, data, copy, bytes, alignment, if_clause, flags, dependences, priority,
                                 detach);
-    // What an older caller did not pass is not looked at.
+    // Older callers pass neither `priority` nor `detach`; each is read only with its flag.
     Task *task = make_call(*worker, function, data, copy, bytes, alignment, flags, flags & kGompPriority ? priority : 0,
                            __builtin_return_address(0));
     if (flags & kGompDetach) {
@@ -260,7 +262,7 @@ OMP_EXT_HOOK(void, GOMP_taskwait_depend, (void **dependences), (dependences)) {
     wait_for_dependences(*worker, static_cast<int32_t>(list.size()), list.data(), 0, nullptr);
 }
 
-// The runtime's own does nothing.
+// The function of the runtime does nothing.
 OMP_EXT_HOOK(void, GOMP_taskyield, (), ()) {
     if (Worker *worker = this_worker) return yield(*worker);
     real_GOMP_taskyield()();
@@ -270,8 +272,8 @@ OMP_EXT_HOOK(void, GOMP_taskgroup_reduction_register, (uintptr_t *reductions), (
     real_GOMP_taskgroup_reduction_register()(reductions);
 }
 
-// Each chunk is a call whose data begin with its first iteration and the one after its last. The caller reads the
-// reductions of a loop without iterations, too.
+// Runs each chunk as a call whose data begin with its first iteration and the one after its last. The caller reads the
+// reductions even of a loop without iterations.
 static void run_gomp_loop(Worker &worker, Function function, void *data, CopyFunction copy, long bytes, long alignment,
                           unsigned flags, uint64_t parameter, int priority, uint64_t start, uint64_t n_iterations,
                           uint64_t step, const void *code) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Locks and critical sections where waits may step aside: the task that holds one may be suspended, on the very thread that
-// wants it, or wait for a task that only this thread may run. So a task that wants one steps aside too, until it is free.
-// Each has a gate in front of it then, which tasks pass one at a time: the runtime takes all tasks of a thread for the same
-// owner. Elsewhere everything here is the runtime's.
+// Locks and critical sections, if waits may step aside. The task that holds a lock may be suspended on the thread that
+// wants the lock, or wait for a task that only this thread may run. A task that finds a lock taken therefore steps
+// aside. Each lock has a gate that tasks pass one at a time, because the runtime treats all tasks of a thread as the
+// same owner. If waits do not step aside, the runtime does everything.
 #include <unordered_map>
 
 #include "runtime/libomp_abi.h"
@@ -16,14 +16,14 @@ using namespace abi;
 
 namespace {
 
-constexpr int kTries = 200; // before a task steps aside: most locks are held for a moment
+constexpr int kTries = 200; // before a task steps aside; most locks are held briefly
 
-// One for each lock and critical section, by its address; never freed.
+// The gate of one lock or critical section, found by its address; never freed.
 class Gate {
 public:
     explicit Gate(bool nests) : nests_(nests) {}
 
-    // kAgain: the task was inside already, and leaves as often as it came if the lock nests.
+    // kAgain: the task was inside already. If the lock nests, it must leave as often as it entered.
     enum Entry { kRefused, kEntered, kAgain };
     Entry try_enter(const Task *task) {
         lock_.lock();
@@ -32,7 +32,7 @@ public:
         return entry;
     }
 
-    // True: somebody else is inside, and whoever leaves lets this one in, and resumes it.
+    // Returns true if another task is inside. The task that leaves then admits this one and resumes it.
     struct Waiter {
         const Task *task;
         Suspension *suspension;
@@ -50,7 +50,7 @@ public:
         return is_refused;
     }
 
-    // True: the task was inside, and is not any more. (It was not if it came when nothing could be suspended yet.)
+    // Returns true if the task was inside and has left. It was not inside if it entered before waits could step aside.
     bool leave(const Task *task) {
         Suspension *next = nullptr;
         lock_.lock();
@@ -72,7 +72,7 @@ private:
     Entry admit(const Task *task) {
         if (inside_ && inside_ != task) return kRefused;
         const Entry entry = inside_ ? kAgain : kEntered;
-        // The runtime enters a critical section by a function that is hooked too.
+        // The runtime enters a critical section by a function that is hooked as well.
         n_entered_ = inside_ && nests_ ? n_entered_ + 1 : 1;
         inside_ = task;
         return entry;
@@ -141,7 +141,7 @@ void enter(const void *address, bool nests = false) {
     present_worker()->n_locks++;
 }
 
-// False: another task is inside.
+// Returns false if another task is inside.
 bool try_to_enter(const void *address, bool nests) {
     Worker *worker = this_worker;
     if (!worker || !may_suspend(*worker)) return true;
@@ -157,7 +157,7 @@ void leave(const void *address) {
         if (gate->leave(worker->current)) worker->n_locks--;
 }
 
-const char unnamed_critical = 0; // its address stands for gcc's
+const char unnamed_critical = 0; // its address identifies the unnamed critical section of gcc
 
 } // namespace
 
@@ -197,7 +197,7 @@ OMP_EXT_HOOK(void, GOMP_critical_name_end, (void **name), (name)) {
     leave(name);
 }
 
-// For C, and, with a low line more, for Fortran.
+// For C, and with an underscore for Fortran.
 #define OMP_EXT_LOCK_HOOKS(kind, suffix, nests)                                                                        \
     OMP_EXT_HOOK(void, omp_set_##kind##suffix, (void *lock), (lock)) {                                                 \
         enter(lock, nests);                                                                                            \

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ordered loops in the regions of the scheduler: the thread whose turn has not come may be wanted by what the thread before
-// it waits for in its turn. So it steps aside until its turn comes, and calls the runtime then, which lets it pass at once.
-// Owns whose turn it is; which iterations a thread gets is the runtime's.
+// Ordered loops. A thread that waits for its turn may be the only one that may run a task for which the thread before
+// it waits. It therefore steps aside until its turn, and then calls the runtime, which lets it pass at once. This file
+// owns the order of turns; the runtime distributes the iterations.
 //
-// Turns are the loop variable's own values, and move by its stride. In doacross loops (`ordered(n)`, sink and source) an
-// iteration is its number among all of them.
+// A turn is a value of the loop variable and advances by its stride. In doacross loops (`ordered(n)`, sink and source)
+// it is the number of an iteration of the whole nest.
 #include <cstdlib>
 
 #include "runtime/libomp_abi.h"
@@ -28,10 +28,10 @@ struct DoacrossBounds {
     }
 };
 
-// One loop of a region. All workers come to the loops of a region in the same order, so that a number tells which it is.
+// One loop of a region. All workers reach the loops of a region in the same order, so a number identifies each loop.
 class OrderedLoop {
 public:
-    // A thread that waits for a turn: of `this turn` or, in a doacross loop, for that iteration to be posted.
+    // A thread that waits for a turn or, in a doacross loop, until that iteration is posted.
     struct Waiter {
         uint64_t turn;
         Suspension *suspension;
@@ -47,17 +47,17 @@ public:
     OrderedLoop(const OrderedLoop &) = delete;
     OrderedLoop &operator=(const OrderedLoop &) = delete;
 
-    // By the first to come, before others see it.
+    // Called by the first worker, before others see the loop.
     void order_from(uint64_t first) { next_ = first; }
     void expect_posts(int n, const DoacrossBounds *bounds) {
         n_bounds_ = n;
         bounds_ = static_cast<DoacrossBounds *>(malloc(static_cast<size_t>(n) * sizeof *bounds));
         uint64_t n_iterations = 1;
         for (int i = 0; i < n; i++) n_iterations *= (bounds_[i] = bounds[i]).n_iterations();
-        posted_ = static_cast<uint8_t *>(calloc(n_iterations / 8 + 1, 1)); // pages that nobody posts in are never there
+        posted_ = static_cast<uint8_t *>(calloc(n_iterations / 8 + 1, 1)); // untouched pages take no memory
         if (!posted_) is_gated = false;
     }
-    // False: there is no such iteration, and nothing to wait for.
+    // Returns false if the iteration does not exist; then there is nothing to wait for.
     bool number_of(const int64_t *iteration, uint64_t &number_there) const {
         number_there = 0;
         for (int i = 0; i < n_bounds_; i++) {
@@ -73,7 +73,7 @@ public:
         lock_.unlock();
         return is_there;
     }
-    // True: whoever makes the turn come resumes this.
+    // Returns true if the turn has not come; the thread that completes it resumes the waiter.
     bool queue(Waiter &waiter) {
         lock_.lock();
         const bool waits = !is_there_now(waiter.turn);
@@ -96,8 +96,8 @@ public:
     }
 
     const uint64_t number;
-    bool is_gated; // else everything is the runtime's
-    int n_to_leave; // this and the next: under the lock of the team's list
+    bool is_gated; // false: the runtime orders the loop
+    int n_to_leave; // workers that have not left; this and the next: under the lock of the team's list
     OrderedLoop *following = nullptr;
 
 private:
@@ -119,13 +119,13 @@ private:
         lock_.unlock();
         while (ready) {
             Waiter *waiter = ready;
-            ready = waiter->next; // it is gone once it is resumed
+            ready = waiter->next; // the waiter is gone once resumed
             make_ready(*waiter->suspension);
         }
     }
 
     SpinLock lock_;
-    uint64_t next_ = 0; // whose turn it is
+    uint64_t next_ = 0; // the present turn
     int n_bounds_ = 0;
     DoacrossBounds *bounds_ = nullptr;
     uint8_t *posted_ = nullptr; // a bit for each iteration of a doacross loop
@@ -148,7 +148,7 @@ struct Turn final : Awaited {
     }
 };
 
-// The worker comes to its next loop of this kind; `prepare(loop)` is called for the first that comes.
+// Enters the worker's next loop. Calls `prepare(loop)` for the first worker.
 template <typename Prepare>
 void come_to_loop(Worker &worker, Prepare &&prepare) {
     Team &team = *worker.team;
@@ -180,7 +180,7 @@ void leave_loop(Worker &worker) {
     delete left;
 }
 
-// The loop in which the calling thread is, or null.
+// Returns the loop in which the calling thread is, if it is gated; else null.
 OrderedLoop *present_loop() {
     Worker *worker = this_worker;
     OrderedLoop *loop = worker ? worker->loop.present : nullptr;
@@ -219,11 +219,13 @@ void pass(OrderedLoop &loop, uint64_t n) {
     loop.move_on(by);
 }
 
-// Around the runtime's function that gives the thread its next iterations, from `first` to `last`.
-void pass_the_rest() { // gcc's: the runtime has passed those that had no ordered region
+// Called before the runtime gives the thread its next iterations. In gcc's loops the runtime has passed the turns of
+// iterations without an ordered region.
+void pass_the_rest() {
     OrderedLoop *loop = present_loop();
     if (loop && this_worker->loop.n_to_pass > 0) pass(*loop, this_worker->loop.n_to_pass);
 }
+// Called after that, with the iterations from `first` to `last`.
 void take_iterations(bool are_some, uint64_t first, uint64_t last) {
     Worker *worker = this_worker;
     if (!worker || !worker->loop.present || worker->loop.is_doacross) return;
@@ -264,7 +266,7 @@ OMP_EXT_ORDERED_LOOP(4u, uint32_t, int32_t)
 OMP_EXT_ORDERED_LOOP(8, int64_t, int64_t)
 OMP_EXT_ORDERED_LOOP(8u, uint64_t, int64_t)
 
-// gcc's regions come here too, by calls of the runtime's.
+// The runtime calls these for gcc's regions, too.
 OMP_EXT_HOOK(void, __kmpc_ordered, (void *location, int32_t thread), (location, thread)) {
     wait_for_turn();
     real___kmpc_ordered()(location, thread);
@@ -278,8 +280,8 @@ OMP_EXT_HOOK(void, __kmpc_end_ordered, (void *location, int32_t thread), (locati
     }
 }
 
-// gcc begins a loop by taking its first iterations, and takes others when it has passed its turns. Both functions call
-// __kmpc_dispatch_next_8 or _8u.
+// gcc's code takes the first iterations when a loop begins, and further ones when it has passed its turns. Both
+// functions call __kmpc_dispatch_next_8 or _8u.
 #define OMP_EXT_GOMP_ORDERED_LOOP(name, Value, parameters, arguments, stride)                                          \
     OMP_EXT_HOOK(bool, name##_start, parameters, arguments) {                                                          \
         begin_ordered(static_cast<uint64_t>(first), stride);                                                           \

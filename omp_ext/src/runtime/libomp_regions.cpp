@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parallel regions: how the threads of a team come to the scheduler at its begin and leave it at its end.
+// Parallel regions: threads join the scheduler when a region begins and leave it when it ends.
 #include <atomic>
 #include <vector>
 
@@ -12,11 +12,11 @@ namespace omp_ext {
 namespace abi {
 
 Worker *begin_part(const void *key, int number, int32_t runtime_thread) {
-    // Regions of programs without tasks pay nothing, least of all a second barrier.
+    // A program without tasks pays nothing, in particular no second barrier.
     if (!may_create_tasks()) return nullptr;
     const int n_workers = omp_get_num_threads(), level = omp_get_level();
     if (level == 0) return nullptr; // the body of a teams construct
-    // A thread alone is the runtime's, which runs tasks at once as we would, unless ours cost less.
+    // The runtime runs the tasks of a single thread at once, as we would; ours are faster if they are light.
     if (n_workers <= 1)
         return tasks_may_be_light.load(std::memory_order_relaxed) ? join_alone(runtime_thread) : nullptr;
     return join_team(key, number, n_workers, level, runtime_thread);
@@ -34,14 +34,14 @@ using namespace abi;
 
 namespace {
 
-// The bodies of teams constructs. The runtime gives each to the primary thread of a team whose others wait for parallel
-// regions inside it, and calls the whole a region of that many threads. Inside a region (a target construct that falls
-// back to the host) only the address tells a body from a region.
+// The bodies of teams constructs. The runtime runs each on the primary thread of a team whose other threads wait for
+// parallel regions inside it, and reports a region of that many threads. Within another region (a target construct that
+// falls back to the host) only the address of the body identifies it.
 struct TeamsBody {
     void (*microtask)();
     const TeamsBody *next;
 };
-std::atomic<const TeamsBody *> teams_bodies{nullptr}; // only ever grows
+std::atomic<const TeamsBody *> teams_bodies{nullptr}; // never shrinks
 
 bool is_teams_body(void (*microtask)()) {
     const TeamsBody *body = teams_bodies.load(std::memory_order_acquire);
@@ -57,7 +57,7 @@ void note_teams_body(void (*microtask)()) {
 
 } // namespace
 
-// The named arguments fill the registers of x86-64 and aarch64; whatever follows them stays on the stack.
+// The named arguments fill the registers of x86-64 and aarch64; all others stay on the stack.
 OMP_EXT_HOOK(void, __kmpc_fork_teams,
              (void *location, int32_t n_arguments, void (*microtask)(), void *first, void *second, void *third,
               void *fourth, void *fifth),
@@ -66,13 +66,14 @@ OMP_EXT_HOOK(void, __kmpc_fork_teams,
     OMP_EXT_JUMP real___kmpc_fork_teams()(location, n_arguments, microtask, first, second, third, fourth, fifth);
 }
 
-// Called by each thread of a team, with the runtime's copy of the arguments: one block per living team.
+// Called by each thread of a team with the runtime's copy of the arguments, which is unique to the team while it lives.
 OMP_EXT_HOOK(int32_t, __kmp_invoke_microtask,
              (void (*microtask)(), int32_t thread, int32_t number, int32_t n_arguments, void **arguments,
               void **exit_frame),
              (microtask, thread, number, n_arguments, arguments, exit_frame)) {
     const auto real = real___kmp_invoke_microtask();
-    // gcc's regions come by a function of the runtime, and join by themselves; so do the runtime's helper threads never.
+    // gcc's regions come by a function of the runtime and join in libomp_gomp.cpp. Helper threads of the runtime never
+    // join.
     if (is_in_runtime(reinterpret_cast<const void *>(microtask)))
         return real(microtask, thread, number, n_arguments, arguments, exit_frame);
     Worker *outer = this_worker;
@@ -86,7 +87,8 @@ OMP_EXT_HOOK(int32_t, __kmp_invoke_microtask,
     return result;
 }
 
-// Regions of one thread run on the runtime alone. They nest: the runtime calls these itself, in regions of one thread.
+// Regions of one thread run on the runtime alone. They nest: the runtime calls these functions within regions of one
+// thread.
 namespace {
 thread_local std::vector<Worker *> *outer_workers __attribute__((tls_model("initial-exec"))) = nullptr;
 }
@@ -103,7 +105,7 @@ OMP_EXT_HOOK(void, __kmpc_end_serialized_parallel, (void *location, int32_t thre
     if (outer_workers && !outer_workers->empty() && outer_workers->back())
         thread = outer_workers->back()->runtime_thread;
     real___kmpc_end_serialized_parallel()(location, thread);
-    if (outer_workers && !outer_workers->empty()) { // else it began before the scheduler was there
+    if (outer_workers && !outer_workers->empty()) { // false: the region began before the scheduler
         this_worker = outer_workers->back();
         outer_workers->pop_back();
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the OpenMP runtime behind us, decides whether the program is scheduled by us, and sets all hooks accordingly.
+// Finds the OpenMP runtime, decides if the library schedules the program, and sets all hooks accordingly.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -24,7 +24,7 @@
 
 // The C++ ABI's atexit(). Without the handle of a library, the handler waits for no library to be unloaded.
 extern "C" int __cxa_atexit(void (*handler)(void *), void *argument, void *library) noexcept;
-extern "C" omp_ext::abi::Hook __start_omp_ext_hooks[], __stop_omp_ext_hooks[]; // the linker's names
+extern "C" omp_ext::abi::Hook __start_omp_ext_hooks[], __stop_omp_ext_hooks[]; // defined by the linker
 
 namespace omp_ext {
 
@@ -46,23 +46,23 @@ bool runtime_is_known;
 bool handles_forks;
 bool cancellation;
 bool tool;
-bool tool_observes; // and knows of light tasks
+bool tool_observes; // it sees light tasks without the runtime
 bool own_tasks_may_come;
 bool is_set_up; // options are read, and every hook has its target
-bool says_unknown; // that the runtime is not known
-uint64_t n_loads; // libraries loaded so far, when the runtimes were last looked for
-ompass::Library runtime_code; // of the runtime that we schedule; written before any hook is set
+bool says_unknown; // the message about an unknown runtime
+uint64_t n_loads; // libraries loaded before the last search for runtimes
+ompass::Library runtime_code; // the runtime that we schedule; written before any hook is set
 pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 void *find_real(const char *name) { return ompass::find_in_own_runtime(name); }
 
-// ---------------------------------------------------------------- what the program refers to
+// ---------------------------------------------------------------- references of the program
 
 struct References {
     bool placement = false;
     bool tasks = false;
     bool other_waits = false;
-    bool own_tasks = false; // of the runtime
+    bool own_tasks = false; // tasks that the runtime must know
 };
 
 void add_references(const ompass::LoadedLibrary &library, References &references) {
@@ -96,7 +96,8 @@ void look_for_references(const ompass::LoadedLibraries &libraries, void *referen
 
 // ---------------------------------------------------------------- deciding
 
-// Everything that we call, or that must be hooked for the account of tasks to be whole.
+// Finds the functions that we call, and checks those that must be hooked to count all tasks. Returns false if one is
+// missing.
 bool find_runtime() {
     static const char *const needed[] = {"__kmpc_omp_task_alloc",      "__kmpc_omp_task",
                                          "__kmpc_omp_task_begin_if0",  "__kmpc_omp_task_complete_if0",
@@ -114,7 +115,7 @@ bool find_runtime() {
            find(omp_get_thread_num, "omp_get_thread_num") && find(kmpc_global_thread_num, "__kmpc_global_thread_num");
 }
 
-// A tool that is not there costs nothing; one that may be is taken for active.
+// True if a tool may be active. A missing tool costs nothing.
 bool find_tool() {
     const char *libraries = environment("OMP_TOOL_LIBRARIES");
     const char *start = environment("OMP_TOOL");
@@ -126,7 +127,7 @@ bool find_tool() {
 
 bool find_cancellation() {
     auto *asks = reinterpret_cast<int (*)()>(find_real("omp_get_cancellation"));
-    // Asking would start the runtime before its time, so the environment is asked, as the runtime reads it.
+    // A call would start the runtime too early, so this reads the environment as the runtime does.
     const char *text = environment("OMP_CANCELLATION");
     return asks && text &&
            (strcasecmp(text, "true") == 0 || strcmp(text, "1") == 0 || strcasecmp(text, "yes") == 0 ||
@@ -134,13 +135,13 @@ bool find_cancellation() {
             strcasecmp(text, ".t.") == 0 || strcasecmp(text, "y") == 0 || strcasecmp(text, "enabled") == 0);
 }
 
-// The library is linked, or preloaded, in front of the runtime, or else the program's calls never reach us.
+// True if the library is linked or preloaded in front of the runtime. Otherwise the program's calls do not reach it.
 bool is_in_front() { return ompass::is_ours(dlsym(RTLD_DEFAULT, "__kmp_invoke_microtask")); }
 
 void decide_on_light_tasks() {
     const bool may_step_aside =
         options.waits == Waits::kRelaxed || (options.waits == Waits::kAside && domains::count() > 1 && options.strict);
-    // A tool that observes us cannot be told that a light task is left for another one.
+    // Nothing notifies an observing tool when a thread leaves a light task for another one.
     const bool is_unseen = tool && (!tool_observes || may_step_aside);
     tasks_may_be_light.store(options.light_tasks && !own_tasks_may_come && !is_unseen && !cancellation &&
                                  !is_under_tsan(),
@@ -154,7 +155,7 @@ void set_target(Hook &hook, void *target) {
     if (target) __atomic_store_n(hook.target, target, __ATOMIC_RELEASE);
 }
 
-// Lets calls for other runtimes go there from now on. Those for the runtime that we schedule have no target before
+// Sends calls for other runtimes there from now on. Calls for the runtime that we schedule get their targets in
 // set_targets.
 void look_behind(size_t i, const ompass::Destination &destination) {
     Hook &hook = hook_at(i);
@@ -169,7 +170,7 @@ void look_behind(size_t i, const ompass::Destination &destination) {
 void set_targets(bool to_ours) {
     for (size_t i = 0; i < n_hooks(); i++) {
         Hook &hook = hook_at(i);
-        // What an old runtime lacks we can do without it, where its compiler's programs need it.
+        // Our functions do not need those that an old runtime lacks.
         void *own = to_ours ? hook.ours : hook.real;
         if (!own) continue;
         __atomic_store_n(&hook.own, own, __ATOMIC_RELEASE);
@@ -187,8 +188,8 @@ void decide() {
         handles_forks = true;
         pthread_atfork(nullptr, nullptr, after_fork_in_child);
     }
-    // No runtime yet; perhaps one comes by dlopen. A preload reaches shells and their like too: before there is a runtime
-    // nothing is read, and nothing said.
+    // Without a runtime this reads and prints nothing, because a preload reaches shells too. A runtime may still come
+    // by dlopen.
     const uint64_t n_loads_now = ompass::loader_counts().loaded;
     if (n_loads == n_loads_now || !ompass::find_exported("omp_get_num_threads")) return;
     n_loads = n_loads_now;
@@ -196,7 +197,7 @@ void decide() {
     is_set_up = true;
     ompass::find_destinations(n_hooks(), [](size_t i) { return hook_at(i).name; }, look_behind);
     runtime_code = ompass::own_runtime();
-    // The hooks remember where its functions are.
+    // The hooks keep addresses of the runtime's functions.
     if (runtime_code.end) ompass::keep_loaded(reinterpret_cast<const void *>(runtime_code.begin));
     References references;
     ompass::look_at_libraries(look_for_references, &references);
@@ -206,7 +207,7 @@ void decide() {
     runtime_is_known = find_runtime();
     if (wanted && !runtime_is_known && !std::exchange(says_unknown, true))
         say("this library does not know the OpenMP runtime of this process and leaves all tasks to it.");
-    if (runtime_code.end == 0) return; // one of the LLVM family may still come by dlopen
+    if (runtime_code.end == 0) return; // an LLVM runtime may still come by dlopen
     if (wanted && runtime_is_known && !is_in_front()) {
         say("the OpenMP runtime stands in front of this library (link it before the runtime, or preload it); "
             "everything "
@@ -229,16 +230,16 @@ void decide() {
     state.store(wanted && runtime_is_known ? kActive : kLeftAlone, std::memory_order_release);
 }
 
-// Programs that never come here by a call have no runtime in sight; those that do are decided for at once, so that the
-// first region is the scheduler's already. The constructor of another library may have come here before.
+// Decides for programs whose runtime is loaded already, so that the scheduler handles their first region. The
+// constructor of another library may have called resolve() before.
 __attribute__((constructor)) void start() { resolve(); }
 
 void at_last(void *) {
     if (options.statistics && first_team()) print_statistics();
 }
 
-// The destructors of other libraries, which may use OpenMP, can still follow: an exit handler that is added while they run
-// comes after all of them.
+// Destructors of other libraries may still use OpenMP. An exit handler that is registered while they run is called
+// after all of them.
 __attribute__((destructor)) void stop() {
     if (__cxa_atexit(at_last, nullptr, nullptr) != 0) at_last(nullptr);
 }
@@ -296,7 +297,7 @@ void note_strict() {
 void note_observer() {
     pthread_mutex_lock(&abi::lock);
     const void *its_code = reinterpret_cast<const void *>(observer->task_begins);
-    // Another tool, behind which it stands, would lose sight of tasks.
+    // Another active tool would not see light tasks.
     abi::tool_observes = ompass::library_of(its_code).holds(code_of_tool());
     if (!abi::tool_observes)
         give_tasks_to_the_runtime();

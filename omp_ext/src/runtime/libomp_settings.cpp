@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the runtime keeps of the current task for the program: its settings, which its children inherit, and whether it is
-// final. A light task gets a task of the runtime's as proxy task for the first; we know the second.
+// The settings that the runtime keeps in the current task, which children inherit, and omp_in_final. A light task gets
+// a proxy task before the program changes a setting; its Task knows if it is final.
 #include "runtime/libomp_abi.h"
 #include "scheduler/team.h"
 
@@ -8,7 +8,7 @@ namespace omp_ext {
 
 using namespace abi;
 
-// For C, and, with a low line more and arguments by reference, for Fortran.
+// For C, and with an underscore and arguments by reference for Fortran.
 #define OMP_EXT_SETTING(name, parameters, arguments)                                                                   \
     OMP_EXT_HOOK(void, name, parameters, arguments) {                                                                  \
         if (this_worker) need_own_task(*this_worker);                                                                  \

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// taskloop: the loop is divided here, since the runtime would queue the chunks itself.
+// taskloop. The loop is divided here, because the runtime would queue the chunks itself.
 #include "runtime/libomp_abi.h"
 #include "runtime/loop_division.h"
 #include "scheduler/scheduler.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tasks and waits: the functions that clang (and flang, icx) generate calls of.
+// Tasks and waits: the functions that programs of clang, flang and icx call.
 #include <atomic>
 #include <cstring>
 #include <new>
@@ -28,7 +28,7 @@ namespace {
 
 Block *block_of(const Task &task) { return static_cast<Block *>(task.block); }
 
-// Stands in for the destructors of a task that may be discarded: they are called in any case.
+// Replaces the destructors of a task that may be discarded, because the runtime calls them in any case.
 int32_t run_destructors(int32_t thread, void *block) {
     Task &task = *task_of(block);
     if (task.flags & kDestructors) task.destructors(thread, block);
@@ -58,7 +58,7 @@ inline void place_in(Task &task, int16_t domain) {
     task.named_domain = domain;
 }
 
-// What each task has, but for its block.
+// Initializes a task, except for its block.
 inline void set_up(Task &task, const Worker &worker, uint16_t flags, void *location, size_t block_bytes,
                    size_t shared_bytes, Routine routine, const void *code) {
     Task &parent = *worker.current;
@@ -165,7 +165,7 @@ int32_t number_of_this_thread(int32_t passed) {
     return worker ? worker->runtime_thread : passed;
 }
 
-// Everything but the destructors thunk passes here, unless the scheduler says `directly`.
+// Runs the program's routine; the runtime calls it for each of our tasks, unless execute() was called with `directly`.
 int32_t run_routine(int32_t thread, void *block) {
     Task &task = *task_of(block);
     Worker *began = this_worker;
@@ -173,7 +173,7 @@ int32_t run_routine(int32_t thread, void *block) {
         note_acquire(&task);
         if (task.node) note_acquire(task.node);
     }
-    do { // an untied task that asks to be queued again goes on at once
+    do { // an untied task that asks to be queued again continues at once
         task.flags &= static_cast<uint16_t>(~kNextPart);
         task.routine(number_of_this_thread(thread), block);
     } while (task.flags & kNextPart);
@@ -245,12 +245,13 @@ OMP_EXT_HOOK(int32_t, __kmpc_omp_task_with_deps,
     Worker *worker = this_worker;
     if (!worker) return real___kmpc_omp_task_with_deps()(location, thread, block, n, first, n_more, more);
     if (!is_ours(block)) {
-        // The runtime orders its own tasks (target, proxy) among themselves; that they follow ours is waited for here.
+        // The runtime orders its own tasks (target, proxy) among themselves, but does not know ours: wait for those
+        // here.
         wait_for_dependences(*worker, n, first, n_more, more);
         present_worker()->current->flags |= kHasForeign;
         return real___kmpc_omp_task_with_deps()(location, number_of_this_thread(thread), block, n, first, n_more, more);
     }
-    // And that ours follow them.
+    // Our tasks wait for the runtime's here.
     if (worker->current->flags & kHasForeign)
         wait_in_the_runtime(location, number_of_this_thread(thread), n, first, n_more, more);
     submit_dependent(*worker, *task_of(block), n, first, n_more, more);
@@ -279,7 +280,7 @@ OMP_EXT_HOOK(void, __kmpc_omp_task_begin_if0, (void *location, int32_t thread, v
     if (Worker *worker = this_worker; worker && is_ours(block)) {
         Task &task = *task_of(block);
         if (begin_base_task(*worker)) task.flags |= kHasBaseTask;
-        // gcc's programs do not call this themselves.
+        // gcc's programs do not call this function; GOMP_task does.
         begin_undeferred(*worker, task, task.location ? __builtin_return_address(0) : task.code);
         if (is_light(task)) return;
         prepare(task);
@@ -320,7 +321,7 @@ OMP_EXT_HOOK(void, omp_fulfill_event, (void *event), (event)) {
 
 // ---------------------------------------------------------------- waits
 
-// The runtime has to wait too for what it schedules itself, and for tools, which see waits through it unless we tell them.
+// True if the runtime must wait too: for tasks that it schedules itself, or for a tool that sees waits only through it.
 static bool runtime_waits_too(const Worker &worker) {
     return (worker.current->flags & kHasForeign) || (tool_is_active() && !(observer && observer->wait_begins));
 }
@@ -329,10 +330,11 @@ OMP_EXT_HOOK(int32_t, __kmpc_omp_taskwait, (void *location, int32_t thread), (lo
     if (Worker *own = this_worker) {
         const Task *task = own->current;
         wait_for_children(*own);
-        if (is_light(*task) && !(task->flags & kHasForeign)) return 0; // a tool that looks on knows
+        if (is_light(*task) && !(task->flags & kHasForeign)) return 0; // an active tool observes us
         Worker &worker = *present_worker();
         note_acquire(worker.current);
-        if (tool_is_active()) wait_for_the_finishing(worker); // so that a child's completion is told before the wait's
+        // A tool must see children complete before the wait ends.
+        if (tool_is_active()) wait_for_the_finishing(worker);
         if (!runtime_waits_too(worker)) return 0;
         wait_for_the_finishing(worker);
     }
@@ -350,7 +352,7 @@ OMP_EXT_HOOK(void, __kmpc_omp_taskwait_deps_51,
     thread = number_of_this_thread(thread);
     if (Worker *worker = this_worker; worker && !nowait && (worker->current->flags & kHasForeign))
         wait_in_the_runtime(location, thread, n, first, n_more, more);
-    // Came with libomp 16; before, the same without the last argument did it.
+    // Exists since libomp 16; older versions have it without the last argument.
     if (auto *real = real___kmpc_omp_taskwait_deps_51())
         real(location, thread, n, first, n_more, more, nowait);
     else
@@ -371,10 +373,10 @@ static int32_t say_done(int32_t, void *block) {
     return 0;
 }
 
-// Waits for what the runtime schedules itself, by a task that does nothing but depend on it. The runtime's own wait keeps
-// its node in the graph of dependences in the frame of the call, and before libomp 19 a thread that completes a predecessor
-// may write to it a moment after the wait is over. A task's node is counted. A tool would see that task: where one looks on,
-// a runtime that has a wait with dependences for tools (16 or later) waits as it does without us.
+// Waits for tasks that the runtime schedules itself, by a task that only depends on them. The runtime's own wait keeps
+// its dependence node in the frame of the call, and before libomp 19 a thread that completes a predecessor may still
+// write to the node after the wait. A task's node is reference-counted. A tool would see this task. If one is active
+// and the runtime reports such waits to tools (16 or later), the runtime waits as it does without us.
 static void wait_in_the_runtime(void *location, int32_t thread, int32_t n, const BlockDependence *first, int32_t n_more,
                                 const BlockDependence *more) {
     if (tool_is_active() && real___kmpc_omp_taskwait_deps_51())
@@ -406,7 +408,7 @@ OMP_EXT_HOOK(void, __kmpc_end_taskgroup, (void *location, int32_t thread), (loca
     real___kmpc_end_taskgroup()(location, number_of_this_thread(thread));
 }
 
-// Reductions over the tasks of a region open a taskgroup; whether by a call that reaches us depends on the runtime.
+// Task reductions of a region open a taskgroup. Some runtimes open it by a call that reaches us, others do not.
 OMP_EXT_HOOK(void *, __kmpc_task_reduction_modifier_init,
              (void *location, int32_t thread, int32_t is_worksharing, int32_t n, void *reductions),
              (location, thread, is_worksharing, n, reductions)) {
@@ -445,7 +447,7 @@ OMP_EXT_HOOK(int32_t, __kmpc_cancel_barrier, (void *location, int32_t thread), (
     return real___kmpc_cancel_barrier()(location, thread);
 }
 
-// A barrier of the runtime's own is inside these, or follows in the function that ends them.
+// The runtime has a barrier inside these functions, or in the function that follows them.
 OMP_EXT_HOOK(int32_t, __kmpc_reduce,
              (void *location, int32_t thread, int32_t n, size_t bytes, void *reduced, void *function, void *lock),
              (location, thread, n, bytes, reduced, function, lock)) {
@@ -466,9 +468,9 @@ OMP_EXT_HOOK(void *, __kmpc_copyprivate_light, (void *location, int32_t thread, 
     return real___kmpc_copyprivate_light()(location, thread, copied);
 }
 
-// ---------------------------------------------------------------- what the scheduler and the other files ask for
+// ---------------------------------------------------------------- functions for the scheduler and the other files
 
-// Begins a task of the runtime's that is none of the program's.
+// Begins a task of the runtime that does not belong to the program.
 static void begin_unseen(const Worker &worker, void *location, void *block) {
     notify(&omp_ext_observer::task_starts, static_cast<void *>(nullptr), int{worker.domain}, OMP_EXT_FOUND);
     real___kmpc_omp_task_begin_if0()(location, worker.runtime_thread, block);
@@ -481,7 +483,7 @@ Task *make_task(Worker &worker, void *location, int32_t flags, size_t block_byte
     report_current(worker);
     notify(&omp_ext_observer::creation_begins);
     uint16_t task_flags = 0;
-    // Tied, never queued by the runtime, and without its priority: queues are ours.
+    // For the runtime the task is tied, never queued and has no priority: the queues are ours.
     int32_t runtime_flags = ((flags | kTiedBlock | kAtOnceBlock) & ~kPriorityBlock);
     if (__builtin_expect((flags & ~kTiedBlock) || !(flags & kTiedBlock) || (worker.current->flags & kFinal), 0)) {
         if ((flags & kFinalBlock) || (worker.current->flags & kFinal)) task_flags |= kFinal;
@@ -495,7 +497,7 @@ Task *make_task(Worker &worker, void *location, int32_t flags, size_t block_byte
         runtime_flags |= kDestructorsBlock;
         if (block_bytes < sizeof(Block)) block_bytes = sizeof(Block);
     }
-    // A light task stays with its thread; any thread of the domain resumes an untied one that stepped aside.
+    // A light task stays with its thread, but any thread of the domain may resume an untied task that stepped aside.
     if (may_be_light(*worker.current, flags) && !((task_flags & kUntied) && may_suspend(worker)))
         return make_light_task(worker, location, task_flags, block_bytes, shared_bytes, routine, code);
     if (__builtin_expect((flags & kNeedsRuntime) && tasks_may_be_light.load(std::memory_order_relaxed), 0))
@@ -504,12 +506,12 @@ Task *make_task(Worker &worker, void *location, int32_t flags, size_t block_byte
     auto *block = static_cast<Block *>(real___kmpc_omp_task_alloc()(
         location, worker.runtime_thread, runtime_flags, block_bytes, shared_bytes + sizeof(Task), run_routine));
     Task *task = ::new (block->shareds) Task;
-    note_acquire(block); // by the task that it was before
+    note_acquire(block); // from the task that used it before
     block->shareds = task + 1;
     task->block = block;
     task->pool = nullptr;
     set_up(*task, worker, task_flags, location, block_bytes, shared_bytes, routine, code);
-    // The light ones around it cannot know when the runtime frees it.
+    // Light ancestors cannot know when the runtime frees it.
     if (is_light(*worker.current)) worker.current->n_holds.fetch_add(1, std::memory_order_relaxed);
     return task;
 }
@@ -551,7 +553,7 @@ Task *duplicate(Worker &worker, const Task &pattern) {
                           (pattern.flags & kDestructors ? kDestructorsBlock : 0);
     Task *copy = make_task(worker, pattern.location, flags, pattern.block_bytes, pattern.shared_bytes, pattern.routine,
                            pattern.code);
-    // Private variables and their like lie behind the shareds and the routine, which are the copy's own.
+    // Private variables and other data follow the shareds and the routine, which belong to the copy.
     constexpr size_t kOwnBytes = offsetof(Block, part);
     memcpy(static_cast<char *>(copy->block) + kOwnBytes, static_cast<const char *>(pattern.block) + kOwnBytes,
            pattern.block_bytes - kOwnBytes);
@@ -579,7 +581,7 @@ void discard(Worker &worker, Task &task) {
 } // namespace abi
 
 void runtime::call_parts(Worker &worker, Task &task) {
-    do { // one that is untied and asks to be queued again goes on at once
+    do {
         task.flags &= static_cast<uint16_t>(~kNextPart);
         task.routine(worker.runtime_thread, task.block);
     } while (task.flags & kNextPart);
@@ -594,7 +596,7 @@ void runtime::clean_up(Worker &worker, Task &task) {
     worker.proxied = nullptr;
 }
 
-// Both are untied for the runtime, which may be told of them again and again.
+// Creates a task that the runtime may begin any number of times, because it is untied.
 static void *make_untied(const Worker &worker) {
     return real___kmpc_omp_task_alloc()(nullptr, worker.runtime_thread, kAtOnceBlock, sizeof(Block), 0, nullptr);
 }
@@ -616,7 +618,7 @@ void abi::need_own_task(Worker &worker) {
     Task &task = *worker.current;
     if (!is_light(task) || task.proxy) return;
     const int32_t thread = worker.runtime_thread;
-    if (worker.n_proxies++ == 0) { // begun once more than ended, until the last proxy task has gone
+    if (worker.n_proxies++ == 0) { // one begin more than ends, until the last proxy task is complete
         worker.unchanged = make_untied(worker);
         for (int i = 0; i < 2; i++) begin_unseen(worker, nullptr, worker.unchanged);
         real___kmpc_omp_task_complete_if0()(nullptr, thread, worker.unchanged);
@@ -633,9 +635,9 @@ void abi::need_own_task(Worker &worker) {
 
 bool runtime::is_watched() { return tool_is_active(); }
 
-// a base task is a task that the runtime runs at once, begun and completed when its parent is to be current again: that is
-// where a completed task that was not queued leads. The runtime counts the beginnings of an untied one, which is complete
-// only when each of them was completed.
+// A base task is an undeferred task of the runtime. When it completes, the runtime makes its parent current, so
+// beginning and completing it returns to the parent. The runtime counts the beginnings of an untied one; it is complete
+// when each of them has ended.
 void *runtime::make_base_task(Worker &worker) {
     notify(&omp_ext_observer::creation_begins);
     void *base_task = real___kmpc_omp_task_alloc()(nullptr, worker.runtime_thread, kTiedBlock | kAtOnceBlock,
@@ -662,8 +664,7 @@ void runtime::return_to(Worker &worker, void *base_task) {
     real___kmpc_omp_task_complete_if0()(nullptr, worker.runtime_thread, base_task);
 }
 
-// The short way takes some two thirds of the time of the long one. It resumes the task's parent, and looks neither at
-// cancellation nor after tools.
+// The direct way takes two thirds of the time. It resumes the task's parent, and ignores cancellation and tools.
 void runtime::execute(Worker &worker, Task &task, bool directly) {
     void *location = task.location, *block = task.block;
     const int32_t thread = worker.runtime_thread;

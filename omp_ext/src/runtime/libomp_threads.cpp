@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions that compilers call with the number of the thread that they asked for when the program's function began. An
-// untied task may have gone to another thread since, so it is put right here; the rest is the runtime's. (Functions that
-// are hooked elsewhere do the same there.)
+// Functions to which compilers pass the thread number that the program's function read when it began. An untied task
+// may have moved to another thread since, so each function corrects the number and calls the runtime. Functions that
+// are hooked elsewhere correct it there.
 #include "runtime/libomp_abi.h"
 #include "scheduler/scheduler.h"
 
@@ -22,8 +22,8 @@ OMP_EXT_HOOK(void, __kmpc_push_num_teams, (void *location, int32_t thread, int32
     real___kmpc_push_num_teams()(location, number_of_this_thread(thread), n_teams, n_threads);
 }
 
-// A thread of clang's calls __kmpc_cancel_barrier before it leaves a cancelled region. A thread of gcc's, whose functions the
-// runtime forwards to these, leaves at once.
+// Lets a thread that leaves a cancelled region pass the barrier in which others wait. Compiled by clang, it calls
+// __kmpc_cancel_barrier itself. gcc's functions, which the runtime forwards to these, leave at once.
 static int32_t pass_barrier_if_left(int32_t is_cancelled, int32_t construct, const void *caller) {
     constexpr int32_t kRegion = 1;
     if (is_cancelled && construct == kRegion && this_worker && is_in_runtime(caller))

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the iterations of a taskloop are divided into chunks.
+// Divides the iterations of a taskloop into chunks.
 #pragma once
 
 #include <cstdint>
 
 namespace omp_ext {
 
-// How the iterations of a loop are divided into chunks.
+// Chunk sizes of a loop.
 struct Division {
     uint64_t n_chunks;
     uint64_t size; // iterations of a chunk
@@ -16,8 +16,8 @@ struct Division {
 
 enum : int32_t { kNoSchedule = 0, kGrainsize = 1, kNumTasks = 2 };
 
-// OpenMP 5.2, 12.6: grainsize: chunks of at least the grainsize and less than twice it, or with `strict` of exactly it
-// but for the last. num_tasks: that many chunks, or one per iteration if there are fewer.
+// Divides by OpenMP 5.2, 12.6. grainsize: chunks of at least the grainsize and less than twice that, or with `strict`
+// of exactly the grainsize except the last. num_tasks: that many chunks, or one per iteration if there are fewer.
 inline Division divide(uint64_t n_iterations, int32_t schedule, uint64_t parameter, bool is_strict, int n_threads) {
     if (schedule == kGrainsize && parameter > 0) {
         if (is_strict) {
