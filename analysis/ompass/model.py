@@ -1,21 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A recording as immutable values: one `Run` holds modules, definitions, threads and times.
+"""A recording as immutable values: a `Run` holds definitions, threads and times, a `TaskGraph` tasks.
 
-The core documents its rows: fields, units, sums. This file adds what only Python needs.
+The core documents its rows: fields, units, sums. This file adds what only Python needs. Times are in ns.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
+from ompass import _core
 from ompass._core import (
     N_HISTOGRAM_BINS,
     ConstructRow,
+    CriticalStep,
     Definition,
+    GraphGroup,
+    GraphTask,
+    GroupDependence,
+    GroupReuse,
+    KernelReuse,
     LoopRow,
     Module,
     RegionRow,
+    Reuse,
     Run,
     ThreadRow,
     WaitRow,
@@ -31,14 +40,24 @@ __all__ = [
     "WAIT_KINDS",
     "ConstructRow",
     "CpuTimes",
+    "CriticalStep",
     "Definition",
+    "GraphGroup",
+    "GraphTask",
+    "GroupDependence",
+    "GroupReuse",
+    "KernelReuse",
     "LoopRow",
     "Module",
     "RegionRow",
+    "Reuse",
     "Run",
     "StateTimes",
+    "TaskGraph",
     "ThreadRow",
     "WaitRow",
+    "share",
+    "sums",
 ]
 
 # OMPT's numbers (OpenMP 5.1, section 4.4.4), and our own: 62 and 63 for dependences, 32 for masked.
@@ -124,3 +143,40 @@ class CpuTimes:
     @property
     def total_ns(self) -> int:
         return self.running_ns + self.absent_ns
+
+
+class TaskGraph(_core.TaskGraph):
+    """Work and span of one run, its groups of tasks, and its critical path."""
+
+    @property
+    def region_span_ns(self) -> int:
+        """The part of the critical path inside parallel regions."""
+        return self.span_ns - self.span_outside_ns
+
+    @property
+    def region_burdened_ns(self) -> int:
+        return self.burdened_ns - self.span_outside_ns
+
+    @property
+    def parallelism(self) -> float:
+        """Work / span of the parallel regions; 0 without any."""
+        return self.work_ns / self.region_span_ns if self.region_span_ns else 0.0
+
+    @property
+    def burdened_parallelism(self) -> float:
+        return self.work_ns / self.region_burdened_ns if self.region_burdened_ns else 0.0
+
+    @property
+    def program_parallelism(self) -> float:
+        """Work / span of the whole program, an upper bound of its speed-up."""
+        return (self.work_ns + self.outside_ns) / self.span_ns if self.span_ns else 0.0
+
+
+def share(part: float, whole: float, of_nothing: float = 0.0) -> float:
+    """Returns part / whole; `of_nothing` if the whole is 0."""
+    return part / whole if whole else of_nothing
+
+
+def sums(rows: Sequence[Any], names: str) -> dict[str, Any]:
+    """Returns the sums over the rows of the attributes listed in `names`."""
+    return {name: sum(getattr(row, name) for row in rows) for name in names.split()}

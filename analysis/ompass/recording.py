@@ -13,17 +13,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ompass.errors import NothingToShowError, UsageError
-from ompass.figures import RUN_FIGURES, Spec
 from ompass.figures.render import Shown
+from ompass.figures.run import RUN_FIGURES
 from ompass.figures.schedule import gantt, over_time, picture_stretches, who_ran_whose
-from ompass.metrics import Breakdown, ConstructTotals, Finding, Scope, time_breakdown
-from ompass.model import Run
-from ompass.model_graph import TaskGraph
-from ompass.readers import EventTable, open_run, read_events, read_task_graph
+from ompass.figures.style import Spec
+from ompass.metrics.breakdown import Breakdown, Scope, time_breakdown
+from ompass.metrics.constructs import ConstructTotals
+from ompass.metrics.facts import Finding
+from ompass.model import Run, TaskGraph
+from ompass.readers.run import EventTable, open_run, read_events, read_task_graph
 from ompass.readers.schedule import DEFAULT_LIMIT, Schedule, read_schedule
 from ompass.readers.tables import Tables
-from ompass.reports import ReportContent, collect, run_report, svg_report
-from ompass.reports.reuse import ReuseContent, ReuseOptions, collect_reuse
+from ompass.reports.content import ReportContent, collect
+from ompass.reports.run import run_report
+from ompass.reports.terminal import svg_report
+from ompass.reuse.report import ReuseContent, ReuseOptions, collect_reuse
 from ompass.simulation.advice import AdviceContent, advise
 from ompass.simulation.machine import find_machine
 from ompass.simulation.runs import Simulation, simulate

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ompass.errors import IncompleteInstallationError, UsageError
-from ompass.readers.files import read_small_file
+from ompass.files import read_small_file
 
 _DATA_CACHE = re.compile(r"L([1-5])Cache")
 _ASSUMED_L2_BYTES = 1 << 20

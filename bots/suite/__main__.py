@@ -14,11 +14,10 @@ from pathlib import Path
 
 from ompass.commands.main import run_and_exit
 from ompass.commands.options import refuse_output
-from ompass.commands.progress import measuring_bar
-from ompass.commands.streams import console_for, say
+from ompass.commands.streams import console_for, measuring_bar, say
 from ompass.errors import IncompleteInstallationError, UsageError
+from ompass.files import file_problem
 from ompass.units import duration, plural
-from ompass.writable import file_problem
 from suite.journal import SuiteJournal
 from suite.measurement import Run, measure
 from suite.plan import BOTH, CLASSES, DEFAULT, RUNTIMES, Plan, Selection, make_plan

@@ -33,10 +33,10 @@ from pathlib import Path
 from statistics import median
 
 from ompass._core import TaskProgram
-from ompass.readers.simulation import read_task_program
 from ompass.simulation.advice import middle_of_shortest
 from ompass.simulation.calibration import as_toml, calibrate
 from ompass.simulation.machine import Machine, read_machine
+from ompass.simulation.reader import read_task_program
 from ompass.simulation.runs import predict
 
 REPOSITORY = Path(__file__).resolve().parents[2]

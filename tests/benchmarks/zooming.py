@@ -24,7 +24,7 @@ from typing import Any
 
 from playwright.sync_api import Page, sync_playwright
 
-from ompass.readers import open_run
+from ompass.readers.run import open_run
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 OMPASS = [sys.executable, "-m", "ompass"]

@@ -13,8 +13,8 @@ from typing import Any
 
 from diseases.labels import HEALTHY, NOTHING, all_labels
 from diseases.runs import VERDICT, Case
-from ompass.readers import open_run
-from ompass.reports import collect
+from ompass.readers.run import open_run
+from ompass.reports.content import collect
 
 _NEAR_LINES = 1  # a construct and its call may be a line apart
 

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from ompass.reports.advice import advice_report
 from ompass.simulation.advice import advise
+from ompass.simulation.report import advice_report
 from toolchains import Record
 
 SOURCE = "simulation/sleepers.c"

@@ -19,8 +19,10 @@ import pytest
 
 import bots_programs
 from bots_programs import Kind
-from ompass.readers import open_run
-from ompass.reports import collect, plain, run_report
+from ompass.readers.run import open_run
+from ompass.reports.content import collect
+from ompass.reports.model import plain
+from ompass.reports.run import run_report
 from toolchains import neutral_environment
 
 # oneTBB's tasks are not OpenMP tasks.

@@ -15,8 +15,8 @@ from diseases.labels import HEALTHY, PROGRAMS, all_labels
 from diseases.matrix import judge
 from diseases.runs import Case, record
 from ompass.metrics.findings import KINDS
-from ompass.readers import open_run
-from ompass.reports import collect
+from ompass.readers.run import open_run
+from ompass.reports.content import collect
 from toolchains import REPOSITORY
 
 LABELS = {label.program: label for label in all_labels()}

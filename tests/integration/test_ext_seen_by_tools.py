@@ -18,8 +18,8 @@ import pytest
 
 from ext_programs import compile_with_ext, ext_library
 from ompass import _core
-from ompass.metrics import locality
-from ompass.readers.rundir import open_run
+from ompass.metrics.locality import locality
+from ompass.readers.run import open_run
 from recorded_run import (
     check_accounts_agree,
     check_facts,

@@ -17,8 +17,8 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from made_runs import MS, construct, definition, made_run, team
 from needs import require
-from ompass.page import RunPart, html_report
-from ompass.reports import collect
+from ompass.page.assemble import RunPart, html_report
+from ompass.reports.content import collect
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")

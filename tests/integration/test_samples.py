@@ -13,7 +13,7 @@ import pytest
 
 from command import ompass
 from ompass.elf import read_functions
-from ompass.readers.samples import read_samples
+from ompass.readers.run import read_samples
 from ompass.symbols.lookup import Lookup
 from recorded_run import check_sound
 from toolchains import PROGRAMS, CompileProgram, Record, RunRecorded, Toolchain, toolchain_named

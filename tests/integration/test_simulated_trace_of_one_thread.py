@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from ompass import _core
-from ompass.readers.simulation import read_task_program
 from ompass.simulation.machine import read_machine
+from ompass.simulation.reader import read_task_program
 from ompass.simulation.runs import notes_on, predict
 from recorded_run import check_accounts_agree, check_sound
 from toolchains import CompileProgram, RunRecorded, Toolchain

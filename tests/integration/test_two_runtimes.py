@@ -12,7 +12,7 @@ import pytest
 
 from command import call
 from ext_programs import ext_library, ways_to_load
-from ompass.readers import open_run
+from ompass.readers.run import open_run
 from recorded_run import check_sound, counted, facts_in
 from toolchains import toolchain_named
 from two_runtimes import (

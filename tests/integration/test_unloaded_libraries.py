@@ -17,7 +17,7 @@ import pytest
 from ext_programs import ext_library, ways_to_load
 from needs import require_toolchain
 from ompass import _core
-from ompass.readers.samples import read_samples
+from ompass.readers.run import read_samples
 from recorded_run import check_accounts_agree, check_sound, facts_in
 from toolchains import Toolchain, compile_source, toolchain_named
 

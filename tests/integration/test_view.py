@@ -24,9 +24,9 @@ from integration.test_html_report import REPOSITORY, Visit, browser
 from made_runs import MS, construct, definition, made_run, made_samples, team
 from made_traces import Schedule, Spawn, Wait, Work, write_trace
 from ompass import _core, open
-from ompass.page import RunPart, html_report
-from ompass.reports import collect
-from ompass.reports.graph import collect_graph
+from ompass.graph.content import collect_graph
+from ompass.page.assemble import RunPart, html_report
+from ompass.reports.content import collect
 
 __all__ = ["browser"]
 

@@ -15,7 +15,9 @@ from typing import Any
 import pytest
 
 from ompass import _core
-from ompass.reports import collect, plain, run_report
+from ompass.reports.content import collect
+from ompass.reports.model import plain
+from ompass.reports.run import run_report
 from recorded_run import check_accounts_agree, check_sound
 from toolchains import PROGRAMS, CompileProgram, Record, RunRecorded, Toolchain, toolchain_named
 

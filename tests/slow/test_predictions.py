@@ -16,10 +16,10 @@ from pathlib import Path
 import pytest
 
 from ompass._core import TaskProgram
-from ompass.readers import open_run
-from ompass.readers.simulation import read_task_program
+from ompass.readers.run import open_run
 from ompass.simulation.advice import advise
 from ompass.simulation.machine import read_machine
+from ompass.simulation.reader import read_task_program
 from ompass.simulation.runs import predict
 from toolchains import CompileProgram, RunRecorded, Toolchain
 

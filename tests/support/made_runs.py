@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ompass.metrics.samples import Line, LocatedSample, Owner
 from ompass.model import (
     N_HISTOGRAM_BINS,
     ConstructRow,
@@ -22,7 +21,8 @@ from ompass.model import (
     ThreadRow,
     WaitRow,
 )
-from ompass.reports.samples import SampleContent
+from ompass.samples.content import SampleContent
+from ompass.samples.metrics import Line, LocatedSample, Owner
 
 MS = 1_000_000
 

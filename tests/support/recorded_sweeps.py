@@ -14,9 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ompass.metrics import Samples, Scope, measured
+from ompass.metrics.breakdown import Scope
 from ompass.model import ConstructRow, Definition, Module, RegionRow, Run, ThreadRow
-from ompass.readers import open_run
+from ompass.readers.run import open_run
+from ompass.scaling.metrics import Samples, measured
 from ompass.sweep import RECORDED, Job, SweepDirectory, SweepRuns
 
 Row = ConstructRow | Definition | Module | RegionRow | ThreadRow

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from made_runs import MS, STATES, made_run, region, team, thread
-from ompass.metrics import Scope, time_breakdown
+from ompass.metrics.breakdown import Scope, time_breakdown
 from ompass.model import OUTSIDE, RegionRow
 
 times = st.integers(min_value=0, max_value=10**13)

@@ -18,7 +18,7 @@ import typer
 from typer.testing import CliRunner, Result
 
 from made_runs import MS, construct, made_run, team, thread
-from ompass.commands import progress
+from ompass.commands import streams as progress
 from ompass.commands.main import COMMANDS, application
 from ompass.errors import OmpassError
 from ompass.model import Run

@@ -12,14 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from made_runs import MS, construct, definition, made_run, team
-from ompass.metrics import Scope, WorkOf, thresholds
-from ompass.metrics.comparison import Change, Repeat, changes
-from ompass.metrics.significance import least_p, permutation_p
+from ompass.comparison.metrics import Change, Repeat, changes, least_p, permutation_p
+from ompass.comparison.report import compare_sides, comparison_report, headline, paired_places, side_of
+from ompass.metrics import thresholds
+from ompass.metrics.breakdown import Scope
 from ompass.model import StateTimes
-from ompass.reports import collect, plain
-from ompass.reports.comparison import compare_sides, comparison_report, side_of
-from ompass.reports.comparison.content import headline, paired_places
-from ompass.reports.scaling.content import Place
+from ompass.reports.content import collect
+from ompass.reports.model import plain
+from ompass.scaling.content import Place
+from ompass.scaling.metrics import WorkOf
 from recorded_sweeps import recorded_sweep
 
 groups = st.lists(st.integers(0, 1000), min_size=1, max_size=4)

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from made_runs import construct, definition, made_run
-from ompass.metrics import construct_totals, granularity
-from ompass.metrics.granularity import trim_bins
+from ompass.metrics.constructs import construct_totals, granularity, trim_bins
 
 durations = st.lists(st.integers(0, 2**40), max_size=20)
 

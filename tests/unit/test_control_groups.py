@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ompass import _core
-from ompass.metrics.quota import describe_processors
+from ompass.metrics.processors import describe_processors
 
 V2 = "30 1 0:26 / /sys/fs/cgroup rw,nosuid - cgroup2 cgroup2 rw,nsdelegate\n"
 V1_CPU = "33 1 0:29 / /sys/fs/cgroup/cpu,cpuacct rw shared:4 - cgroup cgroup rw,cpu,cpuacct\n"

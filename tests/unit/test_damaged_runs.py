@@ -14,7 +14,7 @@ import pytest
 
 from ompass import open as open_run
 from ompass.errors import OmpassError
-from ompass.readers.pyramid import open_pyramid
+from ompass.readers.schedule import open_pyramid
 from ompass.recording import Recording
 
 FOLDER = Path(__file__).resolve().parent.parent / "golden"

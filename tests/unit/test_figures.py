@@ -10,10 +10,10 @@ import made_traces
 from made_runs import MS, construct, made_run, team
 from made_traces import Spawn, Wait, Work, write_trace
 from ompass.errors import OutputError, UsageError
-from ompass.figures import FORMATS, RUN_FIGURES, render
-from ompass.figures.render import BrowserScript
+from ompass.figures.render import FORMATS, BrowserScript, render
+from ompass.figures.run import RUN_FIGURES
 from ompass.recording import open_recording
-from ompass.reports import ReportContent, collect
+from ompass.reports.content import ReportContent, collect
 
 MAGIC = {".svg": b"<svg", ".pdf": b"%PDF", ".png": b"\x89PNG", ".json": b"{"}
 

@@ -10,18 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from made_runs import MS, STATES, construct, definition, loop, made_run, region, team, thread, wait
-from ompass.metrics import (
-    Finding,
-    Scope,
-    construct_totals,
-    find_causes,
-    loop_totals,
-    time_breakdown,
-    wait_totals,
-)
-from ompass.metrics.loads import SampledLoad
-from ompass.metrics.samples import Line, LocatedSample, Owner
+from ompass.latency.metrics import SampledLoad
+from ompass.metrics.breakdown import Scope, time_breakdown
+from ompass.metrics.constructs import construct_totals
+from ompass.metrics.facts import Finding
+from ompass.metrics.findings import find_causes
+from ompass.metrics.waits import loop_totals, wait_totals
 from ompass.model import OUTSIDE, ConstructRow, RegionRow, Run
+from ompass.samples.metrics import Line, LocatedSample, Owner
 
 
 def findings(run: Run, **more: Any) -> list[Finding]:

@@ -15,14 +15,15 @@ from hypothesis import strategies as st
 
 from made_runs import MS, made_run, team
 from ompass.errors import UsageError
-from ompass.figures import RUN_FIGURES
-from ompass.metrics import time_breakdown
+from ompass.figures.run import RUN_FIGURES
+from ompass.metrics.breakdown import time_breakdown
 from ompass.metrics.ranks import Job, Rank, job_of
 from ompass.model import StateTimes
-from ompass.page import RunPart, html_report
-from ompass.reports import ReportContent, collect, plain, print_report
+from ompass.page.assemble import RunPart, html_report
+from ompass.reports.content import ReportContent, collect
+from ompass.reports.model import plain
 from ompass.reports.ranks import job_of_reports, job_report, ranks_to_show
-from ompass.reports.terminal import TerminalConsole
+from ompass.reports.terminal import TerminalConsole, print_report
 from ompass.workers import Workers
 
 

@@ -16,8 +16,8 @@ from made_runs import made_run
 from ompass import _core
 from ompass.errors import NothingToShowError, UsageError
 from ompass.figures.render import render
-from ompass.figures.reuse import reuse_beyond, reuse_figure, reuse_histogram
-from ompass.metrics.reuse import (
+from ompass.reuse.figure import reuse_beyond, reuse_figure, reuse_histogram
+from ompass.reuse.metrics import (
     GroupReuse,
     KernelReuse,
     ReuseHistogram,
@@ -27,8 +27,8 @@ from ompass.metrics.reuse import (
     sum_histograms,
     sum_kernels,
 )
-from ompass.readers import check_has_accesses
-from ompass.reports.reuse import ReuseContent, csv_reuse, json_reuse
+from ompass.reuse.reader import check_has_accesses
+from ompass.reuse.report import ReuseContent, csv_reuse, json_reuse
 from ompass.topology import CacheGroup, recorded_topology, synthetic_topology
 from ompass.units import parse_size
 

@@ -18,9 +18,9 @@ from typer.testing import CliRunner, Result
 from made_traces import Schedule, Spawn, Wait, Work, write_trace
 from ompass.commands.main import application
 from ompass.errors import DamagedRunError, NothingToShowError
-from ompass.metrics.loads import SOURCES, SampledLoad, loads_by_owner
-from ompass.metrics.samples import Owner
-from ompass.readers.samples import read_samples
+from ompass.latency.metrics import SOURCES, SampledLoad, loads_by_owner
+from ompass.readers.run import read_samples
+from ompass.samples.metrics import Owner
 from unit.test_samples import REGISTERS, code, record, sample_file
 
 LOADS, OPS = 3, 4  # kinds of event

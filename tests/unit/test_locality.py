@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from made_runs import made_run, region
-from ompass.metrics import locality
+from ompass.metrics.locality import locality
 from ompass.model import Run
 
 

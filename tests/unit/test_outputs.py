@@ -11,7 +11,7 @@ import typer
 
 from ompass.commands.main import COMMANDS, application
 from ompass.errors import OutputError
-from ompass.writable import file_problem, folder_problem
+from ompass.files import file_problem, folder_problem
 from unit.test_commands import call, error_of
 
 # Options of type Path that name input, or a program's run directory, which `ompass run` checks itself.

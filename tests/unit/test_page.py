@@ -8,13 +8,13 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 from made_runs import MS, construct, definition, made_run, team
-from ompass.metrics.samples import Line, LocatedSample, Owner, samples_tree
 from ompass.model import Run
-from ompass.page import RunPart, html_report
+from ompass.page.assemble import RunPart, html_report
 from ompass.page.excerpts import Excerpts, Sources
 from ompass.page.markup import Markup, element
-from ompass.reports import collect
-from ompass.reports.samples import SampleContent
+from ompass.reports.content import collect
+from ompass.samples.content import SampleContent
+from ompass.samples.metrics import Line, LocatedSample, Owner, samples_tree
 from ompass.symbols.resolver import Location
 
 HOSTILE = '</script><img src=x onerror="alert(1)">'

@@ -19,26 +19,20 @@ from hypothesis import strategies as st
 
 from made_runs import MS, construct, definition, made_run, team
 from ompass.exports import write_jedule
-from ompass.figures import RUN_FIGURES, render
-from ompass.metrics.folding import fold
-from ompass.metrics.span import critical_constructs
-from ompass.model import Run
-from ompass.model_graph import GraphGroup, TaskGraph
-from ompass.page import RunPart, html_report
+from ompass.figures.render import render
+from ompass.figures.run import RUN_FIGURES
+from ompass.graph.content import GraphContent
+from ompass.graph.exports import dot_graph, graphml_graph
+from ompass.graph.metrics import critical_constructs, fold
+from ompass.graph.report import graph_report
+from ompass.model import GraphGroup, Run, TaskGraph
+from ompass.page.assemble import RunPart, html_report
 from ompass.plain_text import HARMFUL_PATTERN, csv_cell, dot_text, json_text, visible, visible_lines
 from ompass.readers.timeline import Slice, SliceKind, Timeline
-from ompass.reports import (
-    CSV_TABLES,
-    ReportContent,
-    collect,
-    csv_report,
-    plain,
-    print_report,
-    run_report,
-    svg_report,
-)
-from ompass.reports.graph import GraphContent, dot_graph, graph_report, graphml_graph
-from ompass.reports.terminal import TerminalConsole
+from ompass.reports.content import ReportContent, collect
+from ompass.reports.model import csv_report, plain
+from ompass.reports.run import CSV_TABLES, run_report
+from ompass.reports.terminal import TerminalConsole, print_report, svg_report
 from ompass.symbols import Location
 from unit.conftest import FakeCore
 

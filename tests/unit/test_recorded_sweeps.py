@@ -12,9 +12,11 @@ import math
 
 import pytest
 
-from ompass.metrics import CURVES, Scope, gaps, scaling_point, time_breakdown
+from ompass.metrics.breakdown import Scope, time_breakdown
 from ompass.model import Run
-from ompass.reports.scaling.content import NumberOfThreads, collect_scaling
+from ompass.scaling.content import NumberOfThreads, collect_scaling
+from ompass.scaling.metrics import CURVES, scaling_point
+from ompass.scaling.verdict import gaps
 from ompass.sweep import SweepRuns, SweepSpec
 from recorded_sweeps import RecordedSweep, recorded_sweep, sweep_runs
 

@@ -28,23 +28,21 @@ from made_runs import (
     wait,
 )
 from ompass.errors import NothingToShowError
-from ompass.metrics import Scope, findings, notes
+from ompass.metrics import findings, notes
+from ompass.metrics.breakdown import Scope
 from ompass.model import OUTSIDE, Run, StateTimes
-from ompass.page import RunPart, html_report
-from ompass.reports import (
-    CSV_TABLES,
-    ReportContent,
-    collect,
-    csv_report,
-    plain,
+from ompass.page.assemble import RunPart, html_report
+from ompass.reports.content import ReportContent, collect, same_place
+from ompass.reports.model import Table, csv_report, plain
+from ompass.reports.run import CSV_TABLES, run_report
+from ompass.reports.terminal import (
+    TerminalConsole,
+    length_bar,
     print_report,
-    run_report,
+    split_cells,
+    state_bar,
     svg_report,
 )
-from ompass.reports.bars import length_bar, split_cells, state_bar
-from ompass.reports.content import same_place
-from ompass.reports.model import Table
-from ompass.reports.terminal import TerminalConsole
 from ompass.symbols import Location
 
 SCHEMA = Path(__file__).parents[2] / "docs" / "report-schema.md"

@@ -11,24 +11,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from made_runs import MS, made_run, team
-from ompass.metrics import (
-    Evidence,
-    Finding,
+from ompass.metrics.breakdown import Scope
+from ompass.metrics.facts import Finding
+from ompass.model import StateTimes
+from ompass.scaling.metrics import (
     Measured,
     Samples,
-    Scope,
     WorkOf,
-    bends,
-    diagnose,
-    gaps,
     inflation,
     measured,
     recording_cost,
     scaling_point,
     spread,
 )
-from ompass.metrics.diseases import losses
-from ompass.model import StateTimes
+from ompass.scaling.verdict import Evidence, bends, diagnose, gaps, losses
 
 times = st.integers(0, 10**12)
 states = st.builds(StateTimes, st.integers(1, 10**12), times, times, times, times)

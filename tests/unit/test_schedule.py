@@ -20,10 +20,9 @@ from ompass import _core
 from ompass.errors import DamagedRunError
 from ompass.figures.render import render
 from ompass.figures.schedule import gantt, over_time, who_ran_whose
-from ompass.readers import open_run
-from ompass.readers.pyramid import NO_HOME
-from ompass.readers.schedule import Bars, Schedule, read_schedule
-from ompass.reports import ReportContent, collect
+from ompass.readers.run import open_run
+from ompass.readers.schedule import NO_HOME, Bars, Schedule, read_schedule
+from ompass.reports.content import ReportContent, collect
 from ompass.reports.model import STATES
 
 WORKS = st.builds(Work, st.integers(0, 1000))

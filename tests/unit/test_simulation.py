@@ -19,12 +19,19 @@ from ompass import _core
 from ompass._core import SimulatedRun, TaskProgram
 from ompass.commands.main import application
 from ompass.errors import NothingToShowError, OmpassError, UsageError
-from ompass.readers.events import event_kinds, read_events
-from ompass.readers.simulation import placed, read_task_program, run_simulation, task_shapes
+from ompass.readers.run import event_kinds, read_events
 from ompass.simulation.advice import advise, middle_of_shortest
 from ompass.simulation.calibration import as_toml, costs_from, recording_from
 from ompass.simulation.machine import MACHINES, Machine, Recording, find_machine, read_machine
-from ompass.simulation.runs import POLICIES, RECORDABLE, predict, simulate
+from ompass.simulation.reader import (
+    POLICIES,
+    RECORDABLE,
+    placed,
+    read_task_program,
+    run_simulation,
+    task_shapes,
+)
+from ompass.simulation.runs import predict, simulate
 from ompass.topology import recorded_topology, synthetic_topology
 from unit.test_task_graph import bodies, fib
 

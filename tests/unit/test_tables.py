@@ -15,7 +15,7 @@ from made_runs import made_run
 from made_traces import Body, Schedule, Spawn, Task, Wait, Work, write_trace
 from ompass import _core
 from ompass.errors import DamagedRunError, NothingToShowError, RunNotFoundError, UsageError
-from ompass.metrics import Scope
+from ompass.metrics.breakdown import Scope
 from ompass.readers import tables
 from ompass.readers.tables import TABLES, Tables
 from ompass.recording import Recording

@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 
 from made_traces import Body, Op, Schedule, Spawn, Wait, Work, chain_of, work_of, write_trace
 from ompass import _core
-from ompass.metrics.folding import fold, fold_to
-from ompass.metrics.span import critical_constructs, speedup_bounds
-from ompass.model_graph import TaskGraph
-from ompass.readers import read_task_graph
+from ompass.graph.metrics import critical_constructs, fold, fold_to, speedup_bounds
+from ompass.model import TaskGraph
+from ompass.readers.run import read_task_graph
 
 works = st.builds(Work, st.integers(0, 1000))
 bodies: st.SearchStrategy[Body] = st.recursive(

@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 
 from made_runs import MS, definition, loop, made_run, region, wait
-from ompass.metrics import loop_totals, wait_totals
+from ompass.metrics.waits import loop_totals, wait_totals
 from ompass.model import LOCKS, LOOPS, WAIT_KINDS, WAITS, Run
-from ompass.reports import collect, plain, run_report
+from ompass.reports.content import collect
+from ompass.reports.model import plain
+from ompass.reports.run import run_report
 
 
 def run_of(waits: Any = (), loops: Any = (), **kinds: int) -> Run:

@@ -14,7 +14,7 @@ import made_traces
 from made_traces import Body, Wait, write_trace
 from ompass import open
 from ompass.model import Run
-from ompass.readers import open_run
+from ompass.readers.run import open_run
 from ompass.reports.model import STATES
 from unit.test_schedule import BODIES, MIXED
 

@@ -16,7 +16,7 @@ from ompass.commands.options import FromOption, ToOption, TraceArgument, parse_f
 from ompass.errors import NothingToShowError, UsageError
 from ompass.model import Run
 from ompass.plain_text import visible
-from ompass.readers import EventTable, event_kinds, open_run, read_events
+from ompass.readers.run import EventTable, event_kinds, open_run, read_events
 from ompass.symbols import Location, Resolver
 from ompass.task_ids import task_name
 

@@ -10,12 +10,11 @@ from typing import Any
 import typer
 
 from ompass.commands.options import JsonOption, RunsArgument
-from ompass.commands.progress import waiting
-from ompass.commands.streams import console_for, to_json, write_result
-from ompass.metrics.quota import describe_processors, processor_values
+from ompass.commands.streams import console_for, to_json, waiting, write_result
+from ompass.metrics.processors import describe_processors, processor_values
 from ompass.model import Run
-from ompass.readers import open_run
 from ompass.readers.meta import Meta, read_meta
+from ompass.readers.run import open_run
 from ompass.reports.terminal import print_lines
 from ompass.units import count, duration, plural, size
 

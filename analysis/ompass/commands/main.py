@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Final
 
 import typer
@@ -49,31 +49,31 @@ _EPILOG = """
 """
 
 _FORMER_OPTIONS: Final = {"brackets": "wrappers", "no-brackets": "no-wrappers"}
-COMMANDS: Final = (
-    "run",
-    "report",
-    "plot",
-    "doctor",
-    "info",
-    "dump",
-    "scale",
-    "graph",
-    "compare",
-    "validate",
-    "view",
-    "krd",
-    "latency",
-    "timeline",
-    "simulate",
-    "advise",
-    "calibrate",
-    "top",
-    "query",
-    "samples",
-    "config",
-    "docs",
-)
-"""The modules of the subcommands, by name, in the order of --help."""
+COMMANDS: Final = {
+    "run": "commands.run",
+    "report": "commands.report",
+    "plot": "commands.plot",
+    "doctor": "commands.doctor",
+    "info": "commands.info",
+    "dump": "commands.dump",
+    "scale": "scaling.command",
+    "graph": "graph.command",
+    "compare": "comparison.command",
+    "validate": "commands.validate",
+    "view": "commands.view",
+    "krd": "reuse.command",
+    "latency": "latency.command",
+    "timeline": "commands.timeline",
+    "simulate": "simulation.command",
+    "advise": "simulation.command",
+    "calibrate": "simulation.command",
+    "top": "commands.top",
+    "query": "commands.query",
+    "samples": "samples.command",
+    "config": "commands.config",
+    "docs": "commands.docs",
+}
+"""The module of each subcommand, in the order of --help."""
 
 
 def _show_version(asked: bool) -> None:
@@ -90,8 +90,8 @@ def _options(
     """Record any OpenMP task program and show where its time went."""
 
 
-def application(commands: Sequence[str] = COMMANDS) -> typer.Typer:
-    """Returns the command with these subcommands; other modules are not loaded."""
+def application(commands: Iterable[str] = COMMANDS) -> typer.Typer:
+    """Returns the command with these subcommands; loads only their modules, with all commands of each."""
     app = typer.Typer(
         name="ompass",
         help="Record any OpenMP task program and show where its time went.",
@@ -105,8 +105,8 @@ def application(commands: Sequence[str] = COMMANDS) -> typer.Typer:
         },
     )
     app.callback()(_options)
-    for command in commands:
-        importlib.import_module(f"ompass.commands.{command}").register(app)
+    for module in dict.fromkeys(COMMANDS[command] for command in commands):
+        importlib.import_module(f"ompass.{module}").register(app)
     return app
 
 

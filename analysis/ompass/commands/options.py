@@ -10,8 +10,8 @@ from typing import Annotated
 import typer
 
 from ompass.errors import OutputError, UsageError
+from ompass.files import file_problem, folder_problem
 from ompass.units import parse_duration
-from ompass.writable import file_problem, folder_problem
 
 
 class ScopeName(str, Enum):

@@ -10,20 +10,21 @@ from typing import Annotated
 import typer
 
 from ompass.commands.options import Colour, ColourOption, RunsArgument, output_file, parse_window
-from ompass.commands.progress import waiting
-from ompass.commands.streams import say
+from ompass.commands.streams import say, waiting
 from ompass.errors import NothingToShowError, UsageError
-from ompass.figures import RUN_FIGURES, Spec, render
-from ompass.figures.reuse import reuse_figure
-from ompass.figures.scaling import SWEEP_FIGURES
+from ompass.figures.render import render
+from ompass.figures.run import RUN_FIGURES
 from ompass.figures.schedule import gantt, over_time, picture_stretches, who_ran_whose
-from ompass.metrics import Scope
-from ompass.readers import open_run
+from ompass.figures.style import Spec
+from ompass.metrics.breakdown import Scope
+from ompass.readers.run import open_run
 from ompass.readers.schedule import read_schedule
 from ompass.readers.timeline import check_has_events
-from ompass.reports import collect
-from ompass.reports.reuse import collect_reuse
-from ompass.reports.scaling import read_sweep
+from ompass.reports.content import collect
+from ompass.reuse.figure import reuse_figure
+from ompass.reuse.report import collect_reuse
+from ompass.scaling.content import read_sweep
+from ompass.scaling.figure import SWEEP_FIGURES
 from ompass.sweep import is_sweep_directory
 
 _TRACE_FIGURES = {

@@ -12,11 +12,10 @@ import typer
 from rich.text import Text
 
 from ompass.commands.options import RunArgument, new_folder, output_file
-from ompass.commands.progress import waiting
-from ompass.commands.streams import console_for, say
+from ompass.commands.streams import console_for, say, waiting
 from ompass.errors import OutputError, UsageError
 from ompass.plain_text import HARMFUL_PATTERN, REPLACEMENT, visible
-from ompass.readers import open_run
+from ompass.readers.run import open_run
 from ompass.readers.tables import TABLES, Tables
 from ompass.reports.terminal import plain_grid
 from ompass.symbols import Resolver

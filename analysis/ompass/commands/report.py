@@ -21,30 +21,24 @@ from ompass.commands.options import (
     output_file,
     parse_window,
 )
-from ompass.commands.progress import waiting
-from ompass.commands.streams import console_for, say, to_json, write_result
+from ompass.commands.streams import console_for, say, to_json, waiting, write_result
 from ompass.errors import DamagedRunError, NothingToShowError, UsageError
 from ompass.figures.render import BrowserScript
-from ompass.metrics import Scope
-from ompass.page import RunPart, Timeline, html_report
-from ompass.readers import check_has_accesses, open_run
-from ompass.readers.pyramid import Pyramid, open_pyramid
-from ompass.readers.schedule import Schedule, schedule_of
-from ompass.reports import (
-    CSV_TABLES,
-    SCHEMA_VERSION,
-    ReportContent,
-    collect,
-    csv_report,
-    plain,
-    print_report,
-    run_report,
-    svg_report,
-)
-from ompass.reports.graph import GraphContent, collect_graph
+from ompass.graph.content import GraphContent, collect_graph
+from ompass.metrics.breakdown import Scope
+from ompass.page.assemble import RunPart, html_report
+from ompass.page.timeline import Timeline
+from ompass.readers.run import open_run
+from ompass.readers.schedule import Pyramid, Schedule, open_pyramid, schedule_of
+from ompass.reports.content import ReportContent, collect
+from ompass.reports.model import csv_report, plain
 from ompass.reports.ranks import job_of_reports, job_report, ranks_to_show
-from ompass.reports.reuse import ReuseContent, collect_reuse
-from ompass.reports.scaling import ScalingContent, read_sweep, scaling_report
+from ompass.reports.run import CSV_TABLES, SCHEMA_VERSION, run_report
+from ompass.reports.terminal import print_report, svg_report
+from ompass.reuse.reader import check_has_accesses
+from ompass.reuse.report import ReuseContent, collect_reuse
+from ompass.scaling.content import ScalingContent, read_sweep
+from ompass.scaling.report import scaling_report
 from ompass.sweep import is_sweep_directory
 from ompass.units import plural
 from ompass.workers import Workers

@@ -18,9 +18,9 @@ from typing import Annotated
 import typer
 
 from ompass.commands.options import refuse_output
-from ompass.commands.progress import waiting
-from ompass.commands.streams import console_for, say, to_json, write_result
+from ompass.commands.streams import console_for, say, to_json, waiting, write_result
 from ompass.errors import CannotRecordError, OmpassError, UsageError
+from ompass.files import file_problem
 from ompass.launch import (
     Plan,
     Program,
@@ -42,10 +42,12 @@ from ompass.launch.produced import (
 )
 from ompass.launch.program import ProgramNotExecutableError, ProgramNotFoundError
 from ompass.launch.tool import scratch_directory
-from ompass.readers import open_run
-from ompass.reports import collect, plain, print_report, run_report
+from ompass.readers.run import open_run
+from ompass.reports.content import collect
+from ompass.reports.model import plain
+from ompass.reports.run import run_report
+from ompass.reports.terminal import print_report
 from ompass.units import parse_limit
-from ompass.writable import file_problem
 
 _EXIT_NOT_STARTED = 125
 _MOST_HZ = 10_000

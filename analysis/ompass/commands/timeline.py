@@ -19,17 +19,16 @@ from ompass.commands.options import (
     output_file,
     parse_from_to,
 )
-from ompass.commands.progress import waiting
-from ompass.commands.streams import say
+from ompass.commands.streams import say, waiting
 from ompass.errors import NothingToShowError, UsageError
 from ompass.exports import write_jedule, write_otf2, write_perfetto
-from ompass.figures import render
+from ompass.figures.render import render
 from ompass.figures.schedule import gantt, picture_stretches
 from ompass.model import Run
-from ompass.readers import open_run
+from ompass.readers.run import open_run
 from ompass.readers.schedule import read_schedule
 from ompass.readers.timeline import check_has_events, read_timeline
-from ompass.reports import collect
+from ompass.reports.content import collect
 from ompass.symbols import Resolver
 from ompass.units import plural
 

@@ -16,7 +16,7 @@ import typer
 
 from ompass.commands.streams import say
 from ompass.errors import CannotRecordError, RunNotFoundError, UsageError
-from ompass.readers.rundir import is_run_directory
+from ompass.readers.run import is_run_directory
 
 _EPILOG = """
 [bold]Examples[/bold]

@@ -6,10 +6,9 @@ from __future__ import annotations
 import typer
 
 from ompass.commands.options import JsonOption, RunsArgument
-from ompass.commands.progress import waiting
-from ompass.commands.streams import console_for, to_json, write_result
+from ompass.commands.streams import console_for, to_json, waiting, write_result
 from ompass.errors import DamagedRunError, IncompleteRunError
-from ompass.readers import find_missing, find_problems
+from ompass.readers.run import find_missing, find_problems
 
 _EPILOG = """
 [bold]Examples[/bold]

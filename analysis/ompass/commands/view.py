@@ -10,10 +10,9 @@ from typing import Annotated
 import typer
 
 from ompass.commands.options import ProcessesOption
-from ompass.commands.progress import waiting
-from ompass.commands.streams import say
-from ompass.readers import open_run
-from ompass.reports import ReportContent, collect
+from ompass.commands.streams import say, waiting
+from ompass.readers.run import open_run
+from ompass.reports.content import ReportContent, collect
 from ompass.serving import PageServer
 from ompass.serving.runs import ServedRuns
 from ompass.units import plural

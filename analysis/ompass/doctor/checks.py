@@ -18,7 +18,7 @@ from ompass.doctor import perf_events, probes
 from ompass.errors import IncompleteInstallationError
 from ompass.launch.runtimes import find_runtimes
 from ompass.launch.tool import find_tool_library
-from ompass.metrics.quota import describe_processors
+from ompass.metrics.processors import describe_processors
 from ompass.units import duration, plural, size
 
 _FREE_BYTES = 1 << 30

@@ -11,10 +11,10 @@ from typing import Final
 
 from ompass.figures.style import STATE_COLOURS, Figure, Spec, axis, figure, state_colours, tooltip
 from ompass.model import StateTimes
-from ompass.reports.bars import state_values
 from ompass.reports.content import ReportContent
 from ompass.reports.model import STATES
 from ompass.reports.ranks import job_of_reports
+from ompass.reports.terminal import state_values
 from ompass.units import duration, percent
 
 _MOST_BARS: Final = 16

@@ -13,8 +13,7 @@ from typing import Final
 
 from ompass.figures.style import STATE_COLOURS, WIDTH, Spec, axis, figure, state_colours, tooltip
 from ompass.model import Run
-from ompass.readers.pyramid import NO_HOME
-from ompass.readers.schedule import OTHERS, Schedule
+from ompass.readers.schedule import NO_HOME, OTHERS, Schedule
 from ompass.reports.content import ReportContent
 from ompass.reports.model import STATES
 from ompass.units import count, duration

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ompass.errors import OutputError
-from ompass.readers import is_run_directory
+from ompass.files import folder_problem
 from ompass.readers.meta import Meta, read_meta
-from ompass.writable import folder_problem
+from ompass.readers.run import is_run_directory
 
 _SUFFIX = ".ompass"
 LAUNCH = "OMPASS_LAUNCH"

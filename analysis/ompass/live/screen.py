@@ -24,8 +24,8 @@ from ompass.live.pace import Used, until_next_s, used
 from ompass.live.watch import Change, Cost, Look, Watch, change
 from ompass.model import StateTimes
 from ompass.plain_text import visible
-from ompass.reports.bars import state_values
 from ompass.reports.model import STATES
+from ompass.reports.terminal import state_values
 from ompass.units import count, duration, percent, plural
 
 Columns = Sequence[tuple[str, AlignMethod]]

@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Final
 
 from ompass.errors import RunNotFoundError
-from ompass.metrics import Scope
+from ompass.metrics.breakdown import Scope
 from ompass.model import Run, StateTimes
-from ompass.readers import open_run
-from ompass.reports import ReportContent, collect
+from ompass.readers.run import open_run
+from ompass.reports.content import ReportContent, collect
 from ompass.symbols import Resolver
 
 _LOG: Final = re.compile(r"(/.*)/process\.log( \(deleted\))?$")

@@ -11,9 +11,8 @@ import enum
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from ompass.metrics.presence import Presence, after_all, of_rows, together
-from ompass.metrics.shares import share, sums
-from ompass.model import OUTSIDE, RegionRow, Run, StateTimes
+from ompass.metrics.processors import Presence, after_all, of_rows, together
+from ompass.model import OUTSIDE, RegionRow, Run, StateTimes, share, sums
 
 HELPER = "helper"  # kind of the threads on which the runtime runs `target nowait` tasks
 _PARTS = "implicit_ns lock_ns n_tasks"  # times and counts that threads, regions and the whole have

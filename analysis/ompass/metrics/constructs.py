@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Task constructs and kernels, summed over threads.
+"""Task constructs and kernels, summed over threads, and the durations of tasks.
 
 Owns how counts of threads are merged (sums, minima, maxima), and the means derived from them.
 """
@@ -9,9 +9,9 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
-from ompass.metrics.shares import share
-from ompass.model import N_HISTOGRAM_BINS, ConstructRow, Run
+from ompass.model import N_HISTOGRAM_BINS, ConstructRow, Run, share
 
 Shares = tuple[tuple[int, int], ...]
 
@@ -99,3 +99,27 @@ def _by_thread(pairs: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
         if n:
             counts[thread] = counts.get(thread, 0) + n
     return tuple(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
+
+
+@dataclass(frozen=True, slots=True)
+class Bin:
+    """n_tasks timed tasks took at least low_ns and less than high_ns."""
+
+    low_ns: int
+    high_ns: int
+    n_tasks: int
+
+
+def granularity(totals: Sequence[ConstructTotals]) -> tuple[Bin, ...]:
+    """Returns the bins from the shortest to the longest timed task, including empty ones."""
+    return trim_bins(sum_histograms(t.histogram for t in totals))
+
+
+def trim_bins(histogram: Sequence[int]) -> tuple[Bin, ...]:
+    """Returns the used bins; bin k covers [2^k, 2^(k+1)) ns, bin 0 begins at 0."""
+    used = [k for k, n in enumerate(histogram) if n]
+    if not used:
+        return ()
+    return tuple(
+        Bin(0 if k == 0 else 1 << k, 1 << (k + 1), histogram[k]) for k in range(used[0], used[-1] + 1)
+    )

@@ -10,14 +10,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from ompass.metrics import quota, thresholds
+from ompass.latency.metrics import SampledLoad
+from ompass.metrics import thresholds
 from ompass.metrics.breakdown import Breakdown, RegionShare
 from ompass.metrics.constructs import ConstructTotals
-from ompass.metrics.loads import SampledLoad
-from ompass.metrics.processor import ProcessorTime, processor_time
-from ompass.metrics.samples import LocatedSample
+from ompass.metrics.processors import ProcessorTime, allowed_processors, held_back_ns, processor_time
 from ompass.metrics.waits import LoopTotals, WaitTotals
 from ompass.model import Run
+from ompass.samples.metrics import LocatedSample
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,7 @@ class Facts:
     @property
     def n_allowed(self) -> float:
         """Number of processors that all threads together could use on average, with a quota; 0: unknown."""
-        return quota.allowed_processors(self.n_shared, self.run.quota_us, self.run.quota_period_us)
+        return allowed_processors(self.n_shared, self.run.quota_us, self.run.quota_period_us)
 
     @property
     def n_processors(self) -> float:
@@ -140,10 +140,10 @@ class Facts:
     @cached_property
     def throttled_ns(self) -> int:
         """Thread-time preempted by a control group's quota, in addition to shared processors."""
-        held_back_ns = quota.held_back_ns(
+        withheld_ns = held_back_ns(
             self.run, self.breakdown.thread_time_ns, self.breakdown.wall_ns, self.shared_ns
         )
-        return max(min(held_back_ns, self.processor.preempted_ns - self.shared_ns), 0)
+        return max(min(withheld_ns, self.processor.preempted_ns - self.shared_ns), 0)
 
     @property
     def taken_ns(self) -> int:

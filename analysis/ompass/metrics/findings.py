@@ -11,14 +11,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from ompass.metrics import load_findings, notes, task_findings, thread_findings, thresholds
+from ompass.latency.findings import memory_contention
+from ompass.latency.metrics import SampledLoad
+from ompass.metrics import notes, task_findings, thread_findings, thresholds
 from ompass.metrics.breakdown import Breakdown
 from ompass.metrics.constructs import ConstructTotals
 from ompass.metrics.facts import Evidence, Facts, Finding
-from ompass.metrics.loads import SampledLoad
-from ompass.metrics.samples import LocatedSample
 from ompass.metrics.waits import LoopTotals, WaitTotals
 from ompass.model import Run
+from ompass.samples.metrics import LocatedSample
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +203,7 @@ KINDS: Final = (
         "memory_contention",
         "memory",
         "Threads wait for each other's data",
-        load_findings.memory_contention,
+        memory_contention,
         anyhow=True,
     ),
     Kind(

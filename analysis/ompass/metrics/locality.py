@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ompass.metrics.shares import share, sums
-from ompass.model import Run
+from ompass.model import Run, share, sums
 
 
 @dataclass(frozen=True, slots=True)

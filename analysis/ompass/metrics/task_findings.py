@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from ompass.metrics import thresholds
 from ompass.metrics.constructs import ConstructTotals
 from ompass.metrics.facts import Evidence, Facts, evidence
-from ompass.metrics.processor import processor_time
+from ompass.metrics.processors import processor_time
 from ompass.units import count, duration, percent, plural
 
 

@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from ompass.metrics import thresholds
 from ompass.metrics.breakdown import RegionShare, Scope
 from ompass.metrics.facts import Evidence, Facts, evidence
-from ompass.metrics.processor import processor_time
-from ompass.metrics.quota import describe_processors, described, processors_of
+from ompass.metrics.processors import describe_processors, described, processor_time, processors_of
 from ompass.model import LOCKS, OUTSIDE, UNSHARED_LOOPS, Run
 from ompass.units import count, duration, percent, plural
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ompass.metrics.shares import share, sums
-from ompass.model import LOOPS, UNSHARED_LOOPS, WAIT_KINDS, LoopRow, Run, WaitRow
+from ompass.model import LOOPS, UNSHARED_LOOPS, WAIT_KINDS, LoopRow, Run, WaitRow, share, sums
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,23 +10,32 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib import resources
 from pathlib import Path
 from typing import Final
 
 from ompass import __version__
 from ompass.figures.render import BrowserScript
 from ompass.figures.style import Spec
+from ompass.graph.content import GraphContent
 from ompass.page.excerpts import Excerpts, Sources
-from ompass.page.graph import graph_part
 from ompass.page.markup import Markup, element, join
-from ompass.page.sections import Part, comparison_part, part_markup, run_parts, section_later, sweep_parts
+from ompass.page.sections import (
+    Part,
+    comparison_part,
+    graph_part,
+    part_markup,
+    run_parts,
+    section_later,
+    sweep_parts,
+)
 from ompass.page.timeline import Timeline
 from ompass.readers.schedule import Schedule
-from ompass.reports import Report, ReportContent, run_report
-from ompass.reports.graph import GraphContent
-from ompass.reports.reuse import ReuseContent
-from ompass.reports.scaling import ScalingContent, scaling_report
+from ompass.reports.content import ReportContent
+from ompass.reports.model import Report
+from ompass.reports.run import run_report
+from ompass.reuse.report import ReuseContent
+from ompass.scaling.content import ScalingContent
+from ompass.scaling.report import scaling_report
 
 _POLICY = "; ".join(
     (
@@ -192,7 +201,7 @@ def _program(served: bool) -> str:
 
 
 def _file(name: str) -> str:
-    return resources.files("ompass.page").joinpath(name).read_text(encoding="utf-8")
+    return (Path(__file__).parent / name).read_text(encoding="utf-8")
 
 
 def _as_json(value: object) -> str:

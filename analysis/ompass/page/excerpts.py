@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from ompass.metrics.samples import samples_by_line
-from ompass.metrics.shares import share
+from ompass.model import share
 from ompass.plain_text import visible
 from ompass.reports.content import ReportContent
+from ompass.samples.metrics import samples_by_line
 from ompass.symbols.resolver import Location
 from ompass.units import percent
 

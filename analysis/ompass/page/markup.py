@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from ompass.plain_text import visible, visible_lines
-from ompass.reports.bars import state_values
 from ompass.reports.model import STATES, Column, Kind, Table, words
+from ompass.reports.terminal import state_values
 from ompass.units import percent, plural
 
 MOST_ROWS: Final = 500

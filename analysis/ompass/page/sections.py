@@ -1,32 +1,40 @@
 # SPDX-License-Identifier: Apache-2.0
 """The sections of a report as HTML: sentences, findings and tables, with their figures.
 
-Also has what only a page shows: source lines below each task construct, and the schedule of a trace.
+Also has what only a page shows: source lines below each task construct, the schedule of a trace, and the data
+of the task graph that page/client/graph.js draws.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from ompass.figures.reuse import reuse_beyond, reuse_histogram
 from ompass.figures.run import RUN_FIGURES
-from ompass.figures.scaling import factored, thread_time
 from ompass.figures.schedule import over_time, who_ran_whose
-from ompass.figures.style import Spec
-from ompass.metrics import Bin, ConstructTotals
-from ompass.metrics.granularity import trim_bins
+from ompass.figures.style import CATEGORIES, Spec
+from ompass.graph.content import GraphContent
+from ompass.graph.figure import bounds_figure
+from ompass.graph.report import graph_report
+from ompass.metrics.constructs import Bin, ConstructTotals, trim_bins
+from ompass.model import GraphGroup
 from ompass.page.excerpts import Excerpts, SourceLine, numbered_lines
 from ompass.page.markup import Markup, element, join, table
-from ompass.plain_text import visible_values
+from ompass.page.timeline import construct_label
+from ompass.plain_text import visible, visible_values
 from ompass.readers.schedule import Schedule
 from ompass.reports.content import ReportContent
 from ompass.reports.model import Advice, Section, Table, sentence
 from ompass.reports.ranks import job_of_reports, job_report
-from ompass.reports.reuse import ReuseContent, reuse_report
 from ompass.reports.run import counters_of, run_report
-from ompass.reports.scaling import ScalingContent, scaling_report
+from ompass.reuse.figure import reuse_beyond, reuse_histogram
+from ompass.reuse.report import ReuseContent, reuse_report
+from ompass.samples.metrics import SampleNode, samples_tree
+from ompass.scaling.content import ScalingContent
+from ompass.scaling.figure import factored, thread_time
+from ompass.scaling.report import scaling_report
 from ompass.units import count, duration, plural
 
 _AROUND_BARS: Final = 108  # pixels for a figure's axes and legend, also on a narrow page
@@ -224,3 +232,55 @@ def source_lines(lines: Iterable[SourceLine]) -> Markup:
         for line in lines
     ]
     return element("pre", *rows, class_="source", tabindex="0")
+
+
+def graph_part(content: GraphContent, of_run: ReportContent) -> Part:
+    """Returns the part for one run; `of_run` names constructs as the timeline does."""
+    report = graph_report(content)
+    parts = [part for section in report.sections if not section.drawn for part in section.parts]
+    notes = [f"Note: {note}" for note in report.notes]
+    drawn = element("div", class_="graph", data_graph=json.dumps(_groups(content, of_run)))
+    return Part(
+        Section("graph", "Task graph", (*parts, *notes)),
+        {"bounds": bounds_figure(content)},
+        drawn=drawn,
+    )
+
+
+def _groups(content: GraphContent, of_run: ReportContent) -> object:
+    constructs = sorted({group.construct for group in content.graph.groups})
+
+    def shown(group: GraphGroup) -> dict[str, object]:
+        return {
+            "number": group.number,
+            "parent": group.parent,
+            "label": visible(content.label_of(group)),
+            "construct": construct_label(max(group.construct, 0), of_run),
+            "colour": CATEGORIES[constructs.index(group.construct) % len(CATEGORIES)],
+            "folded": group.folded,
+            "tasks": group.n_tasks + group.n_undeferred,
+            "work": group.work_ns,
+            "create": group.create_ns,
+            "dispatch": group.dispatch_ns,
+            "critical": group.critical_ns,
+        }
+
+    def sampled(node: SampleNode, colour: str) -> dict[str, object]:
+        of_run = content_of_samples
+        label = node.what if isinstance(node.what, str) else of_run.label(node.what) if of_run else ""
+        return {
+            "label": visible(label),
+            "n": node.n,
+            "colour": colour,
+            "parts": [sampled(part, colour) for part in node.parts],
+        }
+
+    content_of_samples = of_run.samples
+    owners = samples_tree(content_of_samples.samples) if content_of_samples else ()
+    return {
+        "samples": [sampled(node, CATEGORIES[k % len(CATEGORIES)]) for k, node in enumerate(owners)],
+        "groups": [shown(group) for group in content.graph.groups],
+        "dependences": [
+            {"from": d.from_group, "to": d.to_group, "n": d.n} for d in content.graph.dependences
+        ],
+    }

@@ -18,7 +18,7 @@ from ompass.model import WAIT_KINDS
 from ompass.page.excerpts import Excerpts
 from ompass.page.rows import rows_of
 from ompass.plain_text import visible
-from ompass.readers.pyramid import DIMENSIONS, NO_HOME, Pyramid, TaskLinks, WindowStretches
+from ompass.readers.schedule import DIMENSIONS, NO_HOME, Pyramid, TaskLinks, WindowStretches
 from ompass.reports.content import ReportContent
 from ompass.reports.model import STATES
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ompass.readers.files import read_small_file
+from ompass.files import read_small_file
 
 
 @dataclass(frozen=True, slots=True)

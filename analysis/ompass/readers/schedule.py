@@ -11,13 +11,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from ompass.readers.pyramid import DIMENSIONS, Pyramid, WindowStretches, open_pyramid
+from ompass import _core
+from ompass._core import NO_HOME, Pyramid, TaskLinks, WindowStretches
+from ompass.readers.run import check_directory, core_errors
+
+__all__ = ["NO_HOME", "Bars", "Pyramid", "Schedule", "TaskLinks", "WindowStretches"]
 
 if TYPE_CHECKING:  # numpy starts threads, and `ompass run` must not have any
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["DEFAULT_LIMIT", "Bars", "Schedule", "read_schedule", "schedule_of"]
 
 DEFAULT_LIMIT: Final = 5_000
 """Default limit of state intervals in a window: as many as a figure can show."""
@@ -215,3 +218,17 @@ def _no_bars() -> Bars:
     import numpy as np
 
     return Bars(*[np.zeros(0, dtype=np.int64)] * 8)
+
+
+DIMENSIONS: Final = ("state", "construct", "home", "depth", "kernel", "absent")
+"""By their numbers in the core."""
+
+
+def open_pyramid(path: Path, *, keep: bool = True) -> Pyramid:
+    """Returns the pyramid of a trace; `keep` saves it in the run directory, if possible, for the next time.
+
+    Raises RunNotFoundError, DamagedRunError (also if the run has no trace).
+    """
+    check_directory(path)
+    with core_errors(path):
+        return _core.Pyramid(str(path), keep)

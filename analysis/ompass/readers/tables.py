@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ompass import _core
 from ompass.errors import IncompleteInstallationError, OmpassError, UsageError
 from ompass.model import WAIT_KINDS, ConstructRow, LoopRow, RegionRow, Run, ThreadRow, WaitRow
-from ompass.readers.core import core_errors
+from ompass.readers.run import core_errors
 from ompass.readers.timeline import check_has_events
 
 if TYPE_CHECKING:

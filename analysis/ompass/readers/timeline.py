@@ -11,7 +11,7 @@ from typing import Final
 from ompass import _core
 from ompass.errors import NothingToShowError, UsageError
 from ompass.model import LOCKS, WAITS, Run
-from ompass.readers.core import core_errors
+from ompass.readers.run import core_errors
 from ompass.units import count
 
 

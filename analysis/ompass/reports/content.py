@@ -10,26 +10,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ompass.errors import DamagedRunError, NothingToShowError, RunNotFoundError
-from ompass.metrics import (
-    Bin,
-    Breakdown,
-    ConstructTotals,
-    Finding,
-    Locality,
-    LoopTotals,
-    RegionShare,
-    Scope,
-    WaitTotals,
-    construct_totals,
-    find_causes,
-    granularity,
-    locality,
-    loop_totals,
-    time_breakdown,
-    wait_totals,
-)
+from ompass.metrics.breakdown import Breakdown, RegionShare, Scope, time_breakdown
+from ompass.metrics.constructs import Bin, ConstructTotals, construct_totals, granularity
+from ompass.metrics.facts import Finding
+from ompass.metrics.findings import find_causes
+from ompass.metrics.locality import Locality, locality
+from ompass.metrics.waits import LoopTotals, WaitTotals, loop_totals, wait_totals
 from ompass.model import Run
-from ompass.reports.samples.content import SampleContent, collect_samples
+from ompass.samples.content import SampleContent, collect_samples
 from ompass.symbols.resolver import UNKNOWN, Location, Resolver
 
 

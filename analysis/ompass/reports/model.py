@@ -1,20 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """The common form of all reports: sections of sentences, findings and tables.
 
-A report is computed once (content.py and report.py of each kind). Terminal, page, JSON and CSV only write it.
-Owns the kinds of values, and their forms for people and for programs.
+Each report is computed once. The terminal, the page, JSON and CSV only write it. Owns the kinds of values,
+and their forms for people and for programs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import csv
+import io
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import field as dataclass_field
 from enum import Enum, auto
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-from ompass.plain_text import visible
+from ompass.plain_text import csv_cell, visible
 from ompass.symbols.names import compact_name
 from ompass.symbols.resolver import Location
 from ompass.units import count, duration, percent, size
@@ -209,3 +211,35 @@ def _record(columns: Iterable[Column], row: Iterable[Any]) -> dict[str, Any]:
         else:
             record[column.key] = plain(value)
     return record
+
+
+def csv_report(reports: Sequence[Report], field: str = "") -> str:
+    """Returns the rows of a field of reports, or the reports themselves; the directory comes first."""
+    rows = []
+    for report in reports:
+        values = report.values
+        records = plain(values[field]) if field else [plain(values)]
+        rows += [{"directory": values["directory"], **row} for row in records]
+    return csv_rows(rows, ("directory",))
+
+
+def csv_rows(rows: Sequence[Mapping[str, Any]], first: Iterable[str] = ()) -> str:
+    """Returns rows under a heading of all their keys, `first` ones first; missing values are empty."""
+    flat_rows = [dict(_flat(row)) for row in rows]
+    columns = dict.fromkeys(first)
+    for row in flat_rows:
+        columns.update(dict.fromkeys(row))
+    out = io.StringIO()
+    writer = csv.DictWriter(out, fieldnames=list(columns), lineterminator="\n")
+    writer.writerow({name: csv_cell(name) for name in columns})
+    writer.writerows({name: csv_cell(value) for name, value in row.items()} for row in flat_rows)
+    return out.getvalue()
+
+
+def _flat(row: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, Any]]:
+    """Yields keys and values; nested objects become columns such as counters.PAPI_L3_TCM."""
+    for key, value in row.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{prefix}{key}.")
+        elif not isinstance(value, list):
+            yield f"{prefix}{key}", value

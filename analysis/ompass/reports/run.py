@@ -12,23 +12,14 @@ from functools import partial
 from typing import Any, Final
 
 from ompass import __version__
-from ompass.metrics import (
-    Breakdown,
-    ConstructTotals,
-    Finding,
-    Locality,
-    LoopTotals,
-    Presence,
-    Scope,
-    WaitedFor,
-    WaitTotals,
-    knows_switches,
-    share,
-)
-from ompass.metrics.quota import described, processor_values
+from ompass.metrics.breakdown import Breakdown, Scope
+from ompass.metrics.constructs import ConstructTotals
+from ompass.metrics.facts import Finding
+from ompass.metrics.locality import Locality
+from ompass.metrics.processors import Presence, described, knows_switches, processor_values
 from ompass.metrics.thresholds import OFF_PROCESSOR_SHARE, SHOWN_SHARE
-from ompass.model import UNSHARED_LOOPS, CpuTimes
-from ompass.reports.bars import state_values
+from ompass.metrics.waits import LoopTotals, WaitedFor, WaitTotals
+from ompass.model import UNSHARED_LOOPS, CpuTimes, share
 from ompass.reports.content import ReportContent
 from ompass.reports.model import (
     STATES,
@@ -44,7 +35,8 @@ from ompass.reports.model import (
     place_fields,
     state_fields,
 )
-from ompass.reports.samples.report import sample_fields, sample_parts
+from ompass.reports.terminal import state_values
+from ompass.samples.report import sample_fields, sample_parts
 from ompass.units import duration, percent, plural
 
 SCHEMA_VERSION: Final = 1

@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prints a report on a terminal: its title, its sections, and tables that fit the width.
+"""Prints a report on a terminal, or draws it as SVG: its title, its sections, and tables that fit the width.
 
 Owns what is omitted if space is short: first bars, then the right-most columns, never names. All output of
 ompass goes through a TerminalConsole, which interprets no text as markup and lets no text control the
-terminal.
+terminal. Every state has a colour and a glyph, so bars can also be read without colours.
 """
 
 from __future__ import annotations
 
+import io
+import re
 from collections.abc import Iterable, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Final
 
 from rich import box
 from rich.cells import cell_len
@@ -18,11 +21,13 @@ from rich.padding import Padding
 from rich.rule import Rule
 from rich.segment import Segment
 from rich.table import Table as Grid
+from rich.terminal_theme import SVG_EXPORT_THEME
 from rich.text import Text
 
+from ompass.model import StateTimes
 from ompass.plain_text import visible, visible_lines
-from ompass.reports.bars import LOOKS, Canvas, glyph, length_bar, state_bar
 from ompass.reports.model import STATES, Advice, Column, Kind, Report, Section, Table, sentence, words
+from ompass.scaling.metrics import MeanStates
 from ompass.units import plural
 
 _INDENT = 2
@@ -193,3 +198,90 @@ def print_lines(console: Console, pairs: Sequence[tuple[str, str]], width: int) 
     """Prints a name and a text per line, without wrapping."""
     for name, text in pairs:
         console.print(Text.assemble((f"{name:<{width}}", "dim"), f" {text}"), soft_wrap=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Canvas:
+    """Capabilities of the reader's terminal."""
+
+    width: int  # columns
+    unicode: bool  # True if the terminal shows block characters
+
+
+LOOKS: Final = {
+    "work": "green",
+    "create": "yellow",
+    "schedule": "magenta",
+    "sync": "red",
+    "idle": "bright_black",
+    # classes of reuse distance
+    "close": "green",
+    "near": "yellow",
+    "far": "red",
+    "coherence": "magenta",
+    "cold": "blue",
+}
+"""Colours of states and classes, wherever they are named."""
+_GLYPHS: Final = {"work": "█", "create": "▓", "schedule": "▒", "sync": "░", "idle": "·"}
+_ASCII_GLYPHS: Final = {"work": "#", "create": "+", "schedule": "=", "sync": "~", "idle": "."}
+_EIGHTHS: Final = " ▏▎▍▌▋▊▉█"
+
+
+def glyph(state: str, unicode: bool) -> str:
+    return (_GLYPHS if unicode else _ASCII_GLYPHS)[state]
+
+
+def state_values(states: StateTimes | MeanStates) -> tuple[float, ...]:
+    """Returns the five states in the order of STATES."""
+    return (states.work_ns, states.create_ns, states.schedule_ns, states.sync_ns, states.idle_ns)
+
+
+def split_cells(values: Sequence[float], cells: int) -> list[int]:
+    """Returns `cells` distributed in proportion to `values`, largest remainder first; the sum is exact."""
+    total = sum(values)
+    if total <= 0:
+        return [0] * len(values)
+    exact = [value * cells / total for value in values]
+    parts = [int(x) for x in exact]
+    order = sorted(range(len(values)), key=lambda k: (parts[k] - exact[k], k))
+    for k in order[: cells - sum(parts)]:
+        parts[k] += 1
+    return parts
+
+
+def state_bar(states: StateTimes | MeanStates, cells: int, unicode: bool = True) -> Text:
+    """Returns a stacked bar of the states, `cells` wide; empty without any time."""
+    bar = Text()
+    for state, n in zip(STATES, split_cells(state_values(states), cells), strict=True):
+        bar.append(glyph(state, unicode) * n, style=LOOKS[state])
+    return bar
+
+
+def length_bar(value: float, largest: float, cells: int, style: str, unicode: bool = True) -> Text:
+    """Returns a bar of length value / largest; any value above zero is visible."""
+    if value <= 0 or largest <= 0:
+        return Text()
+    eighths = max(1, round(value / largest * cells * 8))
+    if not unicode:
+        return Text("#" * max(1, round(eighths / 8)), style=style)
+    return Text("█" * (eighths // 8) + _EIGHTHS[eighths % 8].strip(), style=style)
+
+
+_FONT_FACE = re.compile(r"@font-face\s*\{.*?\}", re.DOTALL)
+_COLUMNS = 110
+
+
+def svg_report(reports: Sequence[Report], columns: int = _COLUMNS) -> str:
+    """Returns one or more reports as SVG text, `columns` characters wide."""
+    console = TerminalConsole(
+        record=True,
+        width=columns,
+        file=io.StringIO(),
+        force_terminal=True,
+        color_system="truecolor",
+        legacy_windows=False,
+    )
+    for report in reports:
+        print_report(console, report)
+    picture = console.export_svg(title="ompass report", theme=SVG_EXPORT_THEME)
+    return _FONT_FACE.sub("", picture).replace("Fira Code", "DejaVu Sans Mono")

@@ -11,18 +11,18 @@ from typing import Any
 
 from ompass.errors import NothingToShowError
 from ompass.figures.render import BrowserScript
-from ompass.page import FIGURE_SCRIPT, RunPart, Timeline, html_report
+from ompass.graph.content import collect_graph
+from ompass.page.assemble import FIGURE_SCRIPT, RunPart, html_report
 from ompass.page.excerpts import Excerpts
-from ompass.page.graph import graph_part
 from ompass.page.markup import join
-from ompass.page.sections import Part, part_markup, reuse_part, run_parts, schedule_part
-from ompass.readers import check_has_accesses, open_run, read_task_graph
-from ompass.readers.pyramid import open_pyramid
-from ompass.readers.schedule import schedule_of
-from ompass.reports import ReportContent, collect
-from ompass.reports.graph import collect_graph
+from ompass.page.sections import Part, graph_part, part_markup, reuse_part, run_parts, schedule_part
+from ompass.page.timeline import Timeline
+from ompass.readers.run import open_run, read_task_graph
+from ompass.readers.schedule import open_pyramid, schedule_of
+from ompass.reports.content import ReportContent, collect
 from ompass.reports.ranks import job_of_reports, ranks_to_show
-from ompass.reports.reuse import collect_reuse
+from ompass.reuse.reader import check_has_accesses
+from ompass.reuse.report import collect_reuse
 from ompass.serving.server import Answer, Question
 
 _IN_WINDOW = ("thread-time", "findings", "tasks", "threads", "regions")

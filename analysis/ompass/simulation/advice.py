@@ -12,10 +12,14 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from ompass._core import SimulatedRun, TaskProgram, TaskShape
 from ompass.model import Run
-from ompass.readers import open_run
-from ompass.readers.simulation import (
+from ompass.readers.run import open_run
+from ompass.reports.content import same_place
+from ompass.simulation.machine import Machine, read_machine
+from ompass.simulation.reader import (
+    SimulatedRun,
+    TaskProgram,
+    TaskShape,
     as_taskloop,
     balanced,
     coarser,
@@ -31,8 +35,6 @@ from ompass.readers.simulation import (
     with_larger_chunks,
     without_phases,
 )
-from ompass.reports.content import same_place
-from ompass.simulation.machine import Machine, read_machine
 from ompass.simulation.runs import DeclaredData, notes_on, predict
 from ompass.symbols.resolver import UNKNOWN, Location, Resolver
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from ompass.errors import CannotRecordError
 from ompass.installation import Component, library_path
-from ompass.readers.simulation import read_task_program, run_simulation, task_shapes
+from ompass.simulation.reader import read_task_program, run_simulation, task_shapes
 
 _SOURCE = Path(__file__).parent / "calibrate.c"
 _COMPILERS = ("clang", *(f"clang-{version}" for version in range(22, 13, -1)))

@@ -13,9 +13,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from ompass import _core
-from ompass._core import MemorySystem
 from ompass.errors import UsageError
+from ompass.simulation.reader import COSTS, MOST_THREADS, MemorySystem
 from ompass.topology import Topology, synthetic_topology
 
 if sys.version_info >= (3, 11):
@@ -25,9 +24,7 @@ else:
 
 MACHINES = Path(__file__).parent / "machines"
 DEFAULT = "reference"
-MOST_THREADS = _core.MAX_SIMULATED_THREADS
 
-_COSTS = tuple(cost.name for cost in _core.simulated_costs())
 _KEYS = {
     "name", "source", "topology", "clock_ghz", "clock_ratio", "costs", "libomp", "omp_ext",
     "recording", "memory",
@@ -186,8 +183,8 @@ def _machine(name: str, values: Mapping[str, Any]) -> Machine:
         scale = 1 / ghz if unit == "cycles" else 1.0
         costs = {}
         for key, value in given.items():
-            if key not in _COSTS:
-                raise refuse(f"`{table}.{key}` is not a cost", f"costs are {', '.join(_COSTS)}")
+            if key not in COSTS:
+                raise refuse(f"`{table}.{key}` is not a cost", f"costs are {', '.join(COSTS)}")
             points = [[1, value]] if _is_number(value) else value
             if not _are_points(points):
                 raise refuse(f"`{table}.{key}` is neither a cost nor a list of [threads, cost]")

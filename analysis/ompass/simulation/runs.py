@@ -8,17 +8,23 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ompass import _core
-from ompass._core import MemorySystem, RecordedMemory, SimulatedRun, TaskProgram, recorded_memory
 from ompass.errors import UsageError
-from ompass.readers.files import read_small_file
-from ompass.readers.simulation import read_task_program, run_simulation
+from ompass.files import read_small_file
 from ompass.simulation.machine import Machine, Recording, read_machine
+from ompass.simulation.reader import (
+    POLICIES,
+    RECORDABLE,
+    MemorySystem,
+    RecordedMemory,
+    SimulatedRun,
+    TaskProgram,
+    read_task_program,
+    recorded_memory,
+    run_simulation,
+)
 from ompass.topology import Topology, recorded_topology
 from ompass.units import duration, percent, plural
 
-POLICIES = tuple(policy.name for policy in _core.policies())
-RECORDABLE = tuple(policy.name for policy in _core.policies() if policy.can_record)
 _WITHOUT_CACHES = (
     " because no caches are known: choose threads that the recorded machine has, or name a --machine."
 )

@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import Any
 
 from ompass.errors import DamagedRunError, OutputError, UsageError
+from ompass.files import read_small_file
 from ompass.journal import Journal
-from ompass.readers.files import read_small_file
 from ompass.sweep.plan import Job, SweepSpec
 
 _SCHEMA = 1

@@ -7,9 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ompass.errors import NothingToShowError
-from ompass.metrics import Measured, Samples, Scope, measured, thresholds
+from ompass.metrics import thresholds
+from ompass.metrics.breakdown import Scope
 from ompass.model import Run
-from ompass.readers import open_run
+from ompass.readers.run import open_run
+from ompass.scaling.metrics import Measured, Samples, measured
 from ompass.sweep.directory import Done, SweepDirectory
 from ompass.sweep.plan import BASELINE, ELISION, RECORDED, UNRECORDED, Job, SweepSpec
 

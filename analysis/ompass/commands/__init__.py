@@ -1,2 +1,0 @@
-# SPDX-License-Identifier: Apache-2.0
-"""Commands: one module per subcommand. They parse options, call other layers and print."""

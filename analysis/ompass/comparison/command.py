@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`ompass compare`: compares two runs, two groups of repeated runs, or two sweeps."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ompass.commands.options import ScopeName, output_file
+from ompass.commands.streams import console_for, to_json, waiting, write_result
+from ompass.comparison.report import Side, compare_sides, comparison_report, side_of
+from ompass.errors import RunNotFoundError, UsageError
+from ompass.metrics.breakdown import Scope
+from ompass.readers.run import is_run_directory, open_run
+from ompass.reports.content import ReportContent, collect
+from ompass.reports.model import plain
+from ompass.reports.terminal import print_report
+from ompass.sweep import SweepDirectory, is_sweep_directory, load_runs
+
+_EPILOG = """
+[bold]Examples[/bold]
+
+  ompass compare before.ompass after.ompass
+
+  ompass compare before/ after/             all runs in two directories: repeats, with significance
+
+  ompass compare old.sweep new.sweep        at every number of threads that both have
+
+  ompass compare before/ after/ --json > change.json
+"""
+
+
+def register(app: typer.Typer) -> None:
+    app.command("compare", epilog=_EPILOG)(compare)
+
+
+def compare(
+    before: Annotated[Path, typer.Argument(metavar="BEFORE", help="A run, a directory of runs, or a sweep.")],
+    after: Annotated[Path, typer.Argument(metavar="AFTER", help="Another run, directory or sweep.")],
+    scope: Annotated[
+        ScopeName, typer.Option("--scope", help="All parallel regions together, or the whole program.")
+    ] = ScopeName.REGIONS,
+    as_json: Annotated[bool, typer.Option("--json", help="JSON instead (`ompass docs comparison`).")] = False,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", callback=output_file, metavar="FILE", help="File for --json (default: stdout)."
+        ),
+    ] = None,
+) -> None:
+    """Show what changed from BEFORE to AFTER (time, states, constructs, kernels), and how certain it is."""
+    if output is not None and not as_json:
+        raise UsageError("-o", "it needs --json", "add --json")
+    chosen = Scope(scope.value)
+    with waiting("reading both sides"):
+        sides = _side(before, chosen), _side(after, chosen)
+    if sides[0].is_sweep != sides[1].is_sweep:
+        raise UsageError(
+            f"{before} and {after}",
+            "one is a sweep, the other is not",
+            "compare runs with runs, sweeps with sweeps",
+        )
+    try:
+        with waiting("comparing"):
+            report = comparison_report(compare_sides(*sides, chosen))
+    except ValueError:
+        raise UsageError(
+            f"{before} and {after}",
+            "they have no number of threads in common",
+            "measure both on the same ones",
+        ) from None
+    if as_json:
+        write_result(to_json(plain(report)), output)
+    else:
+        print_report(console_for(), report)
+
+
+def _side(path: Path, scope: Scope) -> Side:
+    if is_sweep_directory(path):
+        return _side_of_sweep(path, scope)
+    if is_run_directory(path) or not path.is_dir():
+        directories = [path]
+    else:
+        directories = sorted(entry for entry in path.iterdir() if is_run_directory(entry))
+        if not directories:
+            raise RunNotFoundError(
+                f"{path}",
+                "it is neither a run nor a sweep, and contains no runs",
+                "name directories that contain recordings",
+            )
+    contents = [collect(open_run(directory), scope=scope) for directory in directories]
+    threads = {content.breakdown.n_threads for content in contents}
+    if len(threads) > 1:
+        raise UsageError(
+            f"{path}",
+            f"its runs are on {', '.join(map(str, sorted(threads)))} threads, so they are not repeats "
+            "of one measurement",
+            "keep runs on different numbers of threads in different directories, or use ompass scale",
+        )
+    return side_of(str(path), {threads.pop(): [_timed(content) for content in contents]}, False)
+
+
+def _side_of_sweep(path: Path, scope: Scope) -> Side:
+    with SweepDirectory.open(path, None, None) as sweep:
+        found = load_runs(sweep, scope)
+    repeats: dict[int, list[tuple[ReportContent, int]]] = {
+        runs.threads: [
+            (collect(run, scope=scope), measured.time_ns)
+            for run, measured in zip(runs.recorded, runs.samples.recorded, strict=True)
+        ]
+        for runs in found
+    }
+    return side_of(str(path), repeats, True)
+
+
+def _timed(content: ReportContent) -> tuple[ReportContent, int]:
+    return content, content.breakdown.wall_ns

@@ -1,0 +1,277 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The report on a comparison: changes of the time, the states and the constructs at each number of threads.
+
+Owns the rule by which constructs of two programs match: same kind, function, file and line. After an edit of
+the source, the remaining ones are paired by kind, function and file, in the order of their lines.
+docs/comparison.md lists the fields of the JSON form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+from ompass import __version__
+from ompass.comparison.metrics import SIGNIFICANT_P, VERDICTS, Change, Repeat, changes, least_p
+from ompass.metrics.breakdown import Scope
+from ompass.reports.content import ReportContent
+from ompass.reports.model import Column, Kind, Report, Section, Table, data, fields, sentence
+from ompass.scaling.content import Place, work_of
+from ompass.units import duration, percent, plural
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One side of a comparison: repeated runs of one program, by number of threads."""
+
+    name: str
+    is_sweep: bool
+    repeats: Mapping[int, tuple[Repeat[Place], ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """One number of threads on both sides (for single runs, the number of each)."""
+
+    threads_before: int
+    threads_after: int
+    n_before: int
+    n_after: int
+    changes: tuple[Change[Place], ...]
+
+    @property
+    def time(self) -> Change[Place]:
+        return self.changes[0]
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonContent:
+    """The content of a comparison of two sides."""
+
+    before: str
+    after: str
+    scope: Scope
+    compared: tuple[Compared, ...]
+    notes: tuple[str, ...]
+
+
+def side_of(name: str, runs: Mapping[int, Sequence[tuple[ReportContent, int]]], is_sweep: bool) -> Side:
+    """Returns a side from the reports of its runs, each with its time."""
+    return Side(
+        name,
+        is_sweep,
+        {
+            threads: tuple(_repeat(content, time_ns) for content, time_ns in those)
+            for threads, those in runs.items()
+        },
+    )
+
+
+def compare_sides(before: Side, after: Side, scope: Scope) -> ComparisonContent:
+    """Returns the changes from `before` to `after`. ValueError if the sides share no number of threads."""
+    if before.is_sweep and after.is_sweep:
+        pairs = [(n, n) for n in sorted(before.repeats.keys() & after.repeats.keys())]
+    elif not before.is_sweep and not after.is_sweep:
+        pairs = list(zip(sorted(before.repeats), sorted(after.repeats), strict=False))[:1]
+    else:
+        pairs = []
+    if not pairs:
+        raise ValueError("the sides share no number of threads")
+    compared = tuple(_compared(before, after, n, m) for n, m in pairs)
+    return ComparisonContent(before.name, after.name, scope, compared, tuple(_notes(before, after, compared)))
+
+
+def _repeat(content: ReportContent, time_ns: int) -> Repeat[Place]:
+    return Repeat(time_ns, content.breakdown.states, content.breakdown.n_tasks, work_of(content))
+
+
+def _compared(before: Side, after: Side, n: int, m: int) -> Compared:
+    first, second = before.repeats[n], after.repeats[m]
+    moved = paired_places(_places(first), _places(second))
+    renamed = [replace(r, parts={moved.get(k, k): part for k, part in r.parts.items()}) for r in first]
+    return Compared(n, m, len(first), len(second), changes(renamed, second))
+
+
+def _places(repeats: Iterable[Repeat[Place]]) -> list[Place]:
+    return list(dict.fromkeys(place for repeat in repeats for place in repeat.parts))
+
+
+def paired_places(before: Sequence[Place], after: Sequence[Place]) -> dict[Place, Place]:
+    """Returns constructs that moved: the same kind and function in a file of the same name.
+
+    They are paired in the order of their lines, if both sides have equally many; others are new or gone.
+    """
+    left: dict[tuple[str, str, str], tuple[list[Place], list[Place]]] = {}
+    for side, here, there in ((0, before, set(after)), (1, after, set(before))):
+        for place in here:
+            if place not in there:
+                key = (place.kind, place.function, Path(place.file).name)
+                left.setdefault(key, ([], []))[side].append(place)
+
+    def line(place: Place) -> tuple[str, int, int]:
+        return place.file, place.line, place.offset
+
+    moved: dict[Place, Place] = {}
+    for gone, new in left.values():
+        if len(gone) == len(new):
+            moved |= zip(sorted(gone, key=line), sorted(new, key=line), strict=True)
+    return moved
+
+
+def headline(one: Compared) -> str:
+    """Returns the change of the time as a sentence."""
+    time = one.time
+    threads = (
+        f"on {plural(one.threads_after, 'thread')}"
+        if one.threads_before == one.threads_after
+        else f"on {one.threads_after} threads instead of {one.threads_before}"
+    )
+    took = f"{threads}: {duration(time.before_mean)} before, {duration(time.after_mean)} after"
+    ratio = time.ratio or 0.0
+    size = (
+        f"{percent(abs(ratio - 1))} {'more' if ratio > 1 else 'less'} time"
+        if time.before_mean
+        else "no time before"
+    )
+    p = time.p_value
+    n_runs = f"{one.n_before} against {plural(one.n_after, 'run')}"
+    word = {
+        "more": f"slower: {size}, p = {p or 0:.2g} ({n_runs})",
+        "less": f"faster: {size}, p = {p or 0:.2g} ({n_runs})",
+        "same": f"no difference shown: {size}, p = {p or 0:.2g} ({n_runs})",
+        "few": f"{size}, but {n_runs} are too few for a test",
+        "single": f"{size}; with a single run on a side, it may be chance",
+        "noise": f"{size}, no more than recording itself may cause",
+    }[time.verdict]
+    return f"{took}; {word}"
+
+
+def _notes(before: Side, after: Side, compared: Sequence[Compared]) -> list[str]:
+    notes = []
+    sizes = {(one.n_before, one.n_after) for one in compared}
+    if any(min(pair) < 2 for pair in sizes):
+        notes.append(
+            "a side with a single run has no spread, so changes are not tested: even a change above "
+            "recording's noise may be chance. Name directories of runs, or sweeps with --repeat 4 or more."
+        )
+    elif any(least_p(*pair) > SIGNIFICANT_P for pair in sizes):
+        notes.append("these runs are too few for this test: p <= 0.05 needs 4 on each side.")
+    else:
+        notes.append(
+            "p: probability that chance alone separates runs this far (permutation test of the means). Of 20 "
+            "unchanged figures, one is expected below 0.05."
+        )
+    if not before.is_sweep and compared[0].threads_before != compared[0].threads_after:
+        notes.append(
+            "the sides ran on different numbers of threads: `ompass scale` explains why programs do "
+            "not scale."
+        )
+    only = sorted(before.repeats.keys() ^ after.repeats.keys())
+    if before.is_sweep and only:
+        notes.append(f"numbers of threads on one side only: {', '.join(map(str, only))}.")
+    if max(one.n_before for one in compared) > 1:
+        notes.append(
+            "the sides were not measured alternately: a machine that slowed down meanwhile shows as a change."
+        )
+    return notes
+
+
+SCHEMA_VERSION: Final = 1
+
+_MOST_ROWS: Final = 12
+
+
+def comparison_report(content: ComparisonContent) -> Report:
+    """Returns the whole comparison."""
+    return Report(
+        title=f"ompass compare · {content.before} to {content.after}",
+        facts=(),
+        sections=tuple(section for one in content.compared for section in _sections(one)),
+        notes=content.notes,
+        values={
+            "schema": "ompass-compare",
+            "schema_version": SCHEMA_VERSION,
+            "ompass_version": __version__,
+            "before": content.before,
+            "after": content.after,
+            "scope": content.scope.value,
+            "compared": [
+                {
+                    "threads_before": one.threads_before,
+                    "threads_after": one.threads_after,
+                    "runs_before": one.n_before,
+                    "runs_after": one.n_after,
+                    "headline": headline(one),
+                    "changes": _changes("", one.changes),
+                }
+                for one in content.compared
+            ],
+            "notes": content.notes,
+        },
+    )
+
+
+def _sections(one: Compared) -> Iterator[Section]:
+    threads = one.threads_after
+    whole = [change for change in one.changes if change.key is None]
+    constructs = [change for change in one.changes if change.key is not None]
+    yield Section(f"time-{threads}", sentence(headline(one)), (_changes("figure", whole),))
+    if constructs:
+        title = "Constructs, the largest change first"
+        yield Section(f"constructs-{threads}", title, (_changes("construct", constructs),))
+
+
+def _changes(title: str, changes: Sequence[Change[Place]]) -> Table:
+    return Table.of(
+        title,
+        (
+            Column("", title, Kind.NAME, _name),
+            data("figure"),
+            data("construct", lambda change: _construct_fields(change.key)),
+            Column("before_ns", "before", Kind.TIME, "before_mean"),
+            Column("after_ns", "after", Kind.TIME, "after_mean"),
+            Column("", "change", Kind.FIGURE, _difference),
+            Column("", "of it", Kind.FIGURE, _relative),
+            Column("", "p", Kind.FIGURE, lambda c: None if c.p_value is None else f"{c.p_value:.2g}"),
+            Column("", "verdict", Kind.TEXT, lambda change: VERDICTS[change.verdict]),
+            *fields(
+                "difference_ns=difference ratio values_before_ns=before values_after_ns=after noise_ns=noise"
+            ),
+            *fields("p_value verdict"),
+        ),
+        changes,
+        word="figure",
+        more="--json (with less change)",
+        most=_MOST_ROWS,
+    )
+
+
+def _name(change: Change[Place]) -> str:
+    return change.figure if change.key is None else f"{change.key.label()}, {change.figure}"
+
+
+def _construct_fields(key: Place | None) -> dict[str, Any] | None:
+    if key is None:
+        return None
+    return {
+        "kind": key.kind,
+        "label": key.label(),
+        "function": key.function or None,
+        "file": key.file or None,
+        "line": key.line or None,
+    }
+
+
+def _difference(change: Change[Place]) -> str:
+    sign = "+" if change.difference > 0 else "-" if change.difference < 0 else ""
+    return f"{sign}{duration(abs(change.difference))}"
+
+
+def _relative(change: Change[Place]) -> str:
+    if change.ratio is None:
+        return "new" if change.after_mean else "-"
+    if change.after_mean == 0:
+        return "gone"
+    return f"{'+' if change.ratio > 1 else '-' if change.ratio < 1 else ''}{percent(abs(change.ratio - 1))}"

@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Thread-time by what processors did, and the number of processors that a run may use.
+
+    thread-time = running + preempted + blocked        integer nanoseconds, no remainder
+
+docs/metrics.md has the definitions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from ompass.model import CpuTimes, RegionRow, Run, StateTimes, ThreadRow
+
+SWITCHES = "switches"
+
+
+@dataclass(frozen=True, slots=True)
+class Presence:
+    """Thread-time and work, each split by what processors did."""
+
+    whole: CpuTimes
+    work: CpuTimes | None  # None: the source does not distinguish states
+    source: str  # "switches": the kernel's records of switches; "clocks": each thread's clocks
+
+    @property
+    def off_in_work(self) -> float:
+        """Off-CPU part of the work, over the thread-time, 0 to 1."""
+        if self.work is None or not self.whole.total_ns:
+            return 0.0
+        return self.work.absent_ns / self.whole.total_ns
+
+
+def knows_switches(run: Run) -> bool:
+    """True if every thread's switches were recorded: then constructs have preempted and blocked times."""
+    return bool(run.threads) and all(t.cpu_source == SWITCHES for t in run.threads)
+
+
+def of_rows(rows: Sequence[RegionRow], source: str) -> Presence | None:
+    """Returns the sum of one thread's rows, whose times come from `source`; None if that is empty."""
+    if not source:
+        return None
+    whole, work = CpuTimes(), CpuTimes()
+    for row in rows:
+        whole += CpuTimes.of(row.total_ns, row.preempted_ns, row.blocked_ns)
+        work += CpuTimes.of(row.work_ns, row.work_preempted_ns, row.work_blocked_ns)
+    return Presence(whole, work if source == SWITCHES else None, source)
+
+
+def together(parts: Iterable[Presence | None]) -> Presence | None:
+    """Returns the sum; None if a part is unknown. Its source is the least detailed one."""
+    whole, work = CpuTimes(), CpuTimes()
+    sources = set()
+    for part in parts:
+        if part is None:
+            return None
+        whole += part.whole
+        work += part.work or CpuTimes()
+        sources.add(part.source)
+    if not sources:
+        return None
+    source = SWITCHES if sources == {SWITCHES} else max(sources - {SWITCHES})
+    return Presence(whole, work if source == SWITCHES else None, source)
+
+
+def after_all(known: Presence | None, thread: ThreadRow, rest_ns: int, wall_ns: int) -> Presence | None:
+    """Adds the rest of the run, which no row covers. Before its start and after its end, a thread counts
+    as blocked.
+    """
+    if not thread.cpu_source:
+        return None
+    known = known or of_rows((), thread.cpu_source)
+    if known is None:
+        return None
+    gone_ns = thread.first_ns
+    if thread.ended_ns and thread.kind != "initial":
+        gone_ns += max(0, wall_ns - thread.ended_ns)
+    blocked_ns = min(rest_ns, gone_ns + thread.unaccounted_blocked_ns)
+    preempted_ns = min(rest_ns - blocked_ns, thread.unaccounted_preempted_ns)
+    rest = CpuTimes.of(rest_ns, preempted_ns, blocked_ns)
+    return Presence(known.whole + rest, known.work, known.source)
+
+
+class Timed(Protocol):
+    """A breakdown, a region or a thread's share."""
+
+    @property
+    def states(self) -> StateTimes: ...
+    @property
+    def presence(self) -> Presence | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessorTime:
+    """Processor times of a scope, region or thread."""
+
+    running_ns: int
+    preempted_ns: int
+    work_running_ns: int  # part of running_ns
+    work_blocked_ns: int
+
+    @property
+    def other_running_ns(self) -> int:
+        """Running time outside of work."""
+        return max(self.running_ns - self.work_running_ns, 0)
+
+
+def processor_time(part: Timed) -> ProcessorTime:
+    """Returns the processor times of `part`."""
+    whole = part.presence.whole if part.presence else None
+    work = part.presence.work if part.presence else None
+    return ProcessorTime(
+        running_ns=whole.running_ns if whole else part.states.total_ns,
+        preempted_ns=whole.preempted_ns if whole else 0,
+        work_running_ns=work.running_ns if work else part.states.work_ns,
+        work_blocked_ns=work.blocked_ns if work else 0,
+    )
+
+
+def allowed_processors(n_cpus: int, quota_us: int, period_us: int) -> float:
+    """Returns a number such as 1.5; 0: unknown."""
+    quota = quota_us / period_us if quota_us and period_us else 0.0
+    return min(quota, n_cpus) if quota and n_cpus else quota or float(n_cpus)
+
+
+def describe_processors(n_cpus: int, quota_us: int, period_us: int) -> str:
+    """Returns `2`, or `1.0 of 2` under a quota; empty if unknown."""
+    allowed = allowed_processors(n_cpus, quota_us, period_us)
+    if n_cpus and allowed == n_cpus:
+        return str(n_cpus)
+    of = f" of {n_cpus}" if n_cpus else ""
+    return f"{allowed:.2g}{of}" if 0 < allowed < 1 else f"{allowed:.1f}{of}" if allowed else ""
+
+
+def processors_of(run: Run) -> float:
+    """Returns the processors that the threads of the run could use at a time, on average; 0: unknown."""
+    return allowed_processors(run.n_usable_cpus, run.quota_us, run.quota_period_us)
+
+
+def described(run: Run) -> str:
+    """Returns processors_of(run) in words."""
+    return describe_processors(run.n_usable_cpus, run.quota_us, run.quota_period_us)
+
+
+def processor_values(run: Run) -> dict[str, Any]:
+    """Returns the affinity, the quota and its effects as JSON values."""
+    return {
+        "usable": run.n_usable_cpus,
+        "allowed": processors_of(run),
+        "quota_us": run.quota_us,
+        "quota_period_us": run.quota_period_us,
+        "throttled_periods": None if run.n_throttled < 0 else run.n_throttled,
+        "throttled_ns": None if run.throttled_ns < 0 else run.throttled_ns,
+    }
+
+
+def held_back_ns(run: Run, thread_time_ns: int, wall_ns: int, shared_ns: int) -> int:
+    """Returns the thread-time that the quota withheld, besides `shared_ns`, lost by sharing processors.
+
+    The kernel counts it. Where the count is unknown (the run was killed), returns the excess of the
+    thread-time over the quota.
+    """
+    if not run.quota_us or run.n_throttled == 0:
+        return 0
+    if run.throttled_ns >= 0:
+        return run.throttled_ns
+    return max(int(thread_time_ns - wall_ns * run.quota_us / run.quota_period_us) - shared_ns, 0)

@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Opens a run directory: the `Run`, its events, samples and task graph, and their problems.
+
+The core reads the logs; this file turns its errors into typed errors with advice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from ompass import _core
+from ompass._core import STACK_WORD, EventTable, LogError, Sample, SampledThread, Samples
+from ompass.errors import DamagedRunError, RunNotFoundError
+from ompass.model import Run, TaskGraph
+from ompass.readers.meta import meta_problems
+from ompass.units import plural
+
+__all__ = ["STACK_WORD", "EventTable", "Sample", "SampledThread", "Samples"]
+
+
+def is_run_directory(path: Path) -> bool:
+    """True if `path` looks like a run directory (opens no log)."""
+    return path.is_dir() and ((path / "meta.json").exists() or (path / "process.log").exists())
+
+
+def open_run(path: Path, source: str = "profile", window: tuple[int, int] = (0, -1)) -> Run:
+    """Returns the recorded run.
+
+    `source` "profile" takes the tool's figures; "events" recomputes them from the trace, in a window in
+    nanoseconds since the start (-1: to the end). Times are cut at the window; tasks, waits and kernels count
+    where they end.
+
+    Raises RunNotFoundError, DamagedRunError (also for source "events" without a trace).
+    """
+    check_directory(path)
+    with core_errors(path):
+        return _core.replay_trace(str(path), *window) if source == "events" else _core.read_profile(str(path))
+
+
+def find_problems(path: Path) -> list[str]:
+    """Returns every inconsistency in the run directory, one sentence each; empty if it is sound."""
+    check_directory(path)
+    with core_errors(path):
+        return [*_core.validate(str(path)), *_sample_problems(path), *meta_problems(path)]
+
+
+def find_missing(path: Path) -> list[str]:
+    """Returns what the tool could not write and why, one sentence each. None of it is damage."""
+    check_directory(path)
+    with core_errors(path):
+        n_dropped = sum(thread.n_dropped for thread in _core.read_samples(str(path)).threads)
+        samples = [f"{path}: {plural(n_dropped, 'sample')} could not be written."] if n_dropped else []
+        return [*_core.read_profile(str(path)).missing, *samples]
+
+
+def _sample_problems(path: Path) -> list[str]:
+    try:
+        _core.read_samples(str(path))
+    except _core.LogError as error:
+        return [f"{error}."]
+    return []
+
+
+@contextmanager
+def core_errors(directory: Path) -> Iterator[None]:
+    """Turns LogError and file errors of the core into typed errors that name the directory."""
+    try:
+        yield
+    except LogError as error:
+        raise DamagedRunError(
+            f"{directory} cannot be read",
+            str(error),
+            f"`ompass validate {directory}` lists every inconsistency",
+        ) from error
+    except OSError as error:
+        raise RunNotFoundError(f"{directory} cannot be read", str(error)) from error
+
+
+def check_directory(path: Path) -> None:
+    """Refuses a path that cannot be a run directory, with the reason, before the core opens it."""
+    if not path.exists():
+        raise RunNotFoundError(
+            f"{path}",
+            "no such directory",
+            "name a directory that `ompass run` or the tool wrote (NAME.ompass)",
+        )
+    if not path.is_dir():
+        raise RunNotFoundError(f"{path}", "not a directory", "name the run directory, not a file in it")
+    if (path / "process.log").exists():
+        return
+    if (path / "meta.json").exists():
+        raise RunNotFoundError(
+            f"{path}",
+            "it has no process.log: the process ended before it recorded anything, or the file is lost",
+            "record the program again",
+        )
+    raise RunNotFoundError(
+        f"{path}",
+        "it is not a run directory: it contains neither meta.json nor process.log",
+        "name a directory that `ompass run` or the tool wrote (NAME.ompass)",
+    )
+
+
+def event_kinds() -> list[tuple[str, str]]:
+    """Returns (name, meaning) of every event kind, indexed by its number."""
+    return _core.event_kinds()
+
+
+def read_events(
+    path: Path, *, thread: int = -1, start_ns: int = 0, end_ns: int = -1, limit: int = -1
+) -> EventTable:
+    """Returns events of one thread (-1: all) in [start_ns, end_ns) (-1: to the end), `limit` or all (-1).
+
+    Raises RunNotFoundError, DamagedRunError (also if the run has no trace).
+    """
+    check_directory(path)
+    with core_errors(path):
+        return _core.read_events(str(path), thread, start_ns, end_ns, limit)
+
+
+def read_samples(path: Path) -> Samples:
+    """Returns all samples, by thread; no threads for a run without samples.
+
+    Raises RunNotFoundError, DamagedRunError.
+    """
+    check_directory(path)
+    with core_errors(path):
+        return _core.read_samples(str(path))
+
+
+def read_task_graph(
+    path: Path,
+    *,
+    depth: int,
+    expanded: Sequence[int] = (),
+    max_tasks: int = 10_000,
+    on_processors: bool = False,
+) -> TaskGraph:
+    """Returns the graph with `depth` separate levels of task nesting, and the tasks of `expanded` groups.
+
+    `on_processors`: work and span exclude the time in which threads were preempted.
+
+    Raises RunNotFoundError, DamagedRunError (also if the run has no trace).
+    """
+    check_directory(path)
+    with core_errors(path):
+        graph = _core.task_graph(str(path), depth, expanded, max_tasks, on_processors)
+    return TaskGraph(**graph.as_dict())

@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`ompass krd`: kernel reuse distances, per last-level cache of the recorded or another machine."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import Enum
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ompass.commands.options import (
+    CsvOption,
+    DaskOption,
+    OutputOption,
+    ProcessesOption,
+    TracesArgument,
+    check_form,
+    output_file,
+)
+from ompass.commands.streams import console_for, say, to_json, write_result
+from ompass.errors import UsageError
+from ompass.figures.render import render
+from ompass.readers.run import open_run
+from ompass.reports.terminal import print_report
+from ompass.reuse.figure import reuse_figure
+from ompass.reuse.reader import check_has_accesses
+from ompass.reuse.report import (
+    CSV_TABLES,
+    Progress,
+    ReuseContent,
+    ReuseOptions,
+    collect_reuse,
+    csv_reuse,
+    json_reuse,
+    reuse_report,
+)
+from ompass.topology import synthetic_topology
+from ompass.units import parse_size
+from ompass.workers import Workers
+
+_EPILOG = """
+[bold]Examples[/bold]
+
+  ompass krd matmul.ompass
+
+  ompass krd matmul.ompass --topology "pack:4 l3:1(size=18874368) core:6 pu:1"
+
+  ompass krd one-core.ompass two-cores.ompass --figure krd.pdf   several runs in one figure
+
+  ompass krd huge.ompass --sample 0.01
+
+  ompass krd matmul.ompass --json -o krd.json
+
+  ompass krd *.ompass --csv --table kernels > kernels.csv
+
+The run must be a trace (--mode trace) of a program that declares the data of its kernels with ompass.h.
+`ompass docs reuse-distance` defines distances, classes and the error bound of a sample.
+"""
+
+Table = Enum("Table", {name.upper(): name for name in CSV_TABLES}, type=str)  # type: ignore[misc]
+
+
+class Place(str, Enum):
+    """How threads are assigned to the CPUs of --topology."""
+
+    COMPACT = "compact"
+    SCATTER = "scatter"
+
+
+def register(app: typer.Typer) -> None:
+    app.command("krd", epilog=_EPILOG)(krd)
+
+
+def krd(
+    directories: TracesArgument,
+    topology: Annotated[
+        str,
+        typer.Option(
+            "--topology",
+            metavar="SYNTHETIC",
+            help="Another machine, as an hwloc synthetic string; thread 0 runs on its first CPU, and so on.",
+        ),
+    ] = "",
+    place: Annotated[
+        Place,
+        typer.Option(
+            "--place", help="With --topology: fill one cache after the other, or use all caches in turn."
+        ),
+    ] = Place.COMPACT,
+    l2: Annotated[
+        str, typer.Option("--l2", metavar="SIZE", help="Border of close and near (default: the L2).")
+    ] = "",
+    llc: Annotated[
+        str, typer.Option("--llc", metavar="SIZE", help="Border of near and far (default: the last level).")
+    ] = "",
+    coherence: Annotated[
+        bool,
+        typer.Option(
+            "--coherence/--no-coherence",
+            help="Count bytes that another cache group wrote since as "
+            "coherence misses (default), or by their distance.",
+        ),
+    ] = True,
+    sample: Annotated[
+        float,
+        typer.Option(
+            "--sample", metavar="RATE", help="Analyse only this share of the address space (0 < RATE <= 1)."
+        ),
+    ] = 1.0,
+    jobs: Annotated[
+        int, typer.Option("--jobs", metavar="N", help="Threads for the analysis (default: one per CPU).")
+    ] = 0,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="JSON instead (`ompass docs reuse-distance`).")
+    ] = False,
+    as_csv: CsvOption = False,
+    table: Annotated[Table, typer.Option("--table", help="Table for --csv.")] = Table.BINS,  # type: ignore[attr-defined]
+    figure: Annotated[
+        Path | None,
+        typer.Option(
+            "--figure",
+            "--svg",
+            "--plot",
+            callback=output_file,
+            metavar="FILE",
+            help="Draw a figure (.svg, .pdf, .png).",
+        ),
+    ] = None,
+    output: OutputOption = None,
+    dask: DaskOption = "",
+    processes: ProcessesOption = 0,
+) -> None:
+    """Show the reuse distances of the program's kernels, for each last-level cache.
+
+    Close reuse fits in the L2, near reuse in the last-level cache, far reuse in neither. Cold bytes were not
+    accessed there before. Coherence misses were since written under another cache.
+    """
+    check_form(as_json, as_csv, output, "--figure FILE")
+    if not 0 < sample <= 1:
+        raise UsageError(f"--sample {sample:g}", "it is a share above 0 and at most 1", "try --sample 0.01")
+    if jobs < 0:
+        raise UsageError(f"--jobs {jobs}", "it is a number of threads", "leave it out for all CPUs")
+    l2_bytes, llc_bytes = _size("--l2", l2), _size("--llc", llc)
+    machine = synthetic_topology(topology) if topology else None
+    options = ReuseOptions(machine, place.value, l2_bytes, llc_bytes, coherence, sample, jobs)
+    if len(directories) == 1 and not dask:
+        with _progress(directories[0].name) as progress:
+            contents = [_content(directories[0], options, progress)]
+    else:
+        contents = Workers(dask, processes).map(partial(_content, options=options), directories)
+    if figure is not None:
+        render(reuse_figure(contents), figure)
+        say(f"wrote {figure}")
+    if as_json:
+        write_result(to_json(json_reuse(contents)), output)
+    elif as_csv:
+        write_result(csv_reuse(contents, str(table.value)), output)
+    elif figure is None:
+        console = console_for()
+        for content in contents:
+            print_report(console, reuse_report(content))
+
+
+def _size(option: str, text: str) -> int:
+    if not text:
+        return 0
+    try:
+        return parse_size(text)
+    except ValueError as error:
+        raise UsageError(f"{option} {text}", str(error)) from error
+
+
+def _content(path: Path, options: ReuseOptions, progress: Progress | None = None) -> ReuseContent:
+    """Returns the content of one run; runs in a worker."""
+    run = open_run(path)
+    check_has_accesses(run)
+    return collect_reuse(run, options, progress)
+
+
+@contextmanager
+def _progress(name: str) -> Iterator[Progress | None]:
+    """Shows a progress bar while a long trace is read, on a terminal only."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.progress import Progress as Bar
+
+    with Bar(console=console_for(stderr=True), transient=True) as bar:
+        task = bar.add_task(name, total=1.0)
+        yield lambda share: bar.update(task, completed=share)

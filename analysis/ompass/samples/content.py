@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The samples of a run with owners, calls and lines.
+
+Owns the owner of a sample, and the part of the calls that belongs to the task: up to the runtime that runs
+it. The calls beyond show where the thread happened to wait.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from ompass.latency.metrics import SampledLoad
+from ompass.model import Run, ThreadRow
+from ompass.readers.run import Sample, SampledThread, read_samples
+from ompass.samples.metrics import Line, LocatedSample, Owner
+from ompass.symbols.libraries import OWN, RUNTIME, TOOL, group_of, group_of_calls
+from ompass.symbols.resolver import Location, Resolver
+from ompass.symbols.unwinder import Code, FrameTable, Unwinder
+
+_SYSTEM_HEADERS = ("/usr/include/", "/usr/lib/", "/usr/lib64/")
+
+
+REFUSED_BY_SANDBOX = 0x10000  # in place of an errno; kRefusedBySandbox of format.h
+_IN_SANDBOX = "the program had entered a sandbox (seccomp), which may kill it for the system call"
+
+
+@dataclass(frozen=True, slots=True)
+class SampleContent:
+    """The content of reports on the samples of one run."""
+
+    run: Run
+    samples: tuple[LocatedSample, ...]
+    locations: Mapping[int, Location]  # of the constructs
+    frequency_hz: int  # requested; 0: none
+    events: tuple[str, ...]  # events that triggered samples
+    n_threads: int  # sampled threads
+    n_lost: int  # no room in the kernel's ring
+    n_dropped: int  # could not be written
+    n_refused: int  # threads for which the kernel refused sampling
+    error: int  # its reason, as errno
+    loads: tuple[SampledLoad, ...] = field(default=())  # the loads, for samples of loads
+    wants_loads: bool = False  # True if samples of loads were requested
+    loads_error: int = 0  # why samples are of time instead, as errno
+
+    @property
+    def n_samples(self) -> int:
+        return sum(sample.weight for sample in self.samples)
+
+    def label(self, owner: Owner) -> str:
+        """Returns an owner in words: `fib.c:12 (fib)`, `the serial part`, `idle`."""
+        location = self.locations.get(owner.construct)
+        if owner.kind in ("task", "kernel", "implicit") and location is not None:
+            where = location.function if owner.kind == "kernel" else location.label()
+            return f"{'implicit tasks of ' if owner.kind == 'implicit' else ''}{where}"
+        return {"serial": "the serial part", "outside": "outside of all regions"}.get(owner.kind, owner.kind)
+
+    @property
+    def unsampled(self) -> tuple[ThreadRow, ...]:
+        """Threads whose clocks replaced records and samples for a time, longest first."""
+        if not self.frequency_hz or self.refusal():
+            return ()
+        found = (thread for thread in self.run.threads if thread.by_clock_ns)
+        return tuple(sorted(found, key=lambda thread: (-thread.by_clock_ns, thread.thread)))
+
+    def loads_refusal(self) -> str:
+        """Returns why requested samples of loads are missing, as a sentence; empty if they are there."""
+        if not self.loads_error:
+            return ""
+        if self.loads_error == errno.ENODEV:
+            return (
+                "Loads were not sampled: this processor, or the kernel for it, cannot sample loads "
+                "(Intel's mem-loads, AMD's ibs_op); samples are of processor time instead."
+            )
+        if self.loads_error == REFUSED_BY_SANDBOX:
+            return f"Loads were not sampled on all threads: {_IN_SANDBOX}."
+        return (
+            f"Loads were not sampled: perf_event_open failed: {os.strerror(self.loads_error)}; "
+            "samples are of processor time instead."
+        )
+
+    def refusal(self) -> str:
+        """Returns why the kernel refused samples, as a sentence; empty if it did not."""
+        if not self.n_refused:
+            return ""
+        who = "No thread was" if not self.n_threads else f"{self.n_refused} threads were not"
+        if self.error == REFUSED_BY_SANDBOX:
+            return f"{who} sampled: {_IN_SANDBOX}."
+        return (
+            f"{who} sampled: perf_event_open failed: {os.strerror(self.error)}; "
+            "it needs kernel.perf_event_paranoid of 2 or less, and a container that allows the call."
+        )
+
+
+def collect_samples(
+    run: Run, locations: Mapping[int, Location], groups: Mapping[int, int], resolver: Resolver | None = None
+) -> SampleContent:
+    """Returns the samples of `run`; `groups` maps constructs at one place to one of them.
+
+    Raises DamagedRunError.
+    """
+    found = read_samples(run.path)
+    locator = _Locator(run, groups, resolver or Resolver.of_run(run))
+    of_loads = tuple(load for thread in found.threads if thread.period for load in locator.loads(thread))
+    return SampleContent(
+        run,
+        tuple(sample for thread in found.threads for sample in locator.located(thread)),
+        locations,
+        found.frequency_hz,
+        tuple(sorted({thread.event for thread in found.threads})),
+        len(found.threads),
+        sum(thread.n_lost for thread in found.threads),
+        sum(thread.n_dropped for thread in found.threads),
+        found.n_refused,
+        found.error,
+        of_loads,
+        found.wants_loads,
+        found.loads_error,
+    )
+
+
+class _Locator:
+    def __init__(self, run: Run, groups: Mapping[int, int], resolver: Resolver) -> None:
+        self._run = run
+        self._groups = groups
+        self._resolver = resolver
+        self._tables: dict[int, FrameTable] = {}
+
+    def located(self, thread: SampledThread) -> Iterator[LocatedSample]:
+        """Yields the samples of one thread; samples with the same calls and owner are merged."""
+        unwinder = Unwinder(thread.machine, self._table_of)
+        known: dict[tuple[object, ...], tuple[tuple[Line, ...], str]] = {}
+        counts: dict[tuple[Owner, tuple[Line, ...], str], int] = {}
+        for sample in thread.samples:
+            looks = (sample.chain, sample.registers, tuple(sample.stack.items()))
+            if looks not in known:
+                frames = unwinder.frames(sample.chain, sample.registers, sample.stack)
+                known[looks] = self._calls(frames)
+            key = (self._owner(sample), *known[looks])
+            counts[key] = counts.get(key, 0) + sample.weight
+        for (owner, calls, library), weight in counts.items():
+            yield LocatedSample(thread.thread, owner, calls, library, weight)
+
+    def loads(self, thread: SampledThread) -> Iterator[SampledLoad]:
+        """Yields the sampled loads of one thread; equal ones are merged."""
+        counts: Counter[tuple[Owner, int, str, bool]] = Counter()
+        for s in thread.samples:
+            counts[self._owner(s), s.cycles, s.source, s.was_modified] += s.weight
+        for (owner, cycles, source, was_modified), weight in counts.items():
+            yield SampledLoad(thread.thread, owner, cycles, source, was_modified, weight, thread.period)
+
+    def _table_of(self, module: int) -> FrameTable:
+        if module not in self._tables:
+            modules = self._run.modules[module : module + 1]
+            self._tables[module] = FrameTable.of_module(modules[0]) if modules else FrameTable("")
+        return self._tables[module]
+
+    def _owner(self, sample: Sample) -> Owner:
+        task = self._groups.get(sample.construct, sample.construct)
+        if sample.state != "work":
+            return Owner(sample.state, task)
+        if sample.kernel >= 0:
+            return Owner("kernel", self._groups.get(sample.kernel, sample.kernel))
+        if sample.construct >= 0:
+            return Owner("task", task)
+        if sample.region >= 0:
+            return Owner("implicit", self._groups.get(sample.region, sample.region))
+        return Owner("serial", -1)
+
+    def _calls(self, frames: tuple[Code, ...]) -> tuple[tuple[Line, ...], str]:
+        """Returns the lines of the task's calls, and the group of libraries that it called."""
+        lines: list[Line] = []
+        groups: list[str] = []
+        for place, (module, address) in enumerate(frames):
+            # The instruction after a call may belong to the next statement.
+            inlined = self._resolver.locate_code(module, address - (place > 0))
+            group = group_of(inlined[-1].module, inlined[-1].function)
+            if group in (RUNTIME, TOOL) and OWN in groups:
+                break
+            groups.append(group)
+            lines += map(_line, inlined if place else _without_headers(inlined))
+        return tuple(lines), group_of_calls(groups)
+
+
+def _without_headers(inlined: tuple[Location, ...]) -> tuple[Location, ...]:
+    """Returns the lines from the program's own on, if code of a system header is inlined into it."""
+    for place, location in enumerate(inlined):
+        if location.file and not location.file.startswith(_SYSTEM_HEADERS):
+            return inlined[place:]
+    return inlined
+
+
+def _line(location: Location) -> Line:
+    return Line(location.function, location.file, location.line, location.module, location.place)

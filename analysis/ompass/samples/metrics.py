@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Hot functions, lines and libraries inside each construct, counted from samples.
+
+A sample's owner is the kernel, task, implicit task or serial part in which the thread worked, or its state
+without work. Counts are numbers of samples; shares are shares of processor time in user code.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from ompass.model import share
+
+Key = TypeVar("Key", bound=Hashable)
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """The owner of samples: `kind` is kernel, task, implicit, serial, or a state without work."""
+
+    kind: str
+    construct: int  # of the kernel, task or region; in a state, of the thread's task; -1: none
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A source line in a function; file and line are empty if unknown."""
+
+    function: str
+    file: str
+    line: int
+    module: str
+    place: str  # for people: `fib.c:12`
+
+
+@dataclass(frozen=True, slots=True)
+class LocatedSample:
+    """Samples of one owner with the same calls."""
+
+    thread: int
+    owner: Owner
+    calls: tuple[Line, ...]  # from the innermost (inlined functions separate) outwards to its callers
+    library: str  # group of the called libraries; empty: the program's own code
+    weight: int
+
+
+@dataclass(frozen=True, slots=True)
+class Hot(Generic[Key]):
+    """The number of an owner's samples in one function, line or library."""
+
+    owner: Owner
+    what: Key
+    n: int
+    share: float  # of the owner's samples
+    share_of_all: float
+
+    @property
+    def error(self) -> float:
+        """Standard error of `share`, as a share of independent samples."""
+        of_owner = self.n / self.share if self.share else 0
+        return math.sqrt(self.share * (1 - self.share) / of_owner) if of_owner else 0.0
+
+
+def owners_by_samples(samples: Sequence[LocatedSample]) -> tuple[tuple[Owner, int], ...]:
+    """Returns the number of samples of each owner, largest first."""
+    counts: Counter[Owner] = Counter()
+    for sample in samples:
+        counts[sample.owner] += sample.weight
+    return tuple(sorted(counts.items(), key=lambda item: (-item[1], item[0].kind, item[0].construct)))
+
+
+def hot_lines(samples: Sequence[LocatedSample]) -> tuple[Hot[Line], ...]:
+    """Returns the lines with samples, by owner and count."""
+    return _hottest(samples, lambda sample: sample.calls[:1])
+
+
+def samples_by_line(samples: Sequence[LocatedSample]) -> dict[tuple[str, int], int]:
+    """Returns the number of samples of each source line, over all owners."""
+    counts: Counter[tuple[str, int]] = Counter()
+    for sample in samples:
+        if sample.calls and sample.calls[0].line:
+            counts[sample.calls[0].file, sample.calls[0].line] += sample.weight
+    return dict(counts)
+
+
+@dataclass(frozen=True, slots=True)
+class SampleNode:
+    """Samples of an owner, a function in it, or a line of that. Samples without a place have no part."""
+
+    what: Owner | str
+    n: int
+    parts: tuple[SampleNode, ...] = ()
+
+
+def samples_tree(samples: Sequence[LocatedSample], most: int = 12) -> tuple[SampleNode, ...]:
+    """Returns owners, functions and lines by samples; at each level, the `most` largest."""
+    counts: Counter[tuple[Owner, str, str]] = Counter()
+    for sample in samples:
+        call = sample.calls[0] if sample.calls else None
+        function = (call.function or call.place) if call else ""
+        counts[sample.owner, function, call.place if call and call.line else ""] += sample.weight
+
+    def grouped(of: Counter[tuple[str, ...]]) -> tuple[SampleNode, ...]:
+        sums: Counter[str] = Counter()
+        inner: dict[str, Counter[tuple[str, ...]]] = {}
+        for (first, *rest), n in of.items():
+            sums[first] += n
+            if rest:
+                inner.setdefault(first, Counter())[tuple(rest)] += n
+        return tuple(
+            SampleNode(name, n, grouped(inner.get(name, Counter())))
+            for name, n in sums.most_common(most)
+            if name
+        )
+
+    by_owner: dict[Owner, Counter[tuple[str, ...]]] = {}
+    for (owner, *rest), n in counts.items():
+        by_owner.setdefault(owner, Counter())[tuple(rest)] += n
+    return tuple(SampleNode(owner, n, grouped(by_owner[owner])) for owner, n in owners_by_samples(samples))
+
+
+def hot_functions(samples: Sequence[LocatedSample]) -> tuple[Hot[tuple[str, str]], ...]:
+    """Returns the functions with samples, with their modules."""
+    return _hottest(samples, lambda sample: [(c.function or c.place, c.module) for c in sample.calls[:1]])
+
+
+def hot_calls(samples: Sequence[LocatedSample]) -> tuple[Hot[tuple[str, str]], ...]:
+    """Returns the functions with samples in them or in their callees, with their modules."""
+    return _hottest(samples, lambda sample: {(c.function or c.place, c.module) for c in sample.calls})
+
+
+def hot_libraries(samples: Sequence[LocatedSample]) -> tuple[Hot[str], ...]:
+    """Returns the called libraries, by purpose; empty: the program's own code."""
+    return _hottest(samples, lambda sample: [sample.library])
+
+
+def _hottest(
+    samples: Sequence[LocatedSample], keys: Callable[[LocatedSample], Iterable[Key]]
+) -> tuple[Hot[Key], ...]:
+    counts: Counter[tuple[Owner, Key]] = Counter()
+    for sample in samples:
+        for key in keys(sample):
+            counts[sample.owner, key] += sample.weight
+    of_owner = dict(owners_by_samples(samples))
+    total = sum(of_owner.values())
+    found = [
+        Hot(owner, key, n, share(n, of_owner[owner]), share(n, total)) for (owner, key), n in counts.items()
+    ]
+    return tuple(sorted(found, key=lambda hot: (-hot.n, hot.owner.kind, hot.owner.construct, str(hot.what))))

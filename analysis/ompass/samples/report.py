@@ -1,0 +1,238 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The report on samples, and its part in the report on a run. Owns its JSON fields."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import PurePosixPath
+from typing import Any, Final
+
+from ompass import __version__
+from ompass.metrics.thresholds import BY_CLOCK_NAMED
+from ompass.model import ThreadRow, share
+from ompass.reports.model import LONG_NAME, Column, Kind, Report, Section, Table, data
+from ompass.samples.content import SampleContent
+from ompass.samples.metrics import (
+    Hot,
+    Line,
+    Owner,
+    hot_calls,
+    hot_functions,
+    hot_libraries,
+    hot_lines,
+    owners_by_samples,
+)
+from ompass.symbols.names import compact_name
+from ompass.units import percent, plural
+
+SCHEMA_VERSION: Final = 1
+
+_LEAST_SHARE: Final = 0.005  # of all samples: smaller lines are not shown
+_FEW: Final = 200
+_AT_WORK: Final = ("task", "kernel", "implicit", "serial")
+
+
+def samples_report(content: SampleContent) -> Report:
+    """Returns all tables."""
+    parts = tuple(sample_parts(content, whole=True))
+    values = sample_fields(content) or {}
+    return Report(
+        title=f"ompass samples · {content.run.path.name}",
+        facts=(plural(content.n_samples, "sample"),),
+        sections=(Section("samples", "Where the processors were", parts),),
+        values={
+            "schema": "ompass-samples",
+            "schema_version": SCHEMA_VERSION,
+            "ompass_version": __version__,
+            "directory": str(content.run.path),
+            **values,
+        },
+    )
+
+
+def sample_parts(content: SampleContent, whole: bool = False) -> Iterator[str | Table]:
+    """Yields sentences and tables; `whole` adds functions. Empty for a run without requested samples."""
+    yield from filter(None, (content.refusal(), content.loads_refusal()))
+    if not content.samples:
+        yield from _unsampled(content)
+        return
+    yield _sentence(content)
+    yield from _unsampled(content)
+    if content.n_lost:
+        yield (
+            f"{plural(content.n_lost, 'sample')} did not fit in the kernel's ring, mostly in long "
+            "intervals without OpenMP events."
+        )
+    if content.n_dropped:
+        yield f"{plural(content.n_dropped, 'sample')} could not be written; `ompass info` shows why."
+    tables = [_lines(content), _libraries(content)]
+    if whole:
+        tables[1:1] = [
+            _functions(content, "Functions", hot_functions(content.samples)),
+            _functions(content, "Functions with their callees", hot_calls(content.samples)),
+        ]
+        tables.insert(0, _owners(content))
+    yield from (table for table in tables if table.rows)
+
+
+def sample_fields(content: SampleContent) -> dict[str, Any] | None:
+    """Returns the JSON form; None for a run without requested samples."""
+    if not content.frequency_hz:
+        return None
+    samples = content.samples
+    return {
+        "event": ", ".join(content.events) or None,
+        "frequency_hz": content.frequency_hz,
+        "samples": content.n_samples,
+        "lost": content.n_lost,
+        "dropped": content.n_dropped,
+        "threads": content.n_threads,
+        "threads_refused": content.n_refused,
+        "refusal": content.refusal() or None,
+        "unsampled": [
+            {"thread": t.thread, "unsampled_ns": t.by_clock_ns, "share": _unsampled_share([t])}
+            for t in content.unsampled
+        ],
+        "loads_refusal": content.loads_refusal() or None,
+        "owners": _owners(content),
+        "lines": _lines(content, least=0.0),
+        "functions": _functions(content, "", hot_functions(samples), 0.0),
+        "calls": _functions(content, "", hot_calls(samples), 0.0),
+        "libraries": _libraries(content, every=True),
+    }
+
+
+def _unsampled(content: SampleContent) -> Iterator[str]:
+    """Yields the part of the time without samples, if threads were observed by their clocks for long."""
+    threads = content.unsampled
+    part = _unsampled_share(content.run.threads) if threads else 0.0
+    if part < BY_CLOCK_NAMED:
+        return
+    most = threads[0]
+    yield (
+        f"{percent(part)} of the time of all threads has no samples: "
+        f"{plural(len(threads), 'thread')} switched so often that only clocks were read, "
+        f"thread {most.thread} for {percent(_unsampled_share([most]))} of its time. Shares exclude this time."
+    )
+
+
+def _unsampled_share(threads: Sequence[ThreadRow]) -> float:
+    return share(sum(t.by_clock_ns for t in threads), sum(t.last_ns - t.first_ns for t in threads))
+
+
+def _sentence(content: SampleContent) -> str:
+    if content.loads:
+        few = "; with so few, shares are rough" if content.n_samples < _FEW else ""
+        return (
+            f"{plural(content.n_samples, 'sample')} of the loads of {plural(content.n_threads, 'thread')}, "
+            f"taken in user code{few}: shares are of loads, not of time (`ompass latency` has their cycles)."
+        )
+    by = {"task clock": "of processor time", "cycles": "by processor cycles"}
+    of = " and ".join(by.get(event, f"by {event}") for event in content.events)
+    few = "; with so few, shares are rough" if content.n_samples < _FEW else ""
+    return (
+        f"{plural(content.n_samples, 'sample')} of {plural(content.n_threads, 'thread')}, "
+        f"{content.frequency_hz} per second {of}, taken in user code{few}."
+    )
+
+
+def _who(content: SampleContent) -> tuple[Column, ...]:
+    return (
+        data("owner", "owner.kind"),
+        data("construct", lambda hot: hot.owner.construct if hot.owner.construct >= 0 else None),
+        Column("in", "in", Kind.NAME, lambda hot: content.label(hot.owner)),
+    )
+
+
+_COUNTS: Final = (
+    Column("share", "of it", Kind.SHARE, hint="of the samples in that construct or state"),
+    Column("share_of_all", "of all", Kind.SHARE, hint="of all samples"),
+    Column("samples", "samples", Kind.COUNT, "n"),
+    data("error"),
+)
+
+
+def _owners(content: SampleContent) -> Table:
+    found = owners_by_samples(content.samples)
+    return Table.of(
+        "Constructs and states",
+        (
+            data("owner", lambda row: row[0].kind),
+            data("construct", lambda row: row[0].construct if row[0].construct >= 0 else None),
+            Column("in", "in", Kind.NAME, lambda row: content.label(row[0])),
+            Column("share_of_all", "of all", Kind.SHARE, lambda row: share(row[1], content.n_samples)),
+            Column("samples", "samples", Kind.COUNT, lambda row: row[1]),
+        ),
+        found,
+        word="construct",
+    )
+
+
+def _lines(content: SampleContent, least: float = _LEAST_SHARE) -> Table:
+    return Table.of(
+        "Hot lines",
+        (
+            Column("", "line", Kind.NAME, lambda hot: hot.what.place),
+            Column("", "function", Kind.NAME, lambda hot: _short(hot.what)),
+            *_who(content),
+            *_COUNTS,
+            data("file", lambda hot: hot.what.file or None),
+            data("line", lambda hot: hot.what.line or None),
+            data("function", lambda hot: hot.what.function or None),
+            data("module", lambda hot: hot.what.module or None),
+        ),
+        _shown(hot_lines(content.samples), least),
+        word="line",
+        more="ompass samples",
+        most=12,
+    )
+
+
+def _functions(
+    content: SampleContent,
+    title: str,
+    found: tuple[Hot[tuple[str, str]], ...],
+    least: float = _LEAST_SHARE,
+) -> Table:
+    return Table.of(
+        title,
+        (
+            Column("", "function", Kind.NAME, lambda hot: compact_name(hot.what[0], LONG_NAME)),
+            data("function", lambda hot: hot.what[0]),
+            Column("", "of", Kind.NAME, lambda hot: PurePosixPath(hot.what[1]).name),
+            *_who(content),
+            *_COUNTS,
+            data("module", lambda hot: hot.what[1] or None),
+        ),
+        _shown(found, least),
+        word="function",
+        more="--json",
+    )
+
+
+def _libraries(content: SampleContent, every: bool = False) -> Table:
+    """Returns the called libraries; for people, only calls out of the program's own code."""
+    found = hot_libraries(content.samples)
+    return Table.of(
+        "Called libraries",
+        (
+            Column("library", "called", Kind.NAME, lambda hot: hot.what or "own code"),
+            *_who(content),
+            *_COUNTS,
+        ),
+        found if every else [hot for hot in _shown(found, _LEAST_SHARE) if hot.what and _works(hot.owner)],
+        word="library",
+        more="--json",
+    )
+
+
+def _works(owner: Owner) -> bool:
+    return owner.kind in _AT_WORK
+
+
+def _shown(found: tuple[Any, ...], least: float) -> list[Any]:
+    return [hot for hot in found if hot.share_of_all >= least]
+
+
+def _short(line: Line) -> str:
+    return compact_name(line.function, LONG_NAME) if line.function else PurePosixPath(line.module).name

@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The content of every form of a sweep's report: points, verdicts, inflation by source line.
+
+Owns the rule by which constructs of different runs match: same kind, function, file and line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ompass.metrics.breakdown import Scope
+from ompass.metrics.facts import Finding
+from ompass.reports.content import ReportContent, collect
+from ompass.scaling.metrics import (
+    Inflation,
+    RecordingCost,
+    ScalingPoint,
+    WorkOf,
+    inflation,
+    recording_cost,
+    scaling_point,
+    spread,
+)
+from ompass.scaling.verdict import Evidence, Gap, Verdict, bends, diagnose, gaps
+from ompass.sweep import SweepDirectory, SweepRuns, SweepSpec, load_runs
+from ompass.sweep.pinning import allowed_cpus
+from ompass.symbols import Location
+
+SPREAD_FIGURES = ("time_ns", "speedup", "ovr", "wti")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A construct, with the same name in every run of a sweep."""
+
+    kind: str  # "task", "kernel", "implicit"
+    function: str
+    file: str
+    line: int
+    module: str  # only where the line is unknown
+    offset: int
+
+    def label(self) -> str:
+        label = Location(self.function, self.file, self.line, (), self.module, self.offset).label()
+        return label if self.kind == "task" else f"{label}, {self.kind}"
+
+
+@dataclass(frozen=True, slots=True)
+class NumberOfThreads:
+    """All figures for one number of threads."""
+
+    point: ScalingPoint
+    spreads: dict[str, tuple[float, float]]  # smallest and largest of any round, by figure
+    verdict: Verdict | None  # None on one thread
+    finding_place: str  # line that the verdict blames; empty if none
+    inflation: tuple[Inflation[Place], ...]
+    recording: RecordingCost | None
+    n_rounds: int
+    n_seen: int
+    misfit: bool
+    n_left_out: int  # rounds in which other programs used the CPUs
+    others: float  # largest part of the CPUs' time used by other programs in a counted round
+
+
+@dataclass(frozen=True, slots=True)
+class ScalingContent:
+    """The content of a report on a sweep."""
+
+    spec: SweepSpec
+    scope: Scope
+    directory: str
+    columns: tuple[NumberOfThreads, ...]  # by number of threads
+    gaps: tuple[Gap, ...]  # at the judged number of threads
+    bends: tuple[str, ...]
+    n_cpus: int
+
+    @property
+    def judged(self) -> NumberOfThreads | None:
+        """The largest number of threads with enough CPUs; None if only one thread was measured."""
+        many = [c for c in self.columns if c.point.threads > 1]
+        fitting = [c for c in many if self.n_cpus == 0 or c.point.threads <= self.n_cpus]
+        chosen = fitting or many
+        return chosen[-1] if chosen else None
+
+
+def default_scope(spec: SweepSpec) -> Scope:
+    """Returns the scope in which compared times cover the same part of the program."""
+    serial = bool(spec.baseline or spec.elision)
+    return Scope.PROGRAM if serial and not spec.seconds else Scope.REGIONS
+
+
+def read_sweep(path: Path, scope: Scope | None = None) -> ScalingContent:
+    """Returns the content of a sweep's finished runs. UsageError, DamagedRunError, NothingToShowError."""
+    with SweepDirectory.open(path, None, None) as sweep:
+        chosen = scope or default_scope(sweep.spec)
+        return collect_scaling(load_runs(sweep, chosen), sweep.spec, chosen, str(path), len(allowed_cpus()))
+
+
+def collect_scaling(
+    runs: Sequence[SweepRuns], spec: SweepSpec, scope: Scope, directory: str, n_cpus: int
+) -> ScalingContent:
+    """Returns the content of the report on a sweep."""
+    columns = tuple(_column(one, scope, n_cpus) for one in runs)
+    content = ScalingContent(spec, scope, directory, columns, (), (), n_cpus)
+    judged = content.judged
+    return ScalingContent(
+        spec,
+        scope,
+        directory,
+        columns,
+        gaps(judged.point) if judged else (),
+        bends([c.point for c in columns if n_cpus == 0 or c.point.threads <= n_cpus]),
+        n_cpus,
+    )
+
+
+def _column(runs: SweepRuns, scope: Scope, n_cpus: int) -> NumberOfThreads:
+    samples = runs.samples
+    point = scaling_point(samples)
+    contents = [collect(run, scope=scope) for run in runs.recorded]
+    same = runs.recorded == runs.one_thread
+    ones = contents if same else [collect(run, scope=scope) for run in runs.one_thread]
+    rows = inflation(runs.threads, [work_of(c) for c in contents], [work_of(c) for c in ones])
+    verdict, place = None, ""
+    if runs.threads > 1:
+        typical = _typical(contents, [m.time_ns for m in samples.recorded])
+        fine = {_task_place(typical, f.construct) for f in typical.findings if f.kind == "too_fine"}
+        evidence = Evidence(
+            findings=tuple(f for f in typical.findings if f.severity == "problem" and _in_scope(f, scope)),
+            fine_inflation_ns=sum(row.excess_ns for row in rows if row.key in fine),
+            n_cpus=n_cpus,
+            n_tasks=typical.n_tasks,
+            others=runs.others,
+        )
+        verdict = diagnose(point, evidence)
+        if verdict.finding is not None and verdict.finding.construct is not None:
+            place = typical.location(verdict.finding.construct).label()
+    return NumberOfThreads(
+        point=point,
+        spreads={
+            name: bounds
+            for name in SPREAD_FIGURES
+            if (bounds := spread(samples, lambda p, name=name: float(getattr(p, name)))) is not None  # type: ignore[misc]
+        },
+        verdict=verdict,
+        finding_place=place,
+        inflation=rows,
+        recording=recording_cost(samples),
+        n_rounds=samples.n_rounds,
+        n_seen=max(m.n_seen for m in samples.recorded),
+        misfit=any(m.misfit for m in samples.recorded),
+        n_left_out=runs.n_left_out,
+        others=runs.others,
+    )
+
+
+def _in_scope(finding: Finding, scope: Scope) -> bool:
+    """True if the finding can explain times in the scope: serial parts do not explain regions."""
+    return scope is Scope.PROGRAM or finding.kind != "serial_fraction"
+
+
+def _typical(contents: Sequence[ReportContent], times_ns: Sequence[int]) -> ReportContent:
+    """Returns the run with the median time."""
+    order = sorted(range(len(contents)), key=lambda k: times_ns[k])
+    return contents[order[(len(order) - 1) // 2]]
+
+
+def _task_place(content: ReportContent, construct: int | None) -> Place:
+    return _place("task", content.location(construct))
+
+
+def _place(kind: str, location: Location) -> Place:
+    if location.line or not location.module:
+        return Place(kind, location.function, location.file, location.line, "", 0)
+    return Place(kind, location.function, location.file, 0, location.module, location.offset)
+
+
+def work_of(content: ReportContent) -> dict[Place, WorkOf]:
+    """Returns the own work of every task construct, region (implicit tasks) and kernel."""
+    work: dict[Place, WorkOf] = {}
+
+    def add(place: Place, work_ns: int, n_runs: int, create_ns: int = 0) -> None:
+        before = work.get(place, WorkOf(0, 0))
+        work[place] = WorkOf(before.work_ns + work_ns, before.n_runs + n_runs, before.create_ns + create_ns)
+
+    for task in content.tasks:
+        add(_task_place(content, task.construct), task.work_ns, task.n_completed, task.create_ns)
+    for region in content.regions:
+        add(_place("implicit", content.location(region.construct)), region.implicit_ns, region.n_instances)
+    for kernel in content.kernels:
+        add(_place("kernel", content.location(kernel.construct)), kernel.work_ns, kernel.n_completed)
+    return work

@@ -1,0 +1,323 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Names the cause that keeps a program from scaling: tasks too fine, too coarse, memory bound, or none.
+
+Owns the division of the loss P * T_P - T_s among causes. The shares add up exactly:
+
+    P * T_P - T_s  =  (T_1 - T_s)  +  I_P - I_1  +  (create, schedule, sync)_P - (...)_1  +  W_P - W_1
+
+The findings of single runs separate causes that sums cannot: whether fine tasks cause the runtime's time, and
+why threads are idle. Also interprets factored speed-up curves: the four gaps and the bends (Acar et al., 2.4
+and 2.5).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ompass.metrics import thresholds
+from ompass.metrics.facts import Finding
+from ompass.scaling.metrics import ScalingPoint
+from ompass.units import percent
+
+_COARSE_FINDINGS = ("too_coarse", "undivided")
+_IDLE_FINDINGS = (
+    *_COARSE_FINDINGS, "starved", "undeferred", "wait_in_loop", "dependence_chain", "serial_producer",
+    "serial_fraction", "loop_imbalance", "imbalance", "short_regions",
+)  # fmt: skip
+_SYNC_FINDINGS = ("critical_contention", "lock_contention", "short_regions", "synchronization")
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """Facts about a point in addition to its times."""
+
+    findings: tuple[Finding, ...]  # of one run on P threads
+    fine_inflation_ns: float  # W_P,c - W_1,c of the constructs whose tasks are too fine
+    n_cpus: int  # CPUs that the threads could use; 0: unknown
+    n_tasks: int = 0  # tasks completed in that run
+    others: float = 0.0  # part of these CPUs' time that other programs took
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """Thread-time lost to one cause."""
+
+    kind: str  # too_fine, too_coarse, memory_bound, synchronization, dispatch, algorithm
+    ns: float
+    share: float  # of P * T_P
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The diagnosis of the program at one number of threads."""
+
+    kind: str  # a kind of Loss; "scales", "mixed", "oversubscribed", "throttled" or "disturbed"
+    title: str
+    because: str
+    cure: str
+    also: tuple[str, ...]  # titles of further causes above the threshold
+    losses: tuple[Loss, ...]  # all, largest first
+    finding: Finding | None  # the finding of the run that names a construct
+
+
+_TITLES = {
+    "too_fine": "Tasks are too fine",
+    "too_coarse": "Tasks are too coarse: threads are idle",
+    "memory_bound": "Memory bound: the work itself takes longer",
+    "synchronization": "Threads wait for each other",
+    "dispatch": "Ready tasks reach threads slowly",
+    "algorithm": "The parallel program does more work than the serial one",
+    "scales": "Scales well",
+    "mixed": "No single cause",
+    "oversubscribed": "More threads than CPUs",
+    "throttled": "A quota held the threads back",
+    "disturbed": "Other programs used the CPUs",
+}
+
+
+_TITLES_OF_LOSSES = ("too_fine", "too_coarse", "memory_bound", "synchronization", "dispatch", "algorithm")
+
+
+def diagnose(point: ScalingPoint, evidence: Evidence) -> Verdict:
+    """Returns the verdict for one number of threads, which should exceed one."""
+    found = losses(point, evidence)
+    named = [loss for loss in found if loss.share >= thresholds.DISEASE_SHARE]
+    if 0 < evidence.n_cpus < point.threads:
+        kind = "oversubscribed"
+    elif any(finding.kind == "throttled" for finding in evidence.findings):
+        kind = "throttled"
+    elif evidence.others >= thresholds.SPOILT_SHARE:
+        kind = "disturbed"
+    elif named and point.efficiency < thresholds.SCALES_EFFICIENCY:
+        kind = named[0].kind
+    else:
+        kind = "scales" if point.efficiency >= thresholds.SCALES_EFFICIENCY else "mixed"
+    finding = _finding_of(kind, evidence.findings)
+    because, cure = _explain(kind, point, evidence, found, finding)
+    return Verdict(
+        kind=kind,
+        title=_title(kind, finding),
+        because=because,
+        cure=cure,
+        also=tuple(_TITLES[loss.kind] for loss in named if loss.kind != kind)
+        if kind in _TITLES_OF_LOSSES
+        else (),
+        losses=found,
+        finding=finding,
+    )
+
+
+def losses(point: ScalingPoint, evidence: Evidence) -> tuple[Loss, ...]:
+    """Returns all causes with their thread-time, largest first; negative times are gains."""
+    states, one = point.states, point.one
+    price_ns = point.one_thread_overhead_ns
+    tasks_on_one_ns = point.one_time_ns - point.elision_ns if point.elision_ns is not None else 0.0
+    handling_ns = states.create_ns + states.schedule_ns - one.create_ns - one.schedule_ns
+    fine = (
+        any(f.kind == "too_fine" for f in evidence.findings)
+        or tasks_on_one_ns >= thresholds.TASK_OVERHEAD_ON_ONE * point.one_time_ns
+        or _fine_altogether(point, evidence.n_tasks, handling_ns)
+    )
+    # Without an elision, the cost of tasks on one thread cannot be separated from another algorithm's.
+    of_tasks_ns = tasks_on_one_ns if point.elision_ns is not None else (price_ns if fine else 0.0)
+    fine_inflation_ns = evidence.fine_inflation_ns if fine else 0.0
+    parts = {
+        "too_fine": (handling_ns + fine_inflation_ns if fine else 0.0) + of_tasks_ns,
+        "dispatch": 0.0 if fine else handling_ns,
+        "too_coarse": states.idle_ns - one.idle_ns,
+        "synchronization": states.sync_ns - one.sync_ns,
+        "memory_bound": point.work_inflation_ns - fine_inflation_ns,
+        "algorithm": price_ns - of_tasks_ns,
+    }
+    total = point.thread_time_ns
+    found = [Loss(kind, ns, ns / total if total else 0.0) for kind, ns in parts.items()]
+    return tuple(sorted(found, key=lambda loss: -loss.ns))
+
+
+def _fine_altogether(point: ScalingPoint, n_tasks: int, handling_ns: float) -> bool:
+    """True if many small tasks of several constructs together cost a tenth of their work or more."""
+    if n_tasks < thresholds.FINE_MIN_TASKS or point.states.work_ns >= n_tasks * thresholds.FINE_WORK_NS:
+        return False
+    if handling_ns > n_tasks * thresholds.PLAUSIBLE_DISPATCH_NS:
+        return False
+    cost_ns = handling_ns + max(point.one_thread_overhead_ns, 0.0)
+    return cost_ns * thresholds.FINE_WORK_PER_COST >= point.states.work_ns
+
+
+def _finding_of(kind: str, findings: Sequence[Finding]) -> Finding | None:
+    """Returns the most expensive finding that supports the verdict and names a line."""
+    kinds = {
+        "too_fine": ("too_fine",),
+        "too_coarse": _IDLE_FINDINGS,
+        "synchronization": _SYNC_FINDINGS,
+        "dispatch": ("slow_dispatch",),
+    }.get(kind, ())
+    fitting = [f for f in findings if f.kind in kinds]
+    return max(fitting, key=lambda f: f.cost_ns, default=None)
+
+
+def _title(kind: str, finding: Finding | None) -> str:
+    """Returns the title; idle time is called coarse tasks only if a finding of the run confirms it."""
+    if kind != "too_coarse" or finding is None or finding.kind in _COARSE_FINDINGS:
+        return _TITLES[kind]
+    return f"{finding.title}: threads are idle"
+
+
+def _explain(
+    kind: str, point: ScalingPoint, evidence: Evidence, found: Sequence[Loss], finding: Finding | None
+) -> tuple[str, str]:
+    share = {loss.kind: percent(max(loss.share, 0.0)) for loss in found}
+    speedup = f"speed-up {point.speedup:.2f} on {point.threads} threads"
+    if kind == "scales":
+        return f"{speedup}, {percent(point.efficiency)} of the linear one", ""
+    if kind == "oversubscribed":
+        return (
+            f"{point.threads} threads take turns on {evidence.n_cpus} CPUs, which looks like both "
+            "inflation and idle time, so these figures allow no verdict",
+            "use at most as many threads as CPUs",
+        )
+    if kind == "throttled":
+        of_run = next(finding for finding in evidence.findings if finding.kind == kind)
+        return f"{speedup}; {of_run.because}", of_run.cure
+    if kind == "disturbed":
+        return (
+            f"{speedup}, but other programs took {percent(evidence.others)} of the time of its CPUs. "
+            "Threads that could not run look idle, slow to get tasks, or inflated; and if "
+            "the run on one thread was disturbed, runs on more threads look fast",
+            "measure on a quiet machine; more rounds (--repeat) may find quiet moments",
+        )
+    if kind == "mixed":
+        largest = ", ".join(f"{_TITLES[loss.kind].lower()} {percent(loss.share)}" for loss in found[:2])
+        return (
+            f"{speedup}; no cause takes {percent(thresholds.DISEASE_SHARE)} of the thread-time "
+            f"(the largest: {largest})",
+            "",
+        )
+    because = f"{speedup}; {share[kind]} of the thread-time "
+    if kind == "too_fine":
+        because += "goes into creating, dispatching and running many small tasks"
+        cure = "create fewer, larger tasks (a cut-off below which the serial code runs)"
+    elif kind == "too_coarse":
+        because += "is spent by threads that find no task to run"
+        cure = "create more and smaller tasks, earlier and from more places"
+    elif kind == "memory_bound":
+        factor = point.states.work_ns / point.one.work_ns if point.one.work_ns else 0.0
+        because += (
+            f"is inflation: the same work takes {factor:.2f} times as long as on one thread, which idle time "
+            "and runtime do not explain. Threads share caches and memory bandwidth, or each other's "
+            "cache lines"
+        )
+        cure = (
+            "touch less memory per task (block the data for the cache), run tasks near their data, "
+            "place memory where it is used, keep data of different threads on different cache lines"
+        )
+    elif kind == "algorithm":
+        because += f"is lost even on one thread, which takes {point.one_time_ns / point.serial_ns:.2f} times "
+        because += "the serial program"
+        cure = "use the serial code for the leaves; compare optimised programs with the same algorithm"
+    elif kind == "synchronization":
+        because += "is spent on locks, barriers and waits"
+        cure = "wait less often and do less under locks"
+    else:
+        because += "passes between a task being ready and its start"
+        cure = "bind threads, and create tasks on the threads that will run them"
+    if finding is not None:
+        because += f". The finding of the run: {finding.because}"
+        cure = finding.cure
+    return because, cure
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """One gap between two curves at one number of threads, in units of speed-up."""
+
+    name: str  # "A", "B", "C", "D"
+    upper: str  # names of CURVES
+    lower: str
+    size: float
+    meaning: str
+
+
+def gaps(point: ScalingPoint) -> tuple[Gap, ...]:
+    """Returns the four gaps, from the top of the plot to its bottom."""
+    value = {name: point.curve(name) or 0.0 for name in ("linear", "maximal", "idle", "inflation", "actual")}
+    serial = "the serial program" if point.has_baseline else "its own work"
+    one = point.one_time_ns / point.serial_ns if point.serial_ns else 0.0
+    idle = point.states.idle_ns / point.thread_time_ns if point.thread_time_ns else 0.0
+    grown = point.inflation_ns / point.one_time_ns if point.one_time_ns else 0.0
+    user = point.work_inflation_ns / point.one_time_ns if point.one_time_ns else 0.0
+    lost = value["maximal"] - value["actual"]
+
+    def gap(name: str, upper: str, lower: str, meaning: str) -> Gap:
+        return Gap(name, upper, lower, value[upper] - value[lower], meaning)
+
+    return (
+        gap(
+            "A",
+            "linear",
+            "maximal",
+            f"price of being parallel: on one thread the program takes {one:.2f} times {serial}",
+        ),
+        gap(
+            "B",
+            "maximal",
+            "idle",
+            f"idle time, scarce parallelism: {percent(idle)} of the thread-time had no task to run",
+        ),
+        gap(
+            "C",
+            "maximal",
+            "inflation",
+            f"inflation: busy threads took {_signed(grown)} more time than one thread, "
+            f"{_signed(user)} in the program's own code, the rest in the runtime",
+        ),
+        gap(
+            "D",
+            "maximal",
+            "actual",
+            f"idle time and inflation together: {lost:.2f} of a speed-up of {value['maximal']:.2f} "
+            "that the program could have",
+        ),
+    )
+
+
+def bends(points: Sequence[ScalingPoint]) -> tuple[str, ...]:
+    """Returns sentences on the shapes of the curves; empty below three numbers of threads above one."""
+    ordered = sorted((p for p in points if p.threads > 1), key=lambda p: p.threads)
+    if len(ordered) < 3:
+        return ()
+    found = []
+    slope = {name: _last_slope(ordered, name) for name in ("maximal", "idle", "inflation")}
+    if slope["maximal"] < thresholds.BENT_SLOPE:
+        found.append(
+            "The maximal curve bends: total work grows with the number of threads, so overhead "
+            "grows, too (for instance if a cut-off depends on that number)."
+        )
+    if slope["inflation"] < 0:
+        found.append(
+            "The inflation curve falls: more threads slow the program down, for instance by contended "
+            "atomics, locks or false sharing."
+        )
+    elif slope["inflation"] < thresholds.FLAT_SLOPE:
+        found.append(
+            "The inflation curve flattens: the time of more threads becomes inflated work, for instance when "
+            "memory is the bottleneck."
+        )
+    if slope["idle"] < thresholds.FLAT_SLOPE <= slope["maximal"]:
+        found.append(
+            "The idle-time curve flattens: more threads find no work, so the program lacks parallelism."
+        )
+    return tuple(found)
+
+
+def _last_slope(ordered: Sequence[ScalingPoint], name: str) -> float:
+    """Returns the slope between the last two points, over the speed-up per thread at the first point."""
+    before, last = ordered[-2], ordered[-1]
+    first = (ordered[0].curve(name) or 0.0) / ordered[0].threads
+    gained = ((last.curve(name) or 0.0) - (before.curve(name) or 0.0)) / (last.threads - before.threads)
+    return gained / first if first else 0.0
+
+
+def _signed(share: float) -> str:
+    return f"{'-' if share < 0 else ''}{percent(abs(share))}"

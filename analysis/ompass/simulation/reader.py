@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Task programs for the simulator, and simulated runs, from the C++ core."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from ompass import _core
+from ompass._core import (
+    LogError,
+    LoopShape,
+    MemorySystem,
+    RecordedMemory,
+    SimulatedRun,
+    TaskProgram,
+    TaskShape,
+    recorded_memory,
+)
+from ompass.errors import NothingToShowError
+from ompass.readers.run import check_directory, core_errors
+
+__all__ = ["MemorySystem", "RecordedMemory", "SimulatedRun", "TaskProgram", "TaskShape", "recorded_memory"]
+
+MOST_THREADS = _core.MAX_SIMULATED_THREADS
+COSTS = tuple(cost.name for cost in _core.simulated_costs())
+POLICIES = tuple(policy.name for policy in _core.policies())
+RECORDABLE = tuple(policy.name for policy in _core.policies() if policy.can_record)
+
+Costs = Mapping[str, Sequence[tuple[int, float]]]
+
+
+def read_task_program(path: Path) -> TaskProgram:
+    """Returns the program: the actions of every task of a recorded run.
+
+    Raises RunNotFoundError, DamagedRunError, and NothingToShowError if the run has no trace or no tasks.
+    """
+    check_directory(path)
+    with core_errors(path):
+        if _core.read_profile(str(path)).mode != "trace":
+            raise NothingToShowError(
+                f"{path} holds no events", "it was recorded in profile mode", "record it with --mode trace"
+            )
+        program = _core.task_program(str(path))
+    if program.n_deferred + program.n_serialised == 0:
+        raise NothingToShowError(
+            f"{path} holds no tasks",
+            "there is nothing to schedule",
+            "record a program with `#pragma omp task` or `taskloop`",
+        )
+    return program
+
+
+def run_simulation(
+    program: TaskProgram,
+    policy: str,
+    threads: int,
+    *,
+    domains: Sequence[int] = (),
+    clock_ratio: float = 1.0,
+    costs: Costs | None = None,
+    seed: int = 1,
+    speed: Mapping[int, float] | None = None,
+    max_depth: int = 0,
+    min_ns: int = 0,
+    serial_below: bool = False,
+    untied: bool = False,
+    untraced_task_ns: int = 0,
+    untraced_creation_ns: int = 0,
+    serialised: tuple[int, int, int] = (0, 0, 0),
+    as_recorded: bool = False,
+    memory: MemorySystem | None = None,
+    recorded: RecordedMemory | None = None,
+    record_in: Path | None = None,
+    recorded_run: Path | None = None,
+) -> SimulatedRun:
+    """Returns one simulated run; NothingToShowError if its tasks wait for each other.
+
+    `serialised`: for tasks of a team of one, ns to subtract from the work of each and from its creator's
+    work, and the cost of its creation in a larger team. `as_recorded`: except on one thread, where recorded
+    times stay.
+
+    `record_in`, an existing directory, receives its logs, with the definitions of `recorded_run`.
+    """
+    try:
+        return _core.simulate(
+            program,
+            policy=policy,
+            threads=threads,
+            domains=list(domains),
+            n_domains=max(domains, default=0) + 1,
+            clock_ratio=clock_ratio,
+            costs={name: list(points) for name, points in (costs or {}).items()},
+            seed=seed,
+            speed=dict(speed or {}),
+            max_depth=max_depth,
+            min_ns=min_ns,
+            serial_below=serial_below,
+            untied=untied,
+            untraced_task_ns=untraced_task_ns,
+            untraced_creation_ns=untraced_creation_ns,
+            serialised=serialised,
+            as_recorded=as_recorded,
+            memory=memory,
+            recorded=recorded,
+            record_in=str(record_in or ""),
+            recorded_run=str(recorded_run or ""),
+        )
+    except LogError as error:
+        raise NothingToShowError(
+            f"{policy} on {threads} threads never ends",
+            str(error),
+            "record the whole program, without pauses or a size limit",
+        ) from error
+
+
+def task_shapes(program: TaskProgram) -> tuple[TaskShape, ...]:
+    """Returns how the tasks of each construct are created."""
+    return _core.shapes(program)
+
+
+def loop_shapes(program: TaskProgram) -> tuple[LoopShape, ...]:
+    """Returns the worksharing loops of several threads that contain only work."""
+    return _core.loops(program)
+
+
+def coarser(program: TaskProgram, construct: int, grain: int) -> TaskProgram:
+    """Returns the program with every `grain` consecutive leaf tasks of the construct merged."""
+    return _core.coarsen(program, construct, grain)
+
+
+def finer(program: TaskProgram, construct: int, parts: int) -> TaskProgram:
+    """Returns the program with each task of the construct that only works split into `parts` tasks."""
+    return _core.refine(program, construct, parts)
+
+
+def spread_out(program: TaskProgram, construct: int, least: int, parts: int) -> TaskProgram:
+    """Returns the program in which `parts` tasks create the tasks of creators of `least` tasks or more."""
+    return _core.spread(program, construct, least, parts)
+
+
+def without_phases(program: TaskProgram, construct: int) -> TaskProgram:
+    """Returns the program with only the last taskwait in each task of the construct."""
+    return _core.join_phases(program, construct)
+
+
+def with_dependences(program: TaskProgram, construct: int) -> TaskProgram:
+    """Returns the program with dependences on declared data instead of waits in tasks of the construct."""
+    return _core.depend_on_data(program, construct)
+
+
+def untied(program: TaskProgram, construct: int) -> TaskProgram:
+    """Returns the program with untied tasks of the construct."""
+    return _core.untie(program, construct)
+
+
+def prioritised(program: TaskProgram, construct: int) -> TaskProgram:
+    """Returns the program with a higher priority for tasks of the construct."""
+    return _core.prioritise(program, construct)
+
+
+def balanced(program: TaskProgram, construct: int) -> TaskProgram:
+    """Returns the program in which all threads work equally long in each instance of the worksharing loop."""
+    return _core.balance_loop(program, construct)
+
+
+def as_taskloop(program: TaskProgram, construct: int, tasks: int) -> TaskProgram:
+    """Returns the program with a taskloop of so many tasks in place of each instance of the loop."""
+    return _core.loop_to_tasks(program, construct, tasks)
+
+
+def with_larger_chunks(program: TaskProgram, construct: int, factor: int, chunk_ns: int) -> TaskProgram:
+    """Returns the program with chunks of the loop `factor` times as large."""
+    return _core.enlarge_chunks(program, construct, factor, chunk_ns)
+
+
+def placed(program: TaskProgram, construct: int, n_domains: int) -> TaskProgram:
+    """Returns the program with the construct's outermost tasks placed in domains, in blocks of equal size."""
+    return _core.place_subtrees(program, construct, n_domains)
