@@ -152,12 +152,10 @@ def test_perfetto_decodes_with_its_own_schema(recorded: Recorded, tmp_path: Path
     assert any(name.startswith("task nested.c:") for name in names.values())
 
 
-def test_jedule_and_the_figures_show_the_tasks(recorded: Recorded, tmp_path: Path) -> None:
-    jedule, by_construct, by_home = tmp_path / "t.jed", tmp_path / "t.svg", tmp_path / "home.svg"
+def test_figures_show_the_tasks(recorded: Recorded, tmp_path: Path) -> None:
+    by_construct, by_home = tmp_path / "t.svg", tmp_path / "home.svg"
     run = str(recorded.run_dir)
-    ompass("timeline", run, "--jedule", str(jedule), "--figure", str(by_construct))
-    nodes = ElementTree.parse(jedule).getroot().findall("node_infos/node_statistics")
-    assert len(nodes) == sum(task_times(recorded.run_dir).values())
+    ompass("timeline", run, "--figure", str(by_construct))
     assert "nested.c" in by_construct.read_text()
     ompass("timeline", run, "--svg", str(by_home), "--colour", "home", "--thread", "0")
     assert "tasks of thread 0" in by_home.read_text()
@@ -175,12 +173,12 @@ def test_windows_and_threads_choose_what_is_exported(recorded: Recorded, tmp_pat
     assert max(columns.end_ns.tolist()) <= middle
     inside = sum(1 for s in tasks if s["thread"] == 0 and s["begin_ns"] < middle)
     assert columns.kind.tolist().count(2) == inside
-    path = str(tmp_path / "t.jed")
-    assert "--limit" in ompass("timeline", run, "--jedule", path, "--limit", "5", status=2).stderr
+    path = str(tmp_path / "t.pftrace")
+    assert "--limit" in ompass("timeline", run, "--perfetto", path, "--limit", "5", status=2).stderr
     for wrong in (["--thread", "9"], ["--from", "2s", "--to", "1s"], ["--from", "x"]):
-        assert len(ompass("timeline", run, "--jedule", path, *wrong, status=2).stderr.splitlines()) == 1
+        assert len(ompass("timeline", run, "--perfetto", path, *wrong, status=2).stderr.splitlines()) == 1
     assert "--perfetto" in ompass("timeline", run, status=2).stderr
-    ompass("timeline", run, "--jedule", path, "--from", "1000s", status=5)
+    ompass("timeline", run, "--perfetto", path, "--from", "1000s", status=5)
 
 
 def test_a_trace_that_is_too_large_is_refused_with_windows_that_fit(
@@ -228,12 +226,11 @@ def test_names_of_a_trace_keep_exports_readable(tmp_path: Path, record: Record) 
     path = tmp_path / "a\x1b[31m[red]\u202e.c"
     path.write_text(SOURCE)
     run = record(path, mode="trace", threads=2).run_dir
-    for option, name in (("--figure", "g.svg"), ("--jedule", "t.jed"), ("--perfetto", "t.pftrace")):
+    for option, name in (("--figure", "g.svg"), ("--perfetto", "t.pftrace")):
         ompass("timeline", run, option, tmp_path / name)
     ompass("timeline", run, "--otf2", tmp_path / "otf2")
-    for name in ("g.svg", "t.jed"):
-        ElementTree.parse(tmp_path / name)
-        assert "a␛[31m[red]" in (tmp_path / name).read_text()
+    ElementTree.parse(tmp_path / "g.svg")
+    assert "a␛[31m[red]" in (tmp_path / "g.svg").read_text()
     printed = ompass("query", run, "SELECT name, file FROM constructs", "--csv").stdout
     assert "[red]" in printed and not {"\x1b", "\u202e"} & set(printed)
     dumped = ompass("dump", run).stdout

@@ -18,7 +18,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from made_runs import MS, construct, definition, made_run, team
-from ompass.exports import write_jedule
 from ompass.figures.render import render
 from ompass.figures.run import RUN_FIGURES
 from ompass.graph.content import GraphContent
@@ -28,7 +27,6 @@ from ompass.graph.report import graph_report
 from ompass.model import GraphGroup, Run, TaskGraph
 from ompass.page.assemble import RunPart, html_report
 from ompass.plain_text import HARMFUL_PATTERN, csv_cell, dot_text, json_text, visible, visible_lines
-from ompass.readers.timeline import Slice, SliceKind, Timeline
 from ompass.reports.content import ReportContent, collect
 from ompass.reports.model import csv_report, plain
 from ompass.reports.run import CSV_TABLES, run_report
@@ -145,13 +143,6 @@ def test_graphs_are_well_formed() -> None:
     assert harmless(text)
     assert dot_text(NASTY + '"\\') in text
     assert visible(NASTY) in printed(graph_report(content))
-
-
-def test_jedule_is_well_formed(tmp_path: Path) -> None:
-    one = Slice(0, 9, 0, SliceKind.TASK, 1, 1, 0, False, False)
-    write_jedule(Timeline(made_run(), 0, 9, {0: [one]}), {1: NASTY}, tmp_path / "t.jed")
-    values = {node.attrib["value"] for node in ElementTree.parse(tmp_path / "t.jed").iter("node_property")}
-    assert f"task {SHOWN}" in values
 
 
 def test_polars_finds_the_same_harmful_characters() -> None:

@@ -21,7 +21,7 @@ from ompass.commands.options import (
 )
 from ompass.commands.streams import say, waiting
 from ompass.errors import NothingToShowError, UsageError
-from ompass.exports import write_jedule, write_otf2, write_perfetto
+from ompass.exports import write_otf2, write_perfetto
 from ompass.figures.render import render
 from ompass.figures.schedule import gantt, picture_stretches
 from ompass.model import Run
@@ -42,8 +42,6 @@ _EPILOG = """
   ompass timeline t.ompass --figure gantt.pdf            the whole run, at the resolution of the figure
 
   ompass timeline t.ompass --figure gantt.svg --from 1ms --to 2ms --colour home
-
-  ompass timeline t.ompass --jedule t.jed --thread 0 --thread 1
 """
 
 
@@ -62,10 +60,6 @@ def timeline(
         typer.Option(
             "--otf2", callback=new_folder, metavar="DIR", help="Write an OTF2 archive into a new directory."
         ),
-    ] = None,
-    jedule: Annotated[
-        Path | None,
-        typer.Option("--jedule", callback=output_file, metavar="FILE", help="Write XML like Jedule's."),
     ] = None,
     figure: Annotated[
         Path | None,
@@ -90,12 +84,12 @@ def timeline(
     ] = 1_000_000,
 ) -> None:
     """Export the timeline of all threads: regions, tasks, waits, locks, creations and kernels."""
-    exported = [path for path in (perfetto, otf2, jedule) if path]
+    exported = [path for path in (perfetto, otf2) if path]
     if not (exported or figure):
         raise UsageError(
             "ompass timeline",
             "no output was named",
-            "add --perfetto FILE, --otf2 DIR, --jedule FILE or --figure FILE",
+            "add --perfetto FILE, --otf2 DIR or --figure FILE",
         )
     start_ns, end_ns = parse_from_to(start, end)
     run = open_run(directory)
@@ -122,8 +116,6 @@ def timeline(
             write_perfetto(window, names, perfetto)
         if otf2:
             write_otf2(window, names, places, otf2)
-        if jedule:
-            write_jedule(window, names, jedule)
     say(f"{plural(len(window), 'slice')} of {plural(len(window.by_thread), 'thread')} exported")
 
 
