@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Facts about an ELF file: identity, dynamic section, symbols. Read-only, through pyelftools.
+"""Facts about an ELF file: identity, dynamic section, symbols; the file names of OpenMP runtimes. Read-only.
 
 Shared by symbols (build id, debug link, symbol table) and launch (needed libraries, run paths, runtime).
 """
@@ -7,6 +7,7 @@ Shared by symbols (build id, debug link, symbol table) and launch (needed librar
 from __future__ import annotations
 
 import bisect
+import re
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,6 +19,15 @@ from elftools.elf.dynamic import DynamicSegment
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import NoteSection, SymbolTableSection
 from elftools.elf.segments import InterpSegment, NoteSegment
+
+LLVM_FAMILY = ("libomp", "libiomp5")
+# Wheels carry copies such as libgomp-a34b3233.so.1.0.0; distributions libomp-64.so.5.
+_NAMES = (
+    ("libomp", re.compile(r"libomp(-\w+)?\.so[\d.]*")),
+    ("libiomp5", re.compile(r"libiomp5(-\w+)?\.so[\d.]*")),
+    ("libgomp", re.compile(r"libgomp(-\w+)?\.so[\d.]*")),
+    ("libnvomp", re.compile(r"libnvomp(-\w+)?\.so[\d.]*")),
+)
 
 
 class NotElfError(Exception):
@@ -269,3 +279,8 @@ def read_functions(path: Path) -> FunctionTable:
                     functions.setdefault(start, (start, int(symbol["st_size"]), symbol.name))
     ordered = tuple(functions[start] for start in sorted(functions))
     return FunctionTable(tuple(f[0] for f in ordered), ordered)
+
+
+def runtime_kind(name: str) -> str:
+    """Returns the kind of a library by its file name; empty when it is not an OpenMP runtime."""
+    return next((kind for kind, pattern in _NAMES if pattern.fullmatch(name)), "")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Formats numbers for people (durations, shares, counts, sizes), and parses them.
+"""Formats numbers for people (durations, shares, counts, sizes, task ids), and parses them.
 
 Owns the wording of quantities everywhere in Ompass; computes nothing else.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+_TASK_COUNTER_BITS = 40  # the low bits of a task id (format.h); the high ones are the creating thread
 _DURATIONS = ((1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "µs"))
 _DURATION_TEXT = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*(ns|us|µs|ms|s|m)?\s*")
 _DURATION_UNIT_NS = {
@@ -105,3 +106,8 @@ def parse_limit(text: str) -> int:
             "not a size; write megabytes, or a number with k, M, G or T, such as 500, 500M or 1.5G"
         )
     return n_bytes
+
+
+def task_name(task: int) -> str:
+    """Returns `2.17` for the 17th task that thread 2 created; `-` for 0, which is not a task."""
+    return f"{task >> _TASK_COUNTER_BITS}.{task & ((1 << _TASK_COUNTER_BITS) - 1)}" if task else "-"

@@ -15,8 +15,7 @@ from functools import cache
 from typing import IO, Any
 
 from ompass.errors import CannotRecordError
-from ompass.launch.child import Ending
-from ompass.launch.measured import run_measured
+from ompass.launch.child import Ending, run_measured
 from suite.plan import Configuration
 
 Run = dict[str, Any]  # one measurement as JSON; see docs/bots.md

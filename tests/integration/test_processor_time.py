@@ -19,7 +19,7 @@ import pytest
 
 from command import ompass
 from ompass import _core
-from ompass.processor_time import step_ns, stolen_ns
+from ompass.system import step_ns, stolen_ns
 from recorded_run import check_accounts_agree, check_sound, run_directories
 from toolchains import CompileProgram, Record, RunRecorded, Toolchain
 

@@ -22,8 +22,8 @@ from ompass.commands import streams as progress
 from ompass.commands.main import COMMANDS, application
 from ompass.errors import OmpassError
 from ompass.model import Run
-from ompass.task_ids import task_name
 from ompass.topology import recorded_topology
+from ompass.units import task_name
 from unit.conftest import FakeCore
 
 MakeCore = Callable[..., FakeCore]

@@ -11,17 +11,16 @@ from typing import Any
 
 import pytest
 
-from ompass.elf import ElfFacts, is_elf, read_facts
+from ompass.elf import ElfFacts, is_elf, read_facts, runtime_kind
 from ompass.errors import CannotRecordError
 from ompass.launch import RunOptions, Runtime, inspect_program, plan_recording, unrecorded_variables
 from ompass.launch.child import Ending
-from ompass.launch.explain import why_nothing
 from ompass.launch.libraries import find_library, loaded_libraries, loader_cache, parse_loader_cache
 from ompass.launch.plan import Plan
+from ompass.launch.produced import why_nothing
 from ompass.launch.program import Program, ProgramNotExecutableError, ProgramNotFoundError
 from ompass.launch.runtimes import version_key
 from ompass.launch.tool import preloadable
-from ompass.runtime_names import runtime_kind
 
 TOOL = Path("/opt/ompass/libompass.so")
 LIBOMP = Runtime("libomp", Path("/usr/lib/llvm-19/lib/libomp.so.5"), has_ompt=True, has_gomp=True)

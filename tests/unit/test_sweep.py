@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ompass.errors import DamagedRunError, OmpassError, UsageError
-from ompass.processor_time import busy_ns, stolen_ns
 from ompass.sweep import (
     BASELINE,
     ELISION,
@@ -24,6 +23,7 @@ from ompass.sweep import (
     jobs_of,
 )
 from ompass.sweep.pinning import cpus_in_order, pinned_to
+from ompass.system import busy_ns, stolen_ns
 
 SPEC = SweepSpec(("./fib", "30"))
 

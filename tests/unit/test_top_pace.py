@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from ompass.live.pace import Used, until_next_s, used
+from ompass.live.watch import Used, until_next_s, used
 
 
 def after_a_second(idle_s: float, own_s: float, asked_s: float = 1.0, n_processors: int = 2) -> float:

@@ -18,7 +18,7 @@ from ompass.model import Run
 from ompass.plain_text import visible
 from ompass.readers.run import EventTable, event_kinds, open_run, read_events
 from ompass.symbols import Location, Resolver
-from ompass.task_ids import task_name
+from ompass.units import task_name
 
 _EPILOG = """
 [bold]Examples[/bold]

@@ -29,7 +29,6 @@ from ompass.launch import (
     plan_here,
 )
 from ompass.launch.child import Ending, end_as, run_child
-from ompass.launch.explain import why_nothing
 from ompass.launch.produced import (
     LAUNCH,
     ProducedRuns,
@@ -39,6 +38,7 @@ from ompass.launch.produced import (
     choose_directory,
     find_produced,
     new_launch,
+    why_nothing,
 )
 from ompass.launch.program import ProgramNotExecutableError, ProgramNotFoundError
 from ompass.launch.tool import scratch_directory

@@ -13,8 +13,8 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from ompass.asking import answer_of
 from ompass.launch.libraries import loader_cache
+from ompass.system import answer_of
 
 _ASK_RUNTIME = "import ctypes, sys; r = ctypes.CDLL(sys.argv[1]); print('threads', r.omp_get_max_threads())"
 _LOAD = """

@@ -16,8 +16,7 @@ from xml.etree import ElementTree
 from ompass.graph.content import GraphContent
 from ompass.model import GraphGroup
 from ompass.plain_text import dot_text, visible
-from ompass.task_ids import task_name
-from ompass.units import duration, percent, plural
+from ompass.units import duration, percent, plural, task_name
 
 _NAMESPACE: Final = "http://graphml.graphdrawing.org/xmlns"
 _NODE_KEYS: Final = {

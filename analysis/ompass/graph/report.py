@@ -15,8 +15,7 @@ from ompass.graph.content import GraphContent
 from ompass.graph.metrics import SpeedupBounds
 from ompass.model import GraphGroup, share
 from ompass.reports.model import Column, Kind, Report, Section, Table, data, fields
-from ompass.task_ids import task_name
-from ompass.units import count, plural
+from ompass.units import count, plural, task_name
 
 SCHEMA_VERSION: Final = 1
 

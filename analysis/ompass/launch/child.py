@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the program as if it were started directly: with its own streams, files, signals and exit status.
+"""Runs programs: as if started directly (streams, files, signals, exit status), or to measure them.
 
 Owns the forwarding of signals. Must be called from the main thread, before other threads exist: a thread
 that does not block signals would receive them (numpy starts such threads when imported).
@@ -13,8 +13,9 @@ import os
 import resource
 import signal
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from types import MappingProxyType
 from typing import NoReturn
 
@@ -139,6 +140,64 @@ def _wait(pid: int, waited: frozenset[signal.Signals], deadline_s: float) -> End
                 number = os.WTERMSIG(status)
                 return Ending(pid, 128 + number, number, cpu_ns, interrupt, late)
             return Ending(pid, os.WEXITSTATUS(status), 0, cpu_ns, interrupt, late)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a program ended, and the wall time of its process."""
+
+    ending: Ending
+    wall_ns: int
+
+
+def run_measured(
+    path: str,
+    argv: Sequence[str],
+    environ: Mapping[str, str],
+    *,
+    stdout: int,
+    stderr: int,
+    cpus: Collection[int] = (),
+    held: int = -1,
+    timeout_s: float = float("inf"),
+) -> Outcome:
+    """Runs `path` to its end, with empty input; `stdout` and `stderr` are descriptors for its output.
+
+    `cpus`: CPUs for the program (empty: ours). `held`: a descriptor that it inherits, so it holds the
+    descriptor's lock until it ends. Raises KeyboardInterrupt if we received an ending signal meanwhile, which
+    the program received, too. Otherwise raises the errors of run_child.
+    """
+    with _inherited(held), _on(cpus), Path(os.devnull).open("rb") as nothing:
+        streams = {0: nothing.fileno(), 1: stdout, 2: stderr}
+        started = time.monotonic_ns()
+        ending = run_child(path, argv, environ, streams, timeout_s)
+        wall_ns = time.monotonic_ns() - started
+    if ending.interrupt:
+        raise KeyboardInterrupt
+    return Outcome(ending, wall_ns)
+
+
+@contextlib.contextmanager
+def _on(cpus: Collection[int]) -> Iterator[None]:
+    own = os.sched_getaffinity(0)
+    try:
+        if cpus:
+            os.sched_setaffinity(0, cpus)  # inherited
+        yield
+    finally:
+        os.sched_setaffinity(0, own)
+
+
+@contextlib.contextmanager
+def _inherited(descriptor: int) -> Iterator[None]:
+    if descriptor < 0:
+        yield
+        return
+    os.set_inheritable(descriptor, True)
+    try:
+        yield
+    finally:
+        os.set_inheritable(descriptor, False)
 
 
 def end_as(ending: Ending) -> NoReturn:

@@ -15,8 +15,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from ompass.asking import answer_of
 from ompass.elf import ElfFacts, NotElfError, is_elf, read_facts
+from ompass.system import answer_of
 
 _SYSTEM_DIRECTORIES = tuple(Path(p) for p in ("/lib64", "/usr/lib64", "/lib", "/usr/lib"))
 _LDCONFIG_LINE = re.compile(r"\s*(?P<name>\S+) \((?P<abi>[^)]*)\) => (?P<path>/.+)")

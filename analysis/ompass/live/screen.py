@@ -20,8 +20,7 @@ from textual.widgets import Footer
 
 from ompass.errors import OmpassError
 from ompass.figures.style import STATE_COLOURS
-from ompass.live.pace import Used, until_next_s, used
-from ompass.live.watch import Change, Cost, Look, Watch, change
+from ompass.live.watch import Change, Cost, Look, Used, Watch, change, until_next_s, used
 from ompass.model import StateTimes
 from ompass.plain_text import visible
 from ompass.reports.model import STATES

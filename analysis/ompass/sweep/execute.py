@@ -8,20 +8,19 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+import time
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from ompass.errors import CannotRecordError, OmpassError
 from ompass.launch import Plan, Program, RunOptions, inspect_program, plan_here, unrecorded_variables
-from ompass.launch.child import Ending
-from ompass.launch.explain import why_nothing
-from ompass.launch.measured import run_measured
-from ompass.launch.produced import LAUNCH, candidates, find_produced, new_launch
+from ompass.launch.child import Ending, run_measured
+from ompass.launch.produced import LAUNCH, candidates, find_produced, new_launch, why_nothing
 from ompass.sweep import pinning
-from ompass.sweep.bystanders import Watch
 from ompass.sweep.directory import Done, SweepDirectory
 from ompass.sweep.plan import BASELINE, ELISION, RECORDED, UNRECORDED, Job, SweepSpec
+from ompass.system import busy_ns, step_ns
 
 _TAIL_LINES = 5
 
@@ -155,3 +154,24 @@ class Executor:
                 f"look at {output}",
             )
         return round(float(match[1]) * 1e9)
+
+
+class Watch:
+    """The use of a run's CPUs by other programs and the hypervisor; created before the run, read after it.
+
+    The kernel counts in steps of 10 ms, so one step per CPU is attributed to the run. For short runs, only
+    large disturbances are visible.
+    """
+
+    def __init__(self, cpus: Collection[int]) -> None:
+        self._cpus = cpus
+        self._before = busy_ns(cpus)
+        self._started = time.monotonic_ns()
+
+    def others_share(self, own_cpu_ns: int) -> float | None:
+        """Part of the CPUs' time used by others, 0 to 1; None if unknown."""
+        after, wall_ns = busy_ns(self._cpus), time.monotonic_ns() - self._started
+        if self._before is None or after is None or wall_ns <= 0:
+            return None
+        others_ns = after - self._before - own_cpu_ns - step_ns() * len(self._cpus)
+        return min(max(others_ns / (wall_ns * len(self._cpus)), 0.0), 1.0)

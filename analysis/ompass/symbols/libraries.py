@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import PurePosixPath
 from typing import Final
 
-from ompass.runtime_names import runtime_kind
+from ompass.elf import runtime_kind
 
 OWN: Final = ""
 """The group of the program's own code, including its own libraries."""

@@ -13,8 +13,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ompass.asking import answer_of
 from ompass.elf import FunctionTable, NotElfError, read_functions
+from ompass.system import answer_of
 
 _LLVM_VERSIONS = range(30, 13, -1)
 _FARTHEST_BYTES = 1024  # backwards from an instruction without a line to one with a line

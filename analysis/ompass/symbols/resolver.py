@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from ompass.elf import runtime_kind
 from ompass.model import Definition, Module, Run
-from ompass.runtime_names import runtime_kind
 from ompass.symbols.criticals import critical_name
 from ompass.symbols.debugfiles import DEBUG_ROOTS, DebugFile, find_debug_file
 from ompass.symbols.enclosing import enclosing_function

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How long CPUs have been busy or stolen, from the kernel's /proc/stat, in steps of 10 ms."""
+"""Asks the operating system: the output of other programs, and how long CPUs have been busy or stolen."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Collection
+import subprocess
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
+_ANSWER_SECONDS = 60
 _STAT = Path("/proc/stat")
 _STEAL_FIELD = 7
 _BUSY_FIELDS = (0, 1, 2, 5, 6, _STEAL_FIELD)  # user, nice, system, irq, softirq, steal
@@ -34,7 +36,7 @@ def _counted_ns(fields: Collection[int], cpus: Collection[int], stat: Path) -> i
 
 
 def busy_ns(cpus: Collection[int], stat: Path = _STAT) -> int | None:
-    """Returns how long these CPUs have been busy since the boot; None where the kernel does not report it."""
+    """Returns how long these CPUs have been busy since the boot (/proc/stat); None if it is unknown."""
     return _counted_ns(_BUSY_FIELDS, cpus, stat) or None
 
 
@@ -44,3 +46,22 @@ def stolen_ns(cpus: Collection[int], stat: Path = _STAT) -> int | None:
     None where the kernel does not report it. It is not part of a thread's processor time.
     """
     return _counted_ns((_STEAL_FIELD,), cpus, stat)
+
+
+def answer_of(
+    command: Sequence[str], environ: Mapping[str, str] | None = None, *, errors_too: bool = False
+) -> str | None:
+    """Returns the command's output (`errors_too`: and stderr); None if it cannot be run, fails or hangs."""
+    try:
+        return subprocess.run(
+            command,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT if errors_too else subprocess.DEVNULL,
+            text=True,
+            errors="replace",
+            timeout=_ANSWER_SECONDS,
+            check=True,
+            env=environ,
+        ).stdout
+    except (OSError, subprocess.SubprocessError):
+        return None
