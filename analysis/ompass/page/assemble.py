@@ -11,6 +11,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final
 
 from ompass import __version__
@@ -88,62 +89,77 @@ def html_report(
     lines, if the files are found. `served`: a local server delivers the data of the timeline; otherwise the
     page contains it. `script`: the script for figures, if it is being built already.
     """
-    policy = _POLICY + (_TO_SERVER if served else "")
-    files = Sources()
+    files = Sources() if sources or served else None
     compared = compared or [run.content for run in runs]
-    links: list[Markup] = []
-    parts: list[Markup] = []
-    figures: dict[str, Spec] = {}
+    content = _Content()
     if timeline is not None:
         plot = element("div", id="timeline-plot", class_="plotted")
-        parts.append(element("section", element("h2", "Timeline"), plot, id="timeline"))
-        links.append(element("a", "Timeline", href="#timeline"))
+        content.parts.append(element("section", element("h2", "Timeline"), plot, id="timeline"))
+        content.links.append(element("a", "Timeline", href="#timeline"))
     if len(compared) > 1:
         part = comparison_part(compared)
-        markup, figures = part_markup(part, "")
-        parts.append(markup)
-        links.append(_link(part, ""))
-    articles: list[tuple[str, int, str, Report, Iterable[Part], Mapping[str, str]]] = [
-        ("sweep", k, Path(sweep.directory).name, scaling_report(sweep), sweep_parts(sweep), {})
-        for k, sweep in enumerate(sweeps, 1)
-    ]
-    articles += [
-        (
-            "run",
-            k,
-            run.content.run.path.name,
-            run_report(run.content),
-            [
-                *run_parts(
-                    run.content,
-                    Excerpts(run.content, files) if sources or served else None,
-                    run.schedule,
-                    run.reuse,
-                ),
-                *_graph_parts(run),
-            ],
-            run.later,
-        )
-        for k, run in enumerate(runs, 1)
-    ]
-    for kind, k, name, report, made, later in articles:
-        number = f"-{k}" if kind == "run" else f"-of-sweep-{k}"
-        anchor = f"{kind}-{k}"
+        content.parts.append(content.drawn(part, ""))
+        content.links.append(_link(part, ""))
+    for k, sweep in enumerate(sweeps, 1):
+        name = Path(sweep.directory).name
+        content.add_article(name, f"sweep-{k}", f"-of-sweep-{k}", scaling_report(sweep), sweep_parts(sweep))
+    for k, run in enumerate(runs, 1):
+        name = run.content.run.path.name
+        parts = _parts_of_run(run, files)
+        content.add_article(name, f"run-{k}", f"-{k}", run_report(run.content), parts, run.later)
+    drawing = (script or BrowserScript()).text if content.figures and not served else ""
+    scripts = (
+        Markup(f'<script type="application/json" id="figures">{_as_json(content.figures)}</script>'),
+        _data(timeline, served, sources) if timeline else "",
+        Markup(f"<script>{_as_script(drawing)}</script>") if drawing else "",
+        Markup(f"<script>{_as_script(_program(served))}</script>"),
+    )
+    names = ", ".join(content.names)
+    head = _page_head(names, _POLICY + (_TO_SERVER if served else ""))
+    body = element("body", join((*content.frame(names), *scripts)))
+    return f"<!doctype html>\n{element('html', head, body, lang='en')}\n"
+
+
+@dataclass(slots=True)
+class _Content:
+    """The visible parts of the page in order, the links to them, and their figures by id."""
+
+    names: list[str] = field(default_factory=list)
+    parts: list[Markup] = field(default_factory=list)
+    links: list[Markup] = field(default_factory=list)
+    figures: dict[str, Spec] = field(default_factory=dict)
+
+    def drawn(self, part: Part, number: str) -> Markup:
+        """Returns a part, and keeps its figures."""
+        markup, figures = part_markup(part, number)
+        self.figures |= figures
+        return markup
+
+    def add_article(
+        self,
+        name: str,
+        anchor: str,
+        number: str,
+        report: Report,
+        parts: Iterable[Part],
+        later: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
+        """Adds a run or sweep; `number` makes the ids of its sections unique."""
         bodies, inner = [_head(name, report)], []
-        for part in made:
-            markup, drawn = part_markup(part, number)
-            bodies.append(markup)
+        for part in parts:
+            bodies.append(self.drawn(part, number))
             inner.append(element("li", _link(part, number)))
-            figures |= drawn
         for key, title in later.items():
             bodies.append(section_later(key, title, number))
             inner.append(element("li", element("a", title, href=f"#{key}{number}")))
-        parts.append(element("article", *bodies, id=anchor))
-        links.append(join((element("a", name, href=f"#{anchor}"), element("ul", *inner))))
-    names = ", ".join(name for _, _, name, *_ in articles)
-    drawing = (script or BrowserScript()).text if figures and not served else ""
-    body = join(
-        (
+        self.names.append(name)
+        self.parts.append(element("article", *bodies, id=anchor))
+        self.links.append(join((element("a", name, href=f"#{anchor}"), element("ul", *inner))))
+
+    def frame(self, names: str) -> tuple[Markup, ...]:
+        """Returns all that is visible."""
+        links = (element("li", link) for link in self.links)
+        return (
             element("a", "To the report", href="#report", class_="skip"),
             element(
                 "header",
@@ -151,30 +167,30 @@ def html_report(
                 element("p", names),
                 element("button", "Dark or light", type="button", id="theme", aria_pressed="false"),
             ),
-            element("nav", element("ul", *(element("li", link) for link in links)), aria_label="Sections"),
-            element("main", *parts, id="report", tabindex="-1"),
+            element(
+                "nav", element("ul", *(element("li", link) for link in self.links)), aria_label="Sections"
+            ),
+            element("main", *self.parts, id="report", tabindex="-1"),
             element("footer", f"Made by ompass {__version__}. This page loads nothing from a network."),
-            Markup(f'<script type="application/json" id="figures">{_as_json(figures)}</script>'),
-            _data(timeline, served, sources) if timeline else "",
-            Markup(f"<script>{_as_script(drawing)}</script>") if drawing else "",
-            Markup(f"<script>{_as_script(_program(served))}</script>"),
         )
-    )
-    head = join(
-        (
-            Markup('<meta charset="utf-8">'),
-            Markup('<meta name="viewport" content="width=device-width, initial-scale=1">'),
-            Markup(f'<meta http-equiv="Content-Security-Policy" content="{policy}">'),
-            Markup('<meta name="color-scheme" content="light dark">'),
-            Markup('<link rel="icon" href="data:,">'),
-            element("title", f"Ompass report: {names}"),
-            Markup(f"<style>{_file('page.css')}</style>"),
-        )
-    )
-    return f"<!doctype html>\n{element('html', element('head', head), element('body', body), lang='en')}\n"
 
 
-def _graph_parts(run: RunPart) -> Iterator[Part]:
+def _page_head(names: str, policy: str) -> Markup:
+    return element(
+        "head",
+        Markup('<meta charset="utf-8">'),
+        Markup('<meta name="viewport" content="width=device-width, initial-scale=1">'),
+        Markup(f'<meta http-equiv="Content-Security-Policy" content="{policy}">'),
+        Markup('<meta name="color-scheme" content="light dark">'),
+        Markup('<link rel="icon" href="data:,">'),
+        element("title", f"Ompass report: {names}"),
+        Markup(f"<style>{_file('page.css')}</style>"),
+    )
+
+
+def _parts_of_run(run: RunPart, files: Sources | None) -> Iterator[Part]:
+    excerpts = Excerpts(run.content, files) if files else None
+    yield from run_parts(run.content, excerpts, run.schedule, run.reuse)
     if run.graph is not None:
         yield graph_part(run.graph, run.content)
 

@@ -47,6 +47,10 @@ class _Server(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 64  # a page asks for many tiles at once
 
+    def __init__(self, owner: PageServer) -> None:
+        super().__init__((ADDRESS, 0), _Handler)
+        self.owner = owner
+
     def handle_error(self, request: object, client_address: object) -> None:
         """Ignores a browser that disconnects; shows other errors, which are bugs."""
         if not isinstance(sys.exc_info()[1], OSError):
@@ -63,20 +67,20 @@ class PageServer:
         files: Mapping[str, Callable[[], Answer]],
     ) -> None:
         """Listens on a free port; requests are answered from serve() on."""
-        self._page = page
-        self._answers = answers
-        self._files = files
-        self._token = secrets.token_urlsafe(18)
+        self.page = page
+        self.answers = answers
+        self.files = files
+        self.token = secrets.token_urlsafe(18)
         self._guard = threading.Lock()
         self._open_pages = 0
         self._last_seen: float | None = None  # when the last page was closed
-        self._server = _Server((ADDRESS, 0), self._handler())
-        self._host = f"{ADDRESS}:{self._server.server_address[1]}"
+        self._server = _Server(self)
+        self.host = f"{ADDRESS}:{self._server.server_address[1]}"
 
     @property
     def url(self) -> str:
         """Address of the page. Anyone who has it can read the runs."""
-        return f"http://{self._host}/{self._token}/"
+        return f"http://{self.host}/{self.token}/"
 
     def serve(self, *, until_closed: bool = True) -> None:
         """Answers requests until the page is closed, or KeyboardInterrupt."""
@@ -102,103 +106,102 @@ class PageServer:
                     break
         self.stop()
 
-    def _opened(self, by: int) -> None:
+    def opened(self, by: int) -> None:
         with self._guard:
             self._open_pages += by
             self._last_seen = time.monotonic()
 
-    def _handler(self) -> type[BaseHTTPRequestHandler]:
-        server = self
 
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-            server_version = "ompass"
-            sys_version = ""
-            timeout = 60
+class _Handler(BaseHTTPRequestHandler):
+    """One connection of a browser."""
 
-            def do_GET(self) -> None:
-                name = self._name()
-                if name == "":
-                    self._send(Answer(server._page().encode(), "text/html; charset=utf-8"))
-                elif name == "alive":
-                    self._stay_alive()
-                elif name is not None:
-                    file = server._files.get(name)
-                    self._send(file()) if file else self._refuse(HTTPStatus.NOT_FOUND)
+    server: _Server
+    protocol_version = "HTTP/1.1"
+    server_version = "ompass"
+    sys_version = ""
+    timeout = 60
 
-            def do_POST(self) -> None:
-                name = self._name()
-                if name is None:
-                    return None
-                answer = server._answers.get(name)
-                length = int(self.headers.get("Content-Length") or 0)
-                if answer is None or not 0 < length <= _MOST_BYTES:
-                    return self._refuse(HTTPStatus.NOT_FOUND)
-                # Other sites cannot send this type without a preflight request, which is refused.
-                if self.headers.get_content_type() != "application/json":
-                    return self._refuse(HTTPStatus.UNSUPPORTED_MEDIA_TYPE)
-                try:
-                    question = json.loads(self.rfile.read(length))
-                    reply = answer(question)
-                except OmpassError as error:
-                    return self._refuse(HTTPStatus.UNPROCESSABLE_ENTITY, error.one_line())
-                except (ValueError, KeyError, IndexError, TypeError, OverflowError):
-                    return self._refuse(HTTPStatus.BAD_REQUEST)
-                return self._send(reply)
+    def do_GET(self) -> None:
+        name = self._name()
+        if name == "":
+            self._send(Answer(self.server.owner.page().encode(), "text/html; charset=utf-8"))
+        elif name == "alive":
+            self._stay_alive()
+        elif name is not None:
+            file = self.server.owner.files.get(name)
+            self._send(file()) if file else self._refuse(HTTPStatus.NOT_FOUND)
 
-            def _name(self) -> str | None:
-                """Returns the name of the request; None when it is refused."""
-                host, origin = self.headers.get("Host"), self.headers.get("Origin")
-                _, _, rest = self.path.partition("/")
-                token, slash, name = rest.partition("/")
-                known = secrets.compare_digest(token.encode(), server._token.encode())
-                own = host == server._host and origin in (None, f"http://{server._host}")
-                if not (known and slash and own):
-                    self._refuse(HTTPStatus.NOT_FOUND)
-                    return None
-                return name
+    def do_POST(self) -> None:
+        name = self._name()
+        if name is None:
+            return None
+        answer = self.server.owner.answers.get(name)
+        length = int(self.headers.get("Content-Length") or 0)
+        if answer is None or not 0 < length <= _MOST_BYTES:
+            return self._refuse(HTTPStatus.NOT_FOUND)
+        # Other sites cannot send this type without a preflight request, which is refused.
+        if self.headers.get_content_type() != "application/json":
+            return self._refuse(HTTPStatus.UNSUPPORTED_MEDIA_TYPE)
+        try:
+            question = json.loads(self.rfile.read(length))
+            reply = answer(question)
+        except OmpassError as error:
+            return self._refuse(HTTPStatus.UNPROCESSABLE_ENTITY, error.one_line())
+        except (ValueError, KeyError, IndexError, TypeError, OverflowError):
+            return self._refuse(HTTPStatus.BAD_REQUEST)
+        return self._send(reply)
 
-            def _send(self, answer: Answer, status: HTTPStatus = HTTPStatus.OK) -> None:
-                self.send_response(status)
-                self._send_headers(answer)
-                self.end_headers()
-                self.wfile.write(answer.body)
+    def _name(self) -> str | None:
+        """Returns the name of the request; None when it is refused."""
+        host, origin = self.headers.get("Host"), self.headers.get("Origin")
+        _, _, rest = self.path.partition("/")
+        token, slash, name = rest.partition("/")
+        known = secrets.compare_digest(token.encode(), self.server.owner.token.encode())
+        own = host == self.server.owner.host and origin in (None, f"http://{self.server.owner.host}")
+        if not (known and slash and own):
+            self._refuse(HTTPStatus.NOT_FOUND)
+            return None
+        return name
 
-            def _send_headers(self, answer: Answer) -> None:
-                self.send_header("Content-Type", answer.kind)
-                self.send_header("Content-Length", str(len(answer.body)))
-                self.send_header("Cache-Control", "no-store")
-                self.send_header("X-Content-Type-Options", "nosniff")
-                self.send_header("X-Frame-Options", "DENY")
-                self.send_header("Referrer-Policy", "no-referrer")
-                self.send_header("Cross-Origin-Resource-Policy", "same-origin")
-                for name, value in answer.headers:
-                    self.send_header(name, value)
+    def _send(self, answer: Answer, status: HTTPStatus = HTTPStatus.OK) -> None:
+        self.send_response(status)
+        self._send_headers(answer)
+        self.end_headers()
+        self.wfile.write(answer.body)
 
-            def _refuse(self, status: HTTPStatus, why: str = "") -> None:
-                self.close_connection = True
-                self._send(Answer(why.encode(), "text/plain; charset=utf-8"), status)
+    def _send_headers(self, answer: Answer) -> None:
+        self.send_header("Content-Type", answer.kind)
+        self.send_header("Content-Length", str(len(answer.body)))
+        self.send_header("Cache-Control", "no-store")
+        self.send_header("X-Content-Type-Options", "nosniff")
+        self.send_header("X-Frame-Options", "DENY")
+        self.send_header("Referrer-Policy", "no-referrer")
+        self.send_header("Cross-Origin-Resource-Policy", "same-origin")
+        for name, value in answer.headers:
+            self.send_header(name, value)
 
-            def _stay_alive(self) -> None:
-                """Sends a response that lasts as long as the page is open."""
-                self.send_response(HTTPStatus.OK)
-                self.send_header("Content-Type", "text/plain")
-                self.send_header("Cache-Control", "no-store")
-                self.send_header("Connection", "close")
-                self.end_headers()
-                self.close_connection = True
-                server._opened(1)
-                try:
-                    while True:
-                        self.wfile.write(b".")
-                        self.wfile.flush()
-                        time.sleep(_BEAT_S)
-                except OSError:
-                    pass  # closed
-                finally:
-                    server._opened(-1)
+    def _refuse(self, status: HTTPStatus, why: str = "") -> None:
+        self.close_connection = True
+        self._send(Answer(why.encode(), "text/plain; charset=utf-8"), status)
 
-            def log_message(self, format: str, *args: object) -> None:
-                pass
+    def _stay_alive(self) -> None:
+        """Sends a response that lasts as long as the page is open."""
+        self.send_response(HTTPStatus.OK)
+        self.send_header("Content-Type", "text/plain")
+        self.send_header("Cache-Control", "no-store")
+        self.send_header("Connection", "close")
+        self.end_headers()
+        self.close_connection = True
+        self.server.owner.opened(1)
+        try:
+            while True:
+                self.wfile.write(b".")
+                self.wfile.flush()
+                time.sleep(_BEAT_S)
+        except OSError:
+            pass  # closed
+        finally:
+            self.server.owner.opened(-1)
 
-        return Handler
+    def log_message(self, format: str, *args: object) -> None:
+        pass
