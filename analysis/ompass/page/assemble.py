@@ -167,9 +167,7 @@ class _Content:
                 element("p", names),
                 element("button", "Dark or light", type="button", id="theme", aria_pressed="false"),
             ),
-            element(
-                "nav", element("ul", *(element("li", link) for link in self.links)), aria_label="Sections"
-            ),
+            element("nav", element("ul", *links), aria_label="Sections"),
             element("main", *self.parts, id="report", tabindex="-1"),
             element("footer", f"Made by ompass {__version__}. This page loads nothing from a network."),
         )
