@@ -36,7 +36,7 @@ from ompass._core import TaskProgram
 from ompass.simulation.advice import middle_of_shortest
 from ompass.simulation.calibration import as_toml, calibrate
 from ompass.simulation.machine import Machine, read_machine
-from ompass.simulation.reader import read_task_program
+from ompass.simulation.reader import SimulationOptions, read_task_program
 from ompass.simulation.runs import predict
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -181,12 +181,13 @@ def measure_cut_off(
     levels = range(1, DEEPEST + 4)
     left = {}  # tasks by level; libomp runs some at once if queues are full
     for level in levels:
-        run = predict(trace, machine, "help-first", 2, max_depth=level)
+        run = predict(trace, machine, "help-first", 2, SimulationOptions(max_depth=level))
         left[level] = run.n_tasks - run.n_inlined
     predicted = []
     for depth in depths:  # the program may count levels differently by one
         level = min(levels, key=lambda level: abs(left[level] - tasks[depth]))
-        run = predict(trace, machine, "libomp", 2, max_depth=level, serial_below=True, untraced=True)
+        options = SimulationOptions(max_depth=level, serial_below=True)
+        run = predict(trace, machine, "libomp", 2, options, untraced=True)
         predicted.append((run.wall_ns - run.serial_ns) / 1e9)
     return CutOff(
         program.name.removesuffix(SUFFIX),

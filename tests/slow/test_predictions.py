@@ -19,7 +19,7 @@ from ompass._core import TaskProgram
 from ompass.readers.run import open_run
 from ompass.simulation.advice import advise
 from ompass.simulation.machine import read_machine
-from ompass.simulation.reader import read_task_program
+from ompass.simulation.reader import UNCHANGED, SimulationOptions, read_task_program
 from ompass.simulation.runs import predict
 from toolchains import CompileProgram, RunRecorded, Toolchain
 
@@ -74,8 +74,8 @@ def traces(
     return sorted(found, key=lambda one: one[0])[:BEST]
 
 
-def region_ns(program: TaskProgram, threads: int, **changes: object) -> int:
-    run = predict(program, read_machine(), "libomp", threads, **changes)  # type: ignore[arg-type]
+def region_ns(program: TaskProgram, threads: int, options: SimulationOptions = UNCHANGED) -> int:
+    run = predict(program, read_machine(), "libomp", threads, options)
     return run.wall_ns - run.serial_ns
 
 
@@ -123,8 +123,8 @@ def test_the_causal_profile_predicts_the_changed_program(
         tasks = [d.id for d in open_run(directory).definitions if d.kind == "task"]
         on_path, off_path = sorted(tasks, key=lambda construct: -program.work_of_constructs[construct])
         base = region_ns(program, 2)
-        gains["chain"].append(1 - region_ns(program, 2, speed={on_path: 2.0}) / base)
-        gains["free"].append(1 - region_ns(program, 2, speed={off_path: 2.0}) / base)
+        gains["chain"].append(1 - region_ns(program, 2, SimulationOptions(speed={on_path: 2.0})) / base)
+        gains["free"].append(1 - region_ns(program, 2, SimulationOptions(speed={off_path: 2.0})) / base)
     for name, found in gains.items():
         assert sorted(found)[len(found) // 2] == pytest.approx(
             1 - walls[name] / walls["as it is"], abs=POINTS

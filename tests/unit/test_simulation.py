@@ -26,6 +26,7 @@ from ompass.simulation.machine import MACHINES, Machine, Recording, find_machine
 from ompass.simulation.reader import (
     POLICIES,
     RECORDABLE,
+    SimulationOptions,
     placed,
     read_task_program,
     run_simulation,
@@ -59,7 +60,7 @@ def program_of(body: Body, n_threads: int = 2, spread: int = 0, wrapper_ns: int 
 
 def free_run(program: TaskProgram, threads: int, policy: str = "help-first") -> SimulatedRun:
     """Simulates a machine on which only work takes time."""
-    return run_simulation(program, policy, threads, costs={"create": [(1, 0.0)]})
+    return run_simulation(program, policy, threads, SimulationOptions(costs={"create": [(1, 0.0)]}))
 
 
 def region_ns(run: SimulatedRun) -> int:
@@ -114,15 +115,16 @@ def test_a_faster_construct_shortens_the_run_by_its_part_of_the_path() -> None:
     base = region_ns(free_run(program, 2))
     assert base == 10_000
     for construct, expected in zip(numbers, (5_000, 10_000), strict=True):
-        run = run_simulation(program, "help-first", 2, costs={"create": [(1, 0.0)]}, speed={construct: 2.0})
+        options = SimulationOptions(costs={"create": [(1, 0.0)]}, speed={construct: 2.0})
+        run = run_simulation(program, "help-first", 2, options)
         assert region_ns(run) == expected
 
 
 def test_a_run_without_recording_has_less_work() -> None:
     program = program_of(tuple(Spawn((Work(1000),)) for _ in range(10)))
-    run = run_simulation(program, "help-first", 1, untraced_task_ns=60)
+    run = run_simulation(program, "help-first", 1, SimulationOptions(untraced_task_ns=60))
     assert program.work_ns - run.work_ns == 10 * 60
-    run = run_simulation(program, "help-first", 1, untraced_task_ns=5000)
+    run = run_simulation(program, "help-first", 1, SimulationOptions(untraced_task_ns=5000))
     assert run.work_ns == run.serial_ns
 
 
@@ -559,7 +561,7 @@ def test_tasks_that_depend_on_each_other_in_a_ring_are_refused(tmp_path: Path) -
 
 def test_runs_longer_than_the_simulated_clock_are_refused() -> None:
     with pytest.raises(NothingToShowError, match="never ends") as refused:
-        run_simulation(program_of(fib(5)), "help-first", 2, costs={"create": [(1, 1e15)]})
+        run_simulation(program_of(fib(5)), "help-first", 2, SimulationOptions(costs={"create": [(1, 1e15)]}))
     assert "more than six days" in refused.value.one_line()
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from ompass.model import Run
 from ompass.readers.run import open_run
@@ -18,6 +19,7 @@ from ompass.reports.content import same_place
 from ompass.simulation.machine import Machine, read_machine
 from ompass.simulation.reader import (
     SimulatedRun,
+    SimulationOptions,
     TaskProgram,
     TaskShape,
     as_taskloop,
@@ -181,16 +183,16 @@ class _Trial:
         policy: str = "libomp",
         threads: int = 0,
         machine: Machine | None = None,
-        **changes: object,
+        **changes: Any,
     ) -> SimulatedRun:
         return predict(
             program or self.program,
             machine or self.machine,
             policy,
             threads or self.threads,
+            SimulationOptions(**changes),
             untraced=True,
             memory=self.memory,
-            **changes,  # type: ignore[arg-type]
         )
 
     @property

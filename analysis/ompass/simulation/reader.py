@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from ompass import _core
@@ -27,8 +28,6 @@ COSTS = tuple(cost.name for cost in _core.simulated_costs())
 POLICIES = tuple(policy.name for policy in _core.policies())
 RECORDABLE = tuple(policy.name for policy in _core.policies() if policy.can_record)
 
-Costs = Mapping[str, Sequence[tuple[int, float]]]
-
 
 def read_task_program(path: Path) -> TaskProgram:
     """Returns the program: the actions of every task of a recorded run.
@@ -51,61 +50,41 @@ def read_task_program(path: Path) -> TaskProgram:
     return program
 
 
+@dataclass(frozen=True)
+class SimulationOptions:
+    """The options of a simulated run, with the names that the core gives them."""
+
+    domains: Sequence[int] = ()  # of each thread
+    clock_ratio: float = 1.0
+    costs: Mapping[str, Sequence[tuple[int, float]]] = field(default_factory=dict)
+    seed: int = 1
+    speed: Mapping[int, float] = field(default_factory=dict)  # by construct
+    max_depth: int = 0  # deeper tasks run inside their creator; 0: none
+    min_ns: int = 0  # so do tasks with less work
+    serial_below: bool = False  # at no cost
+    untied: bool = False
+    untraced_task_ns: int = 0
+    untraced_creation_ns: int = 0
+    # For tasks of a team of one: ns to subtract from the work of each and from its creator's work, and the
+    # cost of its creation in a larger team; `as_recorded`: not on one thread, where recorded times stay.
+    serialised: tuple[int, int, int] = (0, 0, 0)
+    as_recorded: bool = False
+    memory: MemorySystem | None = None
+    recorded: RecordedMemory | None = None
+    record_in: str = ""  # an existing directory for the logs of the run
+    recorded_run: str = ""  # the directory with the definitions for these logs
+
+
+UNCHANGED = SimulationOptions()
+
+
 def run_simulation(
-    program: TaskProgram,
-    policy: str,
-    threads: int,
-    *,
-    domains: Sequence[int] = (),
-    clock_ratio: float = 1.0,
-    costs: Costs | None = None,
-    seed: int = 1,
-    speed: Mapping[int, float] | None = None,
-    max_depth: int = 0,
-    min_ns: int = 0,
-    serial_below: bool = False,
-    untied: bool = False,
-    untraced_task_ns: int = 0,
-    untraced_creation_ns: int = 0,
-    serialised: tuple[int, int, int] = (0, 0, 0),
-    as_recorded: bool = False,
-    memory: MemorySystem | None = None,
-    recorded: RecordedMemory | None = None,
-    record_in: Path | None = None,
-    recorded_run: Path | None = None,
+    program: TaskProgram, policy: str, threads: int, options: SimulationOptions = UNCHANGED
 ) -> SimulatedRun:
-    """Returns one simulated run; NothingToShowError if its tasks wait for each other.
-
-    `serialised`: for tasks of a team of one, ns to subtract from the work of each and from its creator's
-    work, and the cost of its creation in a larger team. `as_recorded`: except on one thread, where recorded
-    times stay.
-
-    `record_in`, an existing directory, receives its logs, with the definitions of `recorded_run`.
-    """
+    """Returns one simulated run; NothingToShowError if its tasks wait for each other."""
+    n_domains = max(options.domains, default=0) + 1
     try:
-        return _core.simulate(
-            program,
-            policy=policy,
-            threads=threads,
-            domains=list(domains),
-            n_domains=max(domains, default=0) + 1,
-            clock_ratio=clock_ratio,
-            costs={name: list(points) for name, points in (costs or {}).items()},
-            seed=seed,
-            speed=dict(speed or {}),
-            max_depth=max_depth,
-            min_ns=min_ns,
-            serial_below=serial_below,
-            untied=untied,
-            untraced_task_ns=untraced_task_ns,
-            untraced_creation_ns=untraced_creation_ns,
-            serialised=serialised,
-            as_recorded=as_recorded,
-            memory=memory,
-            recorded=recorded,
-            record_in=str(record_in or ""),
-            recorded_run=str(recorded_run or ""),
-        )
+        return _core.simulate(program, policy=policy, threads=threads, n_domains=n_domains, **vars(options))
     except LogError as error:
         raise NothingToShowError(
             f"{policy} on {threads} threads never ends",

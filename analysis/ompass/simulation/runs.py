@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ompass.errors import UsageError
@@ -14,9 +14,11 @@ from ompass.simulation.machine import Machine, Recording, read_machine
 from ompass.simulation.reader import (
     POLICIES,
     RECORDABLE,
+    UNCHANGED,
     MemorySystem,
     RecordedMemory,
     SimulatedRun,
+    SimulationOptions,
     TaskProgram,
     read_task_program,
     recorded_memory,
@@ -93,15 +95,13 @@ def simulate(
         memory = None  # for all runs, so that they can be compared
     if record:
         _prepare(record, path, machine, policies, threads, seed)
+    options = SimulationOptions(seed=seed, record_in=str(record or ""), recorded_run=str(path))
     found: list[Prediction] = []
     for policy in policies:
         wall_1_ns = 0
         for n in threads:
             progress(f"simulating {policy} on {plural(n, 'thread')}")
-            run = predict(
-                program, machine, policy, n, seed=seed, untraced=untraced, memory=memory,
-                record_in=record, recorded_run=path,
-            )  # fmt: skip
+            run = predict(program, machine, policy, n, options, untraced=untraced, memory=memory)
             wall_1_ns = run.wall_ns if n == 1 else wall_1_ns
             found.append(Prediction(policy, n, run, wall_1_ns))
     return Simulation(
@@ -177,12 +177,16 @@ def check_policy(name: str) -> None:
 
 
 def predict(
-    program: TaskProgram, machine: Machine, policy: str, threads: int, *, seed: int = 1,
-    speed: Mapping[int, float] | None = None, max_depth: int = 0, min_ns: int = 0, serial_below: bool = False,
-    untied: bool = False, untraced: bool = False, memory: DeclaredData | None = None,
-    record_in: Path | None = None, recorded_run: Path | None = None,
-) -> SimulatedRun:  # fmt: skip
-    """Returns one run of the program, as it is or changed.
+    program: TaskProgram,
+    machine: Machine,
+    policy: str,
+    threads: int,
+    options: SimulationOptions = UNCHANGED,
+    *,
+    untraced: bool = False,
+    memory: DeclaredData | None = None,
+) -> SimulatedRun:
+    """Returns one run of the program, as it is or changed by `options`; the machine sets its costs.
 
     `untraced`: subtract the cost of recording; `memory`: model caches and memory.
     """
@@ -192,36 +196,26 @@ def predict(
         costs.setdefault("create", ((1, added.create),))
     # Tasks of a team of one: a trace of more threads adds the usual cost to them, too.
     kept = Recording() if untraced else added
-    serialised = (
-        round(added.serial_task - kept.task),
-        round(added.serial_creation - kept.creation),
-        round(added.traced_create),
-    )
     if threads > 1:
         for name, ns in (("dequeue", kept.schedule), ("steal", kept.schedule), ("wait", kept.wait)):
             costs[name] = tuple((n, cost + ns) for n, cost in costs.get(name, ((1, 0.0),)))
-    return run_simulation(
-        program,
-        policy,
-        threads,
+    on_machine = replace(
+        options,
         domains=machine.domains(threads),
         clock_ratio=machine.clock_ratio,
         costs=costs,
-        seed=seed,
-        speed=speed,
-        max_depth=max_depth,
-        min_ns=min_ns,
-        serial_below=serial_below,
-        untied=untied,
         untraced_task_ns=round(added.task) if untraced else 0,
         untraced_creation_ns=round(added.creation) if untraced else 0,
-        serialised=serialised,
+        serialised=(
+            round(added.serial_task - kept.task),
+            round(added.serial_creation - kept.creation),
+            round(added.traced_create),
+        ),
         as_recorded=not untraced,
         memory=memory.system(machine, threads) if memory else None,
         recorded=memory.recorded if memory else None,
-        record_in=record_in,
-        recorded_run=recorded_run,
     )
+    return run_simulation(program, policy, threads, on_machine)
 
 
 def notes_on(program: TaskProgram, runs: Sequence[SimulatedRun] = ()) -> tuple[str, ...]:
