@@ -5,8 +5,7 @@
     run = ompass.open("fib-1234.ompass")        # a Recording, see docs/python-api.md
     run.breakdown().states
 
-Dependencies between layers have one direction:
-commands -> reports -> metrics -> model <- readers; symbols and launch serve reports and commands.
+docs/architecture.md lists its layers, and which of them each may use.
 """
 
 from __future__ import annotations

@@ -6,9 +6,12 @@ A module is a header with its source; it depends on all files that either includ
 
 from __future__ import annotations
 
+import ast
 import re
+from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -89,3 +92,93 @@ def test_parts_include_only_what_they_may_depend_on(part: Path, allowed: tuple[P
         if not any(folder in path.parents for folder in allowed)
     }
     assert foreign == set()
+
+
+# ---------------------------------------------------------------- Python
+
+PACKAGE = REPOSITORY / "analysis" / "ompass"
+MODULES = {path.relative_to(PACKAGE).with_suffix("").as_posix(): path for path in PACKAGE.rglob("*.py")}
+
+
+class Layer(NamedTuple):
+    rooms: set[str]  # folders and modules
+    files: set[str]  # names of files in features
+    uses: set[str]
+
+
+def layers() -> dict[str, Layer]:
+    """Returns the layers of docs/architecture.md by name."""
+    text = (REPOSITORY / "docs" / "architecture.md").read_text().partition("## The package")[2]
+    table = text.partition("| layer |")[2].partition("\n\n")[0].splitlines()[2:]
+    found = {}
+    for row in table:
+        name, rooms, files, uses = (cell.strip() for cell in row.strip("|").split("|"))
+        found[name] = Layer(
+            set(re.findall(r"`([\w/]+)`", rooms)),
+            set(re.findall(r"`(\w+)\.py`", files)),
+            {name, "base", *filter(None, uses.split(", "))},
+        )
+    return found
+
+
+LAYERS = layers()
+
+
+def layer_of(module: str) -> str:
+    """Returns the layer of a module such as `scaling/report`."""
+    room, _, file = module.partition("/")
+    for key, part in ((module, "rooms"), (room, "rooms"), (file, "files")):
+        for name, layer in LAYERS.items():
+            if key in getattr(layer, part):
+                return name
+    return "content" if file else "core" if module == "_core" else "base"
+
+
+def imports(tree: ast.AST) -> Iterator[str]:
+    """Yields the modules of this package that the nodes of a tree import."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "ompass":
+            for alias in node.names:
+                path = "/".join([*node.module.split(".")[1:], alias.name])
+                above = path.rpartition("/")[0]
+                if path == "_core" or path in MODULES:
+                    yield path
+                elif f"{path}/__init__" in MODULES:
+                    yield f"{path}/__init__"
+                elif above:
+                    yield f"{above}/__init__" if f"{above}/__init__" in MODULES else above
+        elif isinstance(node, ast.Import):
+            yield from (alias.name.replace(".", "/")[7:] for alias in node.names if "ompass." in alias.name)
+
+
+def imports_at_start(path: Path) -> Iterator[str]:
+    """Yields the modules of this package that are imported together with this one."""
+    for statement in ast.parse(path.read_text()).body:
+        if isinstance(statement, (ast.Import, ast.ImportFrom)):
+            yield from imports(statement)
+
+
+def test_python_modules_use_only_lower_layers() -> None:
+    wrong = {
+        f"{module} ({layer_of(module)}) imports {used} ({layer_of(used)})"
+        for module, path in MODULES.items()
+        for used in imports(ast.parse(path.read_text()))
+        if module != "__init__" and layer_of(used) not in LAYERS[layer_of(module)].uses
+    }
+    assert wrong == set()
+
+
+def test_each_layer_is_found() -> None:
+    assert {layer_of(module) for module in MODULES} == set(LAYERS)
+    assert layer_of("_core") == "core"
+    assert layer_of("simulation/advice") == layer_of("reports/content") == "content"
+    readers = {module for module, path in MODULES.items() if "_core" in imports(ast.parse(path.read_text()))}
+    assert {"model", "readers/run", "reuse/reader"} <= readers
+
+
+def test_layers_have_one_direction() -> None:
+    assert a_ring_in({name: layer.uses - {name} for name, layer in LAYERS.items()}) == []
+
+
+def test_python_modules_form_no_cycle() -> None:
+    assert a_ring_in({module: set(imports_at_start(path)) for module, path in MODULES.items()}) == []

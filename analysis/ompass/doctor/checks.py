@@ -13,12 +13,12 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from ompass import _core
 from ompass.doctor import perf_events, probes
 from ompass.errors import IncompleteInstallationError
 from ompass.launch.runtimes import find_runtimes
 from ompass.launch.tool import find_tool_library
 from ompass.metrics.processors import describe_processors
+from ompass.readers.run import CORE_FILE, read_group_limits
 from ompass.units import duration, plural, size
 
 _FREE_BYTES = 1 << 30
@@ -75,7 +75,7 @@ def _tool(environ: Mapping[str, str]) -> Iterator[Check]:
 
 
 def _reader() -> Iterator[Check]:
-    yield Check("reader", Verdict.OK, str(_core.__file__))
+    yield Check("reader", Verdict.OK, CORE_FILE)
 
 
 def _runtimes(environ: Mapping[str, str]) -> Iterator[Check]:
@@ -200,7 +200,7 @@ def _topology() -> Iterator[Check]:
 
 
 def _quota(root: str = "") -> Iterator[Check]:
-    limits = _core.read_group_limits(root)
+    limits = read_group_limits(root)
     usable = len(os.sched_getaffinity(0))
     if not limits.quota_us:
         found = "none" if limits.is_known else "none known: the files of control groups cannot be read"

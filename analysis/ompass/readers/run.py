@@ -9,15 +9,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Final
 
 from ompass import _core
-from ompass._core import STACK_WORD, EventTable, LogError, Sample, SampledThread, Samples
+from ompass._core import STACK_WORD, EventTable, GroupLimits, LogError, Sample, SampledThread, Samples
 from ompass.errors import DamagedRunError, RunNotFoundError
 from ompass.model import Run, TaskGraph
 from ompass.readers.meta import meta_problems
 from ompass.units import plural
 
 __all__ = ["STACK_WORD", "EventTable", "Sample", "SampledThread", "Samples"]
+
+CORE_FILE: Final = str(_core.__file__)
 
 
 def is_run_directory(path: Path) -> bool:
@@ -148,3 +151,8 @@ def read_task_graph(
     with core_errors(path):
         graph = _core.task_graph(str(path), depth, expanded, max_tasks, on_processors)
     return TaskGraph(**graph.as_dict())
+
+
+def read_group_limits(root: str = "") -> GroupLimits:
+    """Returns the CPU quota of this process's control groups; `root` replaces the file system's root."""
+    return _core.read_group_limits(root)

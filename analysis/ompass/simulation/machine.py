@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Machines to simulate: a topology, and the costs of runtime operations.
 
-A machine file is TOML (docs/simulation.md). Files in the directory `machines` are known by their bare names.
+A machine file is TOML (docs/simulation.md). The machines in machines.toml are known by name.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from ompass.errors import UsageError
 from ompass.simulation.reader import COSTS, MOST_THREADS, MemorySystem
@@ -22,7 +22,9 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-MACHINES = Path(__file__).parent / "machines"
+MACHINES: Final[Mapping[str, Any]] = tomllib.loads(
+    Path(__file__).with_name("machines.toml").read_text(encoding="utf-8")
+)
 DEFAULT = "reference"
 
 _KEYS = {
@@ -131,19 +133,17 @@ class Machine:
 
 
 def read_machine(name: str = DEFAULT) -> Machine:
-    """Returns the machine of a file, or one of Ompass's machines by its bare name.
+    """Returns the machine of a file, or one of Ompass's machines by its name.
 
     UsageError states the problem of the file.
     """
     path = Path(name)
-    ours = MACHINES / f"{name}.toml"
-    if not path.is_file() and ours.is_file():
-        path = ours
+    if name in MACHINES and not path.is_file():
+        return _machine(name, MACHINES[name])
     try:
-        text = path.read_text(encoding="utf-8")
-        values = tomllib.loads(text)
+        values = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
-        there = ", ".join(sorted(file.stem for file in MACHINES.glob("*.toml")))
+        there = ", ".join(sorted(MACHINES))
         raise UsageError(f"--machine-file {name}", str(error), f"name a file, or one of {there}") from error
     except tomllib.TOMLDecodeError as error:
         raise UsageError(f"--machine-file {name}", f"not TOML: {error}") from error
@@ -151,7 +151,7 @@ def read_machine(name: str = DEFAULT) -> Machine:
 
 
 def find_machine(text: str) -> Machine:
-    """Returns the machine of a file, a bare name or a synthetic string; the default one for an empty text."""
+    """Returns the machine of a file, a name or a synthetic string; the default one for an empty text."""
     is_topology = ":" in text and not Path(text).is_file()
     return read_machine().with_topology(text) if is_topology else read_machine(text or DEFAULT)
 
@@ -221,7 +221,7 @@ def _memory(name: str, values: Mapping[str, Any]) -> MemoryCosts | None:
 
     if not isinstance(given, dict):
         raise refuse("`memory` is not a table")
-    given = {**_default_memory(name), **given}
+    given = {**MACHINES[DEFAULT]["memory"], **given}
     unknown = sorted(
         set(given) - {"l1", "l2", "l3", "local", "remote", "cache", "node", "block", "page", "pages"}
     )
@@ -261,15 +261,6 @@ def _memory(name: str, values: Mapping[str, Any]) -> MemoryCosts | None:
         page=size("page"),
         interleaved=given["pages"] == "interleaved",
     )
-
-
-def _default_memory(name: str) -> Mapping[str, Any]:
-    """Returns the memory table of the reference machine, for missing keys."""
-    if name == DEFAULT:
-        return {}
-    table = tomllib.loads((MACHINES / f"{DEFAULT}.toml").read_text(encoding="utf-8"))["memory"]
-    assert isinstance(table, dict)
-    return table
 
 
 def _recording(name: str, values: Mapping[str, Any]) -> Recording:
