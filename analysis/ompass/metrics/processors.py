@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Thread-time by what processors did, and the number of processors that a run may use.
+"""Thread-time on and off processors, and the number of processors that a run may use.
 
     thread-time = running + preempted + blocked        integer nanoseconds, no remainder
 
@@ -19,7 +19,7 @@ SWITCHES = "switches"
 
 @dataclass(frozen=True, slots=True)
 class Presence:
-    """Thread-time and work, each split by what processors did."""
+    """Thread-time and work, each on and off processors."""
 
     whole: CpuTimes
     work: CpuTimes | None  # None: the source does not distinguish states

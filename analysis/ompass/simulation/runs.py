@@ -62,7 +62,7 @@ class Simulation:
     machine: Machine
     seed: int
     predictions: tuple[Prediction, ...]
-    notes: tuple[str, ...]  # what the simulation does not model
+    notes: tuple[str, ...]  # the limits of its model
 
 
 def simulate(
