@@ -11,7 +11,7 @@ from typing import IO, Any
 from ompass.errors import OutputError
 from ompass.plain_text import visible
 from ompass.readers.timeline import Slice, SliceKind, Timeline, walk
-from ompass.symbols import Location
+from ompass.symbols.resolver import Location
 
 _SEQUENCE = 1
 _PROCESS_TRACK, _RUNNING_TRACK, _QUEUED_TRACK, _FIRST_THREAD_TRACK = 1, 2, 3, 16

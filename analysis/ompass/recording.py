@@ -31,7 +31,7 @@ from ompass.reuse.report import ReuseContent, ReuseOptions, collect_reuse
 from ompass.simulation.advice import AdviceContent, advise
 from ompass.simulation.machine import find_machine
 from ompass.simulation.runs import Simulation, simulate
-from ompass.symbols import Location
+from ompass.symbols.resolver import Location
 
 if TYPE_CHECKING:
     import polars

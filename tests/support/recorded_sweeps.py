@@ -17,8 +17,10 @@ from typing import Any
 from ompass.metrics.breakdown import Scope
 from ompass.model import ConstructRow, Definition, Module, RegionRow, Run, ThreadRow
 from ompass.readers.run import open_run
+from ompass.scaling.content import SweepRuns
+from ompass.scaling.directory import SweepDirectory
 from ompass.scaling.metrics import Samples, measured
-from ompass.sweep import RECORDED, Job, SweepDirectory, SweepRuns
+from ompass.scaling.plan import RECORDED, Job
 
 Row = ConstructRow | Definition | Module | RegionRow | ThreadRow
 

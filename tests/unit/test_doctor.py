@@ -13,8 +13,9 @@ import pytest
 from typer.testing import CliRunner
 
 from ompass.commands.main import application
-from ompass.doctor import Check, Verdict, checks, examine_machine, perf_events, probes
-from ompass.launch import Runtime
+from ompass.doctor import checks, perf_events, probes
+from ompass.doctor.checks import Check, Verdict, examine_machine
+from ompass.launch.runtimes import Runtime
 
 NAMES = {
     "tool", "reader", "libomp", "clang", "gcc", "fortran", "hwloc", "papi", "perf", "symbols", "clock",

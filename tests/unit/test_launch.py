@@ -13,13 +13,12 @@ import pytest
 
 from ompass.elf import ElfFacts, is_elf, read_facts, runtime_kind
 from ompass.errors import CannotRecordError
-from ompass.launch import RunOptions, Runtime, inspect_program, plan_recording, unrecorded_variables
 from ompass.launch.child import Ending
 from ompass.launch.libraries import find_library, loaded_libraries, loader_cache, parse_loader_cache
-from ompass.launch.plan import Plan
+from ompass.launch.plan import Plan, RunOptions, plan_recording, unrecorded_variables
 from ompass.launch.produced import why_nothing
-from ompass.launch.program import Program, ProgramNotExecutableError, ProgramNotFoundError
-from ompass.launch.runtimes import version_key
+from ompass.launch.program import Program, ProgramNotExecutableError, ProgramNotFoundError, inspect_program
+from ompass.launch.runtimes import Runtime, version_key
 from ompass.launch.tool import preloadable
 
 TOOL = Path("/opt/ompass/libompass.so")

@@ -31,7 +31,7 @@ from ompass.reports.content import ReportContent, collect
 from ompass.reports.model import csv_report, plain
 from ompass.reports.run import CSV_TABLES, run_report
 from ompass.reports.terminal import TerminalConsole, print_report, svg_report
-from ompass.symbols import Location
+from ompass.symbols.resolver import Location
 from unit.conftest import FakeCore
 
 ESC, CSI, BIDI = "\x1b", "\x9b", "\u202e"

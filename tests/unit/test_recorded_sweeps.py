@@ -14,10 +14,10 @@ import pytest
 
 from ompass.metrics.breakdown import Scope, time_breakdown
 from ompass.model import Run
-from ompass.scaling.content import NumberOfThreads, collect_scaling
+from ompass.scaling.content import NumberOfThreads, SweepRuns, collect_scaling
 from ompass.scaling.metrics import CURVES, scaling_point
+from ompass.scaling.plan import SweepSpec
 from ompass.scaling.verdict import gaps
-from ompass.sweep import SweepRuns, SweepSpec
 from recorded_sweeps import RecordedSweep, recorded_sweep, sweep_runs
 
 NAMES = (

@@ -43,7 +43,7 @@ from ompass.reports.terminal import (
     state_bar,
     svg_report,
 )
-from ompass.symbols import Location
+from ompass.symbols.resolver import Location
 
 SCHEMA = Path(__file__).parents[2] / "docs" / "report-schema.md"
 REQUIRED = [

@@ -11,18 +11,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ompass.errors import DamagedRunError, OmpassError, UsageError
-from ompass.sweep import (
+from ompass.scaling.directory import Done, SweepDirectory
+from ompass.scaling.plan import (
     BASELINE,
     ELISION,
     RECORDED,
     UNRECORDED,
-    Done,
     Job,
-    SweepDirectory,
     SweepSpec,
+    cpus_in_order,
     jobs_of,
+    pinned_to,
 )
-from ompass.sweep.pinning import cpus_in_order, pinned_to
 from ompass.system import busy_ns, stolen_ns
 
 SPEC = SweepSpec(("./fib", "30"))

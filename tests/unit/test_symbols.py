@@ -11,13 +11,12 @@ import pytest
 
 from ompass.elf import read_facts, read_functions
 from ompass.model import Module
-from ompass.symbols import Resolver, readable_name
 from ompass.symbols import lookup as lookup_module
 from ompass.symbols import resolver as resolver_module
 from ompass.symbols.debugfiles import DebugFile, find_debug_file
 from ompass.symbols.lookup import Frame, Lookup, parse_addr2line
-from ompass.symbols.names import _cxx_demangler, _runtime_demangler, compact_name, short_name
-from ompass.symbols.resolver import UNKNOWN
+from ompass.symbols.names import _cxx_demangler, _runtime_demangler, compact_name, readable_name, short_name
+from ompass.symbols.resolver import UNKNOWN, Resolver
 
 
 @pytest.mark.parametrize(

@@ -11,17 +11,12 @@ import typer
 from rich.text import Text
 
 from ompass.commands.streams import console_for, to_json, write_result
-from ompass.doctor import Check, Verdict, examine_machine
+from ompass.doctor.checks import Check, Verdict, examine_machine
 from ompass.errors import CannotRecordError
-from ompass.launch import (
-    Plan,
-    Program,
-    RunOptions,
-    find_runtimes,
-    find_tool_library,
-    inspect_program,
-    plan_recording,
-)
+from ompass.launch.plan import Plan, RunOptions, plan_recording
+from ompass.launch.program import Program, inspect_program
+from ompass.launch.runtimes import find_runtimes
+from ompass.launch.tool import find_tool_library
 from ompass.reports.terminal import print_lines
 
 _EPILOG = """

@@ -17,7 +17,7 @@ from ompass.errors import NothingToShowError, UsageError
 from ompass.model import Run
 from ompass.plain_text import visible
 from ompass.readers.run import EventTable, event_kinds, open_run, read_events
-from ompass.symbols import Location, Resolver
+from ompass.symbols.resolver import Location, Resolver
 from ompass.units import task_name
 
 _EPILOG = """

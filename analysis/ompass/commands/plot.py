@@ -24,8 +24,8 @@ from ompass.reports.content import collect
 from ompass.reuse.figure import reuse_figure
 from ompass.reuse.report import collect_reuse
 from ompass.scaling.content import read_sweep
+from ompass.scaling.directory import is_sweep_directory
 from ompass.scaling.figure import SWEEP_FIGURES
-from ompass.sweep import is_sweep_directory
 
 _TRACE_FIGURES = {
     "schedule": "schedule of every thread (Gantt), from one trace",

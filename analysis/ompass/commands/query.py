@@ -18,7 +18,7 @@ from ompass.plain_text import HARMFUL_PATTERN, REPLACEMENT, visible
 from ompass.readers.run import open_run
 from ompass.readers.tables import TABLES, Tables
 from ompass.reports.terminal import plain_grid
-from ompass.symbols import Resolver
+from ompass.symbols.resolver import Resolver
 from ompass.units import plural
 
 if TYPE_CHECKING:

@@ -38,8 +38,8 @@ from ompass.reports.terminal import print_report, svg_report
 from ompass.reuse.reader import check_has_accesses
 from ompass.reuse.report import ReuseContent, collect_reuse
 from ompass.scaling.content import ScalingContent, read_sweep
+from ompass.scaling.directory import is_sweep_directory
 from ompass.scaling.report import scaling_report
-from ompass.sweep import is_sweep_directory
 from ompass.units import plural
 from ompass.workers import Workers
 

@@ -21,14 +21,8 @@ from ompass.commands.options import refuse_output
 from ompass.commands.streams import console_for, say, to_json, waiting, write_result
 from ompass.errors import CannotRecordError, OmpassError, UsageError
 from ompass.files import file_problem
-from ompass.launch import (
-    Plan,
-    Program,
-    RunOptions,
-    inspect_program,
-    plan_here,
-)
 from ompass.launch.child import Ending, end_as, run_child
+from ompass.launch.plan import Plan, RunOptions, plan_here
 from ompass.launch.produced import (
     LAUNCH,
     ProducedRuns,
@@ -40,7 +34,7 @@ from ompass.launch.produced import (
     new_launch,
     why_nothing,
 )
-from ompass.launch.program import ProgramNotExecutableError, ProgramNotFoundError
+from ompass.launch.program import Program, ProgramNotExecutableError, ProgramNotFoundError, inspect_program
 from ompass.launch.tool import scratch_directory
 from ompass.readers.run import open_run
 from ompass.reports.content import collect

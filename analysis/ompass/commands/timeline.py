@@ -29,7 +29,7 @@ from ompass.readers.run import open_run
 from ompass.readers.schedule import read_schedule
 from ompass.readers.timeline import check_has_events, read_timeline
 from ompass.reports.content import collect
-from ompass.symbols import Resolver
+from ompass.symbols.resolver import Resolver
 from ompass.units import plural
 
 _EPILOG = """

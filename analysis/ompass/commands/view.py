@@ -13,8 +13,8 @@ from ompass.commands.options import ProcessesOption
 from ompass.commands.streams import say, waiting
 from ompass.readers.run import open_run
 from ompass.reports.content import ReportContent, collect
-from ompass.serving import PageServer
 from ompass.serving.runs import ServedRuns
+from ompass.serving.server import PageServer
 from ompass.units import plural
 from ompass.workers import Workers
 

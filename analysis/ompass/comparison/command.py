@@ -17,7 +17,8 @@ from ompass.readers.run import is_run_directory, open_run
 from ompass.reports.content import ReportContent, collect
 from ompass.reports.model import plain
 from ompass.reports.terminal import print_report
-from ompass.sweep import SweepDirectory, is_sweep_directory, load_runs
+from ompass.scaling.content import load_runs
+from ompass.scaling.directory import SweepDirectory, is_sweep_directory
 
 _EPILOG = """
 [bold]Examples[/bold]

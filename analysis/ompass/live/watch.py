@@ -21,7 +21,7 @@ from ompass.metrics.breakdown import Scope
 from ompass.model import Run, StateTimes
 from ompass.readers.run import open_run
 from ompass.reports.content import ReportContent, collect
-from ompass.symbols import Resolver
+from ompass.symbols.resolver import Resolver
 from ompass.system import busy_ns
 
 _LOG: Final = re.compile(r"(/.*)/process\.log( \(deleted\))?$")

@@ -23,7 +23,7 @@ from ompass.readers.timeline import check_has_events
 if TYPE_CHECKING:
     import polars
 
-    from ompass.symbols import Location
+    from ompass.symbols.resolver import Location
 
 _BATCH_ROWS: Final = 1 << 18
 _STATES: Final = ("work", "create", "schedule", "sync", "idle")

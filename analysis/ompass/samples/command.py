@@ -18,7 +18,7 @@ from ompass.reports.terminal import print_report
 from ompass.samples.content import SampleContent, collect_samples
 from ompass.samples.exports import folded_stacks, pprof_profile, speedscope_profile
 from ompass.samples.report import samples_report
-from ompass.symbols import Resolver
+from ompass.symbols.resolver import Resolver
 
 _EPILOG = """
 [bold]Examples[/bold]

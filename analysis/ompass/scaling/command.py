@@ -27,11 +27,12 @@ from ompass.metrics.breakdown import Scope
 from ompass.page.assemble import html_report
 from ompass.reports.model import plain
 from ompass.reports.terminal import print_report
-from ompass.scaling.content import collect_scaling, default_scope
+from ompass.scaling.content import collect_scaling, default_scope, load_runs
+from ompass.scaling.directory import SweepDirectory
+from ompass.scaling.execute import Executor
 from ompass.scaling.figure import both
+from ompass.scaling.plan import Job, SweepSpec, allowed_cpus, jobs_of, users_own
 from ompass.scaling.report import CSV_TABLES, csv_scaling, scaling_report
-from ompass.sweep import Executor, Job, SweepDirectory, SweepSpec, jobs_of, load_runs
-from ompass.sweep.pinning import allowed_cpus, users_own
 from ompass.units import plural
 
 _EPILOG = """

@@ -24,7 +24,7 @@ from typing import Any
 from ompass.errors import DamagedRunError, OutputError, UsageError
 from ompass.files import read_small_file
 from ompass.journal import Journal
-from ompass.sweep.plan import Job, SweepSpec
+from ompass.scaling.plan import Job, SweepSpec
 
 _SCHEMA = 1
 

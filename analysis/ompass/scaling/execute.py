@@ -14,12 +14,23 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ompass.errors import CannotRecordError, OmpassError
-from ompass.launch import Plan, Program, RunOptions, inspect_program, plan_here, unrecorded_variables
 from ompass.launch.child import Ending, run_measured
+from ompass.launch.plan import Plan, RunOptions, plan_here, unrecorded_variables
 from ompass.launch.produced import LAUNCH, candidates, find_produced, new_launch, why_nothing
-from ompass.sweep import pinning
-from ompass.sweep.directory import Done, SweepDirectory
-from ompass.sweep.plan import BASELINE, ELISION, RECORDED, UNRECORDED, Job, SweepSpec
+from ompass.launch.program import Program, inspect_program
+from ompass.scaling.directory import Done, SweepDirectory
+from ompass.scaling.plan import (
+    BASELINE,
+    ELISION,
+    RECORDED,
+    UNRECORDED,
+    Job,
+    SweepSpec,
+    allowed_cpus,
+    cpus_in_order,
+    pinned_to,
+    users_own,
+)
 from ompass.system import busy_ns, step_ns
 
 _TAIL_LINES = 5
@@ -72,7 +83,7 @@ class Executor:
             plan=plan,
             tool=tool,
             serial=serial,
-            cpus=pinning.cpus_in_order(pinning.allowed_cpus()) if spec.pinned else (),
+            cpus=cpus_in_order(allowed_cpus()) if spec.pinned else (),
         )
 
     def run(self, job: Job, directory: SweepDirectory) -> Done:
@@ -126,9 +137,9 @@ class Executor:
             # The same runtime as in recorded runs, which a gcc program does not load by itself.
             environment |= unrecorded_variables(self.plan, self.tool)
         environment |= {"OMP_NUM_THREADS": str(job.threads), "OMP_DYNAMIC": "false"}
-        if not self.spec.pinned or pinning.users_own(self.environ):
-            return environment, pinning.allowed_cpus()
-        cpus, places = pinning.pinned_to(job.threads, self.cpus)
+        if not self.spec.pinned or users_own(self.environ):
+            return environment, allowed_cpus()
+        cpus, places = pinned_to(job.threads, self.cpus)
         return environment | places, cpus
 
     def _check(self, job: Job, ending: Ending, output: Path) -> None:
