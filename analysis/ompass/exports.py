@@ -167,7 +167,7 @@ def write_otf2(
     """Writes an OTF2 archive into the new directory `path`; its anchor is traces.otf2.
 
     It has a location per thread, and a region per construct, wait and lock. A resumed task has a separate
-    region, "... (resumed)", so tasks can be counted. `names` and `places` are those of constructs.
+    region, "... (resumed)", so tasks can be counted. `names` and `places` are by construct.
     OutputError.
     """
     import otf2
