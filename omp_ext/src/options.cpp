@@ -7,14 +7,15 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <initializer_list>
 #include <strings.h>
 #include <sys/auxv.h>
 #include <unistd.h>
 
-extern char **environ;
+#include "process/environment.h"
 
 namespace omp_ext {
+
+using ompass::read_choice, ompass::read_switch;
 
 constinit Options options;
 
@@ -39,32 +40,6 @@ const char *environment(const char *name) { return secure_getenv(name); }
 
 namespace {
 
-struct Choice {
-    const char *text;
-    int value;
-};
-
-int read_choice(const char *name, std::initializer_list<Choice> choices, int fallback) {
-    const char *text = environment(name);
-    if (!text || !*text) return fallback;
-    for (const Choice &choice : choices)
-        if (strcasecmp(text, choice.text) == 0) return choice.value;
-    char valid[256] = "";
-    const char *kept = nullptr;
-    for (const Choice &choice : choices) {
-        const size_t length = strlen(valid);
-        snprintf(valid + length, sizeof valid - length, "%s%s", length ? ", " : "", choice.text);
-        if (choice.value == fallback && !kept) kept = choice.text;
-    }
-    say("%s=%s is not understood; valid values: %s. Using %s.", name, text, valid, kept ? kept : "the default");
-    return fallback;
-}
-
-int read_switch(const char *name, int fallback) {
-    return read_choice(
-        name, {{"on", 1}, {"off", 0}, {"1", 1}, {"0", 0}, {"true", 1}, {"false", 0}, {"yes", 1}, {"no", 0}}, fallback);
-}
-
 // What the runtime's own variables say of waiting: KMP_BLOCKTIME in milliseconds ("infinite", units ms and us), else
 // OMP_WAIT_POLICY. A blocktime that is not 0 or infinite asks for a while of spinning: then ours.
 int64_t read_spin_ns(int64_t usual) {
@@ -81,50 +56,37 @@ int64_t read_spin_ns(int64_t usual) {
     return usual;
 }
 
-// A misspelt name would otherwise be ignored without a word.
-void report_unknown_names() {
-    static const char *const known[] = {"SCHEDULE", "DOMAINS",   "STRICT", "QUEUE",   "STEAL",     "TIED",
-                                        "BIND",     "STACKSIZE", "TASKS",  "DISPLAY", "STATISTICS"};
-    for (char **entry = environ; entry && *entry; entry++) {
-        if (strncmp(*entry, "OMP_EXT_", 8) != 0) continue;
-        const char *name = *entry + 8;
-        const size_t length = strcspn(name, "=");
-        bool found = false;
-        for (const char *candidate : known)
-            found |= strlen(candidate) == length && strncmp(candidate, name, length) == 0;
-        if (!found)
-            say("OMP_EXT_%.*s is not a variable of this library; valid: OMP_EXT_SCHEDULE, OMP_EXT_DOMAINS, "
-                "OMP_EXT_STRICT, OMP_EXT_QUEUE, OMP_EXT_STEAL, OMP_EXT_TIED, OMP_EXT_TASKS, OMP_EXT_BIND, "
-                "OMP_EXT_STACKSIZE, OMP_EXT_DISPLAY, OMP_EXT_STATISTICS.",
-                static_cast<int>(length), name);
-    }
-}
-
 } // namespace
 
 Options read_options() {
     Options read;
-    if (!is_privileged()) report_unknown_names();
-    read.schedule = read_switch("OMP_EXT_SCHEDULE", read.schedule);
-    read.strict = read_switch("OMP_EXT_STRICT", read.strict) != 0;
-    read.queue = static_cast<QueueKind>(read_choice("OMP_EXT_QUEUE",
+    if (!is_privileged())
+        ompass::report_unknown_names(
+            say, "OMP_EXT_",
+            {"SCHEDULE", "DOMAINS", "STRICT", "QUEUE", "STEAL", "TIED", "BIND", "STACKSIZE", "TASKS", "DISPLAY",
+             "STATISTICS"},
+            "this library; valid: OMP_EXT_SCHEDULE, OMP_EXT_DOMAINS, OMP_EXT_STRICT, OMP_EXT_QUEUE, OMP_EXT_STEAL, "
+            "OMP_EXT_TIED, OMP_EXT_TASKS, OMP_EXT_BIND, OMP_EXT_STACKSIZE, OMP_EXT_DISPLAY, OMP_EXT_STATISTICS");
+    read.schedule = read_switch(say, "OMP_EXT_SCHEDULE", read.schedule);
+    read.strict = read_switch(say, "OMP_EXT_STRICT", read.strict) != 0;
+    read.queue = static_cast<QueueKind>(read_choice(say, "OMP_EXT_QUEUE",
                                                     {{"stealing", static_cast<int>(QueueKind::kStealing)},
                                                      {"shared-lifo", static_cast<int>(QueueKind::kSharedLifo)}},
                                                     static_cast<int>(read.queue)));
-    read.steal = static_cast<StealPolicy>(read_choice("OMP_EXT_STEAL",
+    read.steal = static_cast<StealPolicy>(read_choice(say, "OMP_EXT_STEAL",
                                                       {{"nearest", static_cast<int>(StealPolicy::kNearest)},
                                                        {"random", static_cast<int>(StealPolicy::kRandom)},
                                                        {"occupancy", static_cast<int>(StealPolicy::kOccupancy)},
                                                        {"group", static_cast<int>(StealPolicy::kGroup)}},
                                                       static_cast<int>(read.steal)));
-    read.waits = static_cast<Waits>(read_choice("OMP_EXT_TIED",
+    read.waits = static_cast<Waits>(read_choice(say, "OMP_EXT_TIED",
                                                 {{"strict", static_cast<int>(Waits::kAside)},
                                                  {"constrained", static_cast<int>(Waits::kConstrained)},
                                                  {"relaxed", static_cast<int>(Waits::kRelaxed)}},
                                                 static_cast<int>(read.waits)));
-    read.light_tasks = read_choice("OMP_EXT_TASKS", {{"light", 1}, {"runtime", 0}}, read.light_tasks) != 0;
-    read.display = read_switch("OMP_EXT_DISPLAY", 0) != 0;
-    read.statistics = read_switch("OMP_EXT_STATISTICS", 0) != 0;
+    read.light_tasks = read_choice(say, "OMP_EXT_TASKS", {{"light", 1}, {"runtime", 0}}, read.light_tasks) != 0;
+    read.display = read_switch(say, "OMP_EXT_DISPLAY", 0) != 0;
+    read.statistics = read_switch(say, "OMP_EXT_STATISTICS", 0) != 0;
     read.spin_ns = read_spin_ns(read.spin_ns);
     const char *throttling = environment("KMP_ENABLE_TASK_THROTTLING"); // the runtime tells what it does not understand
     read.throttle = !throttling || (strcmp(throttling, "0") != 0 && strncasecmp(throttling, "f", 1) != 0);

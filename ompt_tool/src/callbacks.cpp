@@ -10,6 +10,7 @@
 #include "accounting/regions.h"
 #include "accounting/waits.h"
 #include "log/process_log.h"
+#include "process/exported.h"
 #include "process/loaded_code.h"
 #include "process/runtimes.h"
 #include "process/unloads.h"
@@ -365,8 +366,7 @@ void finalize(ompt_data_t *) { recorder::stop(format::EndReason::kFinalized); }
 } // namespace ompass
 
 // Called by each OpenMP runtime of the process, once. No OpenMP call may be made from here on to the end of initialize().
-extern "C" __attribute__((visibility("default"))) ompt_start_tool_result_t *
-ompt_start_tool(unsigned, const char *runtime_version) {
+OMPASS_EXPORT ompt_start_tool_result_t *ompt_start_tool(unsigned, const char *runtime_version) {
     if (ompass::is_second_runtime(__builtin_return_address(0))) return nullptr;
     // A runtime that is unloaded ends the recording, and none that is loaded later begins it anew.
     ompass::keep_loaded(__builtin_return_address(0));

@@ -61,7 +61,7 @@ bool has_long_name_mapped() {
 
 bool load() {
     if (has_long_name_mapped()) {
-        say("OMPASS_COUNTERS: libpapi would end this program, since the path of one of its files has more than %zu "
+        say("OMPASS_COUNTERS: libpapi would end this program, because it maps a file whose path is longer than %zu "
             "characters; no counters are recorded.",
             kLongestName);
         return false;
@@ -278,7 +278,7 @@ int start(uint64_t *values) {
     }
     static std::atomic<bool> is_reported{false};
     if (!is_reported.exchange(true))
-        say("OMPASS_COUNTERS: no counters are recorded on a thread, since they cannot be started there (%s).",
+        say("OMPASS_COUNTERS: counters are missing on a thread, because they cannot be started there (%s).",
             papi.strerror(error));
     return kNone;
 }
@@ -288,7 +288,7 @@ bool read(int set, uint64_t *values) {
     const int error = papi.read(set, counted);
     static std::atomic<bool> is_reported{false};
     if (__builtin_expect(error != PAPI_OK, 0) && !is_reported.exchange(true))
-        say("OMPASS_COUNTERS: counts are missing, since the counters of a thread can no longer be read (%s).",
+        say("OMPASS_COUNTERS: counts are missing, because a thread can no longer read its counters (%s).",
             papi.strerror(error));
     for (unsigned i = 0; i < format::kMaxCounters; i++) values[i] = static_cast<uint64_t>(counted[i]);
     return error == PAPI_OK;

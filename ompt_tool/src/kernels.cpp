@@ -9,6 +9,7 @@
 #include "accounting/state_intervals.h"
 #include "accounting/tasks.h"
 #include "log/process_log.h"
+#include "process/exported.h"
 
 namespace ompass {
 
@@ -134,7 +135,7 @@ constexpr ompass_api api = {OMPASS_API_VERSION, kernel_begin, kernel_end, read, 
 } // namespace ompass
 
 // Starts recording if OpenMP has not done so; the program may not use OpenMP.
-extern "C" __attribute__((visibility("default"))) const ompass_api *ompass_get_api(unsigned version) {
+OMPASS_EXPORT const ompass_api *ompass_get_api(unsigned version) {
     if (version == 0 || version > OMPASS_API_VERSION) return nullptr;
     const int saved = errno;
     const bool recording = ompass::recorder::start("none yet: recording was begun by a mark of ompass.h");

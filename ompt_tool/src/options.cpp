@@ -8,39 +8,11 @@
 #include <strings.h>
 
 #include "messages.h"
-
-extern char **environ;
+#include "process/environment.h"
 
 namespace ompass {
 
 namespace {
-
-struct Choice {
-    const char *text;
-    int value;
-};
-
-int read_choice(const char *name, std::initializer_list<Choice> choices, int fallback) {
-    const char *text = getenv(name);
-    if (!text || !*text) return fallback;
-    for (const Choice &choice : choices)
-        if (strcasecmp(text, choice.text) == 0) return choice.value;
-    std::string valid;
-    const char *kept = "";
-    for (const Choice &choice : choices) {
-        valid += valid.empty() ? "" : ", ";
-        valid += choice.text;
-        if (choice.value == fallback && !*kept) kept = choice.text;
-    }
-    say("%s=%s is not understood; valid values: %s. Using %s.", name, text, valid.c_str(), kept);
-    return fallback;
-}
-
-bool read_switch(const char *name, bool fallback) {
-    return read_choice(name,
-                       {{"on", 1}, {"off", 0}, {"1", 1}, {"0", 0}, {"true", 1}, {"false", 0}, {"yes", 1}, {"no", 0}},
-                       fallback) != 0;
-}
 
 // Returns the bytes of a text such as `500` (megabytes), `500M` or `1.5 GiB`: units are binary, in upper or lower case.
 // Returns 0 for anything else, and beyond an exabyte. ompass.units.parse_limit has the same rule. Does not use strtod(),
@@ -113,46 +85,30 @@ Sampling read_sampling() {
     else if (!loads && is_number)
         sampling.frequency_hz = static_cast<uint32_t>(frequency_hz);
     else
-        say("OMPASS_SAMPLE=%s is not understood; valid values: samples a second from 1 to %lu, loads, loads:%lu and "
-            "less, "
-            "0 or off. Using %u.",
+        say("OMPASS_SAMPLE=%s is not understood; valid values: samples per second from 1 to %lu, loads, loads:1 to "
+            "loads:%lu, 0 or off. Using %u.",
             text, kMostHz, kMostHz, sampling.frequency_hz);
     return sampling;
-}
-
-// Reports misspelt names.
-void report_unknown_names() {
-    static const char *const known[] = {"MODE", "DIR",    "SUMMARY", "LIMIT_MB", "COUNTERS", "WRAPPERS", "BRACKETS",
-                                        "CPU",  "SAMPLE", "VERBOSE", "ENABLED",  "LIBRARY",  "LAUNCH"};
-    for (char **entry = environ; entry && *entry; entry++) {
-        if (strncmp(*entry, "OMPASS_", 7) != 0) continue;
-        const char *name = *entry + 7;
-        const size_t length = strcspn(name, "=");
-        bool found = false;
-        for (const char *candidate : known)
-            found |= strlen(candidate) == length && strncmp(candidate, name, length) == 0;
-        if (!found)
-            say("OMPASS_%.*s is not a variable of Ompass; the variables of the tool are OMPASS_MODE, OMPASS_DIR, "
-                "OMPASS_SUMMARY, "
-                "OMPASS_LIMIT_MB, "
-                "OMPASS_COUNTERS, OMPASS_WRAPPERS, OMPASS_CPU, OMPASS_SAMPLE, OMPASS_VERBOSE, OMPASS_ENABLED.",
-                static_cast<int>(length), name);
-    }
 }
 
 } // namespace
 
 Options read_options() {
     Options options;
-    options.enabled = read_switch("OMPASS_ENABLED", true);
+    options.enabled = read_switch(say, "OMPASS_ENABLED", true);
     if (!options.enabled) return options;
-    report_unknown_names();
-    options.mode = static_cast<format::Mode>(read_choice("OMPASS_MODE", {{"profile", 0}, {"trace", 1}}, 0));
-    options.summary = read_switch("OMPASS_SUMMARY", true);
-    options.wrappers = read_switch("OMPASS_WRAPPERS", read_switch("OMPASS_BRACKETS", true)); // former name
-    options.cpu = read_switch("OMPASS_CPU", true);
+    report_unknown_names(say, "OMPASS_",
+                         {"MODE", "DIR", "SUMMARY", "LIMIT_MB", "COUNTERS", "WRAPPERS", "BRACKETS", "CPU", "SAMPLE",
+                          "VERBOSE", "ENABLED", "LIBRARY", "LAUNCH"},
+                         "Ompass; the variables of the tool are OMPASS_MODE, OMPASS_DIR, OMPASS_SUMMARY, "
+                         "OMPASS_LIMIT_MB, OMPASS_COUNTERS, OMPASS_WRAPPERS, OMPASS_CPU, OMPASS_SAMPLE, "
+                         "OMPASS_VERBOSE, OMPASS_ENABLED");
+    options.mode = static_cast<format::Mode>(read_choice(say, "OMPASS_MODE", {{"profile", 0}, {"trace", 1}}, 0));
+    options.summary = read_switch(say, "OMPASS_SUMMARY", true);
+    options.wrappers = read_switch(say, "OMPASS_WRAPPERS", read_switch(say, "OMPASS_BRACKETS", true)); // former name
+    options.cpu = read_switch(say, "OMPASS_CPU", true);
     options.sampling = read_sampling();
-    options.verbose = read_switch("OMPASS_VERBOSE", false);
+    options.verbose = read_switch(say, "OMPASS_VERBOSE", false);
     options.limit_bytes = read_limit_bytes();
     options.counters = read_list("OMPASS_COUNTERS");
     if (options.counters.size() > format::kMaxCounters) {

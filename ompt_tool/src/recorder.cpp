@@ -138,8 +138,8 @@ void note_loads_refused(format::ProcessHeader &header, uint32_t error) {
     if (__atomic_exchange_n(&header.loads_error, error, __ATOMIC_RELAXED)) return;
     header.sample_hz = Sampling::kUsualHz;
     if (error == ENODEV)
-        say("OMPASS_SAMPLE: this processor, or the kernel for it, offers no samples of loads (Intel's mem-loads, AMD's "
-            "ibs_op). Samples are of processor time instead.");
+        say("OMPASS_SAMPLE: this processor or kernel offers no samples of loads (Intel's mem-loads, AMD's ibs_op). "
+            "Samples are of processor time instead.");
     else
         say("OMPASS_SAMPLE: the kernel refuses samples of loads: %s. Samples are of processor time instead.",
             refusal_text(error).c_str());
@@ -247,9 +247,8 @@ bool start(const char *runtime_version) {
     if (!settings->options.enabled) return false;
     const sandbox::OneAnswer one_answer;
     if (sandbox::is_entered()) {
-        say("nothing is recorded: the program has closed itself into a sandbox (seccomp), which may kill it when a "
-            "file is "
-            "opened. Record a run without the sandbox, or call OpenMP before it begins.");
+        say("nothing is recorded: the program has entered a sandbox (seccomp), which may kill it when a file is "
+            "opened. Record a run without the sandbox, or call OpenMP before entering it.");
         return false;
     }
     sandbox::begin();
@@ -327,7 +326,7 @@ void stop(format::EndReason reason) {
     }
     if (!settings->options.summary) return;
     if (sandbox::is_entered())
-        say("the program is in a sandbox (seccomp), so no summary is made here; see: ompass report %s",
+        say("the program is in a sandbox (seccomp), so no summary is printed; see: ompass report %s",
             settings->directory.c_str());
     else
         print_summary(settings->directory);

@@ -10,16 +10,15 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "process/exported.h"
 #include "process/runtimes.h"
 #include "scheduler/task.h"
 
-#define OMP_EXT_EXPORT extern "C" __attribute__((visibility("default")))
-
-OMP_EXT_EXPORT void __kmpc_taskgroup(void *location, int32_t thread);
-OMP_EXT_EXPORT void __kmpc_end_taskgroup(void *location, int32_t thread);
-OMP_EXT_EXPORT void __kmpc_omp_task_begin_if0(void *location, int32_t thread, void *block);
-OMP_EXT_EXPORT void __kmpc_omp_task_complete_if0(void *location, int32_t thread, void *block);
-OMP_EXT_EXPORT void *__kmpc_task_allow_completion_event(void *location, int32_t thread, void *block);
+OMPASS_EXPORT void __kmpc_taskgroup(void *location, int32_t thread);
+OMPASS_EXPORT void __kmpc_end_taskgroup(void *location, int32_t thread);
+OMPASS_EXPORT void __kmpc_omp_task_begin_if0(void *location, int32_t thread, void *block);
+OMPASS_EXPORT void __kmpc_omp_task_complete_if0(void *location, int32_t thread, void *block);
+OMPASS_EXPORT void *__kmpc_task_allow_completion_event(void *location, int32_t thread, void *block);
 
 namespace omp_ext::abi {
 
@@ -72,7 +71,7 @@ struct alignas(64) Hook {
     void **target; // where the exported function jumps to
     void *ours;
     void *sorting; // looks at the caller, then jumps to the function that target_for returns
-    ompass::Behind *behind;
+    ompass::Router *router;
     void *real = nullptr; // the runtime's; null: it has none
     void *own = nullptr; // ours or real, as decided; null: not decided yet
     bool is_for_own = false; // all calls are for the runtime that we schedule
@@ -148,40 +147,32 @@ extern int32_t (*kmpc_global_thread_num)(void *location);
 
 } // namespace omp_ext::abi
 
-// Calls a function in place of the present one: the runtime sees the program's return address and all arguments on the
-// stack. gcc makes sibling calls of such calls whenever it optimizes.
-#if defined(__has_cpp_attribute) && __has_cpp_attribute(clang::musttail)
-#define OMP_EXT_JUMP [[clang::musttail]] return
-#else
-#define OMP_EXT_JUMP return
-#endif
-
 // Defines an exported function that jumps to its target, and real_NAME(), the runtime's function. Our function follows
 // as the body of held_NAME. Arguments are named in both lists.
 #define OMP_EXT_HOOK(result, name, parameters, arguments)                                                              \
     static result held_##name parameters;                                                                              \
     static result first_##name parameters;                                                                             \
     static result sorting_##name parameters;                                                                           \
-    static constinit ::ompass::Behind behind_##name;                                                                   \
+    static constinit ::ompass::Router router_##name;                                                                   \
     static void *target_##name = reinterpret_cast<void *>(first_##name);                                               \
     __attribute__((section("omp_ext_hooks"), used)) static ::omp_ext::abi::Hook hook_##name{                           \
         #name, &target_##name, reinterpret_cast<void *>(held_##name), reinterpret_cast<void *>(sorting_##name),        \
-        &behind_##name};                                                                                               \
+        &router_##name};                                                                                               \
     [[maybe_unused]] static result(*real_##name()) parameters {                                                        \
         return reinterpret_cast<result(*) parameters>(hook_##name.real);                                               \
     }                                                                                                                  \
-    OMP_EXT_EXPORT result name parameters {                                                                            \
-        OMP_EXT_JUMP reinterpret_cast<result(*) parameters>(__atomic_load_n(&target_##name, __ATOMIC_RELAXED))         \
+    OMPASS_EXPORT result name parameters {                                                                             \
+        OMPASS_JUMP reinterpret_cast<result(*) parameters>(__atomic_load_n(&target_##name, __ATOMIC_RELAXED))          \
             arguments;                                                                                                 \
     }                                                                                                                  \
     static result first_##name parameters {                                                                            \
         ::omp_ext::abi::resolve();                                                                                     \
         void *target = __atomic_load_n(&target_##name, __ATOMIC_ACQUIRE);                                              \
         if (!target || target == reinterpret_cast<void *>(first_##name)) ::omp_ext::abi::end_for_lack_of(#name);       \
-        OMP_EXT_JUMP reinterpret_cast<result(*) parameters>(target) arguments;                                         \
+        OMPASS_JUMP reinterpret_cast<result(*) parameters>(target) arguments;                                          \
     }                                                                                                                  \
     static result sorting_##name parameters {                                                                          \
         void *target = ::omp_ext::abi::target_for(hook_##name, __builtin_return_address(0));                           \
-        OMP_EXT_JUMP reinterpret_cast<result(*) parameters>(target) arguments;                                         \
+        OMPASS_JUMP reinterpret_cast<result(*) parameters>(target) arguments;                                          \
     }                                                                                                                  \
     static result held_##name parameters

@@ -63,7 +63,7 @@ OMP_EXT_HOOK(void, __kmpc_fork_teams,
               void *fourth, void *fifth),
              (location, n_arguments, microtask, first, second, third, fourth, fifth)) {
     note_teams_body(microtask);
-    OMP_EXT_JUMP real___kmpc_fork_teams()(location, n_arguments, microtask, first, second, third, fourth, fifth);
+    OMPASS_JUMP real___kmpc_fork_teams()(location, n_arguments, microtask, first, second, third, fourth, fifth);
 }
 
 // Called by each thread of a team with the runtime's copy of the arguments, which is unique to the team while it lives.

@@ -254,9 +254,9 @@ void resolve() {
 }
 
 void *target_for(Hook &hook, const void *caller) {
-    const ompass::Behind::Call call = hook.behind->of(hook.name, caller);
-    void *target = call.function;
-    if (call.is_own) {
+    const ompass::Router::Target found = hook.router->target(hook.name, caller);
+    void *target = found.function;
+    if (found.is_own) {
         target = __atomic_load_n(&hook.own, __ATOMIC_ACQUIRE);
         if (!target) { // the runtime came by dlopen
             resolve();

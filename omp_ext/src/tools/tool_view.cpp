@@ -140,15 +140,14 @@ const void *code_of_tool() {
 } // namespace omp_ext
 
 // Called by the runtime in the place of the tool's own. A program that is left alone has its tool to itself.
-extern "C" __attribute__((visibility("default"))) ompt_start_tool_result_t *ompt_start_tool(unsigned version,
-                                                                                            const char *runtime) {
+OMPASS_EXPORT ompt_start_tool_result_t *ompt_start_tool(unsigned version, const char *runtime) {
     using namespace omp_ext;
     const auto following = reinterpret_cast<StartTool>(dlsym(RTLD_NEXT, "ompt_start_tool"));
     const bool schedules = is_active();
     // A tool can observe one runtime: the one that we schedule, if any.
     if (!abi::is_in_runtime(__builtin_return_address(0))) {
         if (schedules || !following) return nullptr;
-        OMP_EXT_JUMP following(version, runtime);
+        OMPASS_JUMP following(version, runtime);
     }
     tool = following ? following(version, runtime) : nullptr;
     if (!schedules) return tool;

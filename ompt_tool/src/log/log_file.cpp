@@ -56,9 +56,7 @@ void refuse(const char *what, const std::string &path, int error) {
     const auto reason = static_cast<uint32_t>(error);
     note_refusal(reason);
     if (refused.exchange(true)) return;
-    say("cannot %s %s: %s. From now on the record lacks what cannot be written, and `ompass info` lists it; the "
-        "program "
-        "goes on. To record all: %s.",
+    say("cannot %s %s: %s. The program goes on; the recording lacks data, as `ompass info` shows. To record all: %s.",
         what, path.c_str(), refusal_text(reason).c_str(), refusal_cure(reason));
 }
 
@@ -255,7 +253,7 @@ void LogFile::detach_all_after_fork() {
     constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED;
     for (const Mapping &mapping : mappings())
         if (mmap(mapping.address, mapping.bytes, PROT_READ | PROT_WRITE, kFlags, -1, 0) == MAP_FAILED)
-            say("a log of the parent could not be detached in the child of a fork: %s.", strerror(errno));
+            say("cannot detach a log of the parent in the child of a fork: %s.", strerror(errno));
     mappings().clear();
     bytes_on_disk = 0;
     refused = false;

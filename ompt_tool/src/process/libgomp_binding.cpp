@@ -12,10 +12,8 @@
 #include <pthread.h>
 #include <sched.h>
 
+#include "process/exported.h"
 #include "process/loaded_code.h"
-
-// Exports a function of this name and type; the loader prefers it because the library is preloaded.
-#define INTERPOSED extern "C" __attribute__((visibility("default")))
 
 namespace {
 
@@ -63,7 +61,7 @@ bool ompass::runs_on_preloaded_runtime() {
 }
 
 // libgomp's constructor may call this before any constructor of this library, so it keeps no state.
-INTERPOSED int pthread_setaffinity_np(pthread_t thread, size_t bytes, const cpu_set_t *cpus) {
+OMPASS_EXPORT int pthread_setaffinity_np(pthread_t thread, size_t bytes, const cpu_set_t *cpus) {
     if (is_replaced_libgomp(__builtin_return_address(0))) return 0;
     const auto next = reinterpret_cast<Function>(ompass::find_next("pthread_setaffinity_np"));
     return next ? next(thread, bytes, cpus) : ENOSYS;

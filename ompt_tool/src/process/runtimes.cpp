@@ -36,7 +36,7 @@ struct Runtime {
 };
 
 // True for libompass.so and libomp_ext.so, whose functions replace a runtime's.
-bool is_in_front(const LoadedLibrary &library) {
+bool replaces_functions(const LoadedLibrary &library) {
     return library.exported("ompass_get_api") || library.exported("omp_ext_observe");
 }
 
@@ -65,7 +65,7 @@ public:
         const LoadedLibrary *caller = code ? holder_of(code) : nullptr;
         if (const Runtime *itself = runtime_with(caller)) return itself;
         const Family by_name = family_of_name(name);
-        if (!caller || is_in_front(*caller))
+        if (!caller || replaces_functions(*caller))
             return own_ && own_->is_of(by_name) ? own_ : first_of(by_name, libraries_.end());
         return for_library(name, *caller);
     }
@@ -79,7 +79,7 @@ public:
     }
 
     // Returns the next function of this name after ours: in a library loaded before the runtime, else in the runtime.
-    void *behind_us(const char *name, const Runtime &runtime) const {
+    void *next_function(const char *name, const Runtime &runtime) const {
         bool after_us = false;
         for (const LoadedLibrary *library = libraries_.begin(); library < at_start_; library++) {
             if (library->range().holds(&own_code)) {
@@ -93,7 +93,7 @@ public:
 
     void *anywhere(const char *name) const {
         for (const LoadedLibrary &library : libraries_)
-            if (void *found = is_in_front(library) ? nullptr : library.exported(name)) return found;
+            if (void *found = replaces_functions(library) ? nullptr : library.exported(name)) return found;
         return nullptr;
     }
 
@@ -102,7 +102,7 @@ public:
         if (n_runtimes_ < 2) return nullptr;
         const bool is_alone = for_all("GOMP_parallel") == own_ && for_all("__kmpc_fork_call") == own_;
         for (const LoadedLibrary *user = libraries_.begin(); !is_alone && user < libraries_.end(); user++) {
-            if (runtime_with(user) || is_in_front(*user)) continue;
+            if (runtime_with(user) || replaces_functions(*user)) continue;
             bool calls_gnu = false, calls_llvm = false;
             user->for_each_reference([&](const char *name, uint32_t) {
                 calls_gnu |= family_of_name(name) == Family::kGnu;
@@ -191,7 +191,7 @@ Destination find_destination(const Search &search, const char *name, const void 
     const Runtime *runtime = search.for_all(name);
     found.is_for_all = runtime != nullptr;
     if (!runtime) runtime = search.for_caller(name, caller);
-    if (search.own()) found.own = search.behind_us(name, *search.own());
+    if (search.own()) found.own = search.next_function(name, *search.own());
     if (runtime) {
         found.runtime = runtime->library->range();
         found.is_own = runtime == search.own();
@@ -201,57 +201,57 @@ Destination find_destination(const Search &search, const char *name, const void 
     return found;
 }
 
-struct Question {
+struct Query {
     const char *name;
     const void *caller;
     bool runtime_only;
     Destination found;
 };
 
-struct Questions {
+struct Queries {
     size_t n;
     const char *(*name_of)(size_t i);
     void (*take)(size_t i, const Destination &destination);
 };
 
-struct OwnQuestion {
+struct OwnQuery {
     const char *name;
     Library runtime;
     void *function;
 };
 
 void find_own(const LoadedLibraries &libraries, void *argument) {
-    auto &question = *static_cast<OwnQuestion *>(argument);
+    auto &query = *static_cast<OwnQuery *>(argument);
     const Search search(libraries);
     const Runtime *own = search.own();
     if (!own) return;
-    question.runtime = own->library->range();
-    if (question.name) question.function = search.behind_us(question.name, *own);
+    query.runtime = own->library->range();
+    if (query.name) query.function = search.next_function(query.name, *own);
 }
 
 } // namespace
 
 Destination destination_of(const char *name, const void *caller, bool runtime_only) {
-    Question question{name, caller, runtime_only, {}};
+    Query query{name, caller, runtime_only, {}};
     look_at_libraries(
         [](const LoadedLibraries &libraries, void *argument) {
-            auto &it = *static_cast<Question *>(argument);
+            auto &it = *static_cast<Query *>(argument);
             it.found = find_destination(Search(libraries), it.name, it.caller, it.runtime_only);
         },
-        &question);
-    return question.found;
+        &query);
+    return query.found;
 }
 
 void find_destinations(size_t n, const char *(*name_of)(size_t i),
                        void (*take)(size_t i, const Destination &destination)) {
-    Questions questions{n, name_of, take};
+    Queries queries{n, name_of, take};
     look_at_libraries(
         [](const LoadedLibraries &libraries, void *argument) {
-            const auto &all = *static_cast<const Questions *>(argument);
+            const auto &all = *static_cast<const Queries *>(argument);
             const Search search(libraries);
             for (size_t i = 0; i < all.n; i++) all.take(i, find_destination(search, all.name_of(i), nullptr, false));
         },
-        &questions);
+        &queries);
 }
 
 void find_other_runtime(char *path, size_t size) {
@@ -269,22 +269,22 @@ void find_other_runtime(char *path, size_t size) {
 }
 
 void *find_in_own_runtime(const char *name) {
-    OwnQuestion question{name, {}, nullptr};
-    look_at_libraries(find_own, &question);
-    return question.function;
+    OwnQuery query{name, {}, nullptr};
+    look_at_libraries(find_own, &query);
+    return query.function;
 }
 
 Library own_runtime() {
-    OwnQuestion question{nullptr, {}, nullptr};
-    look_at_libraries(find_own, &question);
-    return question.runtime;
+    OwnQuery query{nullptr, {}, nullptr};
+    look_at_libraries(find_own, &query);
+    return query.runtime;
 }
 
 void claim_runtime(const void *code) {
     __atomic_store_n(&own_code, reinterpret_cast<uintptr_t>(code), __ATOMIC_RELAXED);
 }
 
-Behind::Call Behind::by_library(const char *name, const void *caller) {
+Router::Target Router::find_target(const char *name, const void *caller) {
     const auto address = reinterpret_cast<uintptr_t>(caller);
     for (const Route &route : routes_) {
         void *function = __atomic_load_n(&route.function, __ATOMIC_ACQUIRE);

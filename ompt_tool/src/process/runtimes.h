@@ -41,17 +41,17 @@ void claim_runtime(const void *code);
 // nothing if there is none; a runtime that another one has replaced is not called.
 void find_other_runtime(char *path, size_t size);
 
-// The runtime functions that one of our functions replaces, by calling library. Any thread.
-class Behind {
+// Routes calls of one of our functions to the runtime function that they would reach without ours, by calling library.
+class Router {
 public:
-    struct Call {
+    struct Target {
         void *function; // null: none
         bool is_own;
     };
     // Returns the function for a call from `caller`.
-    [[gnu::always_inline]] inline Call of(const char *name, const void *caller) {
+    [[gnu::always_inline]] inline Target target(const char *name, const void *caller) {
         void *function = __atomic_load_n(&own_for_all_, __ATOMIC_ACQUIRE);
-        return __builtin_expect(function != nullptr, 1) ? Call{function, true} : by_library(name, caller);
+        return __builtin_expect(function != nullptr, 1) ? Target{function, true} : find_target(name, caller);
     }
 
 private:
@@ -60,7 +60,7 @@ private:
         bool is_own;
         void *function; // written last
     };
-    Call by_library(const char *name, const void *caller);
+    Target find_target(const char *name, const void *caller);
 
     static constexpr uint32_t kRoutes = 6; // calls from more libraries are looked up each time
     void *own_for_all_ = nullptr;

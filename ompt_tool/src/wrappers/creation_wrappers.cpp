@@ -118,9 +118,9 @@ using namespace ompass;
 
 OMPASS_EXPORT void *__kmpc_omp_task_alloc(void *location, int32_t thread_id, int32_t flags, size_t task_bytes,
                                           size_t shared_bytes, void *routine) {
-    static Behind behind;
+    static Router router;
     // The creation begins here and ends in the call that enqueues the task; in between lies only the copying of its data.
-    const auto [next, is_own] = next_of<decltype(__kmpc_omp_task_alloc)>(behind, "__kmpc_omp_task_alloc");
+    const auto [next, is_own] = next_of<decltype(__kmpc_omp_task_alloc)>(router, "__kmpc_omp_task_alloc");
     ThreadState *thread = wrappers::recording_thread(is_own);
     if (!thread) OMPASS_JUMP next(location, thread_id, flags, task_bytes, shared_bytes, routine);
     begin_creation(*thread);
@@ -133,8 +133,8 @@ OMPASS_EXPORT void *__kmpc_omp_task_alloc(void *location, int32_t thread_id, int
 }
 
 OMPASS_EXPORT int32_t __kmpc_omp_task(void *location, int32_t thread_id, void *task) {
-    static Behind behind;
-    const auto [next, is_own] = next_of<decltype(__kmpc_omp_task)>(behind, "__kmpc_omp_task");
+    static Router router;
+    const auto [next, is_own] = next_of<decltype(__kmpc_omp_task)>(router, "__kmpc_omp_task");
     ThreadState *thread = wrappers::recording_thread(is_own);
     if (!thread) OMPASS_JUMP next(location, thread_id, task);
     const wrappers::Creation creation(thread, __builtin_return_address(0), task);
@@ -143,8 +143,8 @@ OMPASS_EXPORT int32_t __kmpc_omp_task(void *location, int32_t thread_id, void *t
 
 OMPASS_EXPORT int32_t __kmpc_omp_task_with_deps(void *location, int32_t thread_id, void *task, int32_t n,
                                                 void *dependences, int32_t n_noalias, void *noalias) {
-    static Behind behind;
-    const auto [next, is_own] = next_of<decltype(__kmpc_omp_task_with_deps)>(behind, "__kmpc_omp_task_with_deps");
+    static Router router;
+    const auto [next, is_own] = next_of<decltype(__kmpc_omp_task_with_deps)>(router, "__kmpc_omp_task_with_deps");
     ThreadState *thread = wrappers::recording_thread(is_own);
     if (!thread) OMPASS_JUMP next(location, thread_id, task, n, dependences, n_noalias, noalias);
     const wrappers::Creation creation(thread, __builtin_return_address(0), task);
@@ -154,8 +154,8 @@ OMPASS_EXPORT int32_t __kmpc_omp_task_with_deps(void *location, int32_t thread_i
 OMPASS_EXPORT void __kmpc_taskloop(void *location, int32_t thread_id, void *task, int32_t if_value, uint64_t *lower,
                                    uint64_t *upper, int64_t stride, int32_t nogroup, int32_t schedule,
                                    uint64_t grainsize, void *duplicate) {
-    static Behind behind;
-    const auto [next, is_own] = next_of<decltype(__kmpc_taskloop)>(behind, "__kmpc_taskloop");
+    static Router router;
+    const auto [next, is_own] = next_of<decltype(__kmpc_taskloop)>(router, "__kmpc_taskloop");
     ThreadState *thread = wrappers::recording_thread(is_own);
     if (!thread)
         OMPASS_JUMP next(location, thread_id, task, if_value, lower, upper, stride, nogroup, schedule, grainsize,
@@ -167,8 +167,8 @@ OMPASS_EXPORT void __kmpc_taskloop(void *location, int32_t thread_id, void *task
 OMPASS_EXPORT void __kmpc_taskloop_5(void *location, int32_t thread_id, void *task, int32_t if_value, uint64_t *lower,
                                      uint64_t *upper, int64_t stride, int32_t nogroup, int32_t schedule,
                                      uint64_t grainsize, int32_t modifier, void *duplicate) {
-    static Behind behind;
-    const auto [next, is_own] = next_of<decltype(__kmpc_taskloop_5)>(behind, "__kmpc_taskloop_5");
+    static Router router;
+    const auto [next, is_own] = next_of<decltype(__kmpc_taskloop_5)>(router, "__kmpc_taskloop_5");
     ThreadState *thread = wrappers::recording_thread(is_own);
     if (!thread)
         OMPASS_JUMP next(location, thread_id, task, if_value, lower, upper, stride, nogroup, schedule, grainsize,
@@ -212,8 +212,8 @@ static void create_task(GompTask *next, void (*function)(void *), void *data, vo
 OMPASS_EXPORT void GOMP_task(void (*function)(void *), void *data, void (*copy)(void *, void *), long bytes,
                              long alignment, bool if_clause, unsigned flags, void **dependences, int priority,
                              void *event) {
-    static Behind behind;
-    const auto [next, is_own] = next_of<GompTask>(behind, "GOMP_task");
+    static Router router;
+    const auto [next, is_own] = next_of<GompTask>(router, "GOMP_task");
     const bool must_copy = is_own && !if_clause && copy && bytes > 0;
     ThreadState *thread = wrappers::recording_thread(is_own, !must_copy);
     if (!thread && must_copy)
@@ -231,7 +231,7 @@ namespace {
 // Creates the tasks of a taskloop by GOMP_task, for LLVM's runtimes would run it wrongly.
 template <typename Bound>
 void create_by_tasks(ThreadState *thread, const void *address, const taskloops::Loop<Bound> &loop) {
-    static Behind task, begin_group, end_group, register_reductions, n_threads;
+    static Router task, begin_group, end_group, register_reductions, n_threads;
     auto *create = next_of<GompTask>(task, "GOMP_task").function;
     const unsigned flags = loop.flags;
     const bool has_reductions = flags & taskloops::kReduction;
@@ -265,8 +265,8 @@ template <typename Bound>
     OMPASS_EXPORT void name(void (*function)(void *), void *data, void (*copy)(void *, void *), long bytes,            \
                             long alignment, unsigned flags, unsigned long n_tasks, int priority, Bound start,          \
                             Bound end, Bound step) {                                                                   \
-        static Behind behind;                                                                                          \
-        const auto [next, is_own] = next_of<decltype(name)>(behind, #name);                                            \
+        static Router router;                                                                                          \
+        const auto [next, is_own] = next_of<decltype(name)>(router, #name);                                            \
         const taskloops::Loop<Bound> loop = {function, data,     copy,  bytes, alignment, flags,                       \
                                              n_tasks,  priority, start, end,   step};                                  \
         if (is_own && loop.is_wrong_on_llvm()) return create_by_tasks_in_wrapper(__builtin_return_address(0), loop);   \

@@ -15,8 +15,8 @@
 #include "process/loaded_code.h"
 #include "wrappers/real_functions.h"
 
-using ompass::Behind;
 using ompass::next_of;
+using ompass::Router;
 
 namespace {
 
@@ -37,8 +37,8 @@ int to_int(int64_t value) { return value > INT_MAX ? INT_MAX : value < INT_MIN ?
 // Forwards a call with up to four integers or pointers.
 #define OMPASS_PASS_ON(name)                                                                                           \
     OMPASS_EXPORT uintptr_t name(uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d) {                                 \
-        static Behind behind;                                                                                          \
-        return next_of<decltype(name)>(behind, #name).function(a, b, c, d);                                            \
+        static Router router;                                                                                          \
+        return next_of<decltype(name)>(router, #name).function(a, b, c, d);                                            \
     }
 
 OMPASS_PASS_ON(omp_init_allocator)
@@ -68,8 +68,8 @@ static uintptr_t allocator_of(uintptr_t allocator) {
 // Forwards a call with another allocator; `second`, `third` and `fourth` are the arguments after the first.
 #define OMPASS_ALLOCATE(name, second, third, fourth)                                                                   \
     OMPASS_EXPORT uintptr_t name(uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d) {                                 \
-        static Behind behind;                                                                                          \
-        OMPASS_JUMP next_of<decltype(name)>(behind, #name).function(a, second, third, fourth);                         \
+        static Router router;                                                                                          \
+        OMPASS_JUMP next_of<decltype(name)>(router, #name).function(a, second, third, fourth);                         \
     }
 
 OMPASS_ALLOCATE(omp_alloc, allocator_of(b), c, d)
@@ -156,15 +156,15 @@ void display(CaptureAffinity *capture, const char *format, size_t length) {
 
 // Both use the Fortran function: in LLVM's runtimes the name without `_` has two versions.
 OMPASS_EXPORT void omp_display_affinity(const char *format) {
-    static Behind behind;
-    const auto [next, is_own] = next_of<void(const char *)>(behind, "omp_display_affinity");
+    static Router router;
+    const auto [next, is_own] = next_of<void(const char *)>(router, "omp_display_affinity");
     if (!is_own) OMPASS_JUMP next(format);
     display(in_use<CaptureAffinity>("omp_capture_affinity_"), format, format ? strlen(format) : 0);
 }
 
 OMPASS_EXPORT void omp_display_affinity_(const char *format, size_t length) {
-    static Behind behind;
-    const auto [next, is_own] = next_of<void(const char *, size_t)>(behind, "omp_display_affinity_");
+    static Router router;
+    const auto [next, is_own] = next_of<void(const char *, size_t)>(router, "omp_display_affinity_");
     if (!is_own) OMPASS_JUMP next(format, length);
     display(in_use<CaptureAffinity>("omp_capture_affinity_"), format, length);
 }
@@ -239,9 +239,9 @@ OMPASS_EXPORT void omp_get_partition_place_nums_8_(int64_t *places) {
 #define OMPASS_ORDERED(name)                                                                                           \
     OMPASS_EXPORT void name(uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d, uintptr_t e, uintptr_t f, uintptr_t g, \
                             uintptr_t h) {                                                                             \
-        static Behind n_threads;                                                                                       \
-        static Behind behind;                                                                                          \
-        auto *next = next_of<decltype(name)>(behind, #name).function;                                                  \
+        static Router n_threads;                                                                                       \
+        static Router router;                                                                                          \
+        auto *next = next_of<decltype(name)>(router, #name).function;                                                  \
         if (next_of<int()>(n_threads, "omp_get_num_threads").function() > 1) OMPASS_JUMP next(a, b, c, d, e, f, g, h); \
     }
 
@@ -270,8 +270,8 @@ constexpr int kNotRecorded = 125; // the exit status of `ompass run` for a progr
 // program, unless the call is in a library that the program loads later.
 void refuse(const char *name) {
     ompass::say(
-        "the program calls %s, which the OpenMP runtime in place of libgomp does not replace. It ends here, because "
-        "its results would be wrong. Run it without Ompass, or compile it with clang -fopenmp.",
+        "the program calls %s, which the OpenMP runtime that replaces libgomp lacks. It ends here, because its results "
+        "would be wrong. Run it without Ompass, or compile it with clang -fopenmp.",
         name);
     _exit(kNotRecorded);
 }
@@ -282,8 +282,8 @@ void refuse(const char *name) {
     OMPASS_EXPORT uintptr_t name(uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d, uintptr_t e, uintptr_t f,         \
                                  uintptr_t g, uintptr_t h) {                                                           \
         if (ompass::runs_on_preloaded_runtime()) refuse(#name);                                                        \
-        static Behind behind;                                                                                          \
-        OMPASS_JUMP next_of<decltype(name)>(behind, #name).function(a, b, c, d, e, f, g, h);                           \
+        static Router router;                                                                                          \
+        OMPASS_JUMP next_of<decltype(name)>(router, #name).function(a, b, c, d, e, f, g, h);                           \
     }
 
 OMPASS_REFUSE(GOMP_target)
@@ -315,8 +315,8 @@ OMPASS_REFUSE(GOACC_update)
                                  uintptr_t g, uintptr_t h, uintptr_t i, uintptr_t j) {                                 \
         const uintptr_t arguments[] = {a, b, c, d, e, f, g, h, i, j};                                                  \
         if (arguments[position] && ompass::runs_on_preloaded_runtime()) refuse(#name " for a scan");                   \
-        static Behind behind;                                                                                          \
-        OMPASS_JUMP next_of<decltype(name)>(behind, #name).function(a, b, c, d, e, f, g, h, i, j);                     \
+        static Router router;                                                                                          \
+        OMPASS_JUMP next_of<decltype(name)>(router, #name).function(a, b, c, d, e, f, g, h, i, j);                     \
     }
 
 OMPASS_REFUSE_MEMORY(GOMP_loop_start, 8)
@@ -327,8 +327,8 @@ OMPASS_REFUSE_MEMORY(GOMP_sections2_start, 2)
 // Refuses to cancel a loop or sections: LLVM's runtimes keep the cancelled state, and later loops lack iterations.
 OMPASS_EXPORT bool GOMP_cancel(int construct, bool do_cancel) {
     constexpr int kLoop = 2, kSections = 4;
-    static Behind behind, cancellation;
-    auto *next = next_of<decltype(GOMP_cancel)>(behind, "GOMP_cancel").function;
+    static Router router, cancellation;
+    auto *next = next_of<decltype(GOMP_cancel)>(router, "GOMP_cancel").function;
     if (do_cancel && next_of<int()>(cancellation, "omp_get_cancellation").function() &&
         ompass::runs_on_preloaded_runtime()) {
         if (construct == kLoop) refuse("GOMP_cancel for a loop");
@@ -359,11 +359,11 @@ void check_signed(const char *name, int64_t start, int64_t end) {
 #define OMPASS_UNSIGNED_LOOP(kind)                                                                                     \
     OMPASS_EXPORT uintptr_t GOMP_loop_ull_##kind(bool up, int64_t start, int64_t end, int64_t step, uintptr_t e,       \
                                                  uintptr_t f, uintptr_t g) {                                           \
-        static Behind behind, signed_behind;                                                                           \
-        const auto [next, is_own] = next_of<decltype(GOMP_loop_ull_##kind)>(behind, "GOMP_loop_ull_" #kind);           \
+        static Router router, signed_router;                                                                           \
+        const auto [next, is_own] = next_of<decltype(GOMP_loop_ull_##kind)>(router, "GOMP_loop_ull_" #kind);           \
         if (!up && is_own) {                                                                                           \
             check_signed("GOMP_loop_ull_" #kind " down across 2^63", start, end);                                      \
-            return next_of<SignedStart>(signed_behind, "GOMP_loop_" #kind).function(start, end, step, e, f, g);        \
+            return next_of<SignedStart>(signed_router, "GOMP_loop_" #kind).function(start, end, step, e, f, g);        \
         }                                                                                                              \
         OMPASS_JUMP next(up, start, end, step, e, f, g);                                                               \
     }
@@ -386,12 +386,12 @@ OMPASS_UNSIGNED_LOOP(ordered_runtime_start)
     OMPASS_EXPORT uintptr_t GOMP_loop_ull_##kind(bool up, int64_t start, int64_t end, int64_t step, uintptr_t e,       \
                                                  uintptr_t f, uintptr_t g, uintptr_t h, uintptr_t i,                   \
                                                  uintptr_t memory) {                                                   \
-        static Behind behind, signed_behind;                                                                           \
+        static Router router, signed_router;                                                                           \
         if (memory && ompass::runs_on_preloaded_runtime()) refuse("GOMP_loop_ull_" #kind " for a scan");               \
-        const auto [next, is_own] = next_of<decltype(GOMP_loop_ull_##kind)>(behind, "GOMP_loop_ull_" #kind);           \
+        const auto [next, is_own] = next_of<decltype(GOMP_loop_ull_##kind)>(router, "GOMP_loop_ull_" #kind);           \
         if (!up && is_own) {                                                                                           \
             check_signed("GOMP_loop_ull_" #kind " down across 2^63", start, end);                                      \
-            return next_of<SignedStartWithMemory>(signed_behind, "GOMP_loop_" #kind)                                   \
+            return next_of<SignedStartWithMemory>(signed_router, "GOMP_loop_" #kind)                                   \
                 .function(start, end, step, e, f, g, h, i, memory);                                                    \
         }                                                                                                              \
         OMPASS_JUMP next(up, start, end, step, e, f, g, h, i, memory);                                                 \

@@ -3,16 +3,8 @@
 #pragma once
 
 #include "messages.h"
+#include "process/exported.h"
 #include "process/runtimes.h"
-
-#define OMPASS_EXPORT extern "C" __attribute__((visibility("default")))
-
-// Tail call (`OMPASS_JUMP f(x);`): the called function sees our caller as its caller. gcc makes tail calls if it optimizes.
-#ifdef __clang__
-#define OMPASS_JUMP [[clang::musttail]] return
-#else
-#define OMPASS_JUMP return
-#endif
 
 namespace ompass {
 
@@ -25,10 +17,10 @@ struct Next {
 
 // Returns the runtime's function for the library that called the function that this is inlined into.
 template <typename Function>
-[[gnu::always_inline]] inline Next<Function> next_of(Behind &behind, const char *name) {
-    const Behind::Call call = behind.of(name, __builtin_return_address(0));
-    if (__builtin_expect(call.function == nullptr, 0)) end_for_lack_of(name);
-    return {reinterpret_cast<Function *>(call.function), call.is_own};
+[[gnu::always_inline]] inline Next<Function> next_of(Router &router, const char *name) {
+    const Router::Target target = router.target(name, __builtin_return_address(0));
+    if (__builtin_expect(target.function == nullptr, 0)) end_for_lack_of(name);
+    return {reinterpret_cast<Function *>(target.function), target.is_own};
 }
 
 } // namespace ompass
