@@ -342,10 +342,10 @@ int initialize(ompt_function_lookup_t lookup, int, ompt_data_t *) {
     claim_runtime(entry);
     if (const Library own = own_runtime(); *own.path) runtime = own;
     process_log::look_for_other_runtime();
-    wrappers::look_whether_in_front(recorder::options().wrappers);
+    wrappers::activate(recorder::options().wrappers);
     // The extension tells of the begin and end of creations too.
     const bool extension_reports = held_tasks::observe(entry);
-    if (extension_reports) wrappers::stand_aside_in_regions();
+    if (extension_reports) wrappers::forward_in_regions();
     recorder::note_wrappers(extension_reports || wrappers::active);
     return 1;
 }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runtime wrappers: functions of the compiler's OpenMP interface that create tasks, in front of the runtime's own.
-// OMPT tells when a task was created, not how long that took; these measure it. They take effect only when this
-// library is preloaded or linked, pass every argument on, and do nothing while nothing is recorded.
-// The only file that knows these signatures (LLVM's kmp.h and kmp_gsupport.cpp; libgomp's libgomp_g.h).
+// Wrappers of the runtime functions that create tasks. OMPT reports when a task was created, and the wrappers measure how
+// long that took. They work only if this library is preloaded or linked. They forward all arguments, and only forward while
+// nothing is recorded. The only file with these signatures (LLVM's kmp.h and kmp_gsupport.cpp; libgomp's libgomp_g.h).
 #include "wrappers/creation_wrappers.h"
 
 #include <cstddef>
@@ -21,13 +20,13 @@
 namespace ompass::wrappers {
 
 bool active = false;
-bool aside_in_regions = false;
+bool forwards_in_regions = false;
 Code runtime_code = {};
 
 namespace {
 
-// The calling thread if a wrapper is to be measured here; null: there is none, and the call is passed on, by a jump if that
-// is possible here. Calls for another runtime than the recorded one are not `own`.
+// Returns the calling thread if a creation is measured here; null: the wrapper only forwards the call, by a tail call if it
+// can. `is_own`: the call is for the recorded runtime.
 inline ThreadState *recording_thread(bool is_own, bool can_jump = true) {
     if (!active || !is_own) return nullptr;
     ThreadState *thread = recorder::this_thread;
@@ -38,16 +37,16 @@ inline ThreadState *recording_thread(bool is_own, bool can_jump = true) {
         recorder::sync_switch(*thread, now);
     }
     if (!thread->counting) return nullptr;
-    if (aside_in_regions && can_jump && thread->region->instance) return nullptr;
-    return thread->announced.kind ? nullptr : thread; // what the extension announced is no creation
+    if (forwards_in_regions && can_jump && thread->region->instance) return nullptr;
+    return thread->announced.kind ? nullptr : thread; // the extension measures announced creations
 }
 
-// Wraps one call that creates a single task. The runtime would take our address for the program's; and the
-// program's is the better one where the task was allocated, since the last call of a function may be a jump.
+// Measures a call that creates one task, and keeps the program's return address, since the runtime sees ours. The address of
+// the allocation is preferred, because the call that enqueues the task may be a tail call.
 struct Creation {
     Creation(ThreadState *its_thread, const void *address, const void *task = nullptr) : thread(its_thread) {
         outer = std::exchange(thread->wrapper.is_open, true);
-        outer_address = thread->wrapper.address; // not null: the runtime calls this itself, for the program's GOMP_task
+        outer_address = thread->wrapper.address; // not null: the runtime's GOMP_task calls this
         if (!outer_address)
             thread->wrapper.address =
                 task && task == thread->wrapper.allocated ? thread->wrapper.allocated_at : address;
@@ -56,21 +55,21 @@ struct Creation {
     ~Creation() {
         if (!outer_address) thread->wrapper.address = nullptr;
         thread->wrapper.is_open = outer;
-        if (!recorder::is_off()) end_creation(*thread); // it may have ended in the wrapper
+        if (!recorder::is_off()) end_creation(*thread); // recording may have ended during the call
     }
     ThreadState *const thread;
     bool outer;
     const void *outer_address;
 };
 
-// The same for a taskloop: many tasks, all of them children of the task that is current now.
+// Measures a taskloop: it creates many tasks, all of them children of the current task.
 struct LoopCreation {
     LoopCreation(ThreadState *its_thread, const void *address, const void *task = nullptr) : thread(its_thread) {
         held_tasks::report_current(*thread);
         outer = std::exchange(thread->wrapper.is_open, true);
         outer_address = thread->wrapper.loop_address;
         outer_task = thread->wrapper.loop_task;
-        if (outer_task != thread->current) // else the runtime calls this itself, for the program's GOMP_taskloop
+        if (outer_task != thread->current) // else the runtime's GOMP_taskloop calls this
             thread->wrapper.loop_address =
                 task && task == thread->wrapper.allocated ? thread->wrapper.allocated_at : address;
         thread->wrapper.loop_task = thread->current;
@@ -90,24 +89,24 @@ struct LoopCreation {
 
 } // namespace
 
-void stand_aside_in_regions() {
-    // Where nothing is optimized, what was called would take our address for the program's.
+void forward_in_regions() {
+    // Without optimization gcc makes no tail calls.
 #if defined(__OPTIMIZE__) && !OMPASS_ASSERTIONS
-    aside_in_regions = true;
+    forwards_in_regions = true;
 #endif
 }
 
-void look_whether_in_front(bool wanted) {
-    void *first = dlsym(RTLD_DEFAULT, "__kmpc_omp_task_alloc");
-    // The extension may stand before us: what it does not take itself it passes on, with the program's address.
-    void *extension = dlsym(RTLD_DEFAULT, "omp_ext_observe");
-    if (extension && library_of(first).holds(extension))
-        first = dlsym(RTLD_NEXT, "__kmpc_omp_task_alloc") ? reinterpret_cast<void *>(&look_whether_in_front) : nullptr;
-    active = wanted && is_ours(first);
+void activate(bool is_enabled) {
+    const void *first = dlsym(RTLD_DEFAULT, "__kmpc_omp_task_alloc");
+    const void *extension = dlsym(RTLD_DEFAULT, "omp_ext_observe");
+    // The extension may come first. It forwards calls that are not its own with the program's return address.
+    const bool is_forwarded =
+        extension && library_of(first).holds(extension) && dlsym(RTLD_NEXT, "__kmpc_omp_task_alloc");
+    active = is_enabled && (is_forwarded || is_ours(first));
     runtime_code = {};
     if (!active) return;
     const Library runtime = own_runtime();
-    if (*runtime.path) runtime_code = {runtime.begin, runtime.end}; // else it is the program
+    if (*runtime.path) runtime_code = {runtime.begin, runtime.end};
 }
 
 } // namespace ompass::wrappers
@@ -119,7 +118,7 @@ using namespace ompass;
 OMPASS_EXPORT void *__kmpc_omp_task_alloc(void *location, int32_t thread_id, int32_t flags, size_t task_bytes,
                                           size_t shared_bytes, void *routine) {
     static Router router;
-    // The creation begins here and ends in the call that enqueues the task; in between lies only the copying of its data.
+    // The creation begins here and ends in the call that enqueues the task. In between, the program only copies the data.
     const auto [next, is_own] = next_of<decltype(__kmpc_omp_task_alloc)>(router, "__kmpc_omp_task_alloc");
     ThreadState *thread = wrappers::recording_thread(is_own);
     if (!thread) OMPASS_JUMP next(location, thread_id, flags, task_bytes, shared_bytes, routine);
@@ -177,16 +176,16 @@ OMPASS_EXPORT void __kmpc_taskloop_5(void *location, int32_t thread_id, void *ta
     next(location, thread_id, task, if_value, lower, upper, stride, nogroup, schedule, grainsize, modifier, duplicate);
 }
 
-// ---------------------------------------------------------------- gcc's interface, as LLVM's runtime offers it
+// ---------------------------------------------------------------- gcc's interface in LLVM's runtime
 
 constexpr unsigned kUntiedFlag = 1; // a flag of GOMP_task
 
 using GompTask = void(void (*function)(void *), void *data, void (*copy)(void *, void *), long bytes, long alignment,
                       bool if_clause, unsigned flags, void **dependences, int priority, void *event);
 
-// LLVM's GOMP_task (14 to 19 at least) forgets `copy` when the if clause is false, and the task then sees the data of
-// its creator instead of its own firstprivate copy. So that copy is made here, whether anything is recorded or not.
-// Apart from its caller, since a function that takes room on the stack ends in no jump.
+// Copies the data of an undeferred task and creates it, also while nothing is recorded: LLVM's GOMP_task (at least 14 to 19)
+// does not call `copy` if the if clause is false, so the task would use its creator's data instead of its firstprivate copy.
+// Not inlined, because a function that calls alloca makes no tail calls.
 [[gnu::noinline]] static void copy_and_create(GompTask *next, void (*function)(void *), void *data,
                                               void (*copy)(void *, void *), long bytes, long alignment, unsigned flags,
                                               void **dependences, int priority, void *event) {
@@ -197,7 +196,7 @@ using GompTask = void(void (*function)(void *), void *data, void (*copy)(void *,
     next(function, copied, nullptr, bytes, alignment, false, flags, dependences, priority, event);
 }
 
-// Calls the runtime's GOMP_task. An undeferred task is created tied: on LLVM's runtimes untied ones fail an assertion.
+// Calls the runtime's GOMP_task. Creates undeferred tasks tied, because untied ones fail an assertion in LLVM's runtimes.
 static void create_task(GompTask *next, void (*function)(void *), void *data, void (*copy)(void *, void *), long bytes,
                         long alignment, bool if_clause, unsigned flags, void **dependences, int priority, void *event) {
     if (!if_clause && copy && bytes > 0)
@@ -208,7 +207,7 @@ static void create_task(GompTask *next, void (*function)(void *), void *data, vo
              priority, event);
 }
 
-// The last arguments came with later versions of gcc; what an older caller did not pass is passed on unread.
+// Later versions of gcc added the last arguments. They are forwarded unread, since older programs do not pass them.
 OMPASS_EXPORT void GOMP_task(void (*function)(void *), void *data, void (*copy)(void *, void *), long bytes,
                              long alignment, bool if_clause, unsigned flags, void **dependences, int priority,
                              void *event) {
@@ -228,7 +227,7 @@ OMPASS_EXPORT void GOMP_task(void (*function)(void *), void *data, void (*copy)(
 
 namespace {
 
-// Creates the tasks of a taskloop by GOMP_task, for LLVM's runtimes would run it wrongly.
+// Creates the tasks of a taskloop by GOMP_task, because LLVM's runtimes would run it wrongly.
 template <typename Bound>
 void create_by_tasks(ThreadState *thread, const void *address, const taskloops::Loop<Bound> &loop) {
     static Router task, begin_group, end_group, register_reductions, n_threads;
@@ -237,7 +236,7 @@ void create_by_tasks(ThreadState *thread, const void *address, const taskloops::
     const bool has_reductions = flags & taskloops::kReduction;
     if (loop.n_iterations() == 0 && !has_reductions) return;
     if (!(flags & taskloops::kNoGroup)) next_of<void()>(begin_group, "GOMP_taskgroup_start").function();
-    if (has_reductions) // their description lies behind the bounds
+    if (has_reductions) // their description follows the bounds
         next_of<void(uintptr_t *)>(register_reductions, "GOMP_taskgroup_reduction_register")
             .function(static_cast<uintptr_t **>(loop.data)[2]);
     const int n = next_of<int()>(n_threads, "omp_get_num_threads").function();
@@ -260,7 +259,7 @@ template <typename Bound>
 
 } // namespace
 
-// Both functions take the same arguments, but for the type of the bounds.
+// The functions differ in the type of the bounds.
 #define OMPASS_TASKLOOP(name, Bound)                                                                                   \
     OMPASS_EXPORT void name(void (*function)(void *), void *data, void (*copy)(void *, void *), long bytes,            \
                             long alignment, unsigned flags, unsigned long n_tasks, int priority, Bound start,          \

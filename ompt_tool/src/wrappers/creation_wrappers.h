@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether the runtime wrappers (creation_wrappers.cpp) are in effect.
+// The state of the wrappers in creation_wrappers.cpp.
 #pragma once
 
 #include <cstdint>
@@ -8,18 +8,18 @@ namespace ompass::wrappers {
 
 extern bool active;
 
-// The runtime's code while wrappers are active, and empty otherwise or when the program holds it itself.
+// The runtime's code; empty if the wrappers are not active, or if the runtime is linked into the program.
 struct Code {
     uintptr_t begin, end;
     bool holds(const void *address) const { return reinterpret_cast<uintptr_t>(address) - begin < end - begin; }
 };
 extern Code runtime_code;
 
-// From now on another library, behind this one, tells of creations in regions: they are passed on to it by a jump, so that
-// it sees the address of the program. Where a build cannot promise that, nothing changes.
-void stand_aside_in_regions();
+// From now on the extension, behind this library, reports creations in regions. They are forwarded to it by a tail call, so
+// that it sees the program's return address. No effect in builds that do not guarantee tail calls.
+void forward_in_regions();
 
-// Decides, when the runtime has started: `wanted`, and this library's functions come before the runtime's.
-void look_whether_in_front(bool wanted);
+// Sets `active`: `is_enabled`, and the program's calls reach the wrappers. Called when the runtime starts.
+void activate(bool is_enabled);
 
 } // namespace ompass::wrappers
