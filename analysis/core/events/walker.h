@@ -500,7 +500,6 @@ private:
             context_.span = {};
         }
     }
-
     bool end_undeferred() {
         if (current_->kind != Frame::kUndeferred) return false;
         observer_.ended_undeferred(*this, current());
@@ -560,7 +559,6 @@ private:
         continue_task();
         return true;
     }
-
     bool complete_to(uint64_t id) {
         if (!complete() || !pop_to(id)) return false;
         continue_task();
@@ -588,7 +586,6 @@ private:
         context_.wait_place = construct;
         observer_.named_wait(*this, construct);
     }
-
     void end_wait(uint64_t arrival, bool had_tasks) {
         charge_last_gap(arrival, had_tasks, now());
         observer_.ended_wait(*this, record_.argument);
@@ -601,11 +598,9 @@ private:
         observer_.asked_for_lock(*this, record_.argument);
         close_interval(now());
     }
-
     void get_lock() {
         const uint64_t asked = context_.mark;
-        const Activity activity =
-            std::exchange(context_.activity, Activity::kWork); // a lock asked for in a wait is no part of its gaps
+        const Activity activity = std::exchange(context_.activity, Activity::kWork); // gaps of a wait exclude locks
         charge(State::kSync, now());
         context_.activity = activity;
         last_gap_ = {0, now() - asked, now() - asked > exit_ticks_};
@@ -624,7 +619,6 @@ private:
         observer_.began_region(*this, part());
         context_.activity = Activity::kFork;
     }
-
     bool end_region() {
         if (!part().primary || part().id != record_.words[1]) return false;
         close_interval(now());
@@ -681,13 +675,12 @@ private:
                         left.end ? left.end : std::max(context_.mark, observer_.end_of_run()));
     }
 
-    // ---------------------------------------------------------------- loops
+    // ---------------------------------------------------------------- loops, kernels, counters
 
     void begin_work() {
         works_.push_back({record_.argument, now()});
         observer_.began_work(*this, works_.back(), record_.words[1]);
     }
-
     bool end_work() {
         if (works_.empty() || works_.back().construct != record_.argument) return false;
         observer_.ended_work(*this, works_.back(), record_.words[1], record_.words[2]);
@@ -695,27 +688,22 @@ private:
         return true;
     }
 
-    // ---------------------------------------------------------------- kernels
-
     void begin_kernel() {
         kernels_.push_back({record_.argument, now()});
         observer_.began_kernel(*this, kernels_.back());
     }
-
     bool end_kernel() {
         if (kernels_.empty()) return false;
         observer_.ended_kernel(*this, kernels_.back(), record_.argument);
         kernels_.pop_back();
         return true;
     }
-
     bool access(bool write) {
         if (kernels_.empty()) return false;
         (write ? kernels_.back().write_bytes : kernels_.back().read_bytes) += record_.words[2];
         observer_.accessed(*this, kernels_.back(), record_.words[1], record_.words[2], write);
         return true;
     }
-
     bool count(uint32_t counter, uint64_t rise) {
         if (counter >= format::kMaxCounters) return false;
         observer_.counted(*this, counter, rise);
