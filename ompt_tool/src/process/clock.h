@@ -42,7 +42,7 @@ inline uint64_t read_ns(clockid_t clock) {
 }
 inline uint64_t monotonic_ns() { return read_ns(CLOCK_MONOTONIC); }
 
-// Returns the processor-time clock of a thread of this process (clock_getcpuclockid(3) returns those of processes).
+// Returns the processor-time clock of a thread of this process (clock_getcpuclockid(3) returns clocks of processes).
 inline clockid_t processor_time_of(uint32_t tid) { return static_cast<clockid_t>(~tid << 3 | 6); }
 
 // Returns the counter, including pauses.
