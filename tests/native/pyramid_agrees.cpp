@@ -24,8 +24,8 @@ void check_pyramid(const std::string &directory, const std::vector<ThreadAccount
     EXPECT_EQ(n_ran, n_ready);
     std::vector<uint32_t> threads(pyramid.run().threads.size());
     for (uint32_t thread = 0; thread < threads.size(); thread++) threads[thread] = thread;
-    WindowStretches all;
-    ASSERT_FALSE(pyramid.read_stretches(threads, 0, pyramid.end_ns(), 1'000'000'000, all));
+    WindowIntervals all;
+    ASSERT_FALSE(pyramid.read_intervals(threads, 0, pyramid.end_ns(), 1'000'000'000, all));
     const RunClock clock(*pyramid.run().process);
     for (const auto &[state, ns] : pyramid.totals(Dimension::kState))
         EXPECT_NEAR(static_cast<double>(ns), static_cast<double>(clock.ns(spent[state])),

@@ -44,8 +44,8 @@ std::vector<Access> random_accesses(std::mt19937 &random, size_t n) {
 }
 
 // Computes the distance of each byte from the bytes whose last access is later.
-std::vector<ReuseTally> by_definition(const std::vector<Access> &accesses, uint64_t unit) {
-    std::vector<ReuseTally> kernels(kKernels);
+std::vector<ReuseBytes> by_definition(const std::vector<Access> &accesses, uint64_t unit) {
+    std::vector<ReuseBytes> kernels(kKernels);
     std::vector<int64_t> last(kBytes, -1);
     std::vector<bool> invalid(kBytes);
     int64_t now = 0;
@@ -56,7 +56,7 @@ std::vector<ReuseTally> by_definition(const std::vector<Access> &accesses, uint6
             for (uint64_t k = 0; k < accesses[i].bytes; k++) touched.push_back(accesses[i].begin + k);
             more = accesses[i].more;
         }
-        ReuseTally &tally = kernels[access.kernel];
+        ReuseBytes &by_distance = kernels[access.kernel];
         const std::vector<int64_t> before = last;
         for (const uint64_t byte : touched) {
             if (access.group != kGroup) {
@@ -66,14 +66,14 @@ std::vector<ReuseTally> by_definition(const std::vector<Access> &accesses, uint6
             const auto later = std::ranges::count_if(before, [&](int64_t moment) { return moment > before[byte]; });
             const uint64_t distance = static_cast<uint64_t>(later) * unit;
             if (before[byte] < 0) {
-                tally.cold += unit;
+                by_distance.cold += unit;
             } else if (invalid[byte]) {
-                tally.coherence += unit;
+                by_distance.coherence += unit;
             } else {
-                (distance <= kCloseUnits * unit  ? tally.close
-                 : distance <= kNearUnits * unit ? tally.near
-                                                 : tally.far) += unit;
-                tally.bins[static_cast<size_t>(std::bit_width(std::max<uint64_t>(distance, 1) - 1))] += unit;
+                (distance <= kCloseUnits * unit  ? by_distance.close
+                 : distance <= kNearUnits * unit ? by_distance.near
+                                                 : by_distance.far) += unit;
+                by_distance.bins[static_cast<size_t>(std::bit_width(std::max<uint64_t>(distance, 1) - 1))] += unit;
             }
             last[byte] = now;
             invalid[byte] = false;
@@ -82,7 +82,7 @@ std::vector<ReuseTally> by_definition(const std::vector<Access> &accesses, uint6
     return kernels;
 }
 
-void expect_equal(const std::vector<ReuseTally> &found, const std::vector<ReuseTally> &expected) {
+void expect_equal(const std::vector<ReuseBytes> &found, const std::vector<ReuseBytes> &expected) {
     ASSERT_EQ(found.size(), expected.size());
     for (size_t k = 0; k < found.size(); k++) {
         EXPECT_EQ(found[k].cold, expected[k].cold);
@@ -156,7 +156,7 @@ TEST(ReuseStream, DistinguishesTheBeginOfALongRangeFromTheRange) {
                                           {kLong, 6, 0, kGroup, false, false}};
     ReuseStream stream = stream_in_units(1);
     stream.process(accesses, false);
-    const ReuseTally &found = stream.kernels()[0];
+    const ReuseBytes &found = stream.kernels()[0];
     EXPECT_EQ(found.cold, kLong + 6);
     EXPECT_EQ(found.bins[0], kLong);
     EXPECT_EQ(found.bins[31], 6);

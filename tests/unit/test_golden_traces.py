@@ -218,7 +218,7 @@ def test_waits_are_at_least_as_long_as_their_parts(name: str, golden: dict[str, 
 @pytest.mark.parametrize("name", TRACES)
 def test_intervals_outside_of_waits_have_no_wait_end(name: str, golden: dict[str, Path]) -> None:
     pyramid = _core.Pyramid(str(golden[name]), False)
-    window = pyramid.read_stretches(range(len(pyramid.cpus)), 0, pyramid.end_ns, 1_000_000)
+    window = pyramid.read_intervals(range(len(pyramid.cpus)), 0, pyramid.end_ns, 1_000_000)
     assert window is not None
     in_no_wait = window.wait_kind == 0
     assert not window.wait_begin_ns[in_no_wait].any()
@@ -229,7 +229,7 @@ def test_intervals_outside_of_waits_have_no_wait_end(name: str, golden: dict[str
 @pytest.mark.parametrize("name", TRACES)
 def test_an_interval_has_its_task_start_or_none(name: str, golden: dict[str, Path]) -> None:
     pyramid = _core.Pyramid(str(golden[name]), False)
-    window = pyramid.read_stretches(range(len(pyramid.cpus)), 0, pyramid.end_ns, 1_000_000)
+    window = pyramid.read_intervals(range(len(pyramid.cpus)), 0, pyramid.end_ns, 1_000_000)
     assert window is not None
     known = {row.task: (row.ready_ns, row.start_ns) for row in task_rows_of(golden[name]).values()}
     told = zip(window.task.tolist(), window.ready_ns.tolist(), window.start_ns.tolist(), strict=True)

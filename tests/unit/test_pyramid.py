@@ -86,7 +86,7 @@ def test_windows_deep_in_a_long_trace_are_read_from_a_checkpoint(tmp_path: Path)
     damaged = bytearray(log.read_bytes())
     damaged[4096 + 64 + 800 : 4096 + 64 + 808] = b"\xff" * 8
     log.write_bytes(damaged)
-    rows = pyramid.read_stretches([0], pyramid.end_ns - 1000, pyramid.end_ns, 1000)
+    rows = pyramid.read_intervals([0], pyramid.end_ns - 1000, pyramid.end_ns, 1000)
     assert rows is not None and len(rows) > 0
 
 
@@ -105,7 +105,7 @@ def test_intervals_of_a_window_agree_with_the_table(tmp_path: Path) -> None:
     path = made(MIXED, tmp_path)
     pyramid = _core.Pyramid(str(path), keep=False)
     begin_ns, end_ns = pyramid.end_ns // 4, pyramid.end_ns // 2
-    rows = pyramid.read_stretches([0, 1, 2], begin_ns, end_ns, 10_000)
+    rows = pyramid.read_intervals([0, 1, 2], begin_ns, end_ns, 10_000)
     assert rows is not None
     found: Counter[Key] = Counter()
     for thread, state, begin, end in zip(rows.thread, rows.state, rows.begin_ns, rows.end_ns, strict=True):
@@ -114,7 +114,7 @@ def test_intervals_of_a_window_agree_with_the_table(tmp_path: Path) -> None:
     tasks = {(t, c, s) for t, c, s in zip(rows.task, rows.created_ns, rows.start_ns, strict=True) if t}
     known = open(path).sql("SELECT task, created_ns, start_ns FROM tasks WHERE task IS NOT NULL")
     assert tasks and tasks <= set(known.rows())
-    assert pyramid.read_stretches([0, 1, 2], begin_ns, end_ns, 2) is None
+    assert pyramid.read_intervals([0, 1, 2], begin_ns, end_ns, 2) is None
 
 
 def test_depths_and_homes_of_work_add_up(tmp_path: Path) -> None:

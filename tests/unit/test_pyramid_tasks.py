@@ -31,7 +31,7 @@ def made(body: Body, folder: Path) -> tuple[made_traces.Schedule, Path]:
     return schedule, write_trace(folder / "made.ompass", schedule)
 
 
-def rows_of(columns: _core.WindowStretches | _core.TaskLinks | None) -> list[dict[str, int]]:
+def rows_of(columns: _core.WindowIntervals | _core.TaskLinks | None) -> list[dict[str, int]]:
     assert columns is not None
     lists = {name: column.tolist() for name, column in columns.as_dict().items()}
     return [dict(zip(lists, row, strict=True)) for row in zip(*lists.values(), strict=True)]
@@ -40,7 +40,7 @@ def rows_of(columns: _core.WindowStretches | _core.TaskLinks | None) -> list[dic
 def check_links(schedule: made_traces.Schedule, path: Path, n_tasks: int, records: int = MANY) -> int:
     """Compares the links of some tasks; returns the number of links."""
     pyramid, chosen, n_links = _core.Pyramid(str(path), keep=False), random.Random(7), 0
-    stretches = rows_of(pyramid.read_stretches(list(range(N_THREADS)), 0, pyramid.end_ns, 1 << 20))
+    stretches = rows_of(pyramid.read_intervals(list(range(N_THREADS)), 0, pyramid.end_ns, 1 << 20))
     seen = {row["task"]: row for row in stretches if row["task"] and row["state"] == 0}
     after = {
         task.id: [other for other in schedule.tasks if other.predecessor is task] for task in schedule.tasks
@@ -134,7 +134,7 @@ def test_off_cpu_intervals_are_parts_of_their_states(tmp_path: Path) -> None:
     for shift, first, n in ((0, 20_000, 7000), (3, 5000, 700), (12, 3, 2)):
         low, high = first << shift, (first + n) << shift
         tile = pyramid.read_tile([[0]], 5, [], shift, first, n)
-        rows = rows_of(pyramid.read_stretches([0], low, high, MANY))
+        rows = rows_of(pyramid.read_intervals([0], low, high, MANY))
         absent: Counter[int] = Counter()
         for row in rows:
             if row["absent"]:

@@ -291,7 +291,7 @@ def test_memory_is_proportional_to_distinct_data_and_not_to_the_length_of_the_tr
     ("accesses", "message"),
     [
         ([Access(0, 0)], "no bytes"),
-        ([Access(2**64 - 4, 8)], "end of the address space"),
+        ([Access(2**64 - 4, 8)], "exceeds the address space"),
         ([Access(0, 4, group=1)], "unknown group"),
     ],
 )

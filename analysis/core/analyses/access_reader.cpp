@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The merge: a heap of threads by the time of their next access. A thread is read on until another one is earlier.
+// Merges threads with a heap ordered by the time of the next access. Reads one thread until another is earlier.
 #include "access_reader.h"
 
 #include <algorithm>
@@ -29,8 +29,7 @@ bool AccessReader::advance(Source &source) {
 
 Problem AccessReader::read(std::vector<Access> &batch, size_t target) {
     batch.clear();
-    // A sample may leave out nearly everything: the work of a call is bounded by what is read, too.
-    size_t n_read = 0;
+    size_t n_read = 0; // bounded as well, because a sample may keep almost nothing
     while (!heap_.empty() && batch.size() < target && n_read < 16 * target) {
         if (problem_) return problem_;
         std::ranges::pop_heap(heap_, later);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From the logs of a run to one stream of accesses in order of time, in batches: walks all threads at once and holds
-// nothing but its place in each. Knows which cache group an access belongs to, and which blocks are in a sample.
+// Merges the logs of a run into one stream of accesses in order of time, in batches. Walks all threads at once and
+// keeps only its position in each log. Assigns accesses to cache groups and selects the sampled blocks.
 #pragma once
 
 #include <algorithm>
@@ -13,11 +13,11 @@
 
 namespace ompass {
 
-// Where accesses belong: the group of the thread, or, where that is kByCpu, of the CPU that the thread ran on.
+// The cache group of an access: its thread's group or, for kByCpu, the group of the CPU that the thread ran on.
 struct GroupMap {
     static constexpr int32_t kByCpu = -1;
-    std::vector<int32_t> of_thread; // by index of the log; those beyond: kByCpu
-    std::vector<uint16_t> of_cpu;   // those beyond: group 0
+    std::vector<int32_t> of_thread; // by index of the log; missing threads: kByCpu
+    std::vector<uint16_t> of_cpu;   // missing CPUs: group 0
     uint16_t n_groups = 1;
 };
 
@@ -25,13 +25,13 @@ class AccessReader {
 public:
     AccessReader(const RunFiles &run, const GroupMap &groups, Sampling sampling);
 
-    // Replaces the batch by the next accesses, about `target` of them. Accesses of the same time stay in the order of
-    // threads; an access is at the time of the timed event before it, the begin of its kernel as a rule. What is not in
-    // the sample is left out, so a batch may be empty before the end.
+    // Replaces the batch with about `target` accesses, in order of time and, at equal times, of threads. The time of an
+    // access is that of the last timed event, usually the begin of its kernel. A sampled batch may be empty at any
+    // time.
     Problem read(std::vector<Access> &batch, size_t target);
     bool at_end() const { return heap_.empty(); }
 
-    // Accesses and bytes so far, by group and kernel, all of them: also those that a sample leaves out.
+    // Accesses and bytes so far, by group and kernel, sampled or not.
     struct Totals {
         uint64_t n_accesses = 0, bytes = 0;
     };
@@ -39,7 +39,7 @@ public:
     double share_read() const; // 0 to 1, by length of the logs
 
 private:
-    // Keeps the access that its thread's walk tells last.
+    // Keeps the last access of a walk.
     struct Listener : WalkObserver {
         void accessed(auto &walk, const OpenKernel &kernel, uint64_t address, uint64_t bytes, bool write) {
             bytes = std::min(bytes, ~uint64_t{0} - address);
@@ -67,7 +67,7 @@ private:
                                                   : one->walk.thread() > other->walk.thread();
     }
 
-    // To the next access of the thread; false at the end of the log, or at a problem.
+    // Goes to the thread's next access. Returns false at the end of the log and at a problem.
     bool advance(Source &source);
     void emit(const Access &access, std::vector<Access> &batch);
     void put_back(Source &source) {
@@ -78,7 +78,7 @@ private:
     const RunFiles &run_;
     Sampler sampler_;
     std::deque<Source> sources_;
-    std::vector<Source *> heap_; // the earliest first
+    std::vector<Source *> heap_; // a heap with the earliest on top
     std::vector<std::vector<Totals>> totals_;
     Problem problem_;
 };

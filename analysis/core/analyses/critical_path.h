@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chains as linked steps that share their beginnings: each step is a stretch of one task and names the one before it.
-// A step that no chain ends with or goes through any more is freed at once, so memory follows what may still become
-// the critical path. compact() joins stretches of one task that nothing branches off from between them.
+// Chains as linked steps: each step is work of one task and refers to the step before it, which chains may share.
+// A step that no chain contains any more is freed at once, so memory holds only candidates for the critical path.
+// compact() joins consecutive steps of one task between which no other chain branches off.
 //
 //   span of a chain  =  sum of ticks of its steps
 #pragma once
@@ -19,17 +19,17 @@ public:
     struct Step {
         uint64_t task;
         uint64_t ticks;
-        uint64_t preempted; // beside or in them
-        uint64_t start_time; // when the task started
+        uint64_t preempted; // part of `ticks`, unless these exclude it
+        uint64_t start_time; // of the task
         uint32_t group;
         uint32_t thread;
         uint32_t previous; // 0: none
-        uint32_t refs;     // chains that end here and steps that follow
+        uint32_t refs;     // chains that end here, plus steps that continue from here
     };
 
     explicit StepPool(size_t first_compaction = size_t{1} << 20)
         : next_compaction_(first_compaction), first_compaction_(first_compaction) {
-        steps_.push_back({}); // 0 stands for no step
+        steps_.push_back({}); // step 0 is none
     }
 
     const Step &operator[](uint32_t step) const { return steps_[step]; }
@@ -48,7 +48,7 @@ public:
 
     size_t n_live() const { return steps_.size() - 1 - free_.size(); }
 
-    // The chain that ends with `step` goes on for `ticks` in a task. Takes the caller's reference, gives a new one.
+    // Adds `ticks` of a task to the chain that ends with `step`. Consumes the caller's reference; returns a new one.
     uint32_t extend(uint32_t step, uint64_t task, uint64_t ticks, uint64_t preempted, uint32_t group, uint32_t thread,
                     uint64_t start_time) {
         if (step && steps_[step].refs == 1 && steps_[step].task == task && steps_[step].group == group) {
@@ -87,7 +87,7 @@ private:
 
     std::vector<Step> steps_;
     std::vector<uint32_t> free_;
-    size_t next_compaction_; // at this size of steps_
+    size_t next_compaction_; // size of steps_ that triggers it
     size_t first_compaction_;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decodes, and knows of events only how many a record stands for. The meaning of each field is told in format.h.
+// Decodes records without interpreting them. format.h defines the meaning of each field.
 #include "event_columns.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ public:
         : filter_(filter), columns_(columns), clock_(*run.process) {}
 
     bool full() const { return filter_.limit >= 0 && static_cast<int64_t>(columns_.kind.size()) >= filter_.limit; }
-    bool in_doubt() const { return untimed_ < columns_.kind.size(); } // of the last possible moment of some rows
+    bool lacks_latest_times() const { return untimed_ < columns_.kind.size(); }
 
     void begin_thread(uint32_t thread) {
         thread_ = thread;
@@ -28,8 +28,8 @@ public:
         time_ns_ = static_cast<int64_t>(clock_.since_start(record.time));
         Row row{record.kind, record.is_timed(), -1, record.id, 0};
         const char *fields = format::kEventTraits[record.kind].fields;
-        take(fields[0], record.argument, row);
-        for (unsigned word = 1; word < 3 && fields[word]; word++) take(fields[word], record.words[word], row);
+        set_field(fields[0], record.argument, row);
+        for (unsigned word = 1; word < 3 && fields[word]; word++) set_field(fields[word], record.words[word], row);
         switch (record.kind) {
         case format::kInlineOps:
             decoder.unfold(
@@ -44,7 +44,7 @@ public:
         if (record.is_timed()) end_interval();
     }
 
-    // Untimed rows so far happened no later than the last time that is known.
+    // Sets the latest time of the untimed rows so far to the time of the last record.
     void end_interval() {
         for (; untimed_ < columns_.kind.size(); untimed_++)
             if (!columns_.exact[untimed_]) columns_.latest_ns[untimed_] = time_ns_;
@@ -60,8 +60,8 @@ private:
 
     static int32_t number(uint64_t construct) { return static_cast<int32_t>(construct); }
 
-    // One field of a record, by its letter in format.h.
-    void take(char field, uint64_t content, Row &row) {
+    // Stores one field of a record by its letter in format.h.
+    void set_field(char field, uint64_t content, Row &row) {
         switch (field) {
         case 'c': row.construct = number(content); break;
         case 'i': row.task = content & format::kIdMask; break;
@@ -96,11 +96,11 @@ private:
     RunClock clock_;
     uint32_t thread_ = 0;
     int64_t time_ns_ = 0;
-    size_t untimed_ = 0;        // the first row whose latest time is still to come
+    size_t untimed_ = 0;        // the first row whose latest time is not known yet
     std::vector<int32_t> open_; // constructs of the open undeferred tasks
 };
 
-// Begins and ends of undeferred tasks are packed.
+// Returns the number of events in a record, which packs begins and ends of undeferred tasks.
 uint64_t events_in(const EventRecord &record) {
     if (record.kind != format::kInlineOps) return 1;
     uint64_t n = 0;
@@ -117,7 +117,7 @@ Problem read_event_columns(const RunFiles &run, const EventFilter &filter, Event
         EventDecoder decoder(run.threads[i], i);
         EventRecord record;
         rows.begin_thread(i);
-        while ((!rows.full() || rows.in_doubt()) && decoder.next(record)) rows.add(decoder, record);
+        while ((!rows.full() || rows.lacks_latest_times()) && decoder.next(record)) rows.add(decoder, record);
         if (decoder.problem()) return decoder.problem();
         rows.end_interval();
     }

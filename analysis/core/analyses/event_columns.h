@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Events as they were recorded, whatever they mean: as columns, packed records unfolded, and as numbers over time.
+// Recorded events as columns, with packed records unfolded, and their number over time. Does not interpret events.
 #pragma once
 
 #include <cstdint>
@@ -10,15 +10,15 @@
 
 namespace ompass {
 
-// All of one length. kInlineOps are unfolded into inline_begin and inline_end; their construct is resolved.
+// Columns of one length. A kInlineOps record becomes its inline_begin and inline_end events, with their construct.
 #define OMPASS_EVENT_COLUMNS(X)                                                                                        \
-    X(int64_t, time_ns, "since the start of the run; of untimed records that of the timed one before them")            \
-    X(int64_t, latest_ns, "last possible moment: of untimed records that of the timed one after them")                 \
+    X(int64_t, time_ns, "since the start of the run; untimed records have the time of the timed one before them")      \
+    X(int64_t, latest_ns, "last possible time; untimed records have the time of the timed one after them")             \
     X(uint32_t, thread, "number of the thread")                                                                        \
     X(uint8_t, kind, "index into event_kinds()")                                                                       \
     X(int32_t, construct, "number of the construct; -1: none")                                                         \
     X(uint64_t, task, "id: creating thread << 40 | its counter; 0: none")                                              \
-    X(uint64_t, value, "what else the meaning of the kind names; durations in ns")                                     \
+    X(uint64_t, value, "other content, as event_kinds() names it; durations in ns")                                    \
     X(bool, exact, "false for untimed records")
 
 OMPASS_VECTORS(EventColumns, OMPASS_EVENT_COLUMNS);
@@ -32,11 +32,9 @@ struct EventFilter {
 
 Problem read_event_columns(const RunFiles &run, const EventFilter &filter, EventColumns &columns);
 
-// How many events the run has in each of equal parts of its time: no window holds more slices than events, so this tells
-// which windows of a long trace are short enough to be exported. One quick pass that keeps nothing.
-//
-// Counts in `n_parts` (at least 1) parts of end_ns / n_parts + 1 nanoseconds from 0 on; what is later counts in the last.
-// `threads`: only these (empty: all). Begins and ends of undeferred tasks count one by one. Safe to call from any thread.
+// Counts the events of `threads` (empty: all) in `n_parts` (at least 1) parts of end_ns / n_parts + 1 nanoseconds;
+// later events count in the last part. A window has at most as many slices as events, so the counts bound the size of
+// exports. Counts each begin and end of an undeferred task. Callable from any thread.
 Problem count_events(const RunFiles &run, const std::vector<uint32_t> &threads, uint64_t end_ns, size_t n_parts,
                      std::vector<uint64_t> &counts);
 

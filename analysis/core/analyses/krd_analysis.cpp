@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Batches and threads. While one batch is read, every group looks up the batch before, and counts the one before that.
+// While one batch is read, every group looks up the batch before it and counts the one before that.
 #include "krd_analysis.h"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace ompass {
 
 namespace {
 
-constexpr size_t kBatchAccesses = 1 << 16; // some milliseconds of work: against it, starting threads is free
+constexpr size_t kBatchAccesses = 1 << 16; // milliseconds of work, which hide the cost of starting threads
 
 // The streams of all groups, and the threads that work on them.
 class Streams {
@@ -25,7 +25,7 @@ public:
             streams_.emplace_back(group, settings.classes[group], sampling, n_kernels);
     }
 
-    // All of these accesses, while meanwhile() runs.
+    // Processes a batch while meanwhile() runs.
     template <typename Meanwhile>
     void process(std::span<const Access> batch, const Meanwhile &meanwhile) {
         const size_t n = streams_.size();
@@ -44,7 +44,7 @@ public:
         });
     }
 
-    // When all accesses have been processed; once.
+    // Returns the result. Call once, after the last batch.
     KrdResult collect(const std::vector<std::vector<AccessReader::Totals>> &totals) {
         begin_batch(0);
         run_all(streams_.size(), n_jobs_, [&](size_t i) { streams_[i].count(); });
@@ -55,7 +55,7 @@ public:
             GroupReuse &reuse = result.groups.emplace_back();
             reuse.kernels = stream.kernels();
             reuse.totals = totals[group];
-            if (stream.sample()) reuse.sample = std::make_unique<SampleTally>(*stream.sample());
+            if (stream.sample()) reuse.sample = std::make_unique<SampleBytes>(*stream.sample());
             reuse.distinct_bytes = stream.distinct_bytes();
             reuse.memory_bytes = stream.memory_bytes();
         }
@@ -63,7 +63,7 @@ public:
     }
 
 private:
-    // Few batches need room made for them, which takes long enough to have threads for it.
+    // Starts threads only if a stream must make room, which is rare and slow.
     void begin_batch(size_t n_accesses) {
         const auto begin = [&](size_t i) { streams_[i].begin_batch(n_accesses); };
         const bool any_full = std::ranges::any_of(streams_, [&](auto &stream) { return !stream.has_room(n_accesses); });
@@ -76,8 +76,7 @@ private:
     std::vector<ReuseStream> streams_;
 };
 
-// Blocks about as long as the accesses: shorter ones would cut each access into several pieces, longer ones would be
-// fewer and so a poorer sample.
+// Returns a block size near the mean access: smaller blocks cut accesses into pieces, larger ones are a poorer sample.
 unsigned fitting_block_shift(uint64_t n_accesses, uint64_t bytes) {
     constexpr unsigned kLeast = 6, kMost = 30;
     const uint64_t mean = n_accesses ? bytes / n_accesses : 0;

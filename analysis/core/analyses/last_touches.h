@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which bytes of the address space have been touched, and by which moment (slot of RecencyWeights) last: disjoint
-// ranges, each the part of one access that no later access has touched. Computes no distance.
+// The bytes touched so far as disjoint ranges, each with the moment (slot of RecencyWeights) of its last touch. A range
+// is the part of one access that no later access has touched. Computes no distance.
 //
-// A hash table by the first byte finds a range that is touched again just as it was before, the common case, in one
-// cache line; the ordered set of first bytes finds what overlaps otherwise, and changes only when the cuts do.
+// A hash table by the first byte finds a range that is touched again exactly, the common case, in one cache line. The
+// ordered set of first bytes finds all other overlaps; it changes only when bounds of ranges do.
 #pragma once
 
 #include <algorithm>
@@ -18,14 +18,14 @@
 
 namespace ompass {
 
-// Of one range. Small, as most lookups are of one that is not in cache.
+// The last touch of one range. Small, because most lookups miss the cache.
 struct LastTouch {
-    static constexpr uint32_t kLong = ~uint32_t{0} >> 1; // this long or longer: LastTouches knows the end
+    static constexpr uint32_t kLong = ~uint32_t{0} >> 1; // this long or longer: long_ends_ holds the end
 
     uint64_t begin;
-    uint32_t slot;         // of the last touch
-    uint32_t invalid : 1;  // another cache group has written these bytes since
-    uint32_t length : 31;  // 0: an unused entry of the table
+    uint32_t slot; // of the last touch
+    uint32_t invalid : 1; // another cache group has written these bytes since
+    uint32_t length : 31; // 0: an unused entry of the table
 };
 static_assert(sizeof(LastTouch) == 16);
 
@@ -33,16 +33,16 @@ class LastTouches {
 public:
     LastTouches() : table_(kFirstEntries) { set_shift(); }
 
-    // The range of just these bytes, or null; null also for one that is kLong or longer.
+    // Returns the range of exactly these bytes, or null; always null for kLong or more bytes.
     LastTouch *find(uint64_t begin, uint64_t bytes) {
         LastTouch *touch = find(begin);
         return touch && touch->length == bytes && bytes != LastTouch::kLong ? touch : nullptr;
     }
-    // Inlined by force: gcc takes a function that only prefetches for one without effect, and drops the call.
+    // Always inlined, because gcc drops calls of functions that only prefetch.
     [[gnu::always_inline]] void prefetch(uint64_t begin) const { __builtin_prefetch(&table_[place_of(begin)], 1); }
 
-    // Calls visit(touch, begin, end) for every range that overlaps [begin, end), in order of address, with the borders of
-    // the range. The visit changes no cuts.
+    // Calls visit(touch, begin, end) with each range that overlaps [begin, end) and its bounds, in order of address.
+    // The visit must not change bounds.
     template <typename Visit>
     void for_each_overlap(uint64_t begin, uint64_t end, Visit visit) {
         for (OrderedKeys::Place place = begins_.floor(begin); place != begins_.end(); place = begins_.next(place)) {
@@ -53,7 +53,7 @@ public:
         }
     }
 
-    // Makes `address` a border between ranges, if it is inside of one.
+    // Splits the range that has `address` inside, if there is one.
     void cut(uint64_t address) {
         const OrderedKeys::Place place = begins_.floor(address);
         if (place == begins_.end()) return;
@@ -65,13 +65,13 @@ public:
         insert(place, address, end, lower.slot, lower.invalid);
     }
 
-    // Makes these bytes a range, if none of them is covered.
+    // Adds these bytes as a range and returns true, unless a range overlaps them.
     bool add(uint64_t begin, uint64_t end, uint32_t slot) {
         const OrderedKeys::Place below = begins_.floor(begin);
         if (below != begins_.end()) {
             const OrderedKeys::Place next = begins_.key(below) < begin ? begins_.next(below) : below;
             if (next != begins_.end() && begins_.key(next) < end) return false;
-            // Most ranges are too short to come that far, which is known without a look at this one.
+            // Most ranges are too short to reach `begin`, which longest_ shows without a lookup.
             const uint64_t key = begins_.key(below);
             if (next != below && begin - key < longest_ && end_of(*find(key)) > begin) return false;
         }
@@ -79,7 +79,7 @@ public:
         return true;
     }
 
-    // These bytes are one range now, whatever was known of them.
+    // Makes these bytes one range, in place of everything known about them.
     void replace(uint64_t begin, uint64_t end, uint32_t slot) {
         cut(begin);
         cut(end);
@@ -108,7 +108,7 @@ public:
 private:
     static constexpr size_t kFirstEntries = 1 << 10; // a power of two, like all later sizes
 
-    // Two rounds: a single multiplication leaves addresses at regular distances in clusters.
+    // Multiplies twice, because one multiplication leaves evenly spaced addresses in clusters.
     size_t place_of(uint64_t begin) const {
         begin *= 0x9e3779b97f4a7c15u;
         return (begin ^ begin >> 32) * 0xbf58476d1ce4e5b9u >> shift_;
@@ -118,7 +118,7 @@ private:
         shift_ = 64 - std::countr_zero(table_.size());
     }
 
-    // The range that begins just there, or null.
+    // Returns the range that begins there, or null.
     const LastTouch *find(uint64_t begin) const { return const_cast<LastTouches *>(this)->find(begin); }
     LastTouch *find(uint64_t begin) {
         for (size_t i = place_of(begin);; i = (i + 1) & mask_) {
@@ -151,7 +151,7 @@ private:
         size_t hole = place_of(begin);
         while (table_[hole].begin != begin || table_[hole].length == 0) hole = (hole + 1) & mask_;
         if (table_[hole].length == LastTouch::kLong) long_ends_.erase(begin);
-        // Entries behind the hole move up, unless they would come before the place where their search starts.
+        // Moves later entries into the hole, unless their search starts behind it.
         for (size_t i = (hole + 1) & mask_; table_[i].length != 0; i = (i + 1) & mask_) {
             if (((i - place_of(table_[i].begin)) & mask_) < ((i - hole) & mask_)) continue;
             table_[hole] = table_[i];
@@ -174,11 +174,11 @@ private:
 
     ZeroedArray<LastTouch> table_;
     OrderedKeys begins_;
-    std::unordered_map<uint64_t, uint64_t> long_ends_; // by begin, of the ranges that are kLong or longer
-    uint64_t longest_ = 0; // no range is or was longer
+    std::unordered_map<uint64_t, uint64_t> long_ends_; // by begin, for ranges of kLong or more bytes
+    uint64_t longest_ = 0; // upper bound of all lengths so far
     size_t n_ranges_ = 0, mask_ = 0;
     int shift_ = 0;
-    std::vector<uint64_t> replaced_; // scratch of replace
+    std::vector<uint64_t> replaced_; // scratch space of replace()
 };
 
 } // namespace ompass

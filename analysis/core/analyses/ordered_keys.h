@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A sorted set of 64-bit keys in chunks: memory close to the keys themselves, insertion in order almost free, search in
-// two binary searches that stay in cache. For the beginnings of address ranges.
+// A sorted set of 64-bit keys in chunks, for the beginnings of address ranges. Needs little more memory than the keys.
+// Insertion in ascending order is almost free; a search is two binary searches that stay in cache.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace ompass {
 
 class OrderedKeys {
 public:
-    // Where a key is. Valid until the next insertion or removal.
+    // The position of a key, valid until the next insertion or removal.
     struct Place {
         size_t chunk, index;
         bool operator==(const Place &) const = default;
@@ -26,7 +26,7 @@ public:
         return place;
     }
 
-    // The largest key <= `key`; the smallest of all when there is none.
+    // Returns the largest key <= `key`, or the smallest key if there is none.
     Place floor(uint64_t key) const {
         if (firsts_.empty()) return end();
         const size_t n_chunks = n_up_to(firsts_.data(), firsts_.size(), key);
@@ -35,13 +35,13 @@ public:
         return {n_chunks - 1, n_up_to(chunk.keys, chunk.size, key) - 1};
     }
 
-    // The key must not be there yet; below == floor(key).
+    // Inserts a new key; below == floor(key).
     void insert(Place below, uint64_t key) {
         if (chunks_.empty()) return add_chunk(0, key);
         auto [at, index] = below;
         index += this->key(below) < key;
         if (chunks_[at]->size == kChunkKeys) {
-            // What grows at its end is not split: memory that is touched in order fills its chunks.
+            // Does not split a chunk that grows at its end, so ascending keys fill their chunks.
             if (index == kChunkKeys) {
                 if (at + 1 == chunks_.size() || chunks_[at + 1]->size == kChunkKeys) return add_chunk(at + 1, key);
                 at++;
@@ -58,7 +58,7 @@ public:
         firsts_[at] = chunk.keys[0];
     }
 
-    // The key must be there.
+    // Removes a key of the set.
     void erase(uint64_t key) {
         const Place place = floor(key);
         Chunk &chunk = *chunks_[place.chunk];
@@ -74,13 +74,13 @@ public:
     size_t memory_bytes() const { return chunks_.size() * (sizeof(Chunk) + 2 * sizeof(uint64_t)); }
 
 private:
-    static constexpr size_t kChunkKeys = 255; // with the size: 2 KiB
+    static constexpr size_t kChunkKeys = 255; // a chunk has 2 KiB
     struct Chunk {
         size_t size = 0;
         uint64_t keys[kChunkKeys];
     };
 
-    // How many of n sorted keys are at most `key`.
+    // Returns how many of n sorted keys are at most `key`.
     static size_t n_up_to(const uint64_t *keys, size_t n, uint64_t key) {
         return static_cast<size_t>(std::upper_bound(keys, keys + n, key) - keys);
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Walks the trace once for bins and checkpoints, and answers for windows out of both.
+// Makes bins and checkpoints in one walk of the trace, and reads windows from them.
 #include "pyramid.h"
 
 #include <algorithm>
@@ -13,19 +13,19 @@ namespace ompass {
 
 namespace {
 
-constexpr uint64_t kEventsPerBin = 32; // about as many as are read again in no time
-constexpr uint64_t kMostBins = 1 << 20, kFewestBins = 1 << 11; // of all threads together, and of each
-constexpr uint64_t kMostCheckpoints = 1 << 14, kFewestRecords = 1 << 11; // of all threads, and between two
-constexpr unsigned kStep = 3; // a level has bins 2^kStep times as long as the one below it
-constexpr uint64_t kCoarse = 512; // bins of a thread in the coarsest level, about
-constexpr uint64_t kClockSlackNs = 10'000; // by which the order of stretches and that of time may differ
+constexpr uint64_t kEventsPerBin = 32; // few enough to read again quickly
+constexpr uint64_t kMostBins = 1 << 20, kFewestBins = 1 << 11; // in total; of each thread
+constexpr uint64_t kMostCheckpoints = 1 << 14, kFewestRecords = 1 << 11; // in total; between two checkpoints
+constexpr unsigned kStep = 3; // each level has bins 2^kStep times as long as the finer one
+constexpr uint64_t kCoarse = 512; // most bins of a thread in the coarsest level
+constexpr uint64_t kClockSlackNs = 10'000; // by which intervals may be out of order
 
 // Adds times to the bins of one thread in [begin, end).
-class Binner final : public StretchSink {
+class Binner final : public IntervalSink {
 public:
     Binner(unsigned shift, uint64_t begin_ns, uint64_t end_ns) : shift_(shift), begin_(begin_ns), end_(end_ns) {}
 
-    void stretch(const WatchedStretch &what) override {
+    void interval(const WatchedInterval &what) override {
         for_each_bin(what.begin_ns, what.end_ns, [&](uint32_t bin, uint64_t ns) {
             add_to(Dimension::kState, bin, static_cast<uint32_t>(what.state), ns);
             if (what.state != format::State::kWork) return;
@@ -34,8 +34,8 @@ public:
             add_to(Dimension::kDepth, bin, what.depth, ns);
         });
     }
-    void absent(format::State state, uint64_t begin_ns, uint64_t end_ns, bool blocked) override {
-        add(Dimension::kAbsent, 2 * static_cast<uint32_t>(state) + blocked, begin_ns, end_ns);
+    void off_cpu(format::State state, uint64_t begin_ns, uint64_t end_ns, bool blocked) override {
+        add(Dimension::kOffCpu, 2 * static_cast<uint32_t>(state) + blocked, begin_ns, end_ns);
     }
     void kernel(uint32_t construct, uint64_t begin_ns, uint64_t end_ns) override {
         add(Dimension::kKernel, construct, begin_ns, end_ns);
@@ -61,7 +61,7 @@ public:
         return on_cpus_[cpu_] >= all - all / 10 ? cpu_ : -1;
     }
 
-    // Tasks that the thread started, by the thread that created them.
+    // Returns the number of tasks that the thread started, by creating thread.
     std::vector<uint64_t> ran(size_t n_threads) {
         ran_.resize(n_threads);
         return std::move(ran_);
@@ -132,11 +132,11 @@ private:
     std::array<std::vector<Part>, kDimensions> parts_;
     std::map<int32_t, uint64_t> on_cpus_;
     std::vector<uint64_t> ran_;
-    int32_t cpu_ = -1; // on which the thread is
-    uint64_t seen_ = 0; // since when
+    int32_t cpu_ = -1; // of the thread at present
+    uint64_t seen_ = 0; // when it was noted
 };
 
-// Sums of 2^by bins each.
+// Returns the sums of each 2^by bins.
 BinRow coarser(const BinRow &row, unsigned by) {
     BinRow sums;
     sums.offsets.push_back(0);
@@ -158,39 +158,39 @@ BinRow coarser(const BinRow &row, unsigned by) {
     return sums;
 }
 
-class StretchCollector final : public StretchSink {
+class IntervalCollector final : public IntervalSink {
 public:
-    StretchCollector(uint64_t begin_ns, uint64_t end_ns, size_t limit, WindowStretches &rows)
+    IntervalCollector(uint64_t begin_ns, uint64_t end_ns, size_t limit, WindowIntervals &rows)
         : begin_(begin_ns), end_(end_ns), limit_(limit), rows_(rows) {}
-    void stretch(const WatchedStretch &what) override {
-        const std::vector<Absence> absences = std::exchange(absences_, {});
+    void interval(const WatchedInterval &what) override {
+        const std::vector<OffCpuPart> parts = std::exchange(parts_, {});
         if (what.end_ns <= begin_ || what.begin_ns >= end_ || rows_.too_many) return;
-        WindowStretch *last = last_ < rows_.rows.size() ? &rows_.rows[last_] : nullptr;
+        WindowInterval *last = last_ < rows_.rows.size() ? &rows_.rows[last_] : nullptr;
         if (last && last->end_ns == what.begin_ns && last->state == what.state && last->task == what.task &&
             last->construct == what.construct && last->depth == what.depth && last->wait.begin == what.wait.begin) {
-            last->end_ns = std::min(what.end_ns, end_); // events that end no stretch for the eye part it nevertheless
+            last->end_ns = std::min(what.end_ns, end_); // events may split an interval without a visible change
         } else {
             last_ = rows_.rows.size();
-            add(what, WindowStretch::kPresent);
+            add(what, WindowInterval::kOnCpu);
         }
-        for (const Absence &absence : absences) {
-            WatchedStretch part = what;
-            part.begin_ns = absence.begin_ns;
-            part.end_ns = absence.end_ns;
-            if (part.end_ns > begin_ && part.begin_ns < end_) add(part, absence.kind);
+        for (const OffCpuPart &each : parts) {
+            WatchedInterval part = what;
+            part.begin_ns = each.begin_ns;
+            part.end_ns = each.end_ns;
+            if (part.end_ns > begin_ && part.begin_ns < end_) add(part, each.kind);
         }
     }
-    void absent(format::State, uint64_t begin_ns, uint64_t end_ns, bool blocked) override {
-        absences_.push_back({begin_ns, end_ns, blocked ? WindowStretch::kBlocked : WindowStretch::kPreempted});
+    void off_cpu(format::State, uint64_t begin_ns, uint64_t end_ns, bool blocked) override {
+        parts_.push_back({begin_ns, end_ns, blocked ? WindowInterval::kBlocked : WindowInterval::kPreempted});
     }
-    void ended(const WatchedWait &wait, uint64_t end_ns, uint32_t waited_for) override {
+    void ended_wait(const WatchedWait &wait, uint64_t end_ns, uint32_t waited_for) override {
         for (size_t i = rows_.rows.size(); i > first_; i--) {
-            WindowStretch &row = rows_.rows[i - 1];
+            WindowInterval &row = rows_.rows[i - 1];
             if (row.wait.begin == wait.begin && row.wait.kind == wait.kind) {
                 row.wait_end_ns = end_ns;
                 row.waited_for = waited_for;
             } else if (row.start <= wait.begin && row.wait.begin < wait.begin) {
-                break; // what lies before it is not of the wait
+                break; // earlier rows precede the wait
             }
         }
     }
@@ -198,35 +198,90 @@ public:
     void next_thread() { first_ = last_ = rows_.rows.size(); }
 
 private:
-    struct Absence {
+    struct OffCpuPart {
         uint64_t begin_ns, end_ns;
-        WindowStretch::Absent kind;
+        WindowInterval::OffCpu kind;
     };
 
-    void add(const WatchedStretch &what, WindowStretch::Absent absent) {
+    void add(const WatchedInterval &what, WindowInterval::OffCpu off_cpu) {
         if ((rows_.too_many = rows_.rows.size() >= limit_)) return;
-        WindowStretch &row = rows_.rows.emplace_back(WindowStretch{what});
-        row.absent = absent;
+        WindowInterval &row = rows_.rows.emplace_back(WindowInterval{what});
+        row.off_cpu = off_cpu;
         row.begin_ns = std::max(what.begin_ns, begin_);
         row.end_ns = std::min(what.end_ns, end_);
     }
 
     const uint64_t begin_, end_;
     const size_t limit_;
-    size_t first_ = 0, last_ = 0; // row of the thread, and of its last stretch
-    std::vector<Absence> absences_; // of the next stretch
-    WindowStretches &rows_;
+    size_t first_ = 0, last_ = 0; // row of the thread, and of its last interval
+    std::vector<OffCpuPart> parts_; // of the next interval
+    WindowIntervals &rows_;
+};
+
+// Adds up bins of threads as rows x bins x columns.
+class Tile {
+public:
+    Tile(const TileRequest &request, std::vector<uint64_t> &values)
+        : request_(request), n_columns_(request.n_columns()),
+          by_state_(request.dimension == Dimension::kState || request.dimension == Dimension::kOffCpu),
+          values_(values) {
+        values.assign(request.rows.size() * request.n_bins * n_columns_, 0);
+        column_of_.fill(-1);
+        for (size_t i = 0; i < request.keys.size(); i++)
+            if (request.keys[i] < column_of_.size()) column_of_[request.keys[i]] = static_cast<int>(i);
+    }
+
+    // Adds the bins of a thread, which have 2^shift nanoseconds and begin with number `first`, to a row.
+    void add(size_t row, const ThreadBins &bins, unsigned shift, uint64_t first) {
+        const auto for_each_share = [&](Dimension dimension, auto visit) {
+            const BinRow &all = bins[static_cast<size_t>(dimension)];
+            const unsigned by = request_.shift - shift;
+            const uint64_t begin = std::max(request_.first_bin << by, first);
+            const uint64_t end = std::min((request_.first_bin + request_.n_bins) << by, first + all.offsets.size() - 1);
+            for (uint64_t bin = begin; bin < end; bin++) {
+                const size_t place = row * request_.n_bins + ((bin >> by) - request_.first_bin);
+                for (uint32_t i = all.offsets[bin - first]; i < all.offsets[bin - first + 1]; i++)
+                    visit(&values_[place * n_columns_], all.shares[i]);
+            }
+        };
+        const size_t base = by_state_ ? 0 : request_.keys.size();
+        for_each_share(by_state_ ? request_.dimension : Dimension::kState,
+                       [&](uint64_t *cells, BinShare share) { cells[base + share.key()] += share.ns(); });
+        if (by_state_) return;
+        for_each_share(request_.dimension, [&](uint64_t *cells, BinShare share) {
+            const int own = column_of(share.key());
+            if (own < 0) return;
+            const uint64_t ns = std::min(share.ns(), cells[base]); // a kernel may include waits
+            cells[own] += ns;
+            cells[base] -= ns;
+        });
+    }
+
+private:
+    int column_of(uint32_t key) const {
+        if (key < column_of_.size()) return column_of_[key];
+        const auto found = std::ranges::find(request_.keys, key);
+        return found == request_.keys.end() ? -1 : static_cast<int>(found - request_.keys.begin());
+    }
+
+    const TileRequest &request_;
+    const size_t n_columns_;
+    const bool by_state_;
+    std::array<int, 256> column_of_; // of small keys; -1: none
+    std::vector<uint64_t> &values_;
 };
 
 } // namespace
 
 // ---------------------------------------------------------------- the observer
 
-uint64_t StretchWatcher::created_at(uint64_t task) const { return index_ ? index_->created_at(task) : (*times_)(task); }
+uint64_t IntervalWatcher::created_at(uint64_t task) const {
+    return index_ ? index_->created_at(task) : (*times_)(task);
+}
 
-void StretchWatcher::state_interval(Walk &walk, format::State state, uint64_t begin, uint64_t end, uint32_t) {
+void IntervalWatcher::state_interval(Walk &walk, format::State state, uint64_t begin, uint64_t end, uint32_t) {
     const uint64_t begin_ns = ns(begin), end_ns = ns(end);
-    if (end_ns <= begin_ns) return; // what is shorter than a nanosecond has no length
+    if (end_ns <= begin_ns) return;
     const Frame &task = walk.current().owner();
     const uint32_t home = task.home >= 0   ? static_cast<uint32_t>(task.home)
                           : task.construct ? static_cast<uint32_t>(format::thread_of_id(task.id))
@@ -234,24 +289,24 @@ void StretchWatcher::state_interval(Walk &walk, format::State state, uint64_t be
     for (const OffCpuInterval &interval : walk.off_cpu_intervals()) {
         if (interval.begin >= end) break;
         const uint64_t first = ns(std::max(begin, interval.begin)), last = ns(std::min(end, interval.end));
-        if (first < last) sink_.absent(state, first, last, interval.blocked);
+        if (first < last) sink_.off_cpu(state, first, last, interval.blocked);
     }
     const bool works = state == format::State::kWork || state == format::State::kCreate;
     WatchedWait wait = works ? WatchedWait{} : wait_of(walk.current());
     if (walk.data.lock && state == format::State::kSync) wait = {walk.data.lock, walk.wait_place(), begin};
-    sink_.stretch({state, walk.thread(), walk.construct(), home, task.data.depth, task.explicit_id(), begin_ns, end_ns,
-                   task.ready, task.start, wait});
+    sink_.interval({state, walk.thread(), walk.construct(), home, task.data.depth, task.explicit_id(), begin_ns, end_ns,
+                    task.ready, task.start, wait});
 }
 
-void StretchWatcher::began_kernel(Walk &walk, const OpenKernel &) {
+void IntervalWatcher::began_kernel(Walk &walk, const OpenKernel &) {
     if (walk.kernels().size() > 1)
         sink_.kernel(walk.kernels()[walk.kernels().size() - 2].construct, ns(walk.data.kernel_mark), ns(walk.now()));
     walk.data.kernel_mark = walk.now();
 }
 
-void StretchWatcher::ended_kernel(Walk &walk, const OpenKernel &, uint32_t) { close_kernel(walk, walk.now()); }
+void IntervalWatcher::ended_kernel(Walk &walk, const OpenKernel &, uint32_t) { close_kernel(walk, walk.now()); }
 
-void StretchWatcher::close_kernel(Walk &walk, uint64_t end) {
+void IntervalWatcher::close_kernel(Walk &walk, uint64_t end) {
     if (walk.kernels().empty()) return;
     sink_.kernel(walk.kernels().back().construct, ns(walk.data.kernel_mark), ns(end));
     walk.data.kernel_mark = end;
@@ -263,7 +318,7 @@ uint64_t CreationTimes::operator()(uint64_t task) {
     const uint64_t thread = format::thread_of_id(task), counter = format::counter_of_id(task);
     if (thread >= checkpoints_.size() || counter == 0 || checkpoints_[thread].empty()) return 0;
     const std::vector<WalkCheckpoint> &marks = checkpoints_[thread];
-    // The last one before the record that made the id.
+    // Reads from the last checkpoint before the record that created the id.
     const auto next = std::ranges::lower_bound(marks, counter, {}, [](const auto &mark) { return mark.place.n_ids; });
     if (next == marks.begin()) return 0;
     const auto from = next - 1;
@@ -282,7 +337,7 @@ uint64_t CreationTimes::operator()(uint64_t task) {
         while (decoder.n_ids() < end && decoder.next(record)) pass.read(decoder, record);
         block->second = std::move(created);
     }
-    const uint64_t place = counter - from->place.n_ids; // 0 is taken, as in an index
+    const uint64_t place = counter - from->place.n_ids; // block[0] is unused
     return place < block->second.size() ? block->second[place] : 0;
 }
 
@@ -313,8 +368,8 @@ Problem Pyramid::build() {
     run_all(n_threads, usable_threads(), [&](size_t number) {
         const auto i = static_cast<uint32_t>(number);
         Binner bins(shift, 0, end_ns_);
-        StretchWatcher watcher(*clock_, index.regions, index.end, &index, nullptr, bins);
-        StretchWatcher::Walk walk(run_, i, watcher);
+        IntervalWatcher watcher(*clock_, index.regions, index.end, &index, nullptr, bins);
+        IntervalWatcher::Walk walk(run_, i, watcher);
         uint64_t next = 0;
         for (;;) {
             if (walk.decoder().n_records() >= next) {
@@ -365,17 +420,17 @@ Problem Pyramid::open(const std::string &directory, bool keep) {
     return {};
 }
 
-Problem Pyramid::watch_window(uint32_t thread, uint64_t begin_ns, uint64_t end_ns, StretchSink &sink,
+Problem Pyramid::watch_window(uint32_t thread, uint64_t begin_ns, uint64_t end_ns, IntervalSink &sink,
                               uint64_t &records) {
     const std::vector<WalkCheckpoint> &marks = checkpoints_[thread];
     auto after = std::ranges::upper_bound(marks, begin_ns, {}, [&](const WalkCheckpoint &mark) {
         return clock_->since_start(mark.last.mark) + kClockSlackNs;
     });
-    StretchWatcher watcher(*clock_, regions_, end_, nullptr, times_.get(), sink);
-    StretchWatcher::Walk walk(run_, thread, watcher);
+    IntervalWatcher watcher(*clock_, regions_, end_, nullptr, times_.get(), sink);
+    IntervalWatcher::Walk walk(run_, thread, watcher);
     if (after != marks.begin() && !walk.restore(*(after - 1)))
         return {run_.directory, 0, "has a pyramid that is not of its trace"};
-    // A worker that is outside of regions tells of its next one when it joins it, from the begin of that on.
+    // A worker outside of regions reports the next region, from its begin, only when it joins: read until then.
     const auto has_more = [&] {
         return walk.activity() == Activity::kUnknown || watcher.ns(walk.mark()) < end_ns + kClockSlackNs;
     };
@@ -399,79 +454,43 @@ std::vector<std::pair<uint32_t, uint64_t>> Pyramid::totals(Dimension dimension) 
 }
 
 Problem Pyramid::read_tile(const TileRequest &request, std::vector<uint64_t> &values) {
-    using format::State;
-    const size_t n_columns = request.n_columns(), n_keys = request.keys.size();
-    const bool by_state = request.dimension == Dimension::kState || request.dimension == Dimension::kAbsent;
-    values.assign(request.rows.size() * request.n_bins * n_columns, 0);
-    std::vector<int> column_of(1u << 8, -1); // of small keys; others are looked for
-    const auto column = [&](uint32_t key) -> int {
-        if (key < column_of.size()) return column_of[key];
-        const auto found = std::ranges::find(request.keys, key);
-        return found == request.keys.end() ? -1 : static_cast<int>(found - request.keys.begin());
-    };
-    for (size_t i = 0; i < n_keys; i++)
-        if (request.keys[i] < column_of.size()) column_of[request.keys[i]] = static_cast<int>(i);
-    // Of one thread: bins of `shift` from bin `first` on, into the row.
-    const auto add = [&](const ThreadBins &bins, unsigned shift, uint64_t first, uint64_t *row) {
-        const unsigned by = request.shift - shift;
-        const uint64_t begin = request.first_bin << by, end = (request.first_bin + request.n_bins) << by;
-        const auto each = [&](Dimension dimension, auto take) {
-            const BinRow &all = bins[static_cast<size_t>(dimension)];
-            const uint64_t n_bins = all.offsets.size() - 1;
-            for (uint64_t bin = std::max(begin, first); bin < std::min(end, first + n_bins); bin++)
-                for (uint32_t i = all.offsets[bin - first]; i < all.offsets[bin - first + 1]; i++)
-                    take(row + (((bin >> by) - request.first_bin) * n_columns), all.shares[i]);
-        };
-        const size_t base = by_state ? 0 : n_keys;
-        each(by_state ? request.dimension : Dimension::kState,
-             [&](uint64_t *cell, BinShare share) { cell[base + share.key()] += share.ns(); });
-        if (by_state) return;
-        each(request.dimension, [&](uint64_t *cell, BinShare share) {
-            const int own = column(share.key());
-            if (own < 0) return;
-            const uint64_t ns = std::min(share.ns(), cell[base]); // a kernel may have waited
-            cell[own] += ns;
-            cell[base] -= ns;
-        });
-    };
+    Tile tile(request, values);
     const uint64_t begin_ns = request.first_bin << request.shift;
     const uint64_t end_ns = std::min((request.first_bin + request.n_bins) << request.shift, end_ns_);
     if (begin_ns >= end_ns) return {};
     const auto level = std::find_if(levels_.rbegin(), levels_.rend(),
                                     [&](const BinLevel &each) { return each.shift <= request.shift; });
-    for (size_t i = 0; i < request.rows.size(); i++) {
-        uint64_t *row = values.data() + i * request.n_bins * n_columns;
-        for (const uint32_t thread : request.rows[i]) {
+    for (size_t row = 0; row < request.rows.size(); row++)
+        for (const uint32_t thread : request.rows[row]) {
             if (thread >= run_.threads.size()) continue;
             if (level != levels_.rend()) {
-                add(level->threads[thread], level->shift, 0, row);
-            } else {
-                const std::lock_guard guard(reading_);
-                Binner binner(request.shift, begin_ns, end_ns);
-                if (Problem problem = watch_window(thread, begin_ns, end_ns, binner)) return problem;
-                add(binner.bins(), request.shift, request.first_bin, row);
+                tile.add(row, level->threads[thread], level->shift, 0);
+                continue;
             }
+            const std::lock_guard guard(reading_);
+            Binner binner(request.shift, begin_ns, end_ns);
+            if (Problem problem = watch_window(thread, begin_ns, end_ns, binner)) return problem;
+            tile.add(row, binner.bins(), request.shift, request.first_bin);
         }
-    }
     return {};
 }
 
-Problem Pyramid::read_stretches(const std::vector<uint32_t> &threads, uint64_t begin_ns, uint64_t end_ns, size_t limit,
-                                WindowStretches &rows) {
+Problem Pyramid::read_intervals(const std::vector<uint32_t> &threads, uint64_t begin_ns, uint64_t end_ns, size_t limit,
+                                WindowIntervals &rows) {
     rows = {};
     const std::lock_guard guard(reading_);
-    StretchCollector collector(begin_ns, std::min(end_ns, end_ns_), limit, rows);
+    IntervalCollector collector(begin_ns, std::min(end_ns, end_ns_), limit, rows);
     for (const uint32_t thread : threads) {
         if (thread >= run_.threads.size()) continue;
         collector.next_thread();
         if (Problem problem = watch_window(thread, begin_ns, std::min(end_ns, end_ns_), collector)) return problem;
         if (rows.too_many) return {};
     }
-    for (WindowStretch &row : rows.rows) complete(row);
+    for (WindowInterval &row : rows.rows) complete(row);
     return {};
 }
 
-void Pyramid::complete(WindowStretch &row) {
+void Pyramid::complete(WindowInterval &row) {
     const auto at = [&](uint64_t ticks) { return ticks ? clock_->since_start(ticks) : 0; };
     row.wait_begin_ns = at(row.wait.begin);
     if (!row.task) return;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pyramid as a file beside its trace. It is written under another name and renamed, so that a reader finds the old
-// one, the new one or none; one that is not of these logs, or is damaged, is as good as none. Not a format for others:
-// whatever changes in it raises kFileVersion.
+// Stores the pyramid in the run directory under another name and renames it, so a reader finds the old file, the new
+// one or none. Ignores files that are damaged or of other logs. Every change of this internal format raises
+// kFileVersion.
 #include <cstdio>
 #include <cstring>
 #include <fcntl.h>
@@ -29,7 +29,7 @@ uint64_t checksum(const char *bytes, size_t n_bytes) {
     return sum;
 }
 
-// Both have value() for plain values and vectors of them, and each() for vectors of other things.
+// Writer and Reader have value() for plain values and vectors of them, and each() for other vectors.
 class Writer {
 public:
     explicit Writer(std::FILE *file) : file_(file) {}
@@ -77,12 +77,12 @@ public:
     template <typename T>
     void value(T &value) {
         static_assert(std::is_trivially_copyable_v<T>);
-        take(&value, sizeof value);
+        get(&value, sizeof value);
     }
     template <typename T>
     void value(std::vector<T> &values) {
         values.resize(size(sizeof(T)));
-        take(values.data(), values.size() * sizeof(T));
+        get(values.data(), values.size() * sizeof(T));
     }
     template <typename T, typename Visit>
     void each(std::vector<T> &values, Visit visit) {
@@ -98,7 +98,7 @@ private:
         good_ = good_ && n <= bytes_.size() / of_one;
         return good_ ? n : 0;
     }
-    void take(void *to, size_t n_bytes) {
+    void get(void *to, size_t n_bytes) {
         if (n_bytes == 0) return;
         if (!(good_ = good_ && n_bytes <= bytes_.size())) return;
         memcpy(to, bytes_.data(), n_bytes);
@@ -113,7 +113,7 @@ private:
 
 } // namespace
 
-// Lengths and times of the logs: whoever writes one changes them.
+// Returns the versions, and the sizes and times of the logs, which change when a log is written.
 std::string Pyramid::identity() const {
     std::string text = "ompass pyramid " + std::to_string(kFileVersion) + " of " + std::to_string(format::kVersion) +
                        " " + std::to_string(sizeof(WalkCheckpoint)) + "\n";
@@ -166,7 +166,7 @@ void Pyramid::transfer(Archive &archive) {
     });
 }
 
-// What later reading relies on, whatever is in the file.
+// True if the loaded values are safe to use, whatever the file contained.
 bool Pyramid::fits_run() const {
     const BinLevel &finest = levels_[0];
     if (end_ns_ == 0 || finest.shift > 40 || finest.threads.size() != run_.threads.size() ||
@@ -186,14 +186,14 @@ bool Pyramid::fits_run() const {
                 return i == static_cast<size_t>(dimension) &&
                        std::ranges::any_of(row.shares, [&](BinShare share) { return share.key() >= n_keys; });
             };
-            if (beyond(Dimension::kState, format::kStates) || beyond(Dimension::kAbsent, kAbsentKeys)) return false;
+            if (beyond(Dimension::kState, format::kStates) || beyond(Dimension::kOffCpu, kOffCpuKeys)) return false;
         }
     const auto known = [&](uint32_t construct) { return construct < run_.definitions.size(); };
     for (const std::vector<WalkCheckpoint> &marks : checkpoints_)
         for (const WalkCheckpoint &mark : marks) {
             if (mark.frames.empty() || mark.parts.empty() || !known(mark.last.creation.construct)) return false;
             if (!known(mark.last.wait_place) || !known(mark.last.waited_for)) return false;
-            if (mark.frames[0].kind != StretchWatcher::Frame::kOutside) return false;
+            if (mark.frames[0].kind != IntervalWatcher::Frame::kOutside) return false;
             for (const auto &frame : mark.frames)
                 if (!known(frame.construct) || !known(frame.wait_place) ||
                     frame.to_owner > static_cast<size_t>(&frame - mark.frames.data()))
@@ -225,16 +225,16 @@ bool Pyramid::load(const std::string &identity) {
     return false;
 }
 
-// Without room, or in a directory of others, there is none: it is made again next time.
+// Stores nothing if the disk is full or the directory is not writable.
 void Pyramid::store(const std::string &identity) {
     const std::string path = run_.directory + kFileName;
-    const std::string made = path + "." + std::to_string(getpid());
-    const int descriptor = ::open(made.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
+    const std::string temporary = path + "." + std::to_string(getpid());
+    const int descriptor = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
     if (descriptor < 0) return;
     std::FILE *file = fdopen(descriptor, "wb");
     if (!file) {
         close(descriptor);
-        unlink(made.c_str());
+        unlink(temporary.c_str());
         return;
     }
     bool written = std::fwrite(identity.data(), 1, identity.size(), file) == identity.size();
@@ -243,7 +243,7 @@ void Pyramid::store(const std::string &identity) {
     const uint64_t sum = writer.sum();
     written = written && writer.good() && std::fwrite(&sum, sizeof sum, 1, file) == 1;
     written = std::fclose(file) == 0 && written;
-    if (!written || rename(made.c_str(), path.c_str()) != 0) unlink(made.c_str());
+    if (!written || rename(temporary.c_str(), path.c_str()) != 0) unlink(temporary.c_str());
 }
 
 } // namespace ompass

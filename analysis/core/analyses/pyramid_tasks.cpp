@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the reader of a timeline asks of one moment or one task: what each thread does or waits for, and the tasks that
-// depend on each other. Reads the events around it, from checkpoints, and no more of them than it was allowed.
+// Answers questions about one moment or one task of a timeline: what each thread does or waits for, and which tasks
+// depend on each other. Reads a limited number of events, from the nearest checkpoint on.
 #include <algorithm>
 #include <unordered_map>
 
@@ -10,22 +10,22 @@ namespace ompass {
 
 namespace {
 
-constexpr uint64_t kFirstWindowNs = 1'000'000; // that is searched for a task; the next are kGrowth times as long
+constexpr uint64_t kFirstWindowNs = 1'000'000; // first window of a search; each next one is kGrowth times as long
 constexpr uint64_t kGrowth = 8;
 
-class MomentSink final : public StretchSink {
+class MomentSink final : public IntervalSink {
 public:
-    MomentSink(uint64_t at_ns, WindowStretches &rows) : at_(at_ns), rows_(rows) {}
-    void stretch(const WatchedStretch &what) override {
+    MomentSink(uint64_t at_ns, WindowIntervals &rows) : at_(at_ns), rows_(rows) {}
+    void interval(const WatchedInterval &what) override {
         is_past_ = what.begin_ns > at_ + kSlackNs;
         if (is_found_ || what.begin_ns > at_ || what.end_ns <= at_) return;
-        rows_.rows.emplace_back(WindowStretch{what});
+        rows_.rows.emplace_back(WindowInterval{what});
         is_found_ = true;
         has_end_ = what.wait.kind == 0;
     }
-    void ended(const WatchedWait &wait, uint64_t end_ns, uint32_t waited_for) override {
+    void ended_wait(const WatchedWait &wait, uint64_t end_ns, uint32_t waited_for) override {
         if (!is_found_ || has_end_) return;
-        WindowStretch &row = rows_.rows.back();
+        WindowInterval &row = rows_.rows.back();
         if (row.wait.begin != wait.begin || row.wait.kind != wait.kind) return;
         row.wait_end_ns = end_ns;
         row.waited_for = waited_for;
@@ -34,15 +34,15 @@ public:
     bool has_enough() const override { return is_found_ ? has_end_ : is_past_; }
 
 private:
-    static constexpr uint64_t kSlackNs = 10'000; // stretches may be out of order by less
+    static constexpr uint64_t kSlackNs = 10'000; // by which intervals may be out of order
 
     const uint64_t at_;
-    WindowStretches &rows_;
+    WindowIntervals &rows_;
     bool is_found_ = false, has_end_ = false, is_past_ = false;
 };
 
-// Fills in where and when the tasks of a list ran.
-class TaskFinder final : public StretchSink {
+// Finds out where and when the tasks of a list ran.
+class TaskFinder final : public IntervalSink {
 public:
     explicit TaskFinder(std::vector<LinkedTask> &tasks) : tasks_(tasks) {
         for (size_t i = 0; i < tasks.size(); i++) places_[tasks[i].task] = i;
@@ -74,8 +74,8 @@ private:
     std::unordered_map<uint64_t, size_t> places_;
 };
 
-// The dependences of one task, as its creator's log tells of them.
-class DependenceFinder final : public StretchSink {
+// Collects the dependences of one task from its creator's log.
+class DependenceFinder final : public IntervalSink {
 public:
     DependenceFinder(uint64_t task, std::vector<LinkedTask> &before, std::vector<LinkedTask> &after)
         : task_(task), before_(before), after_(after) {}
@@ -92,7 +92,7 @@ private:
 } // namespace
 
 Problem Pyramid::read_moment(const std::vector<uint32_t> &threads, uint64_t at_ns, uint64_t most_records,
-                             WindowStretches &rows) {
+                             WindowIntervals &rows) {
     rows = {};
     const std::lock_guard guard(reading_);
     for (const uint32_t thread : threads) {
@@ -101,7 +101,7 @@ Problem Pyramid::read_moment(const std::vector<uint32_t> &threads, uint64_t at_n
         uint64_t records = most_records;
         if (Problem problem = watch_window(thread, at_ns, end_ns_, sink, records)) return problem;
     }
-    for (WindowStretch &row : rows.rows) complete(row);
+    for (WindowInterval &row : rows.rows) complete(row);
     return {};
 }
 
@@ -116,18 +116,21 @@ Problem Pyramid::read_links(uint64_t task, uint32_t thread, uint64_t at_ns, uint
         const uint64_t ticks = (*times_)(id);
         return ticks ? clock_->since_start(ticks) : 0;
     };
-    // Forth and back from the moment on, in windows that grow, until everything is found or nothing is left to spend.
-    const auto search = [&](std::vector<LinkedTask> &wanted, uint64_t from_ns, bool forth,
+    // Searches growing windows, forward or back from a moment, until all tasks are found or `most_records` are read.
+    const auto search = [&](std::vector<LinkedTask> &wanted, uint64_t from_ns, bool forward,
                             uint64_t limit_ns) -> Problem {
         TaskFinder finder(wanted);
         uint64_t records = most_records, length = kFirstWindowNs;
         uint64_t begin = from_ns, end = from_ns;
         for (bool more = true; more && records && !finder.has_enough(); length *= kGrowth) {
-            forth ? end = begin + std::min(length, limit_ns - begin) : begin = end - std::min(length, end - limit_ns);
+            if (forward)
+                end = begin + std::min(length, limit_ns - begin);
+            else
+                begin = end - std::min(length, end - limit_ns);
             for (uint32_t i = 0; i < n_threads; i++)
                 if (Problem problem = watch_window(i, begin, end, finder, records)) return problem;
-            more = forth ? end < limit_ns : begin > limit_ns;
-            (forth ? begin : end) = forth ? end : begin;
+            more = forward ? end < limit_ns : begin > limit_ns;
+            (forward ? begin : end) = forward ? end : begin;
         }
         return {};
     };
@@ -136,7 +139,7 @@ Problem Pyramid::read_links(uint64_t task, uint32_t thread, uint64_t at_ns, uint
     if (Problem problem = search(itself, at_ns, true, end_ns_)) return problem;
     if (!itself[0].start_ns)
         if (Problem problem = search(itself, std::min(at_ns + 1, end_ns_), false, itself[0].created_ns)) return problem;
-    // Once it has ended, nothing can be made to wait for it.
+    // A task gets no successors after its end.
     const uint64_t ended_ns = itself[0].end_ns ? itself[0].end_ns : end_ns_;
     DependenceFinder dependences(task, before, after);
     uint64_t records = most_records;

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Order statistics over time: how many bytes were touched after a given moment, for the last touch of every byte.
-// A moment (one access) is a slot; slots are numbered in order of time, and the weight of a slot is the bytes whose last
-// touch it is. Owns nothing of where the bytes lie.
+// Computes how many bytes were last touched after a given moment. A moment (one access) is a slot; slots are numbered
+// in order of time. The weight of a slot is the number of bytes whose last touch it is. Knows no addresses.
 //
-// A tree of sums, level by level in arrays, each node in a cache line; its leaves are the weights of the slots:
+// A tree of sums, level by level in arrays, each node in a cache line; its leaves are the weights:
 //   levels_[0][i] = sum of weights[i * kLeaves ...];  levels_[k + 1][i] = sum of levels_[k][i * kFanout ...]
-// Only what lies before a slot is ever summed up, so a sum is made when the last slot of its node is: a new moment costs
-// next to nothing, and nothing need be zero at first. A query reads, and an update writes, one node per level.
+// Queries sum only nodes before a slot, so the sum of a node is computed when its last slot is appended. An append
+// costs almost nothing, and nodes need no initial value. A query reads, and an update writes, one node per level.
 #pragma once
 
 #include <algorithm>
@@ -32,7 +31,7 @@ public:
 
     bool has_room(uint64_t n) const { return n_slots_ + n <= capacity_; }
 
-    // A new moment, later than all others: slot 0, 1, 2, ... Needs room: compact first.
+    // Appends a moment as slot 0, 1, 2, ... Requires has_room().
     [[gnu::always_inline]] void append(uint64_t bytes) {
         if (bytes >= kHeavy && !heavy()) become_heavy();
         total_ += bytes;
@@ -40,9 +39,9 @@ public:
         if (++n_slots_ % kLeaves == 0) sum_up_last_nodes();
     }
 
-    // Bytes whose last touch is later than the slot's. Then `bytes` of the slot have been touched again.
-    [[gnu::always_inline]] uint64_t newer_and_take(Slot slot, uint64_t bytes) {
-        uint64_t older = 0; // and the slot itself
+    // Returns the number of bytes last touched after the slot, and removes `bytes` from the slot.
+    [[gnu::always_inline]] uint64_t touch_again(Slot slot, uint64_t bytes) {
+        uint64_t older = 0; // including the slot
         with_weights([&](auto &weights) {
             const uint64_t place = slot % kLeaves;
             older = weights[slot] + sum_before<kLeaves>(&weights[slot - place], place);
@@ -53,7 +52,7 @@ public:
         for (ZeroedArray<uint64_t> &level : levels_) {
             const uint64_t place = node % kFanout;
             sums += lanes_before<kFanout>(&level[node - place], place);
-            level[node] -= bytes; // also of nodes that are not summed up yet: they will be set
+            level[node] -= bytes; // nodes without a sum yet are overwritten later
             node /= kFanout;
         }
         const uint64_t newer = total_ - (older + sums[0] + sums[1]);
@@ -61,20 +60,20 @@ public:
         return newer;
     }
 
-    [[gnu::always_inline]] void prefetch(Slot slot) const { // the levels above are small and stay in cache
+    [[gnu::always_inline]] void prefetch(Slot slot) const { // higher levels stay in cache
         __builtin_prefetch(heavy() ? static_cast<const void *>(&heavy_weights_[slot]) : &light_weights_[slot], 1);
         __builtin_prefetch(&levels_[0][slot / kLeaves], 1);
     }
 
-    // Renumbers the slots without those of weight 0 and makes room for three times as many moments as remain, and as n,
-    // so that the cost is constant per append. rename(new_number, n_used) is called once; it must rename every slot that
-    // the caller keeps. new_number(slot) is valid for slots of weight above 0 and only during the call.
+    // Removes the slots of weight 0 and makes room for at least n more, and for three times as many as remain, so the
+    // cost per append is constant. Calls rename(new_number, n_used) once, in which the caller renumbers all slots that
+    // it keeps; new_number(slot) is defined for slots of weight above 0.
     template <typename Rename>
     void compact(uint64_t n, Rename rename) {
         std::vector<uint64_t> used((n_slots_ + 63) / 64);
         std::vector<Slot> before(used.size());
         uint64_t n_used = 0;
-        with_weights([&](auto &weights) { // to the front
+        with_weights([&](auto &weights) { // moves them to the front
             for (uint64_t i = 0; i < n_slots_; i++) {
                 if (i % 64 == 0) before[i / 64] = static_cast<Slot>(n_used);
                 const auto weight = weights[i];
@@ -110,17 +109,17 @@ private:
     static constexpr uint64_t kLeaves = 16, kFanout = 8; // children of a node: one cache line
     static constexpr uint64_t kFirstCapacity = 1 << 12;
     static constexpr uint64_t kRoom = 4;
-    static constexpr uint64_t kHeavy = (uint64_t{1} << 32) / kLeaves; // lighter slots: a node sums up to below 2^32
+    static constexpr uint64_t kHeavy = (uint64_t{1} << 32) / kLeaves; // a node of lighter slots has a sum below 2^32
 
     template <typename Weights>
     using Weight = std::remove_reference_t<decltype(std::declval<Weights>()[0])>;
 
-    // A few weights or sums that are added at once. Every processor that we build for has registers of 16 bytes.
+    // Values that are added at once: every supported processor has registers of 16 bytes.
     template <typename T>
     using Lanes [[gnu::vector_size(16)]] = T;
 
-    // Read from kBefore + kLeaves - p on: all ones for the children before place p, zeros from it on. Adding what is
-    // masked is faster than a loop whose length nobody can predict.
+    // A mask: from kBefore + kLeaves - p on, all ones for the children before place p, then zeros. Adding masked values
+    // is faster than a loop of unpredictable length.
     template <typename T>
     static constexpr auto kBefore = [] {
         std::array<T, 2 * kLeaves> mask = {};
@@ -153,7 +152,7 @@ private:
         return std::accumulate(values, values + n, uint64_t{0});
     }
 
-    // Of the nodes that the newest slot is the last of.
+    // Computes the sums of the nodes that end with the newest slot.
     void sum_up_last_nodes() {
         uint64_t n_done = n_slots_ / kLeaves;
         with_weights([&](auto &weights) { levels_[0][n_done - 1] = sum_of<kLeaves>(&weights[n_slots_ - kLeaves]); });
@@ -163,7 +162,7 @@ private:
         }
     }
 
-    // Weights take four bytes as long as all are light. use(weights) is called with the array that is in use.
+    // True once a weight has needed eight bytes; all take four bytes before.
     bool heavy() const { return heavy_weights_.size() > 0; }
     template <typename Use>
     [[gnu::always_inline]] void with_weights(Use use) {
@@ -178,7 +177,7 @@ private:
         light_weights_ = {};
     }
 
-    // Whole nodes on all levels: a query reads to the end of one. Keeps the weights, but no sums.
+    // Resizes to whole nodes on all levels, because queries read whole nodes. Keeps the weights, not the sums.
     void resize(uint64_t wanted) {
         uint64_t n_nodes = (std::max(wanted, kFirstCapacity) + kLeaves - 1) / kLeaves;
         capacity_ = n_nodes * kLeaves;

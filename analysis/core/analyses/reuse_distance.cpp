@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The stream of one cache group: part by part, finds all moves first and counts them after. Each stage waits for memory at
-// many places at once, which one loop over both could not.
+// Processes the stream of one cache group in parts: finds all moves of a part, then counts them. Each of the two loops
+// has many memory accesses in flight, which a single loop would not.
 #include "reuse_distance.h"
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace ompass {
 
-void ReuseTally::add(const ReuseTally &other) {
+void ReuseBytes::add(const ReuseBytes &other) {
     cold += other.cold;
     coherence += other.coherence;
     close += other.close;
@@ -18,7 +18,7 @@ void ReuseTally::add(const ReuseTally &other) {
     for (size_t k = 0; k < bins.size(); k++) bins[k] += other.bins[k];
 }
 
-size_t SampleTally::bin(uint64_t distance) {
+size_t SampleBytes::bin(uint64_t distance) {
     if (distance < kBinsPerOctave) return distance; // bins of one byte each, below the first whole octave
     const auto octave = static_cast<unsigned>(std::bit_width(distance)) - 1;
     constexpr unsigned kBits = std::countr_zero(kBinsPerOctave);
@@ -27,11 +27,11 @@ size_t SampleTally::bin(uint64_t distance) {
 
 ReuseStream::ReuseStream(uint16_t group, Classes classes, Sampling sampling, size_t n_kernels)
     : classes_(classes), scale_(1 / sampling.rate), touch_moves_(group, sampling), kernels_(n_kernels) {
-    if (!sampling.all()) sample_ = std::make_unique<SampleTally>();
+    if (!sampling.all()) sample_ = std::make_unique<SampleBytes>();
 }
 
 void ReuseStream::process(std::span<const Access> batch, bool coherent) {
-    constexpr size_t kPart = 1 << 12; // whose accesses and moves stay in the cache of the core
+    constexpr size_t kPart = 1 << 12; // accesses whose data and moves stay in the core's cache
     while (!batch.empty()) {
         size_t n = std::min(kPart, batch.size());
         while (batch[n - 1].more) n++;
@@ -55,34 +55,34 @@ void ReuseStream::begin_batch(size_t n_accesses) {
 }
 
 [[gnu::always_inline]] inline void ReuseStream::count_move(const Move &move) {
-    ReuseTally &tally = kernels_[move.kernel];
+    ReuseBytes &by_distance = kernels_[move.kernel];
     if (move.kind == Move::kCold) {
         distinct_bytes_ += move.bytes;
-        tally.cold += move.bytes;
-        if (sample_) sample_->bytes[move.replicate][SampleTally::kCold] += move.bytes;
+        by_distance.cold += move.bytes;
+        if (sample_) sample_->bytes[move.replicate][SampleBytes::kCold] += move.bytes;
         return;
     }
-    uint64_t distance = weights_.newer_and_take(move.from, move.bytes);
+    uint64_t distance = weights_.touch_again(move.from, move.bytes);
     if (move.kind == Move::kCoherence) {
-        tally.coherence += move.bytes;
-        if (sample_) sample_->bytes[move.replicate][SampleTally::kCoherence] += move.bytes;
+        by_distance.coherence += move.bytes;
+        if (sample_) sample_->bytes[move.replicate][SampleBytes::kCoherence] += move.bytes;
         return;
     }
     if (sample_) {
         distance = static_cast<uint64_t>(std::min(static_cast<double>(distance) * scale_, 0x1p63));
-        sample_->bytes[move.replicate][SampleTally::bin(distance)] += move.bytes;
+        sample_->bytes[move.replicate][SampleBytes::bin(distance)] += move.bytes;
     }
     const auto bin = static_cast<size_t>(std::bit_width(distance - (distance != 0)));
-    tally.bins[std::min(bin, tally.bins.size() - 1)] += move.bytes;
-    // No branch: where distances are mixed, nobody could predict it.
-    static constexpr uint64_t ReuseTally::*kClasses[] = {&ReuseTally::close, &ReuseTally::near, &ReuseTally::far};
+    by_distance.bins[std::min(bin, by_distance.bins.size() - 1)] += move.bytes;
+    // Branch-free, because a branch on mixed distances is unpredictable.
+    static constexpr uint64_t ReuseBytes::*kClasses[] = {&ReuseBytes::close, &ReuseBytes::near, &ReuseBytes::far};
     const size_t beyond_l2 = distance > classes_.l2_bytes, beyond_llc = distance > classes_.llc_bytes;
-    tally.*kClasses[beyond_l2 + (beyond_l2 & beyond_llc)] += move.bytes;
+    by_distance.*kClasses[beyond_l2 + (beyond_l2 & beyond_llc)] += move.bytes;
 }
 
 void ReuseStream::count() {
-    // A moment weighs nothing before its access has been counted, as its own bytes are no distance. Of two moves of
-    // an access the one from the earlier moment is taken first, so it is still part of no distance of the other.
+    // Appends a moment after its access has been counted, because an access's own bytes are not part of its distances.
+    // Counts the moves of an access oldest first, so that bytes touched since count before they move as well.
     constexpr size_t kAhead = 16;
     uint64_t bytes = 0;
     for (size_t i = 0; i < counted_.size(); i++) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernel reuse distance (Pericàs et al.): for every byte of every access, how many distinct bytes the stream of its
-// cache group touched since its last access. Exact, for ranges that overlap in any way; see docs/reuse-distance.md.
-// Owns the stream of one group; access_reader makes the stream, krd_analysis runs all groups of a run.
+// Kernel reuse distance (Pericàs et al.): for each byte of each access, the number of distinct bytes that its cache
+// group touched since the last access to that byte. Exact, however ranges overlap; see docs/reuse-distance.md.
+// Processes the stream of one group; access_reader produces it, and krd_analysis runs all groups.
 #pragma once
 
 #include <array>
@@ -17,20 +17,19 @@
 
 namespace ompass {
 
-// Bytes of accesses by reuse distance. cold + coherence + close + near + far are all of them, and the bins hold close,
-// near and far ones.
-struct ReuseTally {
+// Bytes by reuse distance: cold + coherence + close + near + far. The bins hold the close, near and far bytes.
+struct ReuseBytes {
     uint64_t cold = 0;      // never touched before in this stream
     uint64_t coherence = 0; // touched before, but written by another group since
     uint64_t close = 0, near = 0, far = 0;
     std::array<uint64_t, 64> bins = {}; // bin k: the smallest 2^k >= max(distance, 1)
 
-    void add(const ReuseTally &other);
+    void add(const ReuseBytes &other);
 };
 
-// What a sampled stream keeps besides: the distribution in fine bins, apart for kReplicates random parts of the sampled
-// blocks. The spread over the parts is what the error bound is made of.
-struct SampleTally {
+// Distribution of a sampled stream in fine bins, separate for kReplicates random parts of the sampled blocks. The error
+// bound is computed from the differences between the parts.
+struct SampleBytes {
     static constexpr size_t kReplicates = Sampling::kReplicates;
     static constexpr size_t kBinsPerOctave = 8;
     static constexpr size_t kCold = 64 * kBinsPerOctave, kCoherence = kCold + 1, kBins = kCold + 2;
@@ -47,21 +46,20 @@ public:
 
     ReuseStream(uint16_t group, Classes classes, Sampling sampling, size_t n_kernels);
 
-    // The next accesses of all groups, in order of time; an access never spans two batches. Those of other groups matter
-    // by what they invalidate, if `coherent`.
+    // Processes the next accesses of all groups, in order of time. An access never spans two batches. Accesses of other
+    // groups only invalidate, if `coherent`.
     void process(std::span<const Access> batch, bool coherent);
 
-    // The same in two stages that two threads may run at once: for each batch begin_batch(), then find() for this batch and
-    // count() for the one before. The end takes another begin_batch() and count().
+    // The stages of process(), for two threads: call begin_batch() for each batch, then find() for it while count()
+    // handles the batch before. After the last batch call begin_batch() and count() again.
     bool has_room(size_t n_accesses) const { return weights_.has_room(found_.size() + n_accesses); }
-    void
-    begin_batch(size_t n_accesses); // long when there is no room: renumbers moments, and counts what is to be counted
+    void begin_batch(size_t n_accesses); // slow without room: counts the moves found and renumbers moments
     void find(std::span<const Access> batch, bool coherent) { touch_moves_.find(batch, coherent, found_); }
     void count();
 
-    // By kernel (construct). In a sampled stream: of the sampled bytes, at distances scaled to the whole.
-    const std::vector<ReuseTally> &kernels() const { return kernels_; }
-    const SampleTally *sample() const { return sample_.get(); } // null in an exact stream
+    // By construct of the kernel. A sampled stream has only sampled bytes, at distances scaled to the whole.
+    const std::vector<ReuseBytes> &kernels() const { return kernels_; }
+    const SampleBytes *sample() const { return sample_.get(); } // null in an exact stream
     uint64_t distinct_bytes() const { return distinct_bytes_; }
     size_t memory_bytes() const { return weights_.memory_bytes() + touch_moves_.memory_bytes(); }
 
@@ -69,13 +67,13 @@ private:
     void count_move(const Move &move);
 
     Classes classes_;
-    double scale_; // sampled distances to distances
+    double scale_; // factor from sampled to whole distances
     TouchMoves touch_moves_;
-    MoveList found_, counted_; // the moves of this batch and of the one before; count() empties the latter
+    MoveList found_, counted_; // moves of this batch, and of the one before until count()
     RecencyWeights weights_;
     uint64_t distinct_bytes_ = 0;
-    std::vector<ReuseTally> kernels_;
-    std::unique_ptr<SampleTally> sample_;
+    std::vector<ReuseBytes> kernels_;
+    std::unique_ptr<SampleBytes> sample_;
 };
 
 } // namespace ompass

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An access as the stream of a cache group takes it, and which pieces of it are in a spatial sample.
+// An access in the stream of a cache group, and the selection of its pieces for a spatial sample.
 #pragma once
 
 #include <cstddef>
@@ -15,12 +15,11 @@ struct Access {
     uint32_t kernel;   // construct
     uint16_t group;    // cache group
     bool write;
-    bool more;         // the next one is a piece of the same access
+    bool more;         // the next element is a piece of the same access
 };
 static_assert(sizeof(Access) == 24);
 
-// Spatial sampling: the address space is cut into blocks of 2^block_shift bytes, and a block belongs to the sample when
-// its hash is below a threshold, in every access alike.
+// Spatial sampling: a block of 2^block_shift bytes is in the sample if the hash of its number is below a threshold.
 struct Sampling {
     double rate = 1; // 1: everything, uncut
     unsigned block_shift = 12;
@@ -30,23 +29,24 @@ struct Sampling {
         block = (block ^ block >> 31) * 0x9e3779b97f4a7c15u;
         return (block ^ block >> 29) * 0xbf58476d1ce4e5b9u;
     }
-    // The random part of the sample that an address belongs to, by bits that the choice of the sample has left random.
     static constexpr size_t kReplicates = 32;
+    // Returns which part of the sample contains the address, by the low bits of the hash, which selection leaves
+    // random.
     uint8_t replicate(uint64_t address) const {
         return static_cast<uint8_t>(hash(address >> block_shift) % kReplicates);
     }
     uint64_t threshold() const { return all() ? ~uint64_t{0} : static_cast<uint64_t>(rate * 0x1p64); }
 };
 
-// Takes the pieces of accesses that are in the sample.
+// Selects the pieces of accesses that are in the sample.
 class Sampler {
 public:
     explicit Sampler(Sampling sampling)
         : all_(sampling.all()), shift_(sampling.block_shift), threshold_(sampling.threshold()) {}
 
-    bool all() const { return all_; } // there is no sample: accesses stay whole
+    bool all() const { return all_; } // true: no sample, accesses stay whole
 
-    // Appends the pieces of the access that are in the sample; most accesses lie in one block, and are not.
+    // Appends the sampled pieces of the access. Most accesses lie in one block that is not sampled.
     void append(const Access &access, std::vector<Access> &pieces) const {
         const uint64_t first = access.begin >> shift_, last = (access.begin + access.bytes - 1) >> shift_;
         if (first == last && Sampling::hash(first) >= threshold_) return;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An observer of all threads in order of time: what every event does to the chains of tasks, and so the rules by which
-// work, span and groups come about.
+// Observes all threads in order of time, and applies each event to the chains of tasks.
 #include "task_graph.h"
 
 #include <algorithm>
@@ -20,16 +19,16 @@ namespace {
 class GraphBuilder : public WalkObserver {
 public:
     struct FrameData {
-        uint32_t chain = 0; // whose work it is
-        uint32_t own = 0;   // for waits: of an undeferred task, made when it creates a deferred one
+        uint32_t chain = 0; // chain that its work extends
+        uint32_t own = 0;   // chain for its waits; undeferred tasks get one when they create a deferred task
         uint32_t group = 0;
     };
     struct PartData {
         GraphRegion *region = nullptr;
     };
     struct ThreadData {
-        uint64_t counted_until = 0;  // work before this is part of a chain
-        uint64_t dispatch_ticks = 0; // for which the task that starts now was ready, and its thread had nothing to run
+        uint64_t counted_until = 0;  // end of the work that chains contain
+        uint64_t dispatch_ticks = 0; // time that the starting task was ready while its thread had nothing to run
     };
     using Walk = ThreadWalk<GraphBuilder>;
     using Frame = Walk::Frame;
@@ -38,7 +37,7 @@ public:
     GraphBuilder(const RunFiles &run, const TaskGraphOptions &options, TaskGraph &graph)
         : options_(options), graph_(graph), chains_(run.threads.size()), groups_(options.depth, graph.groups) {}
 
-    // Tasks will depend on this one: its end is kept.
+    // Keeps the end of a task on which others depend.
     void keep_end_of(uint64_t task) { ends_.try_emplace(task); }
 
     // ---------------------------------------------------------------- order
@@ -84,7 +83,7 @@ public:
         return found == regions_.end() ? kUnknownRegion : found->second->recorded;
     }
 
-    // ---------------------------------------------------------------- stretches
+    // ---------------------------------------------------------------- state intervals
 
     void began_thread(Walk &walk) {
         const uint32_t chain = chains_.make(0, 0, 0, nullptr);
@@ -163,7 +162,7 @@ public:
         if (!here) task.data = frame_of(chain_or_new(walk, task));
     }
     void completed(Walk &walk, Frame &task, bool detached) {
-        if (task.kind == Frame::kUndeferred) { // detached: the rest of its life is its event's
+        if (task.kind == Frame::kUndeferred) { // detached: its event completes it
             if (task.data.own) chains_.release(task.data.own);
         } else if (detached) {
             chains_[task.data.chain].detached = true;
@@ -246,7 +245,7 @@ public:
         GraphRegion *region = walk.part().data.region;
         completed_at_ = walk.now();
         const Point &end = chains_[task.data.chain].now;
-        if (!region) chains_.raise(chains_[task.below().data.chain].now, end); // an initial task: the thread goes on
+        if (!region) chains_.raise(chains_[task.below().data.chain].now, end); // an initial task: the thread continues
         complete_chain(task.data.chain, end);
         if (!region) return;
         region->n_inside -= region->n_inside > 0;
@@ -264,7 +263,7 @@ public:
         for (const Frame &frame : std::views::reverse(walk.frames()))
             chains_.raise(last_, chains_[frame.data.chain].now);
     }
-    // Everything that was summed goes into the graph, with the critical path.
+    // Stores the sums and the critical path in the graph.
     void finish() {
         for (const auto &[id, region] : regions_) chains_.raise(last_, region->latest);
         graph_.outside_ticks = graph_.groups[0].work_ticks;
@@ -300,16 +299,15 @@ private:
 
     Chain &chain_of(Walk &walk) { return chains_[walk.current().data.chain]; }
     FrameData frame_of(uint32_t chain) { return {chain, chain, chains_[chain].group}; }
-    // The chain of a task that the thread goes on with. One that was never created, as far as the trace tells, goes on where
-    // its thread was.
+    // Returns the chain of a starting or resuming task. Without a recorded creation it continues its thread's chain.
     uint32_t chain_or_new(Walk &walk, Frame &task) {
         if (const uint32_t known = chains_.find(task.id)) return known;
         const uint32_t chain = chains_.make(0, task.construct, 0, walk.part().data.region);
         chains_[chain].now = chains_.copy(chains_[task.below().data.chain].now);
         return chain;
     }
-    // The chain on which waits of the current task are kept. The undeferred tasks around it get theirs as well: a taskgroup
-    // of one of them waits for what is created in here.
+    // Returns the chain for the task's waits. Makes one for each undeferred task around it as well, because a taskgroup
+    // in any of them waits for tasks created here.
     uint32_t own_chain(Walk &walk, Frame &task) {
         Frame *around = &task;
         while (!around->data.own) around--;
@@ -317,12 +315,12 @@ private:
             Frame &inner = around[1];
             inner.data.own = chains_.make(0, 0, inner.data.group, walk.part().data.region);
             chains_.adopt(inner.data.own, around->data.own);
-            chains_[around->data.own].n_children--; // nobody waits for an undeferred task
+            chains_[around->data.own].n_children--; // no wait joins an undeferred task
             chains_[inner.data.own].orphan = true;
         }
         return task.data.own;
     }
-    // A chain has come to its end, at `end`: whoever waits for it will see that.
+    // Completes a chain at `end`, and raises the chains that wait for it.
     void complete_chain(uint32_t place, const Point &end) {
         Chain &chain = chains_[place];
         if (chain.complete) return;
@@ -334,7 +332,7 @@ private:
             if (!parent.complete) chains_.raise(parent.children, end);
         }
         while (above && chains_[above].complete) above = chains_[above].parent;
-        if (above != chain.parent) { // completed ancestors need not be kept for this one any longer
+        if (above != chain.parent) { // this chain needs no completed ancestors
             if (above) chains_[above].refs++;
             const uint32_t before = chain.parent;
             chain.parent = above;
@@ -368,7 +366,7 @@ private:
         graph_.tasks.push_back({chain.id, chain.parent_id, chain.group, chain.thread, chain.created,
                                 chain.created_latest, chain.started, completed_at_, chain.worked, 0});
     }
-    // A barrier is over when all have come and no task is left.
+    // Closes the barriers at which all threads have arrived, if no task is unfinished.
     void close_barriers(GraphRegion &region) {
         while (region.n_closed < region.barriers.size()) {
             Barrier &barrier = region.barriers[region.n_closed];
@@ -433,12 +431,12 @@ private:
     Chains chains_;
     GroupTree groups_;
     std::unordered_map<uint64_t, GraphRegion *> regions_; // by id
-    std::deque<GraphRegion> region_storage_; // kept, so that no pointer of a damaged trace dangles
+    std::deque<GraphRegion> region_storage_; // never freed, so a damaged trace leaves no dangling pointer
     std::vector<GraphRegion *> free_regions_;
-    std::unordered_map<uint64_t, EndOfTask> ends_; // of tasks that others depend on
+    std::unordered_map<uint64_t, EndOfTask> ends_; // of tasks with successors
     std::unordered_map<uint64_t, std::vector<uint64_t>> predecessors_;
     std::map<std::pair<uint32_t, uint32_t>, uint64_t> dependences_;
-    Point last_; // the latest of all that has ended for good
+    Point last_; // latest of everything that has ended
     uint64_t completed_at_ = 0, end_ = 0;
 };
 
@@ -447,7 +445,7 @@ private:
 Problem build_task_graph(const RunFiles &run, const TaskGraphOptions &options, TaskGraph &graph) {
     if (Problem problem = lacks_trace(run)) return problem;
     GraphBuilder builder(run, options, graph);
-    // Ends of tasks that others depend on are kept; which these are, only the whole trace knows.
+    // Only the whole trace shows which tasks have successors.
     const auto keep_end = [&](uint64_t before, uint64_t) {
         builder.keep_end_of(before);
         return true;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Work, span and the collapsed task graph of a trace: what depends on what, whoever ran it and when.
+// Work, span and the collapsed task graph of a trace, whichever threads ran the tasks and when.
 //
-// The chain of a task begins at its creation (or at the last task that it depends on), and goes on after a wait at the
-// latest of its own chain and of the chains that it waited for. Tasks of one creator and construct, and below a depth
-// all of one construct, are one group; groups form a tree of creation.
+// The chain of a task begins at its creation, or at the end of its last predecessor. After a wait it continues the
+// longest of its own chain and the chains that it waited for. Tasks of one construct that were created in one group
+// form a group; below a depth, all tasks of one construct do. Groups form a tree of creation.
 #pragma once
 
 #include <cstdint>
@@ -14,29 +14,29 @@
 namespace ompass {
 
 struct TaskGraphOptions {
-    uint32_t depth = 3;             // levels of task nesting that get groups of their own; deeper ones are folded
-    std::vector<uint32_t> expanded; // groups whose tasks are wanted one by one
-    uint64_t max_tasks = 10'000;    // of these, and of the steps of the critical path
-    bool on_processors = false;     // work and span leave out what threads were preempted
+    uint32_t depth = 3; // levels of task nesting with groups of their own; deeper ones are folded
+    std::vector<uint32_t> expanded; // groups whose tasks are listed
+    uint64_t max_tasks = 10'000; // most listed tasks, and most listed steps of the critical path
+    bool on_processors = false; // work and span exclude preempted time
 };
 
 // Tasks of one construct that were created in one group. Group 0 is the program outside of every region.
 struct GraphGroup {
     uint32_t parent = 0;
-    uint32_t construct = 0; // of parallel regions: their implicit tasks
+    uint32_t construct = 0; // of a parallel region: its implicit tasks
     uint32_t depth = 0;
-    bool folded = false;    // tasks of its own construct, created in it, are counted here
-    uint64_t n_tasks = 0;   // deferred or implicit ones, as far as they started
+    bool folded = false; // includes tasks from deeper levels
+    uint64_t n_tasks = 0; // deferred or implicit tasks that started
     uint64_t n_undeferred = 0;
     uint64_t n_other_thread = 0;
-    uint64_t work_ticks = 0; // that of undeferred tasks is with the task that they ran in
+    uint64_t work_ticks = 0; // undeferred tasks count in the task that they ran in
     uint64_t create_ticks = 0;
     uint64_t dispatch_ticks = 0;
-    uint64_t max_ticks = 0;      // longest task
-    uint64_t preempted_ticks = 0; // beside or in work_ticks, as the options say
+    uint64_t max_ticks = 0; // longest task
+    uint64_t preempted_ticks = 0; // part of work_ticks, unless on_processors
     uint64_t critical_ticks = 0; // on the critical path
-    uint64_t n_critical = 0;     // steps of the critical path
-    uint64_t n_waits = 0;        // taskwaits and ends of taskgroups in it
+    uint64_t n_critical = 0; // steps of the critical path
+    uint64_t n_waits = 0; // taskwaits and ends of taskgroups in these tasks
 };
 
 // Dependences between tasks of two groups.
@@ -45,15 +45,15 @@ struct GroupDependence {
     uint64_t n = 0;
 };
 
-// A stretch of one task on the critical path.
+// A part of one task on the critical path.
 struct CriticalStep {
     uint64_t task = 0; // id; 0: the program outside of every region
     uint32_t group = 0;
     uint32_t thread = 0;
-    uint64_t begin_ticks = 0; // place in the path
+    uint64_t begin_ticks = 0; // position in the path
     uint64_t ticks = 0;
-    uint64_t preempted_ticks = 0; // beside or in them
-    uint64_t start_time = 0; // when the task started
+    uint64_t preempted_ticks = 0; // part of `ticks`, unless on_processors
+    uint64_t start_time = 0; // of the task
 };
 
 struct GraphTask {
@@ -65,25 +65,25 @@ struct GraphTask {
 };
 
 struct TaskGraph {
-    uint64_t work_ticks = 0;         // inside parallel regions
-    uint64_t outside_ticks = 0;      // outside of them
-    uint64_t span_ticks = 0;         // whole critical path
-    uint64_t span_preempted_ticks = 0; // beside or in it
-    uint64_t span_outside_ticks = 0; // what of it is outside of regions
-    uint64_t burdened_ticks = 0;     // longest path with the cost of creation and dispatch, outside included
+    uint64_t work_ticks = 0; // inside parallel regions
+    uint64_t outside_ticks = 0; // outside of them
+    uint64_t span_ticks = 0; // whole critical path
+    uint64_t span_preempted_ticks = 0; // part of span_ticks, unless on_processors
+    uint64_t span_outside_ticks = 0; // part of span_ticks outside of regions
+    uint64_t burdened_ticks = 0; // longest path with the costs of creation and dispatch
     uint64_t n_deferred = 0, n_undeferred = 0, n_dependences = 0;
-    uint64_t n_taskgroup_ends = 0;   // where more may have been joined than belongs to the group
-    uint64_t n_dependent_waits = 0;  // `taskwait depend`, whose predecessors are not recorded
-    uint64_t n_out_of_order = 0;     // events that had to be taken before what they depend on
-    uint64_t n_steps = 0;            // of the critical path, whether or not they are listed
+    uint64_t n_taskgroup_ends = 0; // each may join more than its group
+    uint64_t n_dependent_waits = 0; // `taskwait depend`, whose predecessors are not recorded
+    uint64_t n_out_of_order = 0; // events that were applied before their cause
+    uint64_t n_steps = 0; // of the critical path, listed or not
     std::vector<GraphGroup> groups;
     std::vector<GroupDependence> dependences;
     std::vector<CriticalStep> critical; // in order; the first max_tasks
-    std::vector<GraphTask> tasks;       // of expanded groups
+    std::vector<GraphTask> tasks; // of expanded groups
 };
 
-// A problem names file and byte; a run without a trace is one. Memory: twelve bytes per deferred task, some 250 per task
-// that is created and not completed, and the steps of chains.
+// A problem names file and byte; a run without a trace is a problem. Memory: twelve bytes per deferred task, some 250
+// per task between creation and completion, and the steps of chains.
 Problem build_task_graph(const RunFiles &run, const TaskGraphOptions &options, TaskGraph &graph);
 
 } // namespace ompass

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The chains of a task graph: for every live task the longest chain that leads to it, as far as it may still become part
-// of the critical path. Owns their memory and who still needs them; what extends them is the events' matter.
+// The chains of a task graph: for each live task the longest chain that leads to it, while it may still become part of
+// the critical path. Owns their memory and references; task_graph.cpp extends them.
 #pragma once
 
 #include <algorithm>
@@ -13,15 +13,15 @@
 
 namespace ompass {
 
-// A moment in the graph: how long the longest chain to it is. Owns a reference to the chain's last step.
+// A moment in the graph, with the length of the longest chain to it. Owns a reference to the chain's last step.
 struct Point {
     uint64_t span = 0;
-    uint64_t burdened = 0; // its own maximum: another chain's, perhaps
+    uint64_t burdened = 0; // a separate maximum, perhaps of another chain
     uint32_t step = 0;
 };
 
 struct Barrier {
-    Point latest; // of the members that have arrived, and of all tasks once it is closed
+    Point latest; // of the threads that have arrived and, once closed, of all tasks
     uint32_t n_arrived = 0;
     bool closed = false;
 };
@@ -29,23 +29,23 @@ struct Barrier {
 struct GraphRegion {
     uint64_t id = 0;
     uint32_t group = 0, team_size = 0;
-    uint32_t n_inside = 0; // members between their begin and their end
+    uint32_t n_inside = 0; // implicit tasks that have begun and not ended
     uint64_t n_unfinished = 0; // deferred tasks
     uint32_t n_closed = 0; // barriers
     bool ended = false;
     Point begin;
     Point latest; // of everything that has ended in it
     std::vector<Barrier> barriers;
-    RecordedRegion recorded; // as far as it is known by now
+    RecordedRegion recorded; // as known so far
 };
 
-// A task that is under way, or whose children are.
+// A task that has not completed, or has descendants that have not.
 struct Chain {
     uint64_t id = 0, parent_id = 0;
     uint32_t construct = 0, group = 0, thread = 0;
     uint32_t parent = 0; // the nearest ancestor whose chain is kept; 0: none
-    uint32_t refs = 1; // its own, until it completes, and its children's
-    uint32_t n_children = 0; // direct, not completed
+    uint32_t refs = 1; // one until it completes, and one per child
+    uint32_t n_children = 0; // direct children that have not completed
     bool complete = false, orphan = false, detached = false;
     GraphRegion *region = nullptr; // null: outside of every region
     Point now = {};
@@ -95,22 +95,22 @@ public:
         chains_[parent].n_children++;
     }
 
-    // One of its users is gone: the task itself, or a child.
+    // Drops the reference of the completed task or of a child.
     void release(uint32_t chain) {
         OMPASS_ASSERT(!chain || chains_[chain].refs > 0);
         while (chain && --chains_[chain].refs == 0) {
-            Chain &gone = chains_[chain];
-            drop(gone.now);
-            drop(gone.children);
-            drop(gone.descendants);
-            if (gone.id) of_task_.set(gone.id, 0);
-            const uint32_t parent = gone.parent;
+            Chain &freed = chains_[chain];
+            drop(freed.now);
+            drop(freed.children);
+            drop(freed.descendants);
+            if (freed.id) of_task_.set(freed.id, 0);
+            const uint32_t parent = freed.parent;
             free_.push_back(chain);
             chain = parent;
         }
     }
 
-    // The chain of a task; 0 when there is none (any more).
+    // Returns the chain of a task; 0: none, or none any more.
     uint32_t find(uint64_t id) const { return of_task_[id]; }
     void remember(uint64_t id, uint32_t chain) { of_task_.set(id, chain); }
 

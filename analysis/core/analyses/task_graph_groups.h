@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The groups of a task graph: tasks of one construct that were created in one group, down to a depth.
-// Owns the folding while the trace is read; what is folded for readers later is metrics'.
+// Folds deeper groups while the trace is read; ompass.metrics folds more for display.
 #pragma once
 
 #include <cstdint>
@@ -18,10 +18,10 @@ public:
         children_.emplace_back();
     }
 
-    // The group of tasks of a construct that are created in `parent`.
+    // Returns the group of a construct's tasks that are created in `parent`.
     uint32_t intern(uint32_t parent, uint32_t construct, bool is_region = false) {
         if (is_region || groups_[parent].depth <= depth_) return child_group(parent, construct);
-        const GraphGroup &level = groups_[parent]; // into which deeper ones are folded
+        const GraphGroup &level = groups_[parent]; // deeper groups are folded into it
         const uint32_t group = level.construct == construct ? parent : child_group(level.parent, construct);
         groups_[group].folded = true;
         return group;

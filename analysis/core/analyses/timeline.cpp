@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An observer that keeps a stack of open slices per thread. What is popped becomes a slice, if any of it is in the window.
-// Threads are read from their first event on, since what is open at the begin of the window was entered before.
+// Keeps a stack of open slices per thread, and emits each popped slice that overlaps the window. Reads threads from
+// their first event, because slices that are open at the begin of the window began earlier.
 #include "timeline.h"
 
 #include <algorithm>
@@ -39,20 +39,20 @@ public:
     void state_interval(Walk &, format::State state, uint64_t begin, uint64_t end, uint32_t) {
         if (state == format::State::kCreate) emit({SliceKind::kCreate, 0, -1, 0, begin}, end);
     }
-    // Told at the end of the stretch in which it begins: it may reach beyond the end of a worker's part of a region.
-    void off_cpu(Walk &walk, const OffCpuInterval &absence) {
+    // Called at the end of the state interval in which it begins. Splits it at the end of a worker's part of a region.
+    void off_cpu(Walk &walk, const OffCpuInterval &interval) {
         const uint64_t left =
             walk.activity() == Activity::kWait && !walk.part().primary ? region(walk.part().id).end : 0;
-        const uint64_t split = left ? std::clamp(left, absence.begin, absence.end) : absence.end;
-        after_part_ = {split, absence.end, absence.blocked, absence.guessed};
-        emit_absence({absence.begin, split, absence.blocked, absence.guessed});
+        const uint64_t split = left ? std::clamp(left, interval.begin, interval.end) : interval.end;
+        after_part_ = {split, interval.end, interval.blocked, interval.guessed};
+        emit_off_cpu({interval.begin, split, interval.blocked, interval.guessed});
     }
     void began_undeferred(Walk &walk, Frame &task) {
         push(walk, SliceKind::kTask, task.construct, 0, task.timed ? 0 : kSliceUntimed);
     }
     void ended_undeferred(Walk &walk, Frame &) { pop(SliceKind::kTask, walk.now()); }
     void started(Walk &walk, Frame &task, bool, uint64_t) { push(walk, SliceKind::kTask, task.construct, task.id); }
-    // Waits and kernels in it end with it.
+    // Ends the waits and kernels in the task as well.
     void suspended(Walk &walk, Frame &) { pop(SliceKind::kTask, walk.now()); }
     void resumed(Walk &walk, Frame &task, bool here) {
         if (!here) push(walk, SliceKind::kTask, task.construct, task.id, kSliceResumed);
@@ -72,14 +72,14 @@ public:
     }
     void ended_implicit(Walk &walk, Frame &, bool worker) {
         pop(SliceKind::kImplicit, worker ? std::max(walk.now(), region(walk.part().id).end) : walk.now());
-        emit_absence(after_part_);
+        emit_off_cpu(after_part_);
         after_part_ = {};
     }
 
     void began_kernel(Walk &walk, const OpenKernel &kernel) { push(walk, SliceKind::kKernel, kernel.construct, 0); }
     void ended_kernel(Walk &walk, const OpenKernel &, uint32_t) { pop(SliceKind::kKernel, walk.now()); }
 
-    // What is still open ends with the window, or with the thread's last event.
+    // Ends the open slices, at the end of the window or of the thread.
     void finish(uint64_t now) {
         while (!stack_.empty()) pop_top(now);
     }
@@ -98,17 +98,17 @@ private:
         emit(slice, now);
     }
 
-    // Ends the innermost slice of the kind, and what is in it; nothing, if there is none (its begin was in a pause).
+    // Ends the innermost slice of the kind and those in it, if there is one. (Its begin may have been in a pause.)
     void pop(SliceKind kind, uint64_t now) {
         const auto found = std::find_if(stack_.rbegin(), stack_.rend(), [&](const auto &s) { return s.kind == kind; });
         if (found == stack_.rend()) return;
         for (auto n = found - stack_.rbegin() + 1; n > 0; n--) pop_top(now);
     }
 
-    void emit_absence(const OffCpuInterval &absence) {
-        const uint64_t begin = stack_.empty() ? absence.begin : std::max(absence.begin, stack_.back().begin);
-        if (begin < absence.end)
-            emit({absence.blocked ? SliceKind::kBlocked : SliceKind::kPreempted, 0, -1, 0, begin}, absence.end);
+    void emit_off_cpu(const OffCpuInterval &interval) {
+        const uint64_t begin = stack_.empty() ? interval.begin : std::max(interval.begin, stack_.back().begin);
+        if (begin < interval.end)
+            emit({interval.blocked ? SliceKind::kBlocked : SliceKind::kPreempted, 0, -1, 0, begin}, interval.end);
     }
 
     void emit(const OpenSlice &slice, uint64_t end) {
@@ -127,7 +127,7 @@ private:
     uint32_t thread_;
     SliceColumns &slices_;
     std::vector<OpenSlice> stack_;
-    OffCpuInterval after_part_ = {}; // of the last absence, what comes after the worker's part of its region
+    OffCpuInterval after_part_ = {}; // part of the last off-CPU interval after the worker's part of its region
 };
 
 } // namespace

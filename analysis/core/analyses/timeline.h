@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The timeline of each thread, as slices that nest: regions, implicit and explicit tasks, waits, locks, creations
-// and kernels of a window of time. For exports to viewers; accounts for nothing (trace_replay does).
+// The timeline of each thread in a window, as nested slices for viewers: regions, implicit and explicit tasks, waits,
+// locks, creations, kernels and off-CPU intervals. Computes no statistics; trace_replay does.
 #pragma once
 
 #include <cstdint>
@@ -17,23 +17,25 @@ enum class SliceKind : uint8_t {
     kTask = 2,
     kWait = 3,
     kLock = 4,
-    kCreate = 5, // the time that a creation took; without brackets there are none
+    kCreate = 5, // a creation that a wrapper measured
     kKernel = 6,
-    kCreated = 7, // the moment at which a deferred task was created; no length
-    kPreempted = 8, // on no processor although the thread could have run
-    kBlocked = 9 // on no processor, since the thread had left it by itself
+    kCreated = 7, // the creation of a deferred task; a moment
+    kPreempted = 8, // off-CPU although the thread could have run
+    kBlocked = 9 // off-CPU because the thread slept or waited
 };
 
-// All of one length, threads one after the other; of a thread, slices come in the order in which they ended.
+// Columns of one length, thread by thread. The slices of a thread are in order of their ends.
 #define OMPASS_SLICE_COLUMNS(X)                                                                                        \
     X(int64_t, begin_ns, "since the start of the run, cut to the window")                                              \
-    X(int64_t, end_ns, "the same")                                                                                     \
+    X(int64_t, end_ns, "likewise")                                                                                     \
     X(uint32_t, thread, "number of the thread")                                                                        \
-    X(uint8_t, kind, "0 region, 1 implicit task, 2 task, 3 wait, 4 lock, 5 creation, 6 kernel, 7 created (a moment)")  \
-    X(int32_t, construct, "number of the construct; of waits and locks the OMPT kind; -1: unknown")                    \
+    X(uint8_t, kind,                                                                                                   \
+      "0 region, 1 implicit task, 2 task, 3 wait, 4 lock, 5 creation, 6 kernel, 7 created (a moment), 8 preempted, "   \
+      "9 blocked")                                                                                                     \
+    X(int32_t, construct, "number of the construct; for waits and locks the OMPT kind; -1: unknown")                   \
     X(uint64_t, task, "id of tasks and creations; 0: undeferred")                                                      \
-    X(uint16_t, depth, "slices of this thread around it")                                                              \
-    X(uint8_t, flags, "1: a suspended task goes on; 2: an untimed undeferred task, at the time of the event before")
+    X(uint16_t, depth, "number of slices around it")                                                                   \
+    X(uint8_t, flags, "1: a suspended task resumes; 2: an untimed undeferred task, at the time of the event before")
 
 OMPASS_VECTORS(SliceColumns, OMPASS_SLICE_COLUMNS);
 inline constexpr uint8_t kSliceResumed = 1, kSliceUntimed = 2; // flags
@@ -42,7 +44,7 @@ struct SliceFilter {
     std::vector<uint32_t> threads; // empty: all
     int64_t start_ns = 0;
     int64_t end_ns = -1; // -1: to the end
-    uint64_t limit = ~uint64_t{0}; // slices; where there are more, `too_many` is set and reading stops
+    uint64_t limit = ~uint64_t{0}; // most slices; with more, reading stops and sets `too_many`
 };
 
 Problem read_slices(const RunFiles &run, const SliceFilter &filter, SliceColumns &slices, bool &too_many);

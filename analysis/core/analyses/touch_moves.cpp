@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Looks up the last touches of each access, and puts the access in their place. Most find just the range of an earlier
-// access, in one cache line that was asked for some accesses before.
+// Looks up the last touches of each access and replaces them. Most accesses match the range of an earlier one exactly,
+// in a cache line prefetched some accesses before.
 #include "touch_moves.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ Move::Kind kind_of(const LastTouch &touch) { return touch.invalid ? Move::kCoher
 } // namespace
 
 void TouchMoves::find(std::span<const Access> accesses, bool coherent, MoveList &moves) {
-    constexpr size_t kAhead = 32; // as many lines are on their way from memory
+    constexpr size_t kAhead = 32; // cache lines being prefetched
     for (size_t i = 0; i < accesses.size();) {
         if (i + kAhead < accesses.size()) {
             const Access &later = accesses[i + kAhead];
@@ -31,7 +31,7 @@ void TouchMoves::find(std::span<const Access> accesses, bool coherent, MoveList 
             continue;
         }
         LastTouch *known = n_pieces == 1 ? touches_.find(access.begin, access.bytes) : nullptr;
-        if (known) { // just the bytes of an earlier access
+        if (known) { // exactly the bytes of an earlier access
             moves.add() = {access.bytes, known->slot, access.kernel, replicate(access), kind_of(*known), true};
             known->slot = next_slot_++;
             known->invalid = 0;

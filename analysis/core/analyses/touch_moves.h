@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From accesses to moves: an access makes a new moment, and moves its bytes there from the moments of their last touch.
-// Knows where bytes lie and who wrote them, and no distance: those are a matter of the moves alone (recency_weights).
+// Turns accesses into moves: an access creates a moment and moves its bytes there from the moments of their last touch.
+// Knows where bytes lie and which group wrote them; recency_weights computes distances from the moves.
 #pragma once
 
 #include <algorithm>
@@ -14,13 +14,13 @@
 
 namespace ompass {
 
-// Bytes of one access with the same last touch. The moves of an access stand together, in order of `from`, and the n-th
-// access makes the n-th moment: slots are numbered here and in RecencyWeights alike.
+// Bytes of one access with the same last touch. The moves of an access are adjacent, in order of `from`. The n-th
+// access makes the n-th moment, so slots are numbered as in RecencyWeights.
 struct Move {
     enum Kind : uint8_t { kCold, kCoherence, kReuse };
 
     uint64_t bytes;
-    uint32_t from; // slot of the last touch; none when cold
+    uint32_t from; // slot of the last touch, unless cold
     uint32_t kernel;
     uint8_t replicate; // of the sample
     Kind kind;
@@ -28,7 +28,7 @@ struct Move {
 };
 static_assert(sizeof(Move) == 24);
 
-// Moves in a row. A vector, but for adding in place: what is put together elsewhere first costs a stall when it is copied.
+// A vector of moves that are written in place, because copying a value just written stalls.
 class MoveList {
 public:
     Move &add() {
@@ -44,7 +44,7 @@ public:
 private:
     static constexpr size_t kFirstSize = 1 << 12;
 
-    std::vector<Move> moves_; // those from size_ on are not used
+    std::vector<Move> moves_; // unused from size_ on
     size_t size_ = 0;
 };
 
@@ -52,11 +52,10 @@ class TouchMoves {
 public:
     TouchMoves(uint16_t group, Sampling sampling) : group_(group), sampling_(sampling) {}
 
-    // Appends the moves of these accesses of all groups, in order of time. Those of other groups matter by what they
-    // invalidate, if `coherent`.
+    // Appends the moves of accesses in order of time. Accesses of other groups only invalidate, if `coherent`.
     void find(std::span<const Access> accesses, bool coherent, MoveList &moves);
 
-    // Slots have new numbers, and n of them are in use.
+    // Renumbers the slots, of which n remain.
     template <typename NewNumber>
     void rename_slots(NewNumber new_number, uint32_t n) {
         touches_.rename_slots(new_number);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An observer of the walk: cuts each thread's time into the five states and charges it to constructs and regions.
+// Observes the walk, divides each thread's time into the five states, and attributes it to constructs and regions.
 #include "trace_replay.h"
 
 #include <algorithm>
@@ -18,12 +18,12 @@ using format::ConstructSlot;
 using format::RegionSlot;
 using format::State;
 
-// What the replays of a run's threads share.
+// Data that the replays of a run's threads share.
 struct ReplayRun {
     const RunFiles &files;
     RunClock clock;
     uint64_t start, end;      // of the window, ticks
-    std::unordered_map<uint32_t, uint32_t> dependences; // of task constructs: the wait of their tasks for others
+    std::unordered_map<uint32_t, uint32_t> dependences; // the wait for predecessors, by task construct
     TraceIndex index;
     TaskParts parts;
 };
@@ -44,8 +44,8 @@ public:
         uint32_t weight = 1; // of a timed undeferred task
     };
     struct PartData {
-        uint32_t loop = 0; // the last one that the implicit task left, until the barrier behind it is over,
-        uint64_t loop_end = 0; // and when
+        uint32_t loop = 0; // the last loop that the implicit task left, until the barrier after it ends
+        uint64_t loop_end = 0; // when the task left it
     };
     using Walk = ThreadWalk<ThreadReplay>;
     using Frame = Walk::Frame;
@@ -63,18 +63,18 @@ public:
         account_.present = true;
     }
 
-    // Before the event at hand: does it count?
+    // Chooses whether the next event counts.
     void at_event(uint64_t now) { counted_ = now >= shared_.start && now < shared_.end ? &account_ : &outside_; }
-    // After it: nothing that lies in the window is to come.
+    // True if no later event affects the window.
     bool is_over(Walk &walk) const { return walk.mark() >= shared_.end && walk.activity() != Activity::kUnknown; }
 
-    // ---------------------------------------------------------------- stretches
+    // ---------------------------------------------------------------- state intervals
 
     void state_interval(Walk &walk, State state, uint64_t begin, uint64_t end, uint32_t weight) {
         const uint64_t ticks = in_window(begin, end);
         RegionSlot &here = account_.regions[walk.part().construct];
         here.state_ticks[static_cast<size_t>(state)] += ticks;
-        if (__builtin_expect(!walk.off_cpu_intervals().empty(), 0)) charge_absences(walk, here, state, begin, end);
+        if (__builtin_expect(!walk.off_cpu_intervals().empty(), 0)) charge_off_cpu(walk, here, state, begin, end);
         if (state == State::kWork) return worked(here, walk.current(), ticks);
         if (state == State::kCreate) {
             if (weight > 1) here.create_weight += ticks * weight;
@@ -145,7 +145,7 @@ public:
     void completed(Walk &walk, Frame &task, bool detached) {
         if (__builtin_expect(task.resumed, 0)) {
             if (is_counted()) shared_.parts.completed(task, walk.thread(), walk.now());
-        } else if (task.kind != Frame::kUndeferred) // else detached: its own time is known, its duration is not
+        } else if (task.kind != Frame::kUndeferred) // a detached undeferred task has no known duration
             count_duration(shared_.clock, slot(task.construct), task.worked, 1);
         if (!detached) {
             slot(task.construct).n_completed++;
@@ -257,20 +257,20 @@ public:
         sample_weight_ = 0;
     }
 
-    // After the walk: what the end of the run cut off. `gap_begin`: of the gap that was open.
+    // Counts what was open at the end of the walk. `gap_begin`: begin of the open gap.
     void finish(Walk &walk, uint64_t gap_begin) {
         account_.last = std::min(walk.mark(), shared_.end);
         const format::CpuSource source = shared_.files.threads[walk.thread()].header->cpu_source;
-        if (source == format::CpuSource::kSwitches) account_.cpu_source = source; // clocks are not in the trace
+        if (source == format::CpuSource::kSwitches) account_.cpu_source = source; // the trace has no clock readings
         account_.n_events = walk.decoder().n_records();
         end_phase(index.end);
-        if (walk.mark() >= shared_.end) { // waits that are open where the window ends
+        if (walk.mark() >= shared_.end) { // waits that are open at the end of the window
             for (const Frame &task : walk.frames())
                 if (task.wait_place) account_.wait(task.wait_place).ticks += in_window(task.wait_begin, shared_.end);
         } else if (const Frame &task = walk.current(); task.wait_place && walk.activity() == Activity::kWait) {
             if (walk.part().id && !walk.part().primary && region(walk.part().id).end)
                 leave_wait(walk);
-            else // it has not ended: its last gap alone counts
+            else // the wait has not ended: only its last gap counts
                 account_.wait(task.wait_place).ticks += in_window(gap_begin, walk.mark());
         }
         const bool whole = shared_.end == ~uint64_t{0};
@@ -279,14 +279,14 @@ public:
                 count_bytes(open);
             else
                 time_slot(open.construct).own_ticks += in_window(open.begin, shared_.end);
-        for (const Part *part = &walk.part(); part->id; part--) // nobody has counted it yet
+        for (const Part *part = &walk.part(); part->id; part--) // regions that have not been counted
             if (const uint64_t duration = in_window(part->begin, index.end); part->primary && (whole || duration))
                 count_region(account_.regions[part->construct], duration, part->team_size);
     }
 
 private:
     uint64_t in_window(uint64_t begin, uint64_t end) const {
-        if (begin >= shared_.start && end <= shared_.end) return end - begin; // a stretch may end before its begin
+        if (begin >= shared_.start && end <= shared_.end) return end - begin; // an interval may end before its begin
         begin = std::max(begin, shared_.start);
         end = std::min(end, shared_.end);
         return begin < end ? end - begin : 0;
@@ -306,14 +306,14 @@ private:
         wait.n_long++;
         if (walk.waited_for()) format::count_waited_for(wait, walk.waited_for(), gap.idle);
     }
-    // A worker's last wait ended with its region.
+    // Ends a worker's last wait, together with its region.
     void leave_wait(Walk &walk) {
         const Frame &task = walk.current();
         if (!task.wait_place) return;
         account_.wait(task.wait_place).ticks += in_window(task.wait_begin, walk.mark());
         count_last_gap(walk, counted_->wait(task.wait_place), walk.part().data.loop);
     }
-    // Of the task that starts, after the one that it depended on.
+    // Counts the delay of a starting task after its predecessor.
     [[gnu::noinline]] void count_dependence(Walk &walk, const Frame &task) {
         const auto dependence = shared_.dependences.find(task.construct);
         if (dependence == shared_.dependences.end()) return;
@@ -330,22 +330,22 @@ private:
 
     ConstructSlot &time_slot(uint32_t construct) { return named(account_, construct); }
     ConstructSlot &slot(uint32_t construct) { return named(*counted_, construct); }
-    static ConstructSlot &named(ThreadAccount &account, uint32_t construct) { // in the room that was made for all
+    static ConstructSlot &named(ThreadAccount &account, uint32_t construct) {
         account.constructs[construct].id = construct;
         return account.constructs[construct];
     }
     RegionSlot &region_slot(Walk &walk) { return counted_->regions[walk.part().construct]; }
 
-    // Before the stretch is charged: for how long of it, as far as it lies in the window, the thread was absent.
-    [[gnu::noinline]] void charge_absences(Walk &walk, RegionSlot &here, State state, uint64_t begin, uint64_t end) {
-        const format::OffCpuTicks absent = walk.off_cpu(std::max(begin, shared_.start), std::min(end, shared_.end));
-        here.off_cpu[static_cast<size_t>(state)] += absent;
-        if (state != State::kWork || absent.preempted + absent.blocked == 0) return;
+    // Attributes the off-CPU time of a state interval in the window. Call before worked().
+    [[gnu::noinline]] void charge_off_cpu(Walk &walk, RegionSlot &here, State state, uint64_t begin, uint64_t end) {
+        const format::OffCpuTicks off_cpu = walk.off_cpu(std::max(begin, shared_.start), std::min(end, shared_.end));
+        here.off_cpu[static_cast<size_t>(state)] += off_cpu;
+        if (state != State::kWork || off_cpu.preempted + off_cpu.blocked == 0) return;
         const uint32_t construct = walk.current().construct;
-        (dirty_ ? account_.pool_off_cpu : construct ? time_slot(construct).off_cpu : here.off_cpu_implicit) += absent;
+        (dirty_ ? account_.pool_off_cpu : construct ? time_slot(construct).off_cpu : here.off_cpu_implicit) += off_cpu;
     }
 
-    // `ticks` of the work are in the window.
+    // Attributes work, of which `ticks` are in the window.
     void worked(RegionSlot &here, const Frame &task, uint64_t ticks) {
         if (dirty_) {
             account_.pool_ticks += ticks;
@@ -353,7 +353,7 @@ private:
             return;
         }
         const uint64_t weight = std::exchange(sample_weight_, 0);
-        if (task.construct && ticks == 0) return; // the construct may not be in the window
+        if (task.construct && ticks == 0) return; // the construct may be outside of the window
         (task.construct ? time_slot(task.construct).own_ticks : here.implicit_ticks) += ticks;
         if (weight) (task.construct ? time_slot(task.construct).sampled_weight : here.sampled_weight) += ticks * weight;
     }
@@ -376,19 +376,19 @@ private:
     }
 
     ReplayRun &shared_;
-    ThreadAccount &account_; // where times go
-    ThreadAccount outside_; // what happened outside of the window
-    ThreadAccount *counted_ = &account_; // or that: where the event at hand counts
-    uint32_t phase_ = 0; // that this thread began
+    ThreadAccount &account_; // times in the window
+    ThreadAccount outside_; // events outside of the window
+    ThreadAccount *counted_ = &account_; // or &outside_: account of the current event
+    uint32_t phase_ = 0; // current phase of the thread
     uint64_t phase_begin_ = 0;
-    bool dirty_ = false; // untimed undeferred tasks ran in the open stretch
-    uint32_t sample_weight_ = 0; // of the open stretch; 0: it is no sample
+    bool dirty_ = false; // untimed undeferred tasks ran in the open interval
+    uint32_t sample_weight_ = 0; // of the open interval; 0: not a sample
     std::vector<uint32_t> since_timed_; // undeferred tasks by construct
     const uint64_t exit_ticks_ = shared_.clock.limit_ticks(format::kExitNanoseconds);
     const uint64_t after_loop_ticks_ = shared_.clock.limit_ticks(format::kAfterLoopNanoseconds);
 };
 
-// The waits for predecessors, by the task constructs at whose places they stand.
+// Finds the wait for predecessors at the place of each task construct.
 std::unordered_map<uint32_t, uint32_t> find_dependences(const RunFiles &run) {
     std::map<std::pair<uint32_t, uint64_t>, uint32_t> waits;
     std::unordered_map<uint32_t, uint32_t> found;

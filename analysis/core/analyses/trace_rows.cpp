@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each table is an observer of the walk, which lays out a row as its columns are listed here.
+// Each table is an observer of the walk that pushes values in the order of its columns.
 #include "trace_rows.h"
 
 #include <algorithm>
@@ -12,8 +12,8 @@ namespace ompass {
 
 namespace {
 
-enum Table : size_t { kTasks, kStretches, kWaits, kKernels, kAccesses };
-constexpr size_t kParent = 1; // of the columns of tasks
+enum Table : size_t { kTasks, kIntervals, kWaits, kKernels, kAccesses };
+constexpr size_t kParent = 1; // index of tasks.parent
 constexpr int64_t kNone = -1;
 
 class Rows {
@@ -64,7 +64,7 @@ struct WalkRows : Rows, IndexedObserver {
 
 using TaskIds = ById<uint64_t>;
 
-// Who created each deferred task; 0: an implicit task or the program.
+// Records the creating task of each deferred task; 0: an implicit task or the program.
 struct Parents : WalkObserver {
     explicit Parents(TaskIds &known) : ids(known) {}
     void created(auto &walk, uint64_t task, uint32_t) { ids.set(task, walk.current().explicit_id()); }
@@ -88,7 +88,7 @@ struct TaskRows : WalkRows {
         if (task.resumed) return parts_.completed(task, walk.thread(), walk.now());
         deferred({walk.thread(), task.construct, task.id, task.ready, task.start, walk.now(), task.worked});
     }
-    // Those that went on elsewhere come last.
+    // Adds the tasks that resumed on another thread.
     void ended_run() {
         parts_.for_each_completed([&](const CompletedTask &task) { deferred(task); });
     }
@@ -104,21 +104,21 @@ private:
     TaskParts parts_;
 };
 
-struct StretchRows : WalkRows {
+struct IntervalRows : WalkRows {
     using WalkRows::WalkRows;
     void state_interval(auto &walk, format::State state, uint64_t begin, uint64_t end, uint32_t) {
         if (end <= begin) return;
-        const format::OffCpuTicks absent = walk.off_cpu(begin, end);
+        const format::OffCpuTicks off_cpu = walk.off_cpu(begin, end);
         const bool known = walk.knows_off_cpu();
         push(walk.thread(), state, id(walk.current().explicit_id()), construct(walk.construct()), at(begin), at(end),
-             known ? length(absent.preempted) : kNone, known ? length(absent.blocked) : kNone);
+             known ? length(off_cpu.preempted) : kNone, known ? length(off_cpu.blocked) : kNone);
     }
 };
 
-// A wait of a task, or the part of it until the task is suspended; tasks that ran in it are no part of its lengths.
+// A wait of a task, up to its end or the task's suspension. Its lengths exclude tasks that ran in it.
 struct WaitRows : WalkRows {
     struct FrameData {
-        uint64_t ticks[format::kStates]; // of the wait that the task is in
+        uint64_t ticks[format::kStates]; // of the task's current wait
     };
     using WalkRows::WalkRows;
     void state_interval(auto &walk, format::State state, uint64_t begin, uint64_t end, uint32_t) {
@@ -140,7 +140,7 @@ struct WaitRows : WalkRows {
     void recording_resumed(auto &walk) { walk.current().data = {}; }
 
 private:
-    // `kind`: the runtime may know better at the end than at the begin.
+    // `kind`: as reported at the end, where some runtimes are more exact than at the begin.
     void end(auto &walk, auto &task, uint32_t kind) {
         if (!task.waiting) return;
         const auto spent = [&](format::State state) { return length(task.data.ticks[static_cast<size_t>(state)]); };
@@ -184,49 +184,48 @@ Problem fill(const RunFiles &run, const Rows &layout, const auto &...more) {
 
 const std::vector<TraceTable> &trace_tables() {
     constexpr TraceColumn kTask = {"task", "UInt64",
-                                   "the deferred task around; null in implicit tasks and outside of regions"};
+                                   "the current deferred task; null in implicit tasks and outside of regions"};
     constexpr TraceColumn kConstruct = {"construct", "Int32", "number of the construct, as in `constructs`"};
     constexpr TraceColumn kThread = {"thread", "UInt32", "number of the thread, as in `threads`"};
-    constexpr TraceColumn kStart = {"start_ns", "Int64", "begin, since the start of the run, as all times"};
+    constexpr TraceColumn kStart = {"start_ns", "Int64", "begin, in ns since the start of the run, like all times"};
     constexpr TraceColumn kEnd = {"end_ns", "Int64", "end"};
-    // In the order of Table, and columns in that of its rows.
+    // Tables in the order of Table, columns in the order of push().
     static const std::vector<TraceTable> tables = {
         {"tasks",
          "explicit tasks that completed",
-         {{"task", "UInt64", "creating thread << 40 | its counter; null when undeferred"},
-          {"parent", "UInt64", "the deferred task that created it; null: an implicit task"},
+         {{"task", "UInt64", "creating thread << 40 | its counter; null if undeferred"},
+          {"parent", "UInt64", "the deferred task that created it; null: created by an implicit task"},
           kConstruct,
-          {"deferred", "Boolean", "false: it ran at once, where it was created"},
+          {"deferred", "Boolean", "false: it ran at once, inside its creator"},
           {"creator", "UInt32", "the thread that created it"},
           {"thread", "UInt32", "the thread that completed it"},
-          {"created_ns", "Int64", "all times and work are null when undeferred and not timed"},
-          {"created_latest_ns", "Int64", "the last possible moment; equal where that is exact"},
-          {"ready_ns", "Int64", "created, or when the last task that it depends on had ended"},
+          {"created_ns", "Int64", "creation; times and work are null for undeferred tasks that were not timed"},
+          {"created_latest_ns", "Int64", "latest possible creation; equal to created_ns if exact"},
+          {"ready_ns", "Int64", "creation, or end of its last predecessor"},
           kStart,
           kEnd,
-          {"work_ns", "Int64", "in its code and that of its undeferred tasks"}}},
+          {"work_ns", "Int64", "time in its code and in its undeferred tasks"}}},
         {"stretches",
-         "times of one thread in one state",
+         "state intervals: periods of one thread in one state",
          {kThread,
           {"state", "State", "work, create, schedule, sync or idle"},
           kTask,
-          {"construct", "Int32", "of the task; of the region in implicit tasks; null outside"},
+          {"construct", "Int32", "construct of the task; in implicit tasks, of the region; null outside"},
           kStart,
           kEnd,
-          {"preempted_ns", "Int64", "part of it on no processor, although the thread could have run; null: not known"},
-          {"blocked_ns", "Int64",
-           "part of it on no processor, since the thread had left it by itself; null: not known"}}},
+          {"preempted_ns", "Int64", "off-CPU part in which the thread could have run; null: unknown"},
+          {"blocked_ns", "Int64", "off-CPU part in which the thread slept or waited; null: unknown"}}},
         {"waits",
-         "barriers, taskwaits, taskgroups and locks that a thread was in",
+         "waits of threads in barriers, taskwaits, taskgroups and locks",
          {kThread,
           {"kind", "Wait", "barrier, taskwait, critical, ..."},
           kTask,
           kStart,
           kEnd,
-          {"idle_ns", "Int64", "part of it in which there was no task to run"},
-          {"schedule_ns", "Int64", "part of it in which a task was ready or being fetched"},
-          {"sync_ns", "Int64", "part of it for another reason; tasks ran in the rest"},
-          {"construct", "Int32", "number of its place, as in `constructs`; null where it is not known"}}},
+          {"idle_ns", "Int64", "part without a task to run"},
+          {"schedule_ns", "Int64", "part in which a task was ready or being fetched"},
+          {"sync_ns", "Int64", "part for other reasons; tasks ran in the rest"},
+          {"construct", "Int32", "number of its place, as in `constructs`; null: unknown"}}},
         {"kernels",
          "executions of kernels that the program marked with ompass.h",
          {kThread,
@@ -239,11 +238,11 @@ const std::vector<TraceTable> &trace_tables() {
         {"accesses",
          "reads and writes that kernels declared",
          {kThread,
-          {"construct", "Int32", "of the kernel"},
+          {"construct", "Int32", "number of the kernel, as in `constructs`"},
           kTask,
-          {"time_ns", "Int64", "of the kernel's last event before it"},
-          {"address", "UInt64", "of the first byte"},
-          {"bytes", "Int64", "length"},
+          {"time_ns", "Int64", "time of the kernel's last event before it"},
+          {"address", "UInt64", "address of the first byte"},
+          {"bytes", "Int64", "number of bytes"},
           {"write", "Boolean", "false: a read"}}}};
     return tables;
 }
@@ -259,7 +258,7 @@ Problem read_rows(const RunFiles &run, size_t table, const std::vector<size_t> &
             if (Problem problem = walk_threads(run, observer)) return problem;
         return fill<TaskRows>(run, layout, parents);
     }
-    case kStretches: return fill<StretchRows>(run, layout);
+    case kIntervals: return fill<IntervalRows>(run, layout);
     case kWaits: return fill<WaitRows>(run, layout);
     case kKernels: return fill<KernelRows>(run, layout);
     default: return fill<AccessRows>(run, layout);

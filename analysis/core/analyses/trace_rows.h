@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A trace as tables: a row per task, stretch of a state, wait, kernel or access, in batches of columns, so that any
-// length of trace goes through constant memory (and eight bytes per deferred task). Accounts for nothing: trace_replay
-// does.
+// A trace as tables: a row per task, state interval, wait, kernel or access, in batches of columns. Needs constant
+// memory, plus eight bytes per deferred task. Computes no statistics; trace_replay does.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +12,7 @@
 
 namespace ompass {
 
-// A column as the core delivers it: int64_t, -1 for what cannot be told.
+// A column of int64_t values; -1: unknown.
 struct TraceColumn {
     const char *name;
     const char *type; // in SQL, see readers/tables.py: Int64, ..., or State and Wait, whose numbers have names
@@ -26,14 +25,14 @@ struct TraceTable {
     std::vector<TraceColumn> columns;
 };
 
-// All tables there are.
+// Returns all tables.
 const std::vector<TraceTable> &trace_tables();
 
-// The columns asked for, all of one length; the function may move them away, and may throw to end the reading.
+// The requested columns, of one length. The function may move them away, and may throw to end the reading.
 using RowBatch = std::vector<std::vector<int64_t>>;
 using DeliverRows = std::function<void(RowBatch &)>;
 
-// Reads the table of that index, columns by index and in this order. A problem names file and byte.
+// Reads a table by its index, and columns by index in this order. A problem names file and byte.
 Problem read_rows(const RunFiles &run, size_t table, const std::vector<size_t> &columns, size_t batch_rows,
                   const DeliverRows &deliver);
 

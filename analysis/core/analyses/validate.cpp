@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// The checks of validate.h. Reads only through the readers.
 #include "validate.h"
 
 #include <algorithm>
@@ -18,7 +17,7 @@ using Sentences = std::vector<std::string>;
 
 const char *const kStateNames[format::kStates] = {"work", "create", "schedule", "sync", "idle"};
 
-// What is a part of a state is no longer than that, and of each parallel construct, in ticks:
+// Checks that parts of a state do not exceed it, and for each parallel construct, in ticks:
 // N * T == work + create + schedule + sync + idle (+ time spent leading inner regions)
 void check_identity(const std::vector<ThreadAccount> &accounts, size_t n_definitions, const std::string &source,
                     Sentences &found) {
@@ -38,13 +37,13 @@ void check_identity(const std::vector<ThreadAccount> &accounts, size_t n_definit
             capacity += slot.capacity_ticks;
             parts += slot.nested_ticks;
             check_part(slot.off_cpu_implicit.preempted + slot.off_cpu_implicit.blocked, kWork,
-                       "absences from implicit tasks");
+                       "off-CPU intervals of implicit tasks");
             for (size_t state = 0; state < format::kStates; state++) {
-                check_part(slot.off_cpu[state].preempted + slot.off_cpu[state].blocked, state, "absences");
+                check_part(slot.off_cpu[state].preempted + slot.off_cpu[state].blocked, state, "off-CPU intervals");
                 parts += slot.state_ticks[state];
                 if (slot.state_ticks[state] >> 63)
-                    found.push_back(source + ": less than no time is " + kStateNames[state] +
-                                    " in parallel construct " + std::to_string(id) + ".");
+                    found.push_back(source + ": negative " + kStateNames[state] + " time in parallel construct " +
+                                    std::to_string(id) + ".");
             }
         }
         if (capacity != parts)
@@ -57,8 +56,8 @@ void check_identity(const std::vector<ThreadAccount> &accounts, size_t n_definit
 template <typename Slot>
 using Figure = std::function<uint64_t(const Slot &)>;
 
-// A figure on which both accounts must agree. Counts are the same; ticks may differ by a hundredth of all ticks that are
-// compared: by clocks, and by stretches that two threads' events date apart. Parts of ticks are no more of them.
+// A figure on which both accounts must agree. Ticks may differ by 1% of all compared ticks, because clocks differ and
+// two threads' events may date an interval differently. kPart: ticks that another figure includes.
 template <typename Slot>
 struct Compared {
     std::string name;
@@ -66,7 +65,7 @@ struct Compared {
     enum Kind : uint8_t { kCount, kTicks, kPart } kind = kCount;
 };
 
-// The account that the tool kept against that of the replay.
+// Compares the statistics of the tool and of the replay.
 class Comparison {
 public:
     struct Both {
@@ -77,8 +76,7 @@ public:
                Sentences &found)
         : kept_(kept), replayed_(replayed), n_definitions_(n_definitions), found_(found) {}
 
-    // Over threads, since one thread's share may differ where an event fell on the border of two accounts; of the
-    // constructs from `first` up to `end`.
+    // Returns the sums over the constructs in [first, end) and all threads; single threads may differ slightly.
     template <typename Slot>
     Both sums(std::vector<Slot> ThreadAccount::*slots, const Figure<Slot> &figure, size_t first = 0,
               size_t end = ~size_t{0}) const {
@@ -98,7 +96,7 @@ public:
                              std::to_string(sums.replayed) + unit + ".");
     }
 
-    // Construct by construct; `noun` says what they are.
+    // Compares construct by construct; `noun` names their kind.
     template <typename Slot>
     void check_each(std::vector<Slot> ThreadAccount::*slots, const std::string &noun,
                     const std::vector<Compared<Slot>> &list) const {
@@ -117,7 +115,7 @@ private:
     Sentences &found_;
 };
 
-// What the extension told of the tasks that it holds.
+// Checks the figures about the extension's held tasks.
 void check_domains(const Comparison &accounts) {
     using Slot = format::RegionSlot;
     const auto check = [&](const Figure<Slot> &figure, const std::string &what) {
@@ -132,7 +130,7 @@ void check_domains(const Comparison &accounts) {
               "the tasks placed in domain " + std::to_string(home));
 }
 
-// Of all regions: the sum over the states that `of` picks in a slot.
+// Returns the sum of `of` over all regions and states.
 Comparison::Both sums_of_states(const Comparison &accounts, uint64_t (*of)(const format::RegionSlot &, size_t)) {
     return accounts.sums<format::RegionSlot>(&ThreadAccount::regions, [=](const format::RegionSlot &slot) {
         uint64_t sum = 0;
@@ -142,22 +140,22 @@ Comparison::Both sums_of_states(const Comparison &accounts, uint64_t (*of)(const
 }
 uint64_t ticks_in(const format::RegionSlot &slot, size_t state) { return slot.state_ticks[state]; }
 
-// The time that threads were on no processor. The replay cuts at the ends of stretches what the tool cut there, too.
-// Of a stretch that was still open, and of parts whose end was not known when their thread left them, no record may tell.
-void check_absences(const Comparison &accounts, const RunFiles &run) {
+// Compares off-CPU times. The trace may lack off-CPU parts of an interval that is still open, and of parts of a region
+// whose end was unknown when the thread left.
+void check_off_cpu(const Comparison &accounts, const RunFiles &run) {
     using Slot = format::RegionSlot;
-    format::OffCpuTicks untold = {};
+    format::OffCpuTicks unrecorded = {};
     for (const ThreadFile &thread : run.threads) {
         if (!thread.header) continue;
-        untold += thread.header->open;
-        untold += thread.header->outside;
+        unrecorded += thread.header->open;
+        unrecorded += thread.header->outside;
     }
     const uint64_t slack = sums_of_states(accounts, ticks_in).kept / 1000;
     const std::string limit = " time by more than 0.1% of all time";
     accounts.check(sums_of_states(accounts, [](const Slot &slot, size_t i) { return slot.off_cpu[i].preempted; }),
-                   slack + untold.preempted, "preempted" + limit, " ticks");
+                   slack + unrecorded.preempted, "preempted" + limit, " ticks");
     accounts.check(sums_of_states(accounts, [](const Slot &slot, size_t i) { return slot.off_cpu[i].blocked; }),
-                   slack + untold.blocked, "blocked" + limit, " ticks");
+                   slack + unrecorded.blocked, "blocked" + limit, " ticks");
 }
 
 void check_states(const Comparison &accounts) {
@@ -179,11 +177,11 @@ void check_agreement(const RunFiles &run, const Comparison &accounts) {
                                         {"the migrated tasks", &ConstructSlot::n_other_thread},
                                         {"the tasks outside their domain", &ConstructSlot::n_other_domain}});
     check_domains(accounts);
-    check_absences(accounts, run);
+    check_off_cpu(accounts, run);
     using OfWait = Compared<WaitSlot>;
     std::vector<OfWait> of_waits = {
         {"the number", &WaitSlot::n_waits},
-        {"what was waited for, the number",
+        {"the known causes",
          [](const WaitSlot &slot) {
              const auto add = [](uint64_t n, const format::WaitedFor &entry) { return n + entry.n; };
              return std::accumulate(std::begin(slot.waited_for), std::end(slot.waited_for), uint64_t{0}, add);
@@ -196,7 +194,7 @@ void check_agreement(const RunFiles &run, const Comparison &accounts) {
     accounts.check_each(&ThreadAccount::waits, "wait", of_waits);
     using OfLoop = Compared<LoopSlot>;
     accounts.check_each<LoopSlot>(&ThreadAccount::loops, "loop",
-                                  {{"how often threads came", &LoopSlot::n_entered},
+                                  {{"the entries", &LoopSlot::n_entered},
                                    {"the instances", &LoopSlot::n_led},
                                    {"the iterations", &LoopSlot::n_iterations},
                                    {"the chunks", &LoopSlot::n_chunks},
@@ -206,7 +204,7 @@ void check_agreement(const RunFiles &run, const Comparison &accounts) {
     check_states(accounts);
 }
 
-// `is_final`: no log of the run is written any more.
+// `is_final`: set to whether the logs are complete.
 Sentences check_run(const std::string &directory, bool &is_final) {
     Sentences found;
     RunFiles run;
@@ -233,7 +231,7 @@ Sentences check_run(const std::string &directory, bool &is_final) {
     }
     const bool ended = run.process->end_reason != format::EndReason::kRunning && run.remarks.empty();
     std::vector<ThreadAccount> kept = read_accounts(run), replayed;
-    // A region that the end cut off has no end, and a pause can split a record from its counterpart.
+    // A region without an end was cut off by the end of the run.
     bool cut = false;
     for (const format::RegionInstance *instance : run.instances) cut |= instance->sequence && !instance->end;
     if (ended && !cut) check_identity(kept, run.definitions.size(), "profile", found);
@@ -252,12 +250,12 @@ Sentences check_run(const std::string &directory, bool &is_final) {
 } // namespace
 
 std::vector<std::string> validate_run(const std::string &directory) {
-    constexpr unsigned kLooks = 20;
-    for (unsigned look = 1;; look++) {
+    constexpr unsigned kMostAttempts = 20;
+    for (unsigned attempt = 1;; attempt++) {
         bool is_final = true;
         Sentences found = check_run(directory, is_final);
-        // A program that was just ending may have written its account while it was read, and be final only since then.
-        if (found.empty() || (is_final && look > 1) || look == kLooks) return found;
+        // A program that ends meanwhile changes the logs while they are read.
+        if (found.empty() || (is_final && attempt > 1) || attempt == kMostAttempts) return found;
         if (!is_final) usleep(10'000);
     }
 }

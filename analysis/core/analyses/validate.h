@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks that a run directory is sound: its files, its identities, and its two accounts against each other.
+// Checks a run directory: its files, its sums, and the tool's statistics against the replayed ones.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace ompass {
 
-// Every inconsistency found, one sentence each; empty when the run is sound. A run cut short is no inconsistency.
+// Returns a sentence for each inconsistency. A run that was cut short is not inconsistent.
 std::vector<std::string> validate_run(const std::string &directory);
 
 } // namespace ompass

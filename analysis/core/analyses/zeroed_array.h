@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A large array of zeros that the kernel provides page by page, in huge pages where it can: tables of tens of megabytes
-// that are read at random cost a third of the time with them.
+// A large array of zeros that the kernel provides page by page, as huge pages if possible: random reads of tables of
+// tens of megabytes then take a third of the time.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace ompass {
 
-// Elements are all zero bytes at first. Moves, never copies. std::bad_alloc when there is no memory.
+// Elements start as zero bytes. Movable, not copyable. Throws std::bad_alloc.
 template <typename T>
 class ZeroedArray {
     static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>);
@@ -22,7 +22,7 @@ public:
         if (size == 0) return;
         void *pages = mmap(nullptr, bytes(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (pages == MAP_FAILED) throw std::bad_alloc();
-        if (bytes() >= kHugePage) madvise(pages, bytes(), MADV_HUGEPAGE); // a wish: it may fail
+        if (bytes() >= kHugePage) madvise(pages, bytes(), MADV_HUGEPAGE); // may fail without harm
         elements_ = static_cast<T *>(pages);
     }
     ZeroedArray(ZeroedArray &&other) noexcept { swap(other); }

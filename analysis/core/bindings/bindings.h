@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the files that bind the core to Python share: the error they raise, and the parts of the module. Their docstrings
-// are the documentation of ompass._core: analysis/ompass/_core.pyi is generated from them.
+// Shared by the files that bind the core to Python: the error that they raise, and the parts of the module. Their
+// docstrings document ompass._core; analysis/ompass/_core.pyi is generated from them.
 #pragma once
 
 #include <stdexcept>
@@ -15,14 +15,14 @@ struct LogError : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-// The directory, mapped; LogError tells what makes it unreadable.
+// Maps the run directory, or throws LogError with the reason.
 inline RunFiles open_or_throw(const std::string &directory) {
     RunFiles run;
     if (const Problem problem = open_run(directory, run)) throw LogError(problem.text());
     return run;
 }
 
-// Reads or computes without Python's lock; LogError with the problem that `work` returns.
+// Calls work() without Python's lock, and throws the problem that it returns as LogError.
 template <typename Work>
 void unlocked(Work work) {
     const nb::gil_scoped_release release;

@@ -27,12 +27,12 @@ std::vector<std::tuple<std::string, std::string>> event_kinds() {
 } // namespace
 
 void bind_events(nb::module_ &m) {
-    bind_row<PythonEvents, Columns>(m, "EventTable", "Events, in order of time within each thread.");
-    m.def("event_kinds", &event_kinds, "(name, meaning) of every kind of event, indexed by its number.");
+    bind_row<PythonEvents, Columns>(m, "EventTable", "Events by thread, in order of time.");
+    m.def("event_kinds", &event_kinds, "Returns (name, meaning) of each kind of event, by its number.");
     m.def("read_events", &read_events, nb::arg("directory"), nb::arg("thread") = -1, nb::arg("start_ns") = 0,
           nb::arg("end_ns") = -1, nb::arg("limit") = -1,
-          "Events of one thread (-1: of all) in [start_ns, end_ns) (-1: to the end), at most `limit` (-1: all).\n\n"
-          "LogError, also when the run has no trace.");
+          "Returns at most `limit` (-1: all) events of a thread (-1: all) in [start_ns, end_ns) (-1: to the end).\n\n"
+          "Raises LogError, also if the run has no trace.");
 }
 
 } // namespace ompass

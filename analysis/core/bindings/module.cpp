@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Python face of the core, ompass._core. All files here convert, and compute nothing.
+// The Python interface of the core, ompass._core. The files here only convert values.
 #include "analyses/validate.h"
 #include "bindings.h"
 
@@ -27,7 +27,7 @@ nb::object where(const nb::object &columns, const nb::object &chosen) {
 }
 
 void bind_bases(nb::module_ &m) {
-    nb::class_<Row>(m, "Row", "An immutable value; its class is made from keywords.")
+    nb::class_<Row>(m, "Row", "An immutable value, constructed from keywords.")
         .def("__repr__", &repr)
         .def("__eq__",
              [](const nb::object &one, const nb::object &other) {
@@ -38,7 +38,7 @@ void bind_bases(nb::module_ &m) {
                  const nb::object make = nb::module_::import_("functools").attr("partial")(row.type(), **as_dict(row));
                  return nb::make_tuple(make, nb::tuple());
              })
-        .def("as_dict", &as_dict, nb::sig("def as_dict(self) -> dict[str, typing.Any]"), "All fields, by name.")
+        .def("as_dict", &as_dict, nb::sig("def as_dict(self) -> dict[str, typing.Any]"), "Returns all fields by name.")
         .def(
             "replace",
             [](const nb::object &row, const nb::kwargs &changes) {
@@ -47,25 +47,24 @@ void bind_bases(nb::module_ &m) {
                 return row.type()(**values);
             },
             nb::sig("def replace(self, **changes: typing.Any) -> typing_extensions.Self"),
-            "A copy with other values of some fields.");
-    nb::class_<Columns, Row>(m, "Columns", "numpy arrays of one length.")
+            "Returns a copy with other values of some fields.");
+    nb::class_<Columns, Row>(m, "Columns", "numpy arrays of equal length.")
         .def("__len__", [](const nb::object &columns) { return nb::len(nb::object(as_dict(columns).values()[0])); })
         .def("where", &where, nb::arg("chosen"),
              nb::sig("def where(self, chosen: numpy.typing.NDArray[typing.Any]) -> typing_extensions.Self"),
-             "The rows that `chosen` selects: a condition for each, or their positions in the wanted order.");
+             "Returns the rows that `chosen` selects: a boolean per row, or row numbers in the desired order.");
 }
 
 } // namespace
 
 NB_MODULE(_core, m) {
     m.doc() =
-        "The C++ core, which alone knows the bytes of a run directory.\n\n"
-        "All times are integer nanoseconds, all sizes bytes. Functions are pure: they read the directory given and "
-        "keep nothing. Errors in the files raise `LogError` with the path and the byte offset; the core never "
-        "prints.";
-    nb::set_leak_warnings(false); // who keeps a run until the end of the process has done nothing wrong
+        "The C++ core, which reads run directories.\n\n"
+        "All times are integer nanoseconds, all sizes bytes. Functions read the given directory and keep no state. "
+        "Errors in files raise `LogError` with path and byte offset. The core never prints.";
+    nb::set_leak_warnings(false); // a run may live until the end of the process
     nb::exception<LogError>(m, "LogError").attr("__doc__") =
-        "A log that is not ours, or is damaged beyond what a killed writer leaves.";
+        "A file that is not an Ompass log, or is damaged in a way that a killed program does not explain.";
     bind_bases(m);
     bind_run(m);
     bind_events(m);
@@ -77,5 +76,5 @@ NB_MODULE(_core, m) {
     bind_pyramid(m);
     bind_trace_rows(m);
     m.def("validate", &validate_run, nb::arg("directory"),
-          "Every inconsistency found, one sentence each with path and byte offset; empty when the run is sound.");
+          "Returns a sentence with path and byte offset for each inconsistency; none if the run is sound.");
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes a Python class of a struct that a list describes (format/describe.h): read-only attributes with docstrings, made
-// from keywords. module.cpp has what all of them can: copies, comparison, pickling.
+// Makes Python classes from structs that a list describes (format/describe.h): read-only attributes with docstrings,
+// set by keywords. module.cpp adds copies, comparison and pickling to all of them.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -21,7 +21,7 @@ namespace ompass {
 
 namespace nb = nanobind;
 
-// A column that owns its values.
+// An array that owns its values.
 template <typename T>
 using Column = nb::ndarray<nb::numpy, T, nb::ndim<1>>;
 
@@ -33,7 +33,7 @@ struct Columns : Row {};
 
 using Matrix = nb::typed<nb::tuple, nb::typed<nb::tuple, uint64_t, nb::ellipsis>, nb::ellipsis>;
 
-// Nothing is copied; S differs from T for flags, which vectors keep as bytes.
+// Moves the values into an array. S differs from T for flags, which vectors store as bytes.
 template <typename T, typename S>
 Column<T> to_column(std::vector<S> &&values) {
     static_assert(sizeof(T) == sizeof(S));
@@ -42,7 +42,7 @@ Column<T> to_column(std::vector<S> &&values) {
     return Column<T>(kept->data(), {kept->size()}, owner);
 }
 
-// The columns that the list makes of `values`, each of which its entries call `row`.
+// Makes the columns of a list from `values`. The entries of the list name each value `row`.
 #define OMPASS_COLUMN(type, name, meaning, value)                                                                      \
     ompass::column<type::Scalar>(rows, [&](const auto &row) { return value; }),
 #define OMPASS_COLUMNS(R, LIST, values) [&](const auto &rows) { return R{{}, LIST(OMPASS_COLUMN)}; }(values)
@@ -51,11 +51,11 @@ template <typename T, typename Values, typename Get>
 Column<T> column(const Values &rows, Get get) {
     std::vector<T> values;
     values.reserve(rows.size());
-    for (const auto &row : rows) values.push_back(get(row));
+    for (const auto &row : rows) values.push_back(static_cast<T>(get(row)));
     return to_column<T>(std::move(values));
 }
 
-// The arrays of a list's names, and made of the vectors that OMPASS_VECTORS made of the same list, moved.
+// Declares the arrays of a list, and moves the vectors that OMPASS_VECTORS declared for the same list into them.
 #define OMPASS_ARRAY(type, name, ...) ompass::Column<type> name{};
 #define OMPASS_ARRAYS(R, LIST)                                                                                         \
     struct R : ompass::Columns {                                                                                       \
@@ -66,7 +66,7 @@ Column<T> column(const Values &rows, Get get) {
 #define OMPASS_MOVED_COLUMN(type, name, ...) ompass::to_column<type>(std::move(from.name)),
 #define OMPASS_MOVED_COLUMNS(R, LIST, columns) [](auto &from) { return R{{}, LIST(OMPASS_MOVED_COLUMN)}; }(columns)
 
-// A tuple of what `convert` makes of each value.
+// Returns the tuple of convert(value) for all values.
 template <typename Values, typename Convert>
 nb::tuple to_tuple(Values &&values, Convert convert) {
     nb::object tuple = nb::steal(PyTuple_New(static_cast<Py_ssize_t>(values.size())));
@@ -75,7 +75,7 @@ nb::tuple to_tuple(Values &&values, Convert convert) {
     return nb::borrow<nb::tuple>(tuple);
 }
 
-// The values themselves, moved.
+// Moves the values into a tuple.
 template <typename R>
 Rows<R> to_rows(std::vector<R> &&rows) {
     return to_tuple(rows, [](R &row) -> R && { return std::move(row); });
@@ -100,7 +100,7 @@ auto argument(const char *name) {
         return nb::arg(name);
 }
 
-// The type of a column of SQL with these values; empty for what is no single value.
+// Returns the SQL type of a column of T, or an empty string if there is none.
 template <typename T>
 const char *sql_type() {
     if constexpr (std::is_same_v<T, int32_t>)
@@ -128,7 +128,7 @@ void define(nb::class_<R, Base> &type, const Field<R, T> &...field) {
 
 } // namespace described
 
-// A class of rows, of results, or, with the base Columns, of columns of one length.
+// Binds a struct as a class of rows or results, or of arrays of one length if the base is Columns.
 template <typename R, typename Base = Row>
 nb::class_<R, Base> bind_row(nb::module_ &m, const char *name, const char *doc) {
     nb::class_<R, Base> type(m, name, doc);
@@ -136,7 +136,7 @@ nb::class_<R, Base> bind_row(nb::module_ &m, const char *name, const char *doc) 
     return type;
 }
 
-// Name, type in SQL and meaning of every field.
+// Returns name, SQL type and meaning of each field.
 template <typename R>
 std::vector<std::tuple<std::string, std::string, std::string>> describe() {
     return std::apply(
@@ -148,7 +148,7 @@ std::vector<std::tuple<std::string, std::string, std::string>> describe() {
 
 } // namespace ompass
 
-// Numbers are tuples of integers in Python.
+// Converts Numbers to and from tuples of integers.
 template <size_t N>
 struct nanobind::detail::type_caster<ompass::Numbers<N>> {
     NB_TYPE_CASTER(ompass::Numbers<N>, const_name("tuple[int, ...]"))

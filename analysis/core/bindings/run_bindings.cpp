@@ -16,7 +16,7 @@ namespace ompass {
 
 namespace {
 
-// The name of a number of the format; the last one stands for all that it does not know.
+// Returns the name of a number of the format; the last name is for unknown numbers.
 template <typename Number, size_t N>
 const char *name_of(Number number, const char *const (&names)[N]) {
     return names[std::min(static_cast<size_t>(number), N - 1)];
@@ -26,7 +26,7 @@ constexpr const char *kKinds[] = {"program", "task", "parallel", "kernel", "phas
 constexpr const char *kClocks[] = {"tsc", "cntvct", "clock_gettime", "unknown"};
 constexpr const char *kEnds[] = {"running-or-killed", "finalized", "exit", "ended-by-control", "unknown"};
 
-// A cpuset may shrink during a run.
+// Returns the number of usable CPUs, the smaller of both ends of the run, because a cpuset may shrink.
 uint32_t usable_cpus(const format::ProcessHeader &process) {
     uint32_t n = process.n_usable_cpus;
     for (const format::GroupLimits *limits : {&process.groups_at_start, &process.groups_at_end})
@@ -43,19 +43,19 @@ const format::GroupLimits &quota(const format::ProcessHeader &process) {
     return smaller ? end : start;
 }
 
-// Returns by how much a count rose during the run; -1 where one of both ends is not known.
+// Returns by how much a count rose during the run; -1: unknown.
 int64_t throttled(const format::ProcessHeader &process, uint64_t format::GroupLimits::*count) {
     const format::GroupLimits &start = process.groups_at_start, &end = process.groups_at_end;
     if (!start.is_known || !end.is_known) return -1;
     return end.*count < start.*count ? 0 : static_cast<int64_t>(end.*count - start.*count); // moved to another group
 }
 
-// X(type, name, meaning, value): `value` is made of what to_python() has at hand.
+// X(type, name, meaning, value): `value` uses the variables of to_python().
 using Texts = nb::typed<nb::tuple, nb::str, nb::ellipsis>;
 
 #define OMPASS_PYTHON_MODULE(X)                                                                                        \
-    X(nb::str, path, "executable or shared library that code addresses were recorded in", text(from.path))             \
-    X(nb::str, build_id, "hexadecimal; empty when the module has none", text(from.build_id))                           \
+    X(nb::str, path, "executable or shared library with recorded code addresses", text(from.path))                     \
+    X(nb::str, build_id, "hexadecimal; empty if the module has none", text(from.build_id))                             \
     X(uint64_t, base, "load bias: an address in the process minus this is the ELF virtual address", from.base)
 
 #define OMPASS_PYTHON_DEFINITION(X)                                                                                    \
@@ -63,77 +63,74 @@ using Texts = nb::typed<nb::tuple, nb::str, nb::ellipsis>;
     X(nb::str, kind, "program (id 0: outside of every region), task, parallel, kernel, phase, wait or loop",           \
       text(name_of(from.kind, kKinds)))                                                                                \
     X(uint32_t, flags, "of a task: OMPT flags at its first creation; of a wait or loop: its kind; else 0", from.flags) \
-    X(int64_t, module, "index into Run.modules; -1 when unknown",                                                      \
+    X(int64_t, module, "index into Run.modules; -1: unknown",                                                          \
       from.module == ~0u ? -1 : static_cast<int64_t>(from.module))                                                     \
-    X(uint64_t, offset,                                                                                                \
-      "ELF virtual address of the return address in the module (look up offset - 1); 0 when unknown", from.address)    \
-    X(nb::str, name, "the name given to a kernel or phase; else empty", text(from.name))
+    X(uint64_t, offset, "ELF virtual address of the return address in the module (look up offset - 1); 0: unknown",    \
+      from.address)                                                                                                    \
+    X(nb::str, name, "name of a kernel or phase; else empty", text(from.name))
 
 #define OMPASS_PYTHON_RUN(X)                                                                                           \
-    X(std::filesystem::path, path, "the run directory, as it was named", directory)                                    \
+    X(std::filesystem::path, path, "run directory, as given", directory)                                               \
     X(uint32_t, format_version, "version of the trace format", process.version)                                        \
-    X(nb::str, mode, "profile or trace: what was recorded",                                                            \
+    X(nb::str, mode, "recorded mode: profile or trace",                                                                \
       text(process.mode == format::Mode::kTrace ? "trace" : "profile"))                                                \
-    X(nb::str, source, "profile: as the tool accounted it; events: recomputed from the trace",                         \
+    X(nb::str, source, "profile: statistics of the tool; events: recomputed from the trace",                           \
       text(profile.from_events ? "events" : "profile"))                                                                \
-    X(bool, complete, "false for a run cut short: killed, still running, or with records dropped in source events",    \
+    X(bool, complete, "false if the program was killed or still runs or, with source events, if records are missing",  \
       profile.complete)                                                                                                \
     X(nb::str, end_reason, "finalized, exit, running-or-killed or ended-by-control",                                   \
       text(name_of(process.end_reason, kEnds)))                                                                        \
-    X(Texts, incomplete_reasons, "sentences", reasons)                                                                 \
-    X(Texts, missing, "sentences: what the tool could not write, and why; of the profile and of the trace", missing)   \
-    X(uint32_t, n_unlogged, "threads that have no log, because it could not be created", process.n_unlogged)           \
-    X(uint64_t, n_unlogged_tasks, "tasks that completed and are in no log; 0 also where nobody could count them",      \
+    X(Texts, incomplete_reasons, "sentences: why the run is not complete", reasons)                                    \
+    X(Texts, missing, "sentences: which parts of profile and trace the tool could not write, and why", missing)        \
+    X(uint32_t, n_unlogged, "threads whose log could not be created", process.n_unlogged)                              \
+    X(uint64_t, n_unlogged_tasks, "completed tasks of threads without a log; 0: none or unknown",                      \
       process.n_unlogged_tasks)                                                                                        \
-    X(nb::str, trace_end, "why records are missing at the end of the trace; empty when none are",                      \
-      text(profile.trace_end))                                                                                         \
-    X(nb::str, trace_end_cure, "what to do about that", text(profile.trace_end_cure))                                  \
-    X(uint32_t, pid, "process that was recorded", process.pid)                                                         \
+    X(nb::str, trace_end, "why the trace ends early; empty if it is whole", text(profile.trace_end))                   \
+    X(nb::str, trace_end_cure, "remedy for an early end", text(profile.trace_end_cure))                                \
+    X(uint32_t, pid, "recorded process", process.pid)                                                                  \
     X(uint64_t, start_epoch_ns, "start of the run, since 1970", process.start_epoch_ns)                                \
-    X(uint64_t, wall_ns, "whole program, first to last moment recorded", profile.wall_ns)                              \
+    X(uint64_t, wall_ns, "duration of the program, first to last recorded moment", profile.wall_ns)                    \
     X(nb::str, clock_kind, "tsc, cntvct or clock_gettime", text(name_of(process.clock_kind, kClocks)))                 \
     X(double, clock_hz, "ticks per second", profile.clock_hz)                                                          \
-    X(bool, create_estimated, "true without brackets: every create_ns is an estimate", profile.create_estimated)       \
-    X(double, create_estimate_ns, "estimated cost of a creation; 0 when measured", profile.create_estimate_ns)         \
-    X(uint32_t, n_usable_cpus, "processors that the process might run on, by its affinity and cpuset; 0: not known",   \
-      usable_cpus(process))                                                                                            \
-    X(uint32_t, n_bound_cpus, "processors that OpenMP's threads were bound to, together; 0: not known",                \
-      process.n_bound_cpus)                                                                                            \
-    X(uint64_t, quota_us, "processor time that control groups allowed in each period; 0: no limit, or not known",      \
+    X(bool, create_estimated, "true without wrappers: every create_ns is an estimate", profile.create_estimated)       \
+    X(double, create_estimate_ns, "estimated cost of a creation; 0 if measured", profile.create_estimate_ns)           \
+    X(uint32_t, n_usable_cpus, "CPUs that affinity and cpuset allowed; 0: unknown", usable_cpus(process))              \
+    X(uint32_t, n_bound_cpus, "CPUs to which OpenMP's threads were bound, in total; 0: unknown", process.n_bound_cpus) \
+    X(uint64_t, quota_us, "processor time per period that control groups allowed; 0: no limit, or unknown",            \
       quota(process).quota_us)                                                                                         \
-    X(uint64_t, quota_period_us, "that period", quota(process).period_us)                                              \
-    X(int64_t, n_throttled, "periods of the run in which a group had used up its quota; -1: not known",                \
+    X(uint64_t, quota_period_us, "length of that period", quota(process).period_us)                                    \
+    X(int64_t, n_throttled, "periods of the run in which a group used up its quota; -1: unknown",                      \
       throttled(process, &format::GroupLimits::n_throttled))                                                           \
-    X(int64_t, throttled_ns, "how long groups were held back for that, a sum over processors; -1: not known",          \
+    X(int64_t, throttled_ns, "time that groups were throttled, a sum over CPUs; -1: unknown",                          \
       throttled(process, &format::GroupLimits::throttled_ns))                                                          \
     X(uint64_t, earlier_cpu_ns, "processor time of the process before the tool started", process.earlier_cpu_ns)       \
     X(nb::str, other_runtime,                                                                                          \
-      "an OpenMP runtime that the program or a library calls, and that is not recorded; or empty",                     \
+      "another OpenMP runtime that the program or a library calls and that is not recorded; or empty",                 \
       text(std::string(process.other_runtime, strnlen(process.other_runtime, sizeof process.other_runtime))))          \
     X(Texts, counters, "names of the hardware counters", counters)                                                     \
     X(Rows<PythonModule>, modules, "executables and libraries", modules)                                               \
     X(Rows<PythonDefinition>, definitions, "constructs, by number", definitions)                                       \
     X(Rows<ThreadRow>, threads, "threads that took part", to_rows(std::move(profile.threads)))                         \
     X(Rows<RegionRow>, regions,                                                                                        \
-      "a row per parallel construct and thread, and of the time outside; without helper threads",                      \
+      "rows per parallel construct and thread, and outside of regions; without helper threads",                        \
       to_rows(std::move(profile.regions)))                                                                             \
-    X(Rows<RegionRow>, helper_regions, "the same of the runtime's helper threads",                                     \
+    X(Rows<RegionRow>, helper_regions, "likewise for the runtime's helper threads",                                    \
       to_rows(std::move(profile.helper_regions)))                                                                      \
-    X(Rows<ConstructRow>, constructs, "a row per task construct or kernel and thread",                                 \
+    X(Rows<ConstructRow>, constructs, "rows per task construct or kernel, and thread",                                 \
       to_rows(std::move(profile.constructs)))                                                                          \
-    X(Rows<WaitRow>, waits, "a row per wait and thread; without helper threads", to_rows(std::move(profile.waits)))    \
-    X(Rows<WaitRow>, helper_waits, "the same of the runtime's helper threads",                                         \
+    X(Rows<WaitRow>, waits, "rows per wait and thread; without helper threads", to_rows(std::move(profile.waits)))     \
+    X(Rows<WaitRow>, helper_waits, "likewise for the runtime's helper threads",                                        \
       to_rows(std::move(profile.helper_waits)))                                                                        \
-    X(Rows<LoopRow>, loops, "a row per loop and thread", to_rows(std::move(profile.loops)))                            \
+    X(Rows<LoopRow>, loops, "rows per loop and thread", to_rows(std::move(profile.loops)))                             \
     X(uint64_t, log_bytes, "size of all logs", run.log_bytes)
 
 #define OMPASS_PYTHON_GROUP_LIMITS(X)                                                                                  \
-    X(uint64_t, quota_us, "processor time in each period, by the level that allows least; 0: no limit", from.quota_us) \
-    X(uint64_t, period_us, "that period", from.period_us)                                                              \
-    X(uint64_t, n_throttled, "periods in which a group had used its quota, since it was made", from.n_throttled)       \
-    X(uint64_t, throttled_ns, "how long groups were held back for that, a sum over processors", from.throttled_ns)     \
-    X(uint32_t, n_cpus, "processors in the cpuset; 0: not known", from.n_cpus)                                         \
-    X(bool, is_known, "false where the files of control groups cannot be read", from.is_known != 0)
+    X(uint64_t, quota_us, "processor time per period at the most restrictive level; 0: no limit", from.quota_us)       \
+    X(uint64_t, period_us, "length of that period", from.period_us)                                                    \
+    X(uint64_t, n_throttled, "periods in which a group used up its quota, since its creation", from.n_throttled)       \
+    X(uint64_t, throttled_ns, "time that groups were throttled, a sum over CPUs", from.throttled_ns)                   \
+    X(uint32_t, n_cpus, "CPUs in the cpuset; 0: unknown", from.n_cpus)                                                 \
+    X(bool, is_known, "false if the files of control groups cannot be read", from.is_known != 0)
 
 OMPASS_STRUCT(PythonGroupLimits, Row, OMPASS_PYTHON_GROUP_LIMITS);
 OMPASS_STRUCT(PythonModule, Row, OMPASS_PYTHON_MODULE);
@@ -142,7 +139,7 @@ OMPASS_STRUCT(PythonRun, Row, OMPASS_PYTHON_RUN);
 
 nb::str text(const char *literal) { return nb::str(literal); }
 
-nb::str text(const std::string &bytes) { // names come from programs, and need not be UTF-8
+nb::str text(const std::string &bytes) { // names from programs need not be UTF-8
     PyObject *decoded = PyUnicode_DecodeUTF8(bytes.data(), static_cast<Py_ssize_t>(bytes.size()), "replace");
     if (!decoded) throw nb::python_error();
     return nb::steal<nb::str>(decoded);
@@ -201,33 +198,34 @@ void bind_run(nb::module_ &m) {
     bind_row<PythonModule>(m, "Module", "An executable or shared library.");
     bind_row<PythonDefinition>(
         m, "Definition", "A construct in the source: a task, a parallel region, a kernel, a phase, a wait or a loop.");
-    const char *const described = "Name, type as a column of SQL (empty: it is not one) and meaning of every field.";
+    const char *const described = "Returns name, SQL type (empty: not a column) and meaning of each field.";
     bind_row<ThreadRow>(m, "ThreadRow", "One recorded thread.").def_static("describe", &describe<ThreadRow>, described);
     bind_row<RegionRow>(m, "RegionRow",
                         "One thread's time in all instances of one parallel construct.\n\n"
                         "total_ns == work_ns + create_ns + schedule_ns + sync_ns + idle_ns, exactly.")
         .def_static("describe", &describe<RegionRow>, described);
-    bind_row<ConstructRow>(m, "ConstructRow", "What one thread saw of one task construct or kernel.")
+    bind_row<ConstructRow>(m, "ConstructRow", "One thread's executions of one task construct or kernel.")
         .def_static("describe", &describe<ConstructRow>, described)
         .def(
             "__add__", [](const ConstructRow &one, const ConstructRow &other) { return one + other; },
-            "Two rows of a construct as one, which has the `thread` of the first.");
-    bind_row<WaitRow>(m, "WaitRow", "What one thread waited at one place in the source.")
+            "Adds two rows of a construct; keeps the first `thread`.");
+    bind_row<WaitRow>(m, "WaitRow", "One thread's waits at one place in the source.")
         .def_static("describe", &describe<WaitRow>, described);
-    bind_row<LoopRow>(m, "LoopRow", "What one thread did in one loop, or in another construct that shares work.")
+    bind_row<LoopRow>(m, "LoopRow", "One thread's part of a loop or another construct that shares work.")
         .def_static("describe", &describe<LoopRow>, described);
-    bind_row<PythonRun>(m, "Run", "One process, recorded.")
+    bind_row<PythonRun>(m, "Run", "One recorded process.")
         .def("kind_of", &kind_of, nb::arg("construct"),
-             "The kind of a construct number; \"outside\" for -1, \"unknown\" when it was never defined.");
-    bind_row<PythonGroupLimits>(m, "GroupLimits", "What the control groups of a process allow it, at one moment.");
+             "Returns the kind of a construct; \"outside\" for -1, \"unknown\" if it is not defined.");
+    bind_row<PythonGroupLimits>(m, "GroupLimits", "The limits of a process's control groups at one moment.");
     m.def("read_group_limits", &group_limits, nb::arg("root") = "",
-          "Returns those of this process; `root` is a folder in front of every path, for tests.");
+          "Returns the limits of this process; `root`: a prefix of all paths, for tests.");
     m.def("read_profile", &read_profile, nb::arg("directory"),
-          "The profile that the tool kept; works for both modes and for runs cut short.");
-    m.def("replay_trace", &replay, nb::arg("directory"), nb::arg("start_ns") = 0, nb::arg("end_ns") = -1,
-          "The same figures recomputed from the events alone; LogError when the run has no trace.\n\n"
-          "Of [start_ns, end_ns) (-1: to the end): times are cut off there, and tasks, waits and kernels count where "
-          "they end.");
+          "Returns the statistics that the tool kept, in either mode, also of a run that was cut short.");
+    m.def(
+        "replay_trace", &replay, nb::arg("directory"), nb::arg("start_ns") = 0, nb::arg("end_ns") = -1,
+        "Recomputes the statistics of [start_ns, end_ns) (-1: to the end) from the events.\n\n"
+        "Times are cut to the window; tasks, waits and kernels count if they end in it. Raises LogError if the run has "
+        "no trace.");
 }
 
 } // namespace ompass

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Samples for Python, with their words split into module and address.
+// Samples for Python.
 #include <algorithm>
 
 #include "bindings.h"
@@ -22,43 +22,44 @@ int64_t number_of(uint32_t construct) { return construct ? static_cast<int64_t>(
 
 #define OMPASS_PYTHON_SAMPLE(X)                                                                                        \
     X(int64_t, time_ns, "since the start of the run", time_ns)                                                         \
-    X(nb::str, state, "work, create, schedule, sync, idle; outside: in no state", nb::str(kStates[from.head.state]))   \
-    X(int64_t, region, "construct of the region; -1: outside of every region", number_of(from.head.region))            \
-    X(int64_t, construct, "of the task; -1: an implicit task, or outside", number_of(from.head.construct))             \
+    X(nb::str, state, "work, create, schedule, sync, idle or, in no state, outside",                                   \
+      nb::str(kStates[from.head.state]))                                                                               \
+    X(int64_t, region, "construct of the region; -1: outside of regions", number_of(from.head.region))                 \
+    X(int64_t, construct, "construct of the task; -1: an implicit task, or outside", number_of(from.head.construct))   \
     X(int64_t, kernel, "construct of the innermost kernel; -1: none", number_of(from.head.kernel))                     \
-    X(bool, is_shared, "in work that undeferred tasks share, which were not timed",                                    \
+    X(bool, is_shared, "true in work that untimed undeferred tasks share",                                             \
       (from.head.flags & format::kSharedWork) != 0)                                                                    \
-    X(uint64_t, weight, "samples for which it stands", from.head.weight)                                               \
-    X(uint64_t, address, "of the datum that was loaded; 0: not known, or no load", from.load.address)                  \
-    X(uint64_t, cycles, "until it was there; 0: not known, or no load", from.load.cycles)                              \
-    X(nb::str, source, "where it came from: L1, under way, L2, L3, memory, other node, unknown",                       \
+    X(uint64_t, weight, "number of samples that it represents", from.head.weight)                                      \
+    X(uint64_t, address, "address of the loaded datum; 0: unknown, or not a load", from.load.address)                  \
+    X(uint64_t, cycles, "latency of the load; 0: unknown, or not a load", from.load.cycles)                            \
+    X(nb::str, source, "origin of the datum: L1, under way, L2, L3, memory, other node, unknown",                      \
       nb::str(kSources[static_cast<size_t>(format::load_source(from.load.source))]))                                   \
-    X(bool, was_modified, "another core had written to the line, and had it in its cache",                             \
+    X(bool, was_modified, "true if another core had modified the line in its cache",                                   \
       format::was_modified(from.load.source))                                                                          \
-    X(Words, chain, "call chain by frame pointers: a word each, innermost first", words(from.chain))                   \
-    X(Words, registers, "a word each, in the order of the thread's registers", words(from.registers))                  \
-    X(Stack, stack, "word of the stack by its distance from the stack pointer in bytes", stack(from.stack))
+    X(Words, chain, "call chain by frame pointers: words, innermost first", words(from.chain))                         \
+    X(Words, registers, "words, in the order of the machine's registers", words(from.registers))                       \
+    X(Stack, stack, "words of the stack by distance from the stack pointer in bytes", stack(from.stack))
 
 #define OMPASS_PYTHON_SAMPLED_THREAD(X)                                                                                \
     X(uint32_t, thread, "number of the thread", from.header.index)                                                     \
-    X(nb::str, event, "task clock, cycles, loads or ops: what samples are taken by",                                   \
+    X(nb::str, event, "event that triggers samples: task clock, cycles, loads or ops",                                 \
       nb::str(kEvents[std::min<size_t>(static_cast<size_t>(from.header.event), std::size(kEvents) - 1)]))              \
-    X(uint32_t, frequency_hz, "samples a second of processor time, about", from.header.frequency_hz)                   \
-    X(nb::str, machine, "x86_64 or aarch64, which names the registers; empty: there are none",                         \
+    X(uint32_t, frequency_hz, "approximate samples per second of processor time", from.header.frequency_hz)            \
+    X(nb::str, machine, "x86_64 or aarch64, for the names of registers; empty: no registers",                          \
       nb::str(kRegisters[std::min<size_t>(static_cast<size_t>(from.header.registers), 3)]))                            \
-    X(uint32_t, stack_bytes, "how much of the stack samples tell of", from.header.stack_bytes)                         \
-    X(uint64_t, n_lost, "samples that found no room in the kernel's ring", from.header.n_lost)                         \
-    X(uint64_t, n_dropped, "samples that could not be written", from.header.n_dropped)                                 \
-    X(uint64_t, period, "loads or ops for which one sample stands; 0: they are of neither", from.header.period)        \
-    X(Rows<PythonSample>, samples, "in order of time", samples)
+    X(uint32_t, stack_bytes, "size of the stack's part in samples", from.header.stack_bytes)                           \
+    X(uint64_t, n_lost, "samples lost because the kernel's ring was full", from.header.n_lost)                         \
+    X(uint64_t, n_dropped, "samples that the tool could not write", from.header.n_dropped)                             \
+    X(uint64_t, period, "loads or ops per sample; 0: other events", from.header.period)                                \
+    X(Rows<PythonSample>, samples, "samples in order of time", samples)
 
 #define OMPASS_PYTHON_SAMPLES(X)                                                                                       \
-    X(uint32_t, frequency_hz, "samples a second that were asked for; 0: none", run.process->sample_hz)                 \
+    X(uint32_t, frequency_hz, "requested samples per second; 0: none", run.process->sample_hz)                         \
     X(uint32_t, n_refused, "threads that the kernel refused to sample", run.process->n_unsampled)                      \
-    X(uint32_t, error, "why: errno", run.process->sample_error)                                                        \
-    X(bool, wants_loads, "samples of loads were asked for", run.process->wants_loads != 0)                             \
-    X(uint32_t, loads_error, "why they are of time instead: errno; 0: they are of loads", run.process->loads_error)    \
-    X(Rows<PythonSampledThread>, threads, "those that were sampled", threads)
+    X(uint32_t, error, "errno of that refusal", run.process->sample_error)                                             \
+    X(bool, wants_loads, "true if samples of loads were requested", run.process->wants_loads != 0)                     \
+    X(uint32_t, loads_error, "errno that made the tool sample time instead; 0: none", run.process->loads_error)        \
+    X(Rows<PythonSampledThread>, threads, "sampled threads", threads)
 
 OMPASS_STRUCT(PythonSample, Row, OMPASS_PYTHON_SAMPLE);
 OMPASS_STRUCT(PythonSampledThread, Row, OMPASS_PYTHON_SAMPLED_THREAD);
@@ -99,12 +100,12 @@ void bind_samples(nb::module_ &m) {
     m.attr("STACK_WORD") = format::kStackWord >> 48;
     bind_row<PythonSample>(
         m, "Sample",
-        "Where a thread was at one moment. A word is (1 + module) << 48 | ELF virtual address for code, "
+        "The position of a thread at one moment. A word is (1 + module) << 48 | ELF virtual address for code, "
         "STACK_WORD << 48 | bytes above the stack pointer, or 0.");
     bind_row<PythonSampledThread>(m, "SampledThread", "The samples of one thread.");
     bind_row<PythonSamples>(m, "Samples", "The samples of a run.");
     m.def("read_samples", &read, nb::arg("directory"),
-          "All samples of a run, without threads for one that has none. LogError when a file is damaged.");
+          "Returns all samples of a run; no threads if it has none. Raises LogError if a file is damaged.");
 }
 
 } // namespace ompass

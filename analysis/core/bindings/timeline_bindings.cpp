@@ -34,16 +34,15 @@ Column<uint64_t> events_over_time(const std::string &directory, const std::vecto
 } // namespace
 
 void bind_timeline(nb::module_ &m) {
-    bind_row<PythonSlices, Columns>(
-        m, "Slices", "Slices of threads, one thread after the other; of a thread, in the order in which they ended.");
+    bind_row<PythonSlices, Columns>(m, "Slices", "Slices by thread, in order of their ends.");
     m.def("slices_of_run", &slices_of_run, nb::arg("directory"), nb::arg("threads"), nb::arg("start_ns") = 0,
           nb::arg("end_ns") = -1, nb::arg("limit") = ~uint64_t{0},
-          "The slices that each thread (empty: all) was in, in [start_ns, end_ns) (-1: to the end).\n\n"
-          "None when there are more than `limit`. LogError.");
+          "Returns the slices of `threads` (empty: all) in [start_ns, end_ns) (-1: to the end).\n\n"
+          "Returns None if there are more than `limit`. Raises LogError.");
     m.def("events_over_time", &events_over_time, nb::arg("directory"), nb::arg("threads"), nb::arg("end_ns"),
           nb::arg("n_parts"),
-          "Counts of the events of these threads (empty: all) in parts of end_ns / n_parts + 1 nanoseconds.\n\n"
-          "LogError.");
+          "Counts the events of `threads` (empty: all) in parts of end_ns / n_parts + 1 nanoseconds.\n\n"
+          "Raises LogError.");
 }
 
 } // namespace ompass

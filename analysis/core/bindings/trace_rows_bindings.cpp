@@ -23,16 +23,16 @@ void read(const std::string &directory, const std::string &table, const std::vec
         if (place == found->columns.end()) throw nb::value_error("the table has no column of that name");
         indices.push_back(static_cast<size_t>(place - found->columns.begin()));
     }
-    if (indices.empty() || batch_rows == 0) throw nb::value_error("no columns, or no rows, are asked for");
+    if (indices.empty() || batch_rows == 0) throw nb::value_error("the number of columns and of rows must be positive");
     const RunFiles run = open_or_throw(directory);
-    const auto hand_over = [&](RowBatch &batch) {
+    const auto pass = [&](RowBatch &batch) {
         const nb::gil_scoped_acquire acquire;
         nb::list arrays;
         for (std::vector<int64_t> &values : batch) arrays.append(to_column<int64_t>(std::move(values)));
         deliver(arrays);
     };
     const auto index = static_cast<size_t>(found - tables.begin());
-    unlocked([&] { return read_rows(run, index, indices, batch_rows, hand_over); });
+    unlocked([&] { return read_rows(run, index, indices, batch_rows, pass); });
 }
 
 std::vector<std::tuple<std::string, std::string, std::vector<Described>>> described_tables() {
@@ -48,14 +48,14 @@ std::vector<std::tuple<std::string, std::string, std::vector<Described>>> descri
 
 void bind_trace_rows(nb::module_ &m) {
     m.def("trace_tables", &described_tables,
-          "The tables of a trace, each with its meaning and its columns: name, type and meaning.");
+          "Returns the tables of a trace: name, meaning, and columns with name, type and meaning.");
     m.def("read_rows", &read, nb::arg("directory"), nb::arg("table"), nb::arg("columns"), nb::arg("batch_rows"),
           nb::arg("deliver"),
           nb::sig("def read_rows(directory: str, table: str, columns: collections.abc.Sequence[str], batch_rows: int, "
                   "deliver: collections.abc.Callable[[list[typing.Any]], None]) -> None"),
-          "Hands rows of a table of trace_tables() to `deliver`, batch by batch, as one int64 array per column; -1: "
-          "cannot be told.\n\n"
-          "Raises what `deliver` raises, which ends the reading. LogError; ValueError for other names.");
+          "Passes the rows of a table of trace_tables() to `deliver`, in batches of one int64 array per column; -1: "
+          "unknown.\n\n"
+          "An exception in `deliver` ends the reading. Raises LogError, or ValueError for unknown names.");
 }
 
 } // namespace ompass

@@ -18,7 +18,7 @@ from ompass.model import WAIT_KINDS
 from ompass.page.excerpts import Excerpts
 from ompass.page.rows import rows_of
 from ompass.plain_text import visible
-from ompass.readers.schedule import DIMENSIONS, NO_HOME, Pyramid, TaskLinks, WindowStretches
+from ompass.readers.schedule import DIMENSIONS, NO_HOME, Pyramid, TaskLinks, WindowIntervals
 from ompass.reports.content import ReportContent
 from ompass.reports.model import STATES
 
@@ -134,7 +134,7 @@ class Timeline:
         self, run: int, threads: Sequence[int], begin_ns: int, end_ns: int, limit: int = MOST_STRETCHES
     ) -> Value | None:
         """Returns the state intervals of a window as columns; None if they are too many to draw."""
-        rows = self.pyramids[run].read_stretches(threads, begin_ns, end_ns, limit)
+        rows = self.pyramids[run].read_intervals(threads, begin_ns, end_ns, limit)
         if rows is None:
             return None
         return _columns(rows)
@@ -243,7 +243,7 @@ class Timeline:
 _NOWHERE: Final = "implicit tasks"
 
 
-def _columns(rows: WindowStretches | TaskLinks) -> Value:
+def _columns(rows: WindowIntervals | TaskLinks) -> Value:
     columns: Value = {name: column.tolist() for name, column in rows.as_dict().items()}
     columns["task"] = [str(task) for task in columns["task"]]  # 64 bits exceed a number of JavaScript
     return columns

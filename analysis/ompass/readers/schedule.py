@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from ompass import _core
-from ompass._core import NO_HOME, Pyramid, TaskLinks, WindowStretches
+from ompass._core import NO_HOME, Pyramid, TaskLinks, WindowIntervals
 from ompass.readers.run import check_directory, core_errors
 
-__all__ = ["NO_HOME", "Bars", "Pyramid", "Schedule", "TaskLinks", "WindowStretches"]
+__all__ = ["NO_HOME", "Bars", "Pyramid", "Schedule", "TaskLinks", "WindowIntervals"]
 
 if TYPE_CHECKING:  # numpy starts threads, and `ompass run` must not have any
     import numpy as np
@@ -125,7 +125,7 @@ def schedule_of(
     if limit and first_ns < last_ns:
         shown = sorted(threads) or every
         key = "home" if by_home else "construct"
-        found = pyramid.read_stretches(shown, first_ns, last_ns, limit)
+        found = pyramid.read_intervals(shown, first_ns, last_ns, limit)
         is_binned = found is None
         if found is not None:
             bars = _bars_of(found, key)
@@ -169,7 +169,7 @@ def _bins_of(pyramid: Pyramid, first_ns: int, last_ns: int, most: int) -> _Bins:
     return _Bins(pyramid, shift, first_ns >> shift, ((last_ns - 1) >> shift) - (first_ns >> shift) + 1)
 
 
-def _bars_of(found: WindowStretches, key: str) -> Bars:
+def _bars_of(found: WindowIntervals, key: str) -> Bars:
     import numpy as np
 
     chosen = (found.absent == 0) | (found.state == 0)  # other off-CPU intervals would hide the state
