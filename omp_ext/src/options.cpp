@@ -80,7 +80,7 @@ Options read_options() {
                                                        {"group", static_cast<int>(StealPolicy::kGroup)}},
                                                       static_cast<int>(read.steal)));
     read.waits = static_cast<Waits>(read_choice(say, "OMP_EXT_TIED",
-                                                {{"strict", static_cast<int>(Waits::kAside)},
+                                                {{"strict", static_cast<int>(Waits::kStrict)},
                                                  {"constrained", static_cast<int>(Waits::kConstrained)},
                                                  {"relaxed", static_cast<int>(Waits::kRelaxed)}},
                                                 static_cast<int>(read.waits)));

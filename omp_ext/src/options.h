@@ -12,9 +12,9 @@ enum class StealPolicy { kNearest, kRandom, kOccupancy, kGroup };
 
 // What a task that waits may be interrupted by (OMP_EXT_TIED), and what it does when none of that is there.
 enum class Waits {
-    kAside, // its descendants; where those may run in their domain only, it steps aside for any task of its own
+    kStrict, // its descendants; where those may run in their domain only, it steps aside for any task of its own
     kConstrained, // its descendants; where the program would hang, tasks are run outside of their domain
-    kRelaxed, // as kAside, in teams that are not strict too
+    kRelaxed, // as kStrict, in teams that are not strict too
 };
 
 struct Options {
@@ -22,7 +22,7 @@ struct Options {
     bool strict = false; // OMP_EXT_STRICT
     QueueKind queue = QueueKind::kStealing; // OMP_EXT_QUEUE
     StealPolicy steal = StealPolicy::kNearest; // OMP_EXT_STEAL
-    Waits waits = Waits::kAside; // OMP_EXT_TIED
+    Waits waits = Waits::kStrict; // OMP_EXT_TIED
     bool light_tasks = true; // OMP_EXT_TASKS: the runtime knows only those tasks that need it
     bool display = false; // OMP_EXT_DISPLAY
     bool statistics = false; // OMP_EXT_STATISTICS: print them at exit

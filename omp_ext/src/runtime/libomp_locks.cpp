@@ -137,7 +137,7 @@ void enter(const void *address, bool nests = false) {
         SpinLock::pause();
     }
     Turn turn(gate, worker->current);
-    wait_aside(*worker, turn);
+    wait_suspended(*worker, turn);
     present_worker()->n_locks++;
 }
 

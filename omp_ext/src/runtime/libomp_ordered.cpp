@@ -190,7 +190,7 @@ OrderedLoop *present_loop() {
 void wait_for(OrderedLoop &loop, uint64_t turn) {
     if (loop.has_come(turn)) return;
     Turn awaited(loop, turn);
-    wait_aside(*this_worker, awaited);
+    wait_suspended(*this_worker, awaited);
 }
 
 // ---------------------------------------------------------------- loops with one turn after another

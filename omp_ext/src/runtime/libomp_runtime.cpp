@@ -140,7 +140,7 @@ bool is_in_front() { return ompass::is_ours(dlsym(RTLD_DEFAULT, "__kmp_invoke_mi
 
 void decide_on_light_tasks() {
     const bool may_step_aside =
-        options.waits == Waits::kRelaxed || (options.waits == Waits::kAside && domains::count() > 1 && options.strict);
+        options.waits == Waits::kRelaxed || (options.waits == Waits::kStrict && domains::count() > 1 && options.strict);
     // Nothing notifies an observing tool when a thread leaves a light task for another one.
     const bool is_unseen = tool && (!tool_observes || may_step_aside);
     tasks_may_be_light.store(options.light_tasks && !own_tasks_may_come && !is_unseen && !cancellation &&

@@ -16,11 +16,12 @@ namespace omp_ext {
 struct DependenceNode {
     Task *task; // null: a wait
     std::atomic<uint32_t> n_references;
-    std::atomic<uint32_t> n_predecessors; // not complete, and one for the creation; kArmedNode more of an armed wait
+    std::atomic<uint32_t>
+        n_predecessors; // incomplete ones, plus one for the creation, plus kArmedNode in an armed wait
     Suspension *suspension = nullptr; // of an armed wait
     SpinLock lock;
     bool is_complete = false; // under lock
-    std::vector<DependenceNode *> successors; // under lock; each a reference
+    std::vector<DependenceNode *> successors; // under lock; each holds a reference
 };
 
 namespace {
@@ -29,7 +30,7 @@ constexpr uint32_t kArmedNode = uint32_t{1} << 31;
 
 void take(DependenceNode *node) { node->n_references.fetch_add(1, std::memory_order_relaxed); }
 
-// The tasks that accessed some memory last: `last` may run beside each other, all after those of `before`.
+// The last accesses to some memory: tasks in `last` may run concurrently, after all tasks in `before`.
 struct Accesses {
     DependenceKind kind = DependenceKind::kInOut;
     std::vector<DependenceNode *> last, before;
@@ -40,7 +41,7 @@ void clear(std::vector<DependenceNode *> &nodes) {
     nodes.clear();
 }
 
-// `node` runs after those of `earlier`, unless they are complete.
+// Makes `node` a successor of all incomplete nodes of `earlier`.
 void follow(DependenceNode *node, const std::vector<DependenceNode *> &earlier) {
     for (DependenceNode *predecessor : earlier) {
         if (predecessor == node) continue;
@@ -48,12 +49,12 @@ void follow(DependenceNode *node, const std::vector<DependenceNode *> &earlier) 
         if (predecessor->is_complete) {
             note_acquire(predecessor);
         } else {
-            // A task may name an address twice; one edge is enough, and the newest is the only one it can repeat.
+            // A task may name an address twice. Its edge is then the newest one.
             if (predecessor->successors.empty() || predecessor->successors.back() != node) {
                 take(node);
                 node->n_predecessors.fetch_add(1, std::memory_order_relaxed);
                 predecessor->successors.push_back(node);
-                // Alive, since it is not complete.
+                // Alive, since it is incomplete.
                 if (__builtin_expect(observer != nullptr, 0) && node->task && predecessor->task->seen)
                     notify(&omp_ext_observer::task_depends, predecessor->task->seen, node->task->seen);
             }
@@ -72,7 +73,7 @@ void record(DependenceNode *node, Accesses &accesses, DependenceKind kind) {
         clear(accesses.before);
         std::swap(accesses.before, accesses.last);
         accesses.kind = kind;
-        if (kind == DependenceKind::kInOut) clear(accesses.before); // it waits for them itself
+        if (kind == DependenceKind::kInOut) clear(accesses.before); // the node itself waits for them
     }
     if (!accesses.last.empty() && accesses.last.back() == node) return;
     take(node);
@@ -91,7 +92,7 @@ DependenceNode *make_node(Task *task) {
 
 struct DependenceTable {
     std::unordered_map<const void *, Accesses> by_address;
-    Accesses all; // of all memory; everything that was entered before it is done with
+    Accesses all; // accesses to all memory, which end all earlier entries
 };
 
 namespace {
@@ -123,7 +124,7 @@ DependenceNode *enter(DependenceTable *&table, const Dependence *dependences, in
         }
         table->by_address.clear();
         record(node, table->all, DependenceKind::kInOut);
-        break; // whatever else it names is part of all memory
+        break; // all memory includes the other addresses
     }
     return node;
 }

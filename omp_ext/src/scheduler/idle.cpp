@@ -21,7 +21,7 @@ int n_processors() {
     static const int n = [] {
         cpu_set_t set;
         CPU_ZERO(&set);
-        // Of the process, since threads may be bound already; a machine beyond 1024 processors has enough in any case.
+        // The process's mask, because threads may be bound already. A machine with more than 1024 processors has enough.
         if (sched_getaffinity(getpid(), sizeof set, &set) != 0) return static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
         return CPU_COUNT(&set);
     }();
@@ -59,7 +59,7 @@ bool Idle::spin_on() {
         worker_.team->n_searching.fetch_add(1, std::memory_order_relaxed);
     }
     if (n_rounds_ <= kPauses) {
-        // Where there are more threads than processors, another one has what this one waits for.
+        // With more threads than processors, another thread has the task that this one waits for.
         if (worker_.team->n_surplus > 0 && worker_.team->is_strict())
             sched_yield();
         else
@@ -84,7 +84,7 @@ void Idle::announce() {
 }
 
 void Idle::retract() {
-    // Whoever wakes it counts it off at once, so that the next task does not wake one more.
+    // A thread that wakes this one also decrements n_asleep, so that the next task does not wake one more.
     if (worker_.asleep.exchange(0, std::memory_order_relaxed) == 1)
         worker_.team->n_asleep.fetch_sub(1, std::memory_order_relaxed);
 }
@@ -94,14 +94,14 @@ void Idle::sleep() {
     const int64_t start_ns = now_ns();
     futex_wait(worker_.asleep, 1, sleep_ns_);
     retract();
-    // To be woken takes longer than most threads wait for each other. If one sleeps for that alone, those who wait for it sleep
-    // as well, and so on: then it is better to look for longer.
+    // Waking takes longer than most waits. A thread that sleeps makes others that wait for it sleep too, so short sleeps lengthen
+    // the spin.
     if (options.spin_ns > 0 && now_ns() - start_ns < kShortSleepNs)
         worker_.spin_ns = std::min(2 * std::max(worker_.spin_ns, options.spin_ns), kLongestSpinNs);
     else
         worker_.spin_ns /= 2;
     if (sleep_ns_ < kLongestSleepNs) sleep_ns_ *= 2;
-    n_rounds_ = 1; // a woken thread looks round once more before it sleeps again
+    n_rounds_ = 1; // a woken thread searches once more before it sleeps again
 }
 
 void wake(Worker &worker) {
@@ -124,7 +124,7 @@ void wake_for_task(Team &team, int domain) {
     for (int i = 0; i < team.n_workers; i++) {
         Worker &worker = team.workers[i];
         const bool is_inside = worker.domain == home;
-        // Those that wait for descendants of a task are of no use for another's tasks.
+        // A constrained wait cannot run this task.
         if (worker.is_constrained.load(std::memory_order_relaxed)) continue;
         if (worker.asleep.load(std::memory_order_relaxed) == 0) {
             n_awake++;
@@ -133,7 +133,7 @@ void wake_for_task(Team &team, int domain) {
             (is_inside ? inside : outside) = &worker;
         }
     }
-    // A thread that looks for tasks already will find this one, and then wake the next.
+    // A searching thread will find the task, and wake the next thread.
     if (inside && n_awake_inside == 0) return wake(*inside);
     if (team.n_searching.load(std::memory_order_relaxed) > 0) return;
     if (n_awake >= n_processors() && !has_no_helper(team)) return;

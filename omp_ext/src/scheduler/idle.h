@@ -90,6 +90,12 @@ inline void signal_task(Team &team, int domain) {
     if (__builtin_expect(team.n_asleep.load(std::memory_order_relaxed) > 0, 0)) wake_for_task(team, domain);
 }
 
+// Puts a task into the inbox of its domain, where its parent finds it too, and wakes a worker for it.
+inline void enqueue(Team &team, Task &task, bool at_front) {
+    team.domain_queues[task.domain].inbox.put(&task, &task.parent->queued_children, at_front);
+    signal_task(team, task.domain);
+}
+
 // Lends the processor of a thread that queues tasks, for some microseconds, to threads that are about to run tasks, until one
 // of them takes a task.
 void lend_processor(Worker &worker);

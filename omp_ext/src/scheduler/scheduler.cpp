@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Placing and running tasks, and counting those that are complete.
+// Creates, places and runs tasks, and counts completed ones.
 #include "scheduler/scheduler.h"
 
 #include <algorithm>
@@ -18,12 +18,12 @@ namespace omp_ext {
 
 namespace {
 
-constexpr int64_t kThrottle = 256; // tasks in a deque beyond which new ones are run at once
-constexpr unsigned kSendsPerTurn = 32; // to other domains, until a thread lets others have its processor
-constexpr unsigned kMostSendsPerTurn = 8192; // when these are other programs', which keep it
+constexpr int64_t kThrottle = 256; // tasks in a deque beyond which new ones run at once
+constexpr unsigned kSendsPerTurn = 32; // tasks sent to other domains before a thread lends its processor
+constexpr unsigned kMostSendsPerTurn = 8192; // if other programs take the processor and keep it
 constexpr int64_t kLongTurnNs = 1'000'000;
 
-void add(std::atomic<uint64_t> &count, uint64_t n) { // of one writer
+void add(std::atomic<uint64_t> &count, uint64_t n) { // the count has one writer
     count.store(count.load(std::memory_order_relaxed) + n, std::memory_order_release);
 }
 
@@ -36,7 +36,7 @@ void enter_group(Worker &worker, Group &group) {
         group.n_elsewhere.fetch_add(1, std::memory_order_relaxed);
 }
 
-// `group` may be gone when this returns.
+// `group` may be freed on return.
 void leave_group(Worker *worker, Group &group) {
     if (group.counts_here(worker)) {
         group.n_here--;
@@ -48,7 +48,7 @@ void leave_group(Worker *worker, Group &group) {
     if (waiting.awaited_count.load(std::memory_order_seq_cst) == now) wake(waiting);
 }
 
-// One that holds a light task does so no more.
+// Releases one hold of a light task, and frees the tasks that no hold keeps.
 void release_hold(Task *task) {
     while (is_light(*task) && task->n_holds.fetch_sub(1, std::memory_order_acq_rel) == 1) {
         Task *parent = task->parent;
@@ -57,12 +57,12 @@ void release_hold(Task *task) {
     }
 }
 
-// A light task ended before its children did, or theirs. Before it is counted as complete.
+// Holds the parent of a light task that ended before its children. Called before the task is counted as complete.
 void hold_parent(const Task &task) {
     if (is_light(*task.parent)) task.parent->n_holds.fetch_add(1, std::memory_order_relaxed);
 }
 
-// After it was counted.
+// Arms the task's count of children, so that the last one frees its block. Called after the task is counted as complete.
 [[gnu::noinline]] void defer_release(Task &task) {
     task.n_holds.fetch_add(1, std::memory_order_relaxed); // the children
     task.suspension = nullptr;
@@ -74,12 +74,7 @@ void hold_parent(const Task &task) {
     release_hold(&task);
 }
 
-// Is anything of the task left that may read it? To be asked when its body has ended.
-bool is_needed(const Task &task) {
-    return has_children_to_wait_for(task) || task.n_holds.load(std::memory_order_acquire) != 1;
-}
-
-// `parent` may be gone when this returns.
+// `parent` may be freed on return.
 void count_elsewhere(Team &team, Task &parent, int creator) {
     Worker &waiting = team.workers[creator];
     const uint64_t before = parent.n_done_elsewhere.fetch_add(1, std::memory_order_seq_cst);
@@ -104,14 +99,14 @@ int flags_of(const Task &task) {
            (task.flags & kFinal ? kOmptFinal : 0);
 }
 
-// A light one, which begins now.
+// Reports a light task that is created and begins at once.
 void notify_undeferred(const Worker &worker, Task &task, const void *code) {
     report_current(worker);
     task.seen = observer->undeferred_begins(code, flags_of(task) | kOmptUndeferred);
 }
 
 void notify_creation(const Worker &worker, Task &task, bool has_dependences) {
-    if (worker.publish_threshold == 0 && is_light(task) && !has_dependences) { // in a team of one, to be run now
+    if (worker.publish_threshold == 0 && is_light(task) && !has_dependences) { // a team of one runs it now
         task.flags |= kInline;
         return notify_undeferred(worker, task, task.code);
     }
@@ -121,7 +116,7 @@ void notify_creation(const Worker &worker, Task &task, bool has_dependences) {
 
 int start_kind(const Task &task) { return task.flags & kRescued ? OMP_EXT_RESCUED : OMP_EXT_FOUND; }
 
-// On top of `outer`.
+// Reports the begin of a light task on top of `outer`.
 void notify_begin(Worker &worker, Task &outer, Task &task, int how) {
     report(worker, outer);
     if (is_counted(task)) show_to_tool(worker, task);
@@ -146,9 +141,10 @@ void report_counted(const Worker &worker, Task &task) {
 
 namespace {
 
-// To be asked when its body has ended, before it is counted: will its memory be read still?
+// True if descendants may still read a task whose body has ended. Then holds its parent. Called before the task is counted.
 [[gnu::always_inline]] inline bool must_defer_release(const Task &task) {
-    if (__builtin_expect(!is_needed(task), 1)) return false;
+    if (__builtin_expect(!has_children_to_wait_for(task), 1) && task.n_holds.load(std::memory_order_acquire) == 1)
+        return false;
     hold_parent(task);
     return true;
 }
@@ -164,20 +160,14 @@ namespace {
     if (__builtin_expect(proxied != nullptr, 0)) runtime::return_to_proxy(worker, *proxied);
 }
 
-// When that has been told; whether it must be kept.
+// Ends the body of a task whose end is reported. Returns true if its release must be deferred.
 [[gnu::always_inline]] inline bool end_execution(Worker &worker, Task &task, bool is_simple) {
     const bool is_kept = must_defer_release(task);
     if (!is_simple) end_body(worker, task);
     return is_kept;
 }
 
-// From begin to completion; whether it must be kept.
-[[gnu::always_inline]] inline bool execute_light(Worker &worker, Task &task, bool is_simple) {
-    execute(worker, task, is_simple);
-    return end_execution(worker, task, is_simple);
-}
-
-// One of which nothing is told when it begins.
+// Runs a light task whose begin is counted and not reported. Returns true if its release must be deferred.
 [[gnu::always_inline]] inline bool execute_counted(Worker &worker, Task &task) {
     execute(worker, task, true);
     if (!is_counted(task) || !count_end(worker, task)) {
@@ -202,7 +192,7 @@ namespace {
     return end_execution(worker, task, is_simple);
 }
 
-// One of the runtime's.
+// Runs a runtime task that a tool sees.
 [[gnu::noinline]] void execute_heavy_seen(Worker &worker, Task &outer, Task &task, bool directly) {
     report(worker, outer);
     omp_ext_tallies *counters = std::exchange(worker.counters, nullptr);
@@ -239,14 +229,16 @@ void run(Worker &worker, Task &task) {
     inject_sleep();
     bool is_kept = false;
     if (is_light(task)) {
-        if (__builtin_expect(task.seen == nullptr, 1))
-            is_kept = execute_light(worker, task, is_simple);
-        else if (is_counted(task) && is_simple && count_begin(worker, task))
+        if (__builtin_expect(task.seen == nullptr, 1)) {
+            execute(worker, task, is_simple);
+            is_kept = end_execution(worker, task, is_simple);
+        } else if (is_counted(task) && is_simple && count_begin(worker, task)) {
             is_kept = execute_counted(worker, task);
-        else
+        } else {
             is_kept = execute_seen(worker, *outer, task, is_simple);
+        }
     } else {
-        // The short way resumes the runtime's task for the parent, which a light one does not have.
+        // The direct call makes the parent's runtime task current again, and a light parent has none.
         const bool directly = is_simple && !is_light(*outer);
         if (__builtin_expect(task.seen != nullptr, 0))
             execute_heavy_seen(worker, *outer, task, directly);
@@ -278,7 +270,7 @@ struct Run {
 
 } // namespace
 
-// Not inlined: what it needs on the stack would lie there once for each task.
+// Not inlined, so that each task on the stack does not take the space that the call needs.
 [[gnu::noinline]] void run_on_new_stack(Worker &worker, Task &task) {
     Stack *stack = worker.stacks.take();
     if (!stack) return run(worker, task);
@@ -307,7 +299,7 @@ void lend_turn(Worker &worker) {
     worker.n_sent_this_turn = 0;
 }
 
-void queued_children(Worker &worker, Task &task, int domain, bool at_front) {
+void put_in_inbox(Worker &worker, Task &task, int domain, bool at_front) {
     Team &team = *worker.team;
     if (domain != worker.domain) {
         worker.statistics.n_sent.add();
@@ -315,19 +307,19 @@ void queued_children(Worker &worker, Task &task, int domain, bool at_front) {
         if (task.pool == &worker.blocks) worker.blocks.lend();
     }
     Inbox &inbox = team.domain_queues[domain].inbox;
-    // A parent that steps aside leaves its children in other domains to those.
+    // A parent that may be suspended does not claim its children in other domains.
     if (domain != worker.domain && worker.base_task && team.is_strict())
         inbox.send(&task);
     else
         inbox.put(&task, &task.parent->queued_children, at_front);
     signal_task(team, domain);
-    // A thread that is far ahead of those that run its entries has thousands of tasks waiting, in no cache any more.
+    // Thousands of waiting tasks would fall out of the caches, so a thread that is far ahead of the receivers lends its processor.
     if (domain != worker.domain && team.takes_turns && team.is_strict() &&
         ++worker.n_sent_this_turn >= worker.sends_per_turn)
         lend_turn(worker);
 }
 
-// The deque is filled to its brim. Is a new task to be run at once?
+// Called when the deque has publish_threshold tasks. Returns true if a new task should run at once.
 [[gnu::noinline]] bool is_throttled(Worker &worker) {
     if (worker.publish_threshold == kFirstPublishThreshold) {
         worker.publish_threshold = options.throttle ? kThrottle : INT64_MAX;
@@ -337,13 +329,13 @@ void queued_children(Worker &worker, Task &task, int domain, bool at_front) {
     return !may_suspend(worker) || may_run_on_top(worker);
 }
 
-// `may_run`: now, inside the current task, whose child it is.
+// Puts a task where its domain's threads find it, or runs it inside the current task if `may_run` and the deque is full.
 [[gnu::always_inline]] inline void place(Worker &worker, Task &task, bool may_run) {
     inject_sleep();
     const bool is_shared = options.queue == QueueKind::kSharedLifo;
-    // Where tasks step aside the newest entries come first, as in a deque: else all of a level would be suspended at once.
+    // If tasks may be suspended, the newest entries come first, as in a deque; otherwise a whole level would be suspended at once.
     if (__builtin_expect(task.domain != worker.domain || is_shared || (task.flags & kPriority), 0))
-        return queued_children(worker, task, task.domain, is_shared || (task.flags & kPriority) || may_suspend(worker));
+        return put_in_inbox(worker, task, task.domain, is_shared || (task.flags & kPriority) || may_suspend(worker));
     if (__builtin_expect(worker.deque.size_hint() >= worker.publish_threshold, 0) && is_throttled(worker) && may_run) {
         const BaseTaskScope base_task_scope(worker);
         return run_on_top(worker, task);
@@ -357,14 +349,13 @@ struct Starter {
     Team &team;
 };
 
-// A task whose last predecessor completed on this thread.
+// Places a task whose last predecessor completed on this thread.
 void start_successor(void *context, Task *task) {
     const Starter &starter = *static_cast<Starter *>(context);
     if (starter.worker) {
         place(*starter.worker, *task, false);
     } else {
-        starter.team.domain_queues[task->domain].inbox.put(task, &task->parent->queued_children, false);
-        signal_task(starter.team, task->domain);
+        enqueue(starter.team, *task, false);
     }
 }
 } // namespace
@@ -373,7 +364,7 @@ void start_successor(void *context, Task *task) {
     worker.current->n_created++;
     if (task.group) enter_group(worker, *task.group);
     add(worker.n_created, 1);
-    if (worker.publish_threshold == 0) // in a team of one
+    if (worker.publish_threshold == 0) // a team of one
         run_on_top(worker, task);
     else
         place(worker, task, true);
@@ -408,7 +399,7 @@ void run_at_once(Worker &worker, Task &task) {
     } else if (__builtin_expect(observer != nullptr, 0)) {
         notify_undeferred(worker, task, task.code);
     }
-    task.domain = worker.domain; // OpenMP says where it runs
+    task.domain = worker.domain; // OpenMP requires it to run here
     task.named_domain = kNoDomain;
     worker.current->n_created++;
     if (task.group) enter_group(worker, *task.group);
@@ -441,7 +432,7 @@ void end_undeferred(Worker &worker, Task &task) {
 }
 
 void end_body(Worker &worker, Task &task) {
-    // Without its event it is not complete. The two may end in either order; whoever is second goes on.
+    // The body and the event may end in either order; the second completes the task.
     if ((task.flags & kDetachable) && task.n_to_complete.fetch_sub(1, std::memory_order_acq_rel) != 1) {
         worker.left_to_event = true;
         return;
@@ -452,7 +443,7 @@ void end_body(Worker &worker, Task &task) {
     }
     inject_sleep();
     if (task.flags & kRemote) {
-        worker.finishing.store(task.parent, std::memory_order_relaxed); // before the count, which releases it
+        worker.finishing.store(task.parent, std::memory_order_relaxed); // released by the count
         count_elsewhere(*worker.team, *task.parent, task.creator);
     }
 }

@@ -65,8 +65,8 @@ struct Awaited {
 protected:
     ~Awaited() = default;
 };
-// Waits, and runs nothing on top of the task, because that might need what the task holds.
-void wait_aside(Worker &worker, Awaited &awaited);
+// Waits, and runs nothing on top of the task, which might need a lock of the task.
+void wait_suspended(Worker &worker, Awaited &awaited);
 
 // Runs one task, if there is one that the current task may give way to.
 void yield(Worker &worker);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where tasks are looked for, and in which order.
+// The order in which a thread searches for a task.
 #include "scheduler/search.h"
 
 #include <cstdio>
@@ -17,13 +17,12 @@ namespace omp_ext {
 
 namespace {
 
-constexpr unsigned kLookedAt = 16; // entries that a constrained thread looks at before it gives up
-constexpr unsigned kBatch = 16; // entries that are moved to the thief's own domain at once
+constexpr unsigned kLookedAt = 16; // entries that a constrained search examines
+constexpr unsigned kBatch = 16; // entries moved to the thief's domain at once
 
 Task *task_of(QueueEntry *entry) { return static_cast<Task *>(entry); }
 
-// What runs the task needs all of it, and what the compiler put before it, from the cache of another processor: at once
-// rather than line after line.
+// Prefetches the whole task, and the compiler's part before it, which may be in another processor's cache.
 void fetch(const QueueEntry *entry) {
     constexpr uintptr_t kBytesBefore = 40, kLine = 64; // at least
     const uintptr_t address = reinterpret_cast<uintptr_t>(entry);
@@ -32,7 +31,7 @@ void fetch(const QueueEntry *entry) {
         __builtin_prefetch(reinterpret_cast<const void *>(line), 1);
 }
 
-// An entry of the domain, whose threads the worker's are or help out.
+// Takes an entry of a domain that the worker serves or helps.
 Task *take_entry(const Search &search, int domain) {
     Inbox &inbox = search.worker.team->domain_queues[domain].inbox;
     if (inbox.empty()) return nullptr;
@@ -40,8 +39,8 @@ Task *take_entry(const Search &search, int domain) {
     return task_of(search.is_constrained ? inbox.take(kLookedAt, fits) : inbox.take_first(fits, fetch));
 }
 
-// The first entry, unless the deque has a deeper task. What is deep is small, and a task of another domain waits for it: so
-// few tasks are begun at the same time, and what they need stays in the caches.
+// Takes the first entry, unless the deque has a deeper task. Deep tasks are small, and tasks of other domains wait for them: so
+// few tasks are unfinished at a time, and their data stay in the caches.
 Task *take_deep_entry(Worker &worker) {
     Inbox &inbox = worker.team->domain_queues[worker.domain].inbox;
     const int newest = worker.deque.newest_tag();
@@ -54,19 +53,17 @@ Task *take_deep_entry(Worker &worker) {
         fetch));
 }
 
-// A task from the deque of another thread in that domain.
+// Steals a task from a deque in that domain.
 Task *steal_task(const Search &search, int domain) {
     Worker &worker = search.worker;
     const uint32_t min_tag = search.is_constrained ? search.within->depth + 1u : 0;
-    // At first the last one is left to its owner, who often wins the race for it, and who would else get nothing when the
-    // thief is quicker than the creator.
+    // At first leaves the last task to its owner, who often wins the race for it, and would starve if thieves were quicker than
+    // the creator.
     const int64_t n_left = search.idle && search.idle->is_fresh() ? 1 : 0;
     Task *task = steal(worker, {domain, static_cast<uint16_t>(min_tag > UINT16_MAX ? UINT16_MAX : min_tag), n_left});
     if (!task || search.fits(task)) return task;
-    // Not for us. It cannot go back to where it was; in the inbox it is within reach of its parent and of the others.
-    Team &team = *worker.team;
-    team.domain_queues[task->domain].inbox.put(task, &task->parent->queued_children, false);
-    signal_task(team, task->domain);
+    // The task does not fit and cannot return to its deque. In the inbox its parent and other threads find it.
+    enqueue(*worker.team, *task, false);
     return nullptr;
 }
 
@@ -82,7 +79,7 @@ Task *find_in_domain(const Search &search) {
     return task;
 }
 
-// Not in strict mode. Threads that may run anything bring more entries along, for their whole domain.
+// Searches other domains, which strict mode denies. An unconstrained thief also moves a batch of entries to its own domain.
 Task *find_outside(const Search &search) {
     Worker &worker = search.worker;
     Team &team = *worker.team;
@@ -108,7 +105,7 @@ Task *find_outside(const Search &search) {
     return nullptr;
 }
 
-// A child of the waiting task, which is in an inbox when it was placed elsewhere or came back from there.
+// Claims a child of the waiting task that is in an inbox, as it was placed elsewhere or sent back.
 Task *claim_child(const Search &search, bool is_strict) {
     if (!search.within->queued_children.first.load(std::memory_order_relaxed)) return nullptr;
     QueueEntry *entry = Inbox::claim(&search.within->queued_children, kLookedAt, [&](const Inbox &inbox) {
@@ -117,7 +114,7 @@ Task *claim_child(const Search &search, bool is_strict) {
     return entry ? task_of(entry) : nullptr;
 }
 
-// Can no thread of this domain take anything that is not a descendant of what it runs?
+// True if every thread of this domain waits, and may take only descendants of its current task.
 bool is_stuck(const Team &team, int domain) {
     const int home = team.domain_queues[domain].home.load(std::memory_order_relaxed);
     bool has_threads = false; // some may not have joined yet
@@ -129,15 +126,15 @@ bool is_stuck(const Team &team, int domain) {
     return has_threads;
 }
 
-// The newest task of the deque that fits.
+// Takes the newest task of the deque that fits.
 Task *pop(const Search &search) {
     Worker &worker = search.worker;
     if (!search.is_constrained) return worker.deque.pop(0);
     if (!worker.base_task) return worker.deque.pop(worker.mark);
-    // Where tasks have stepped aside the mark tells nothing.
+    // After a suspension, tasks above the mark may belong to other tasks.
     while (Task *task = worker.deque.pop(0)) {
         if (search.fits(task)) return task;
-        send_back(worker, *task);
+        enqueue(*worker.team, *task, true);
     }
     return nullptr;
 }
@@ -169,10 +166,10 @@ Task *find_for_suspendable(const Search &within) {
 
 namespace {
 
-// Does the thread run, or would it if it had a processor, or is it in a wait of the kernel's own (D), which ends by itself,
-// as those for pages that are being moved do? False where the system does not tell.
+// True if the thread runs, wants to run, or waits in the kernel for something that ends, such as a page migration (state D).
+// False if the system does not show it.
 bool wants_processor(clockid_t processor_clock) {
-    const int number = ~(processor_clock >> 3); // the system's, from which it makes that of the clock
+    const int number = ~(processor_clock >> 3); // the thread id from which the system made the clock id
     char path[64], line[256];
     snprintf(path, sizeof path, "/proc/self/task/%d/stat", number);
     const int file = open(path, O_RDONLY | O_CLOEXEC);
@@ -180,15 +177,15 @@ bool wants_processor(clockid_t processor_clock) {
     const ssize_t n = read(file, line, sizeof line - 1);
     close(file);
     line[n > 0 ? n : 0] = '\0';
-    const char *state = strrchr(line, ')'); // behind the name
+    const char *state = strrchr(line, ')'); // after the thread's name
     return state && (strncmp(state, ") R", 3) == 0 || strncmp(state, ") D", 3) == 0);
 }
 
 } // namespace
 
 bool Watch::sees_standstill(int64_t at_ns) {
-    constexpr int64_t kApartNs = 1'000'000'000; // on a busy machine a thread may want its processor for long
-    constexpr int64_t kIdleShare = 64; // threads that wait look round now and then
+    constexpr int64_t kApartNs = 1'000'000'000; // on a busy machine a thread may wait long for its processor
+    constexpr int64_t kIdleShare = 64; // waiting threads search from time to time
     if (at_ns - asked_ns_ < kApartNs) return false;
     int64_t processor_ns = 0;
     bool is_wanted = false;
@@ -217,7 +214,7 @@ Task *rescue(const Search &search, int64_t since_ns, int64_t &next_search_ns, bo
     if (search.within->queued_children.first.load(std::memory_order_relaxed))
         entry = Inbox::claim(&search.within->queued_children, ~0u,
                              [&](const Inbox &inbox) { return anyway || is_stuck(team, inbox.domain); });
-    // Where waits may step aside, children in other domains are in no list.
+    // If waits may be suspended, children sent to other domains are in no list.
     if (!entry && (waited_ns > next_search_ns || may_suspend(worker))) {
         next_search_ns = waited_ns * 2;
         for (int domain = 0; domain < domains::count() && !entry; domain++)
@@ -238,11 +235,6 @@ void put_back(Worker &worker, Task &task) {
         worker.deque.push(&task, task.depth);
     else
         worker.team->domain_queues[task.domain].inbox.put(&task, &task.parent->queued_children, true);
-}
-
-void send_back(Worker &worker, Task &task) {
-    worker.team->domain_queues[task.domain].inbox.put(&task, &task.parent->queued_children, true);
-    signal_task(*worker.team, task.domain);
 }
 
 } // namespace omp_ext

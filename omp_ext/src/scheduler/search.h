@@ -57,7 +57,5 @@ Task *rescue(const Search &search, int64_t since_ns, int64_t &next_search_ns, bo
 
 // Returns a task to a queue in which others find it.
 void put_back(Worker &worker, Task &task);
-// Returns a task that this thread must not run to its inbox, where its parent finds it too.
-void send_back(Worker &worker, Task &task);
 
 } // namespace omp_ext

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stacks: mapped when first needed, kept for ever, their pages given back when a region ends.
+// Maps stacks when first needed, keeps them, and releases their pages when a region ends.
 #include "scheduler/stacks.h"
 
 #include <algorithm>
@@ -24,7 +24,7 @@
 #define VALGRIND_STACK_REGISTER(lowest, end) 0
 #endif
 
-// Of the sanitizers, when the program is built with one.
+// Functions of sanitizers, in programs built with one.
 extern "C" {
 __attribute__((weak)) void __sanitizer_start_switch_fiber(void **fake_stack, const void *lowest, size_t bytes);
 __attribute__((weak)) void __sanitizer_finish_switch_fiber(void *fake_stack, const void **lowest, size_t *bytes);
@@ -44,12 +44,12 @@ namespace {
 
 constexpr size_t kUsualBytes = size_t{4} << 20; // the runtime's default
 constexpr size_t kLeastBytes = size_t{64} << 10; // more than kKeptBytes
-// Each takes two mappings, of which a process usually has 65,530.
+// Each stack takes two mappings; a process usually may have 65,530.
 constexpr int kMaxStacks = 20'000;
-constexpr size_t kSlabBytes = size_t{64} << 20, kMostPerSlab = 16; // that are mapped at once
+constexpr size_t kSlabBytes = size_t{64} << 20, kMostPerSlab = 16; // bytes and stacks mapped at once
 constexpr int kManyStacks = 1024; // of a thread
 constexpr int64_t kTrimEveryNs = 100'000'000;
-constexpr size_t kKeptBytes = size_t{32} << 10; // of an idle stack that was needed lately
+constexpr size_t kKeptBytes = size_t{32} << 10; // kept of an idle stack that was needed since the last trim
 
 std::atomic<int> n_stacks{0};
 
@@ -58,7 +58,7 @@ size_t page_bytes() {
     return bytes;
 }
 
-// "16M", "512" (KiB), "64 k", as the runtime reads them; 0: not understood.
+// Reads "16M", "512" (KiB) or "64 k" as the runtime does. Returns 0 for anything else.
 size_t parse_bytes(const char *text) {
     char *end = nullptr;
     const unsigned long long number = strtoull(text, &end, 10);
@@ -78,7 +78,7 @@ size_t parse_bytes(const char *text) {
     }
 }
 
-// OMP_EXT_STACKSIZE, OMP_STACKSIZE or KMP_STACKSIZE, or else the runtime's default; whole pages.
+// Returns the stack size in whole pages: OMP_EXT_STACKSIZE, OMP_STACKSIZE or KMP_STACKSIZE, else the runtime's default.
 size_t read_stack_bytes() {
     for (const char *name : {"OMP_EXT_STACKSIZE", "OMP_STACKSIZE", "KMP_STACKSIZE"}) {
         const char *text = environment(name);
@@ -95,12 +95,12 @@ size_t read_stack_bytes() {
 
 // ---------------------------------------------------------------- what belongs to a stack
 
-struct ExceptionGlobals { // of the C++ ABI
+struct ExceptionGlobals { // as in the C++ ABI
     void *caught;
     unsigned n_uncaught;
 };
 
-// The program's, if it has any: that of this library is another copy. Looked for with each stack that is made.
+// The program's own, because this library has a separate copy. Null in programs without exceptions; searched for with each new stack.
 using GetExceptionGlobals = ExceptionGlobals *(*)();
 std::atomic<GetExceptionGlobals> get_exception_globals{nullptr};
 
@@ -120,7 +120,7 @@ void set_present(const char *lowest, size_t bytes) {
 }
 
 void find_bounds() {
-    present_stack.middle = 0; // if they cannot be found
+    present_stack.middle = 0; // stays if the bounds cannot be found
     pthread_attr_t attributes;
     if (pthread_getattr_np(pthread_self(), &attributes) != 0) return;
     void *lowest = nullptr;
@@ -163,7 +163,7 @@ struct Start {
     void *argument;
 };
 
-// The stack that was left for this one is complete, if it was not left for good.
+// Publishes the registers of the stack that was left for this one, unless it was left for good.
 void note_left(const context::transfer_t &arrival) {
     if (auto *place = static_cast<Place *>(arrival.data))
         place->registers.store(arrival.fctx, std::memory_order_release);
@@ -176,7 +176,7 @@ void end_fiber() {
 }
 
 [[gnu::noinline]] void begin(context::transfer_t arrival) {
-    // Debuggers and unwinders end here.
+    // Debuggers and unwinders stop here.
 #if defined(__x86_64__)
     asm volatile(".cfi_undefined rip");
 #elif defined(__aarch64__)
@@ -189,12 +189,12 @@ void end_fiber() {
     fresh.bytes = start.stack->bytes;
     note_arrival(fresh);
     start.entry(start.argument);
-    abort(); // it ends in leave_for
+    abort(); // not reached: entry ends in leave_for
 }
 
-// Makes the page a guard.
+// Makes the page a guard page.
 bool forbid(char *page) {
-    constexpr int kGuardInstall = 102; // MADV_GUARD_INSTALL of Linux 6.13, which needs no mapping of its own
+    constexpr int kGuardInstall = 102; // MADV_GUARD_INSTALL of Linux 6.13, which needs no separate mapping
     return madvise(page, page_bytes(), kGuardInstall) == 0 || mprotect(page, page_bytes(), PROT_NONE) == 0;
 }
 
@@ -226,12 +226,12 @@ Stack *StackPool::take() {
     find_exception_globals();
     max_taken_ = std::max(max_taken_, ++n_taken_);
     if (next_trim_ns_ == 0) next_trim_ns_ = now_ns() + kTrimEveryNs;
-    if (n_taken_ == kManyStacks) next_trim_ns_ = 1; // when the region ends
-    static_cast<void>(VALGRIND_STACK_REGISTER(lowest, lowest + bytes)); // for ever
+    if (n_taken_ == kManyStacks) next_trim_ns_ = 1; // trims when the region ends
+    static_cast<void>(VALGRIND_STACK_REGISTER(lowest, lowest + bytes));
     return new Stack{nullptr, lowest, bytes, true};
 }
 
-// As many as there are: each call of the system for more memory stops all threads that are at such calls.
+// Maps as many stacks as there are, because each mmap stops all threads that are in memory calls of the kernel.
 bool StackPool::map_slab() {
     const size_t step = page_bytes() + stack_bytes();
     const size_t most = std::clamp(kSlabBytes / step, size_t{1}, kMostPerSlab);
@@ -257,11 +257,11 @@ void StackPool::trim() {
     if (!idle_ || now_ns() < next_trim_ns_) return;
     next_trim_ns_ = now_ns() + kTrimEveryNs;
     int n = 0;
-    // Those that were trimmed as a whole are the last.
+    // Fully trimmed stacks are last.
     for (Stack *stack = idle_; stack && stack->has_pages; stack = stack->next) {
         stack->has_pages = n++ < max_taken_;
         const size_t bytes = stack->bytes - (stack->has_pages ? kKeptBytes : 0);
-        // A stack that reached deeper has the page below those that are kept.
+        // The page below the kept ones is present if the stack grew deeper.
         unsigned char is_there = 1;
         if (stack->has_pages) mincore(stack->lowest + bytes - page_bytes(), page_bytes(), &is_there);
         if (is_there & 1) madvise(stack->lowest, bytes, MADV_DONTNEED);

@@ -39,7 +39,7 @@ bool is_victim(const Worker &thief, const Worker &worker, const StealTarget &tar
     return &worker != &thief && worker.domain == target.domain && worker.deque.size_hint() > target.n_left;
 }
 
-// From `first` on, round all workers.
+// Tries all workers in order of their numbers, from `first` on.
 Task *steal_in_order(Worker &thief, const StealTarget &target, int first) {
     Team &team = *thief.team;
     for (int i = 0, number = first; i < team.n_workers; i++, number = number + 1 < team.n_workers ? number + 1 : 0)
@@ -48,7 +48,7 @@ Task *steal_in_order(Worker &thief, const StealTarget &target, int first) {
     return nullptr;
 }
 
-// The worker with most tasks among numbers [first, last); null when none has any.
+// Returns the victim with most tasks among the numbers [first, last); null if none has any.
 Worker *fullest(Worker &thief, const StealTarget &target, int first, int last) {
     Team &team = *thief.team;
     Worker *best = nullptr;
@@ -79,12 +79,12 @@ Task *steal(Worker &thief, const StealTarget &target) {
     Team &team = *thief.team;
     switch (options.steal) {
     case StealPolicy::kNearest:
-        // Where the last theft succeeded there is often more; then on from the own number.
+        // The last victim often has more tasks.
         if (thief.last_victim >= 0 && is_victim(thief, team.workers[thief.last_victim], target))
             if (Task *task = try_victim(thief, team.workers[thief.last_victim], target.min_tag)) return task;
         return steal_in_order(thief, target, thief.number);
     case StealPolicy::kRandom: {
-        // One victim at random, as in the paper; after it the others, so that no task is overlooked before sleep.
+        // Tries one victim at random, as in the paper, then all others, so that no task is overlooked before a sleep.
         return steal_in_order(thief, target, random_below(thief, team.n_workers));
     }
     case StealPolicy::kOccupancy:

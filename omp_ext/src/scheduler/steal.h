@@ -10,7 +10,7 @@
 
 namespace omp_ext {
 
-// What a thief looks for: the oldest task of another worker in `domain` that has more than n_left tasks; its tag at least min_tag.
+// The task that a thief looks for: the oldest one of another worker in `domain` that has more than n_left tasks; its tag at least min_tag.
 struct StealTarget {
     int domain;
     uint16_t min_tag;

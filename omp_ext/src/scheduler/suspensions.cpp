@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Switching between suspended tasks.
+// Suspends and resumes tasks.
 #include "scheduler/suspensions.h"
 
 #include <utility>
@@ -12,12 +12,12 @@ namespace omp_ext {
 
 namespace {
 
-// For a light task without a proxy task the runtime is in the implicit task, if no task has one.
+// True if the runtime's current task is the implicit one: in that task, and in light tasks while no task has a proxy task.
 bool is_in_implicit_task(const Worker &worker, const Task &task) {
     return &task == &worker.implicit || (is_light(task) && worker.n_proxies == 0 && !runtime::is_watched());
 }
 
-// The runtime is in `here`'s task; after it, in that of `base_task`, or in the implicit task.
+// Switches the runtime's current task from `here`'s to the one of `base_task`, or to the implicit task if that is null.
 void change_current(Worker &worker, Suspension *here, void *base_task) {
     const bool is_elsewhere = here && !is_in_implicit_task(worker, *here->task);
     if (is_elsewhere) here->base_task = runtime::make_base_task(worker);
@@ -36,8 +36,8 @@ void restore(const Suspension &here) {
     worker.proxied = here.proxied;
 }
 
-// What `there` holds is complete once its stack was left. Nobody waits for it in a circle: a thread takes what it goes to
-// before anybody can take what it leaves.
+// Prepares to resume `there` on this thread, once the thread that suspended it has left the stack. Threads that wait here cannot
+// form a cycle: a thread takes the suspension it goes to before others can take the one it leaves.
 void take_over(Worker &worker, Suspension &there) {
     wait_until_left(there.place);
     if (there.worker == &worker) return;
@@ -45,7 +45,7 @@ void take_over(Worker &worker, Suspension &there) {
     there.task->flags |= kMoved;
 }
 
-// Those that any thread of the domain may resume.
+// Appends a suspension that any thread of the domain may resume.
 void add_ready(Suspension &suspension) {
     Worker &worker = *suspension.worker;
     Team &team = *worker.team;
@@ -80,14 +80,14 @@ void begin(void *argument) {
     worker.table = nullptr;
     worker.n_locks = 0;
     worker.proxied = nullptr;
-    worker.loop_aside(worker);
+    worker.stack_loop(worker);
 }
 
 } // namespace
 
 bool may_suspend(const Worker &worker) {
     if (options.waits == Waits::kRelaxed) return true;
-    return options.waits == Waits::kAside && domains::count() > 1 && worker.team->is_strict();
+    return options.waits == Waits::kStrict && domains::count() > 1 && worker.team->is_strict();
 }
 
 bool get_base_task(Worker &worker) {
@@ -142,7 +142,7 @@ void leave_for(Worker &worker, Suspension &here, Suspension &there) {
 void leave_for_new(Worker &worker, Suspension &here, Stack &stack, void (*loop)(Worker &worker)) {
     change_current(worker, &here, nullptr);
     worker.stack = &stack;
-    worker.loop_aside = loop;
+    worker.stack_loop = loop;
     go_to_new(here.place, stack, begin, &worker);
     restore(here);
 }

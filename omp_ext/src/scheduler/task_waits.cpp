@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The loops of the waits: what a thread does in a taskwait, taskgroup, barrier or yield until that is over.
+// The wait loops: a thread in a taskwait, taskgroup, barrier or yield runs tasks, suspends its task, or sleeps.
 #include <sched.h>
 #include <utility>
 
@@ -18,11 +18,11 @@ namespace omp_ext {
 
 namespace {
 
-// ---------------------------------------------------------------- what is waited for
+// ---------------------------------------------------------------- conditions
 
-// A condition has is_over(); prepare(), which says in Worker::awaited_count which count of completions is to wake the thread, and
-// whether the wait is over now; arm(suspension), false when it is over; and disarm(), called when the suspension that it
-// was armed with was resumed. `worker` is the one that waits: an untied task may change it.
+// A condition of a wait has is_over(). prepare() publishes in Worker::awaited_count the count of completions that should wake the
+// thread, and returns is_over(). arm(suspension) returns false if the wait is over. disarm() is called after the armed
+// suspension is resumed. `worker` is the waiting one; it may change if the task is untied.
 
 struct ChildrenComplete {
     Worker *worker;
@@ -92,9 +92,9 @@ struct PredecessorsComplete {
     void disarm() const {}
 };
 
-// ---------------------------------------------------------------- stepping aside
+// ---------------------------------------------------------------- suspending
 
-// Where a thread goes on whose task steps aside.
+// Returns the suspension that the thread resumes next. Runs tasks until there is one.
 Suspension &next_to_resume(Worker &worker) {
     const Search any{worker, &worker.bottom_task, false};
     Idle idle(worker);
@@ -114,38 +114,35 @@ Suspension &next_to_resume(Worker &worker) {
     }
 }
 
-// At the bottom of a new stack.
-void run_aside(Worker &worker) {
+// The scheduler loop at the bottom of a new stack.
+void run_stack_loop(Worker &worker) {
     if (Task *next_task = std::exchange(worker.next_task, nullptr)) run(worker, *next_task);
     abandon_for(worker, next_to_resume(worker));
 }
 
-// May another thread resume the current task? Not a light one, for which the runtime has this thread's implicit task. Not
-// while it, or one below it, holds a lock: some of the runtime's are the thread's. To a tool an untied task would be on a
-// thread that does not run it.
+// True if another thread may resume the current task. A light task belongs to the runtime's implicit task of this thread. A lock
+// of the runtime may belong to the thread. An OMPT tool would see an untied task on a thread that does not run it.
 bool may_move(const Worker &worker) {
     return (worker.current->flags & (kUntied | kUndeferred | kInline)) == kUntied && !is_light(*worker.current) &&
            worker.n_locks == 0 && !runtime::is_watched();
 }
 
-// Not inlined, here and below: what the switch needs on the stack would lie there once for each task that waits.
-//
-// The current task, in the wait `here`, steps aside: for `ready`, or for a task that its thread runs on another stack, or
-// without either for what comes. If not kAside nothing was done: there is no stack, or `arm(here)` says that the wait is over.
-// After kAside an untied task may be on another thread.
-enum class Step { kAside, kOver, kNoStack };
+// Suspends the current task, in the wait `here`. The thread continues in `ready`, or runs `task` on another stack, or searches.
+// After kYes an untied task may be on another thread. Otherwise nothing was done: kOver means that `arm(here)` found the
+// wait over. Not inlined, here and below, so that each waiting task does not take the stack space of the switch.
+enum class Suspended { kYes, kOver, kNoStack };
 template <typename Arm>
-[[gnu::noinline]] Step step_aside(Worker &worker, Suspension *ready, Task *task, Arm &&arm) {
+[[gnu::noinline]] Suspended suspend(Worker &worker, Suspension *ready, Task *task, Arm &&arm) {
     Stack *stack = nullptr;
     if (!ready && !worker.suspended_barrier && !(stack = worker.stacks.take())) {
         worker.statistics.n_unsuspended.add();
-        return Step::kNoStack;
+        return Suspended::kNoStack;
     }
     Suspension here(worker);
     here.may_move = may_move(worker);
     if (!arm(here)) {
         if (stack) worker.stacks.give(stack);
-        return Step::kOver;
+        return Suspended::kOver;
     }
     worker.statistics.n_suspended.add();
     inject_sleep();
@@ -155,51 +152,51 @@ template <typename Arm>
     } else {
         worker.next_task = task;
         if (stack)
-            leave_for_new(worker, here, *stack, run_aside);
+            leave_for_new(worker, here, *stack, run_stack_loop);
         else
             leave_for(worker, here, *std::exchange(worker.suspended_barrier, nullptr));
     }
-    return Step::kAside;
+    return Suspended::kYes;
 }
 
 bool runs_here(const Search &within, const Task &task) {
-    // Others might wait for what those below them hold or do.
+    // A task that is no descendant might need a lock or a result of the tasks below it.
     return may_run_on_top(within.worker) && within.fits(&task);
 }
 
-// May a task that is no descendant run on top of the one that waits? That spares a stack and two switches, but the one below
-// goes on only when the other is complete. So the other must be small, as far as one can tell: one level nearer to the root
-// at most, in a recursion a part of what the grandparent waits for. scheduler.h says why no task waits for one below it.
-// Nor does a task see another's exceptions, nor a light one another's settings in the runtime.
+// True if a task that is no descendant may run on top of the waiting one. That saves a stack and two switches, but the waiting
+// task resumes only when the other is complete. So the other must be small: at most one level nearer to the root, which in a
+// recursion is part of the grandparent's work. scheduler.h shows that no cycle of waits results. The tasks must not
+// share exceptions, nor light tasks the runtime's settings.
 bool may_cover(const Search &within, const Task &task) {
     const Worker &worker = within.worker;
     const Task &waiting = *within.within;
     if (is_light(task) && !is_light(waiting) && waiting.parent) return false;
-    // What domains that share a processor wait for takes them long, and all that is below it meanwhile.
+    // If domains share a processor, waits for other domains are long, and would block the task below as well.
     const int n_levels = worker.team->takes_turns ? 0 : 1;
     return task.depth + n_levels >= waiting.depth && runtime::tasks_wait_for_children_only() && !may_move(worker) &&
            !has_exception();
 }
 
-// The cheap questions first: a child is told from others without a look at what another thread writes to.
+// True if the task may run on top of the waiting one. A child needs no look at cache lines of other threads.
 bool runs_on_top(const Search &within, const Task &task) {
     return may_run_on_top(within.worker) &&
            (task.parent == within.within || may_cover(within, task) || within.fits(&task));
 }
 
-// To a tool that observes us an undeferred task is a piece of the one around it, which it would not know again when it is
-// resumed. Nor would it learn that a light one is left.
-bool can_step_aside(const Worker &worker) {
+// True if the current task may be suspended. For an observer an undeferred task is a part of the surrounding task, and cannot be
+// resumed on its own; and no event reports that a light task is suspended.
+bool can_suspend(const Worker &worker) {
     const Task &task = *worker.current;
     const bool is_piece = (task.flags & kInline || is_light(task)) && observer && observer->wait_begins;
     return worker.base_task && may_suspend(worker) && !is_piece;
 }
 
-// Until the wait is over, or there is no stack to step aside to, or (kAside) the task goes on on another thread.
+// Waits until the condition holds (kOver), the task continues on another thread (kYes), or no stack is left.
 template <typename Condition>
-[[gnu::noinline]] Step wait_or_step_aside(const Condition &condition) {
+[[gnu::noinline]] Suspended wait_or_suspend(const Condition &condition) {
     Worker &worker = *condition.worker;
-    // Who completes what it waits for wakes the thread that began it, so it does not sleep here, but is resumed.
+    // A completion wakes the thread that began the task. So a moved task does not sleep here but is suspended.
     const bool has_moved = worker.current->flags & kMoved && may_move(worker);
     const Search within{worker, worker.current, true};
     Idle idle(worker);
@@ -228,29 +225,29 @@ template <typename Condition>
             run_on_top(worker, *task);
             continue;
         }
-        switch (step_aside(worker, ready, task, [&](Suspension &here) { return condition.arm(here); })) {
-        case Step::kAside:
+        switch (suspend(worker, ready, task, [&](Suspension &here) { return condition.arm(here); })) {
+        case Suspended::kYes:
             condition.disarm();
-            if (present_worker() != &worker) return Step::kAside;
+            if (present_worker() != &worker) return Suspended::kYes;
             break;
-        case Step::kOver:
+        case Suspended::kOver:
             if (task) put_back(worker, *task);
             if (ready) make_ready(*ready);
             break;
-        case Step::kNoStack: // and so nobody is ready
-            if (!task) return Step::kNoStack;
+        case Suspended::kNoStack: // then nothing is ready
+            if (!task) return Suspended::kNoStack;
             if (within.fits(task)) {
                 run(worker, *task);
                 break;
             }
             put_back(worker, *task);
-            return Step::kNoStack;
+            return Suspended::kNoStack;
         }
     }
-    return Step::kOver;
+    return Suspended::kOver;
 }
 
-// A barrier does not wait while there is something to resume.
+// Leaves a barrier to resume a suspension.
 [[gnu::noinline]] void leave_barrier(Worker &worker, Suspension &ready) {
     Suspension here(worker);
     worker.suspended_barrier = &here;
@@ -258,10 +255,10 @@ template <typename Condition>
     if (Task *next_task = std::exchange(worker.next_task, nullptr)) run(worker, *next_task);
 }
 
-// ---------------------------------------------------------------- the loops
+// ---------------------------------------------------------------- wait loops
 
-// Runs tasks until `is_over()`, or until a suspended task is ready, to which a barrier goes by itself. In barriers
-// `prepare()` is also called whenever no task is found.
+// Runs tasks until `is_over()`, or outside of barriers until a suspension is ready; barriers resume it. Barriers also call
+// `prepare()` after each search without result.
 template <typename IsOver, typename Prepare>
 void wait_inside(Worker &worker, IsOver &&is_over, Prepare &&prepare, bool is_barrier) {
     Idle idle(worker);
@@ -288,9 +285,9 @@ void wait_inside(Worker &worker, IsOver &&is_over, Prepare &&prepare, bool is_ba
             if (idle.since_ns() != 0) {
                 worker.is_blocked.store(false, std::memory_order_release);
                 idle.found();
-                signal_own_task(*worker.team, worker.domain); // there may be more where this came from
+                signal_own_task(*worker.team, worker.domain); // the same queue may have more
             }
-            // What it runs waits by itself.
+            // The task sets is_constrained in its own waits.
             worker.is_constrained.store(false, std::memory_order_relaxed);
             run_on_top(worker, *task);
             worker.is_constrained.store(search.is_constrained, std::memory_order_relaxed);
@@ -305,7 +302,7 @@ void wait_inside(Worker &worker, IsOver &&is_over, Prepare &&prepare, bool is_ba
     worker.awaited_count.store(kNoCompletion, std::memory_order_relaxed);
 }
 
-// `kind`: for tools.
+// Waits for a condition. `kind`: of the wait, for tools.
 template <typename Condition>
 void wait(int kind, Condition &&condition) {
     if (condition.is_over()) return;
@@ -315,10 +312,10 @@ void wait(int kind, Condition &&condition) {
     const auto arm = [&](Suspension &here) { return condition.arm(here); };
     for (; !condition.is_over(); condition.worker = present_worker()) {
         Worker &worker = *condition.worker;
-        if (can_step_aside(worker) && wait_or_step_aside(condition) != Step::kNoStack) continue;
+        if (can_suspend(worker) && wait_or_suspend(condition) != Suspended::kNoStack) continue;
         Suspension *ready = __builtin_expect(has_ready(worker), 0) ? take_ready(worker) : nullptr;
-        if (ready) { // perhaps what this one waits for
-            if (step_aside(worker, ready, nullptr, arm) == Step::kAside)
+        if (ready) { // this wait may depend on it
+            if (suspend(worker, ready, nullptr, arm) == Suspended::kYes)
                 condition.disarm();
             else
                 make_ready(*ready);
@@ -326,15 +323,14 @@ void wait(int kind, Condition &&condition) {
         }
         wait_inside(worker, [&] { return condition.is_over(); }, [&] { return condition.prepare(); }, false);
     }
-    // Others read it with each completion.
+    // Avoids writing the line that other threads read at each completion.
     std::atomic<int64_t> &awaited_count = condition.worker->awaited_count;
     if (awaited_count.load(std::memory_order_relaxed) != kNoCompletion)
         awaited_count.store(kNoCompletion, std::memory_order_relaxed);
 }
 
 } // namespace
-// Most children are run by the thread that created them, the last one first. Where nothing may step aside they need none of
-// what other waits do. True: all are complete.
+// Runs the children of the task that are in the worker's deque, newest first. Returns true if all children are complete.
 [[gnu::always_inline]] static inline bool run_own_children(Worker &worker, Task &task) {
     while (has_children_to_wait_for(task)) {
         Task *child = worker.deque.pop(worker.mark);
@@ -346,10 +342,10 @@ void wait(int kind, Condition &&condition) {
 }
 
 [[gnu::noinline]] static void wait_for_children_seen(Worker &worker, Task &task) {
-    if (is_light(task) && !has_children_to_wait_for(task)) return; // of other tasks the runtime's own wait follows
+    if (is_light(task) && !has_children_to_wait_for(task)) return; // other tasks enter the runtime's wait next
     Task *child = is_light(task) && !worker.base_task ? worker.deque.pop(worker.mark) : nullptr;
     if (child) {
-        // The wait is not told as long as all that it runs were counted when they were created.
+        // The wait is not reported as long as every task that it runs was counted at its creation.
         bool is_reported = false;
         int at_once = 0;
         for (; child; child = has_children_to_wait_for(task) ? worker.deque.pop(worker.mark) : nullptr) {
@@ -371,7 +367,7 @@ void wait(int kind, Condition &&condition) {
             report_current(worker);
             notify(&omp_ext_observer::wait_begins, int{kOmptTaskwait});
         } else if (is_over && task.n_done_elsewhere.load(std::memory_order_relaxed) == 0) {
-            // Else those that ended elsewhere may have done so by a later time.
+            // Tasks that ended elsewhere may have ended at a later time.
             return notify(&omp_ext_observer::wait_ends, kOmptTaskwait | OMP_EXT_AT_ONCE);
         }
     }
@@ -379,7 +375,7 @@ void wait(int kind, Condition &&condition) {
     notify(&omp_ext_observer::wait_ends, kOmptTaskwait);
 }
 
-// The same where waits may step aside, and what they find may run on top of them.
+// Runs children and other tasks that may run on top of the wait. Returns true if all children are complete.
 [[gnu::always_inline]] static inline bool run_on_top_of_wait(Worker &worker, Task &task) {
     while (has_children_to_wait_for(task)) {
         const Search within{worker, &task, true};
@@ -394,7 +390,7 @@ void wait(int kind, Condition &&condition) {
     return true;
 }
 
-// Not inlined: what it needs on the stack would lie there for each task that another one runs on top of.
+// Not inlined, so that tasks below others take less stack.
 [[gnu::noinline]] static void wait_for_others(Worker &worker, Task &task) {
     wait(kOmptTaskwait, ChildrenComplete{&worker, task});
 }
@@ -404,7 +400,7 @@ void wait_for_children(Worker &worker) {
     if (__builtin_expect(observer != nullptr, 0)) return wait_for_children_seen(worker, task);
     if (!worker.base_task) {
         if (task.parent && run_own_children(worker, task)) return;
-    } else if (can_step_aside(worker)) {
+    } else if (can_suspend(worker)) {
         if (run_on_top_of_wait(worker, task)) return;
     }
     wait_for_others(worker, task);
@@ -417,7 +413,7 @@ void begin_group(Worker &worker) {
 
 void wait_for_group(Worker &worker) {
     Group *group = worker.current->group;
-    if (!group || group->task != worker.current) return; // opened before the scheduler was there
+    if (!group || group->task != worker.current) return; // opened before the scheduler started
     wait(kOmptTaskgroup, GroupComplete{&worker, *group});
 }
 
@@ -460,9 +456,9 @@ void barrier(Worker &worker, int kind, bool is_followed) {
     const auto is_over = [&] { return team.n_released.load(std::memory_order_acquire) >= number; };
     const auto try_to_end = [&] {
         if (is_over()) return true;
-        std::atomic_thread_fence(std::memory_order_seq_cst); // the last two to come must not both miss the other
+        std::atomic_thread_fence(std::memory_order_seq_cst); // one of the last two threads sees the other
         if (!has_ended(team, n_arrivals)) return false;
-        // Several threads may see it at the same time; they all write the same number.
+        // Several threads may see the end; all write the same number.
         team.n_released.store(number, std::memory_order_seq_cst);
         wake_all(team);
         return true;
@@ -489,7 +485,7 @@ void end_region(Worker &worker) {
         barrier(worker, kOmptBarrierImplicit);
 }
 
-void wait_aside(Worker &worker, Awaited &awaited) {
+void wait_suspended(Worker &worker, Awaited &awaited) {
     const BaseTaskScope base_task_scope(worker);
     const Search within{worker, worker.current, true};
     while (!awaited.is_over()) {
@@ -499,11 +495,11 @@ void wait_aside(Worker &worker, Awaited &awaited) {
             sched_yield();
             continue;
         }
-        const Step step = step_aside(worker, ready, task, [&](Suspension &here) { return awaited.arm(here); });
-        if (step == Step::kAside) break;
+        const Suspended result = suspend(worker, ready, task, [&](Suspension &here) { return awaited.arm(here); });
+        if (result == Suspended::kYes) break;
         if (ready) make_ready(*ready);
-        if (task) send_back(worker, *task);
-        if (step == Step::kOver) break;
+        if (task) enqueue(*worker.team, *task, true);
+        if (result == Suspended::kOver) break;
         worker.is_blocked.store(true, std::memory_order_release);
         sched_yield();
     }
@@ -519,11 +515,11 @@ void return_to_owner(Worker &began) {
         return true;
     };
     Worker &worker = *present_worker();
-    // It took the task up from another stack, to which it goes back, or which is idle now.
-    while (step_aside(worker, take_ready(worker), nullptr, arm) != Step::kAside) sched_yield();
+    // The worker resumed the task from another stack, to which it returns, or which is idle now.
+    while (suspend(worker, take_ready(worker), nullptr, arm) != Suspended::kYes) sched_yield();
 }
 
-// To be resumed as soon as its thread is done with what it steps aside for.
+// Makes a suspension ready at once.
 static bool resume_soon(Suspension &here) {
     make_ready(here);
     return true;
@@ -532,17 +528,17 @@ static bool resume_soon(Suspension &here) {
 void yield(Worker &worker) {
     const BaseTaskScope base_task_scope(worker);
     const Search within{worker, worker.current, true};
-    if (!can_step_aside(worker)) {
+    if (!can_suspend(worker)) {
         if (Task *task = find(within)) run_on_top(worker, *task);
         return;
     }
-    // By turns, lest tasks that yield to each other keep others from beginning, or the other way round.
+    // Alternates, so that yielding tasks do not starve new ones, nor the reverse.
     const bool prefers_ready = worker.n_yields++ % 2 == 0;
     Suspension *ready = prefers_ready ? take_ready(worker) : nullptr;
     Task *task = ready ? nullptr : find_for_suspendable(within);
     if (!task && !prefers_ready) ready = take_ready(worker);
     if (!task && !ready) return;
     if (task && runs_here(within, *task)) return run(worker, *task);
-    if (step_aside(worker, ready, task, resume_soon) == Step::kNoStack) put_back(worker, *task);
+    if (suspend(worker, ready, task, resume_soon) == Suspended::kNoStack) put_back(worker, *task);
 }
 } // namespace omp_ext

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of teams, and how threads join and leave.
+// The table of teams. Threads join and leave teams.
 #include "scheduler/team.h"
 
 #include <climits>
@@ -22,9 +22,9 @@ constinit thread_local Worker *this_worker = nullptr;
 
 namespace {
 
-std::atomic<Team *> teams{nullptr}; // newest first; only ever grows
-SpinLock teams_lock; // for those that add to it
-// A thread joins the same few teams again and again.
+std::atomic<Team *> teams{nullptr}; // newest first; only grows
+SpinLock teams_lock; // held while adding
+// The last team of the thread, which it usually joins again.
 thread_local Team *last_team __attribute__((tls_model("initial-exec"))) = nullptr;
 
 template <typename T>
@@ -71,7 +71,7 @@ void begin_implicit_task(Worker &worker, Task &task, int domain) {
     task.n_done_elsewhere.store(0, std::memory_order_relaxed);
 }
 
-// Domains without threads are served by the nearest that has some. Called when all have joined.
+// Assigns domains without threads to the nearest one with threads. Called when all have joined.
 void assign_homes(Team &team) {
     const int n_domains = domains::count();
     for (int i = 0; i < n_domains; i++) team.domain_queues[i].n_workers.store(0, std::memory_order_relaxed);
@@ -108,14 +108,14 @@ Team::Team(const void *its_key, int n)
 
 namespace {
 
-// `domain`: of the thread, as the program knows it.
+// `domain`: the thread's, as the program knows it.
 void begin_region(Worker &worker, int domain, int32_t runtime_thread) {
     worker.domain = static_cast<int16_t>(domains::first_alike(domain));
     worker.runtime_thread = runtime_thread;
     worker.current = &worker.implicit;
     pthread_getcpuclockid(pthread_self(), &worker.processor_clock);
     worker.n_locks = 0;
-    worker.loop.present = nullptr; // a region that was cancelled may not have left it
+    worker.loop.present = nullptr; // still set after a cancelled region
     worker.loop.n_loops = ((worker.loop.n_loops >> 32) + 1) << 32;
     worker.mark = worker.deque.bottom();
     begin_implicit_task(worker, worker.implicit, domain);
@@ -125,7 +125,7 @@ void begin_region(Worker &worker, int domain, int32_t runtime_thread) {
     worker.counters = nullptr;
 }
 
-// Teams of one thread that no thread is in.
+// Teams of one thread that no thread uses.
 Team *idle_teams = nullptr; // under teams_lock
 
 } // namespace
@@ -165,7 +165,7 @@ void leave_team(Worker &worker) {
         worker.table = nullptr;
     }
     worker.stacks.trim();
-    // The last barrier is behind all: nobody needs the region's own setting any more.
+    // After the last barrier no thread needs the region's own setting.
     Team &team = *worker.team;
     if (worker.number == 0) team.strict.store(-1, std::memory_order_relaxed);
     if (team.n_workers > 1) return;
@@ -196,7 +196,7 @@ void forget_teams() {
     teams.store(nullptr, std::memory_order_relaxed);
     idle_teams = nullptr;
     forget_stacks();
-    last_team = nullptr; // of the one thread that is left
+    last_team = nullptr; // of the only remaining thread
     this_worker = nullptr;
 }
 

@@ -50,7 +50,7 @@ struct alignas(64) WorkerPlace {
     clockid_t processor_clock = CLOCK_THREAD_CPUTIME_ID; // of the thread
 };
 
-// What a worker runs. Used by its thread only.
+// The running task of a worker and its own counts. Used by its thread only.
 struct alignas(64) WorkerState {
     Task *current = nullptr; // the running task
     int64_t mark = 0; // items of the deque from this number on are descendants of `current`
@@ -73,7 +73,7 @@ struct alignas(64) WorkerState {
 // The stacks and suspended tasks of a worker (suspensions.h). Used by its thread only.
 struct alignas(64) WorkerStacks {
     Stack *stack = nullptr; // the present stack; null: the thread's own
-    void (*loop_aside)(Worker &worker) = nullptr; // scheduler loop at the bottom of a new stack
+    void (*stack_loop)(Worker &worker) = nullptr; // scheduler loop at the bottom of a new stack
     Task *next_task = nullptr; // the task that the new stack runs first
     int n_locks = 0; // gated locks that tasks on this stack hold (libomp_locks.cpp)
     unsigned n_yields = 0;

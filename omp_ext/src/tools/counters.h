@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tasks of which the tool is not told, since it would read no clock for them: what it counts is counted here, by its own
-// counters (omp_ext_tool.h). Such a task has its counter in the place of what stands for it in the tool, until something is to
-// be told of it. Called by the thread that runs the current task.
+// Light tasks that are only counted, in the tool's own counters (omp_ext_tool.h), because the tool would not time them. While
+// such a task has a counter, Task::seen points to it; the first event to be reported replaces it by the tool's data. All
+// functions are called by the thread that runs the current task.
 //
-// While `counters` of a worker is set, its current task is one that the tool knows and does not time, or a counted one on top of
-// that, all of them begun in waits of which the tool was not told, or in teams of one.
+// While Worker::counters is set, the current task is known to the tool and untimed, or a counted task on top of such a task; and
+// all of them began in unreported waits, or in teams of one.
 #pragma once
 
 #include "scheduler/team.h"
@@ -24,19 +24,19 @@ inline bool is_counting(const omp_ext_tallies &counters) {
     return __atomic_load_n(counters.now, __ATOMIC_RELAXED) == counters.then;
 }
 
-// An undeferred task begins or ends.
+// Appends the begin or end of an undeferred task.
 inline void append(const omp_ext_tallies &counters, uint32_t what) {
     *counters.is_mixed = 1;
     if (counters.order && !omp_ext_append(counters.order, what)) counters.order->append(what);
 }
 
-// A light task that the current one creates, without dependences: if it needs only be counted, counts its creation.
+// Counts the creation of a light task without dependences. Returns false if it must be reported.
 inline bool count_creation(const Worker &worker, Task &task) {
     const omp_ext_tallies *counters = worker.counters;
     if (!counters || (task.flags & ~kDestructors) || task.domain != worker.domain || !is_light(task)) return false;
     omp_ext_tally *counter = counters->by_code[omp_ext_place_of(task.code)];
     if (!counter || counter->code != task.code || !is_counting(*counters)) return false;
-    if (worker.publish_threshold == 0) { // in a team of one, to be run now
+    if (worker.publish_threshold == 0) { // a team of one runs it now
         if (*counter->n_undeferred_left <= 1 || (counters->order && !counter->begin)) return false;
         --*counter->n_undeferred_left;
         append(*counters, counter->begin);
@@ -51,7 +51,7 @@ inline bool count_creation(const Worker &worker, Task &task) {
     return true;
 }
 
-// A task begins that was counted when it was created: is it still no more than that? Not on another thread.
+// Counts the begin of a counted task. Returns false if it must be reported, as on another thread.
 inline bool count_begin(Worker &worker, const Task &task) {
     if (task.flags & kInline) return true;
     if (!(worker.next_start_flags & OMP_EXT_AT_HAND) || !worker.counters || !is_counting(*worker.counters))
@@ -63,7 +63,7 @@ inline bool count_begin(Worker &worker, const Task &task) {
     return true;
 }
 
-// A counted task ended as it began; false: the tool is to be told.
+// Counts the end of a counted task. Returns false if it must be reported.
 inline bool count_end(const Worker &worker, const Task &task) {
     omp_ext_tallies &counters = *worker.counters;
     if (!is_counting(counters)) return false;
@@ -77,15 +77,15 @@ inline bool count_end(const Worker &worker, const Task &task) {
     return true;
 }
 
-// A wait is over of which nothing was told.
+// Counts the end of an unreported wait.
 inline void count_wait(const Worker &worker) {
     if (is_counting(*worker.counters)) ++*worker.counters->n_waits;
 }
 
-// A counted task that has not begun is from now on one of which the tool is told.
+// Gives a counted task that has not begun the tool's data.
 void show_to_tool(const Worker &worker, Task &task);
 
-// To be called before anything is told that this task does, the current one or the one that was.
+// Reports the begin of a task that was only counted. Called before any event of the task is reported.
 void report_counted(const Worker &worker, Task &task);
 inline void report(const Worker &worker, Task &task) {
     if (__builtin_expect(is_counted(task), 0)) report_counted(worker, task);
