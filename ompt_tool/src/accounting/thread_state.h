@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tool keeps of one thread: what it does now, what it creates, its regions, constructs and kernels, its log.
-// Owned and used by that thread alone, but for what is said otherwise. recorder makes these states; accounting moves them.
+// The state of one thread: its current task and creation, its regions, constructs and kernels, its log. recorder makes
+// these states, accounting changes them.
 //
-// A parallel region is known under several names; each has one owner:
-//   EnteredRegion            a thread's way through one region, on that thread's stack of them; in memory
-//   format::RegionInstance   the region itself while it is in flight: its primary writes it, members count themselves in
-//                            and raise last_arrival; in process.log
-//   format::PendingPart      a worker's gap in a region that it left before the region ended; in its log's header
+// Names of a parallel region, each with one owner:
+//   EnteredRegion            a thread's entry into one region, on that thread's stack; in memory
+//   format::RegionInstance   the region itself while it is in flight: its primary writes it, the other threads count
+//                            themselves in and raise last_arrival; in process.log
+//   format::PendingPart      a worker's gap in a region that it left before the region ended; in the header of its log
 //   format::RegionSlot       the sums of a thread over all regions of one construct; in its log
 //   RegionRow                such a slot in nanoseconds; the reader's
 #pragma once
@@ -30,47 +30,46 @@ namespace ompass {
 struct TaskConstruct {
     format::ConstructSlot *slot; // where to count: real_slot, or a spare one during a pause
     format::ConstructSlot *real_slot;
-    omp_ext_tally
-        light_counters; // its address; and of its light deferred tasks, when the next is timed: 0: none was drawn
+    omp_ext_tally light_counters; // the construct's address; the extension counts its light tasks here
     uint32_t id;
-    uint32_t period; // one in `period` undeferred tasks is timed, on average; slot->countdown tells when the next is
-    uint32_t n_recent; // timed since the period was last considered
-    uint32_t n_short; // of these, shorter than kSampleBelowNanoseconds
-    uint32_t n_coarse; // deferred tasks shorter than kCoarseBelowNanoseconds less longer ones, within bounds
-    bool is_coarse; // they prevail
+    uint32_t period; // one in `period` undeferred tasks is timed, on average; slot->countdown counts down to it
+    uint32_t n_recent; // tasks timed since the period was last adjusted
+    uint32_t n_short; // those of them that were shorter than kSampleBelowNanoseconds
+    uint32_t n_coarse; // deferred tasks shorter than kCoarseBelowNanoseconds minus longer ones, within bounds
+    bool is_coarse; // most deferred tasks are that short
     format::WaitSlot *dependence; // waits of its tasks for their predecessors; null: none yet
-    uint8_t inline_code; // in the trace; kInlineCodes: none is left, ~0: not asked for yet
+    uint8_t inline_code; // in the trace; kInlineCodes: no code is left, ~0: not requested yet
     uint16_t creator; // index of the thread
-    uint16_t weight; // of the light deferred task that is timed next
+    uint16_t weight; // weight of the light deferred task that is timed next
 };
 
 // The task constructs that a thread has met, by address and by id. Entries live until clear().
 class ConstructTable {
 public:
-    // Where their slots are made, and the thread that creates their tasks; before any other call.
+    // Sets the log in which slots are made, and the thread that creates the tasks. Call it before all others.
     void set_owner(ThreadLog *log, uint16_t index) {
         log_ = log;
         index_ = index;
     }
 
-    // The construct created at this address if it is found at once, else null.
+    // Returns the construct of the tasks created at this address if one probe finds it, else null.
     TaskConstruct *known_at(const void *address) const {
         TaskConstruct *found = by_address_[hash(address) % kAddresses];
         return found != nullptr && found->light_counters.code == address ? found : nullptr;
     }
-    // The construct created at this address. Never null.
+    // Returns the construct of the tasks created at this address. Never null.
     TaskConstruct *at(const void *address, uint32_t flags) {
         TaskConstruct *found = known_at(address);
         return found ? found : find_at(address, flags);
     }
-    // The construct of this id. Never null.
+    // Returns the construct of this id. Never null.
     TaskConstruct *of(uint32_t id) {
         if (__builtin_expect(id < size_ && by_id_[id] != nullptr, 1)) return by_id_[id];
         return find_of(id, nullptr);
     }
-    // From now on counts go to the real slots, or to a place that nobody reads.
+    // Directs counts to the real slots, or to a slot that nobody reads.
     void count(bool really);
-    // From now on another library may be at the addresses that are known.
+    // Forgets all addresses, because another library may be mapped there now.
     void forget_addresses();
     void clear();
 
@@ -85,83 +84,84 @@ private:
 
     TaskConstruct *by_address_[kAddresses];
     TaskConstruct **by_id_; // grown on demand
-    uint32_t size_; // of by_id_
+    uint32_t size_; // entries of by_id_
     bool idle_; // counts go nowhere
     uint16_t index_;
     ThreadLog *log_;
 };
 
-// The outermost one stands for "outside of every region".
+// A region that the thread is in. The outermost one stands for the time outside of all regions.
 struct EnteredRegion {
     EnteredRegion *outer;
-    uint32_t outer_domain; // HeldTasks::domain of that
+    uint32_t outer_domain; // HeldTasks::domain in the outer region
     format::RegionSlot *slot;
-    format::RegionInstance *instance; // null outside
+    format::RegionInstance *instance; // null outside of regions
     TaskState *implicit; // this thread's implicit task, until it ends
     uint64_t begin;
-    const void *address; // of the call that began it; null for those that do not lead it
-    format::LoopSlot *loop; // the last one that the implicit task left, until the barrier behind it is over,
-    uint64_t loop_end; // and when
+    const void *address; // return address of the call that began the region; null unless this thread leads it
+    format::LoopSlot *loop; // the last loop that the implicit task left, until the next barrier ends
+    uint64_t loop_end; // when the task left it
     uint32_t construct;
     uint32_t level;
-    uint32_t n_barriers; // passed or being passed by this thread
+    uint32_t n_barriers; // barriers that this thread has reached
     bool primary;
 #if OMPASS_ASSERTIONS
     uint64_t accounted_before; // ThreadState::accounted when this thread's part began
 #endif
 };
 
-// The open state interval of work, as far as undeferred tasks shape it.
+// How undeferred tasks affect the open interval of work.
 struct OpenWork {
     unsigned char dirty; // untimed undeferred tasks ran in it
-    bool is_sample; // it is the current task's own, and is a sample
+    bool is_sample; // it belongs to the current task alone, and is a sample
     uint16_t weight; // of the sample
 };
 
-// A wrapped creation, while current->creating; and when the next one is timed.
+// The wrapped creation under way, while current->creating, and the sampling of creations.
 struct Creation {
     uint64_t begin;
-    TaskConstruct *construct; // of the creation that was told
-    uint32_t weight; // creations for which it stands
-    bool reported; // a creation was told of in the open wrapper
-    bool left_out; // the creation under way is one of those that sampling does not time
-    uint32_t inline_period; // of the last construct created undeferred; 1 after a deferred creation
-    uint32_t countdown;
+    TaskConstruct *construct; // of the reported creation
+    uint32_t weight; // number of creations that this one represents
+    bool reported; // OMPT or the extension reported a creation inside the open wrapper
+    bool left_out; // sampling does not time the creation under way
+    uint32_t
+        inline_period; // period of the construct whose task was created undeferred last; 1 after a deferred creation
+    uint32_t countdown; // creations until the next timed one
 };
 
-// How the extension prepared the next creation that OMPT tells.
+// How the extension prepared the next creation that OMPT reports.
 struct Announcement {
     enum Kind : uint8_t {
-        kNothing, // OMPT tells of creations by itself
-        kHeldTask, // it is no creation, but the begin of `task`
-        kNoTask, // it is of no task of the program
-        kAddress // it is of `address`
+        kNothing, // OMPT reports a creation of the program
+        kHeldTask, // OMPT reports the begin of `task`
+        kNoTask, // OMPT reports a task that is none of the program's
+        kAddress // OMPT reports a creation whose return address is `address`
     } kind;
     bool is_rescue; // of `task`
     TaskState *task;
     const void *address;
 };
 
-// Where the program called the functions that we stand in front of: OMPT names our address.
+// Where the program called our wrappers: OMPT reports our own address.
 struct Wrapper {
-    bool is_open; // a wrapped creation is under way, here or in a task around the current one
-    const void *address; // of the creation being wrapped, until OMPT tells of it
-    const void *allocated; // task allocated last, not necessarily created,
-    const void *allocated_at; // and from where
-    const void *loop_address; // of the taskloop whose tasks are being created,
-    const TaskState *loop_task; // by this task
+    bool is_open; // a wrapped creation is under way, in the current task or in one below it
+    const void *address; // return address of the wrapped creation, until it is reported
+    const void *allocated; // the task allocated last, not necessarily created
+    const void *allocated_at; // return address of its allocation
+    const void *loop_address; // return address of the taskloop under way
+    const TaskState *loop_task; // the task that creates its tasks
 };
 
-// The creation before, when it was of the same task and nothing came between: for the estimate of its cost.
+// The creation just before, by the same task and with no other event since: to estimate the cost of a creation.
 struct PreviousCreation {
     const TaskState *creator;
     uint64_t time;
 };
 
-// What the extension tells of the tasks that it holds.
+// What the extension reports about the thread and the tasks that it holds.
 struct HeldTasks {
-    uint32_t domain; // 1 + locality domain in which this thread starts tasks; 0: not known,
-    uint32_t traced_domain; // and the one that the trace says
+    uint32_t domain; // 1 + locality domain in which this thread starts tasks; 0: not known
+    uint32_t traced_domain; // the domain that the trace has recorded
     uint64_t steal_begin;
 };
 
@@ -179,8 +179,8 @@ struct Works {
     } open[kMaxDepth];
 };
 
-// The task that this thread completed last: written by it, read by threads that waited for one. The two may be of two
-// tasks for a moment.
+// The task that this thread completed last. Threads that waited for one read it; the two fields may briefly belong to
+// different tasks.
 struct alignas(64) LastEnded {
     static constexpr uint64_t kSequences = ~uint64_t{0} >> format::kConstructBits;
 
@@ -188,7 +188,7 @@ struct alignas(64) LastEnded {
     std::atomic<uint64_t> what; // sequence of the region's instance << kConstructBits | construct
 };
 
-// The kernels that the thread is in, the phase that it began, and the names that it met.
+// The kernels that the thread is in, the phase that it began, and the names that it has used.
 struct Kernels {
     static constexpr unsigned kMaxDepth = 32, kNames = 64;
 
@@ -197,7 +197,7 @@ struct Kernels {
         format::ConstructSlot *slot;
         uint32_t construct;
         uint64_t begin;
-        format::OffCpuTicks off_cpu; // of the thread, at the begin
+        format::OffCpuTicks off_cpu; // of the thread, when the kernel began
         uint64_t counters[format::kMaxCounters];
         bool is_counted; // the counters could be read
     } open[kMaxDepth];
@@ -210,7 +210,7 @@ struct Kernels {
     } names[kNames];
 };
 
-// Regions of the thread: the innermost one that it is in is ThreadState::region.
+// Regions of the thread. ThreadState::region is the innermost one.
 struct Regions {
     EnteredRegion outside;
     EnteredRegion *free;
@@ -218,11 +218,12 @@ struct Regions {
     struct Known {
         const void *address;
         uint32_t construct, end_wait;
-    } known[16]; // led before
+    } known[16]; // regions that the thread has led
 };
 
-struct alignas(64) ThreadState {
-    // What it does now. Every event touches this line,
+// Written by the owner at every event or creation. When recording ends, stop() reads it on another thread.
+struct EventState {
+    // The cache line of all events.
     format::ThreadHeader *header;
     TaskState *current; // never null
     EnteredRegion *region;
@@ -232,48 +233,54 @@ struct alignas(64) ThreadState {
     uint32_t seen_switch; // value of recorder::run_switch that this thread acted on
     bool tracing;
     bool counting;
-    bool has_counters; // they were asked for
-    bool samples_light; // not all light deferred tasks are timed
+    bool has_counters; // hardware counters are recorded
+    bool samples_light; // only some light deferred tasks are timed
     OpenWork work;
-    const volatile perf_event_mmap_page *ring; // of off-CPU intervals; see has_off_cpu()
+    const volatile perf_event_mmap_page *ring; // see has_off_cpu()
 
-    // and every creation this one.
+    // The cache line of creations, and what creations use less often.
     Creation creation;
     Announcement announced;
     Wrapper wrapper;
     PreviousCreation previous;
     const volatile perf_event_mmap_page *sample_ring; // see has_samples()
     uint32_t random;
-    uint32_t traced_wait; // the construct of waits that the trace told last
+    uint32_t traced_wait; // construct of the waits that the trace named last
     uint64_t exit_ticks; // kExitNanoseconds
+};
 
+// Other threads give tasks back to the pool and read last_ended at any time. stop() completes the rest on another thread.
+struct SharedState {
     TaskPool pool;
     ThreadLog log;
+    LastEnded last_ended;
+    OffCpuIntervals off_cpu;
+    ThreadClocks clocks; // in place of off_cpu, if the kernel refuses its records
+    Samples samples;
+};
+
+// Used by the owner only, except that the extension may read the addresses of constructs on other threads.
+struct OwnState {
     ConstructTable constructs;
     PlaceTable places;
-    format::WaitSlot *lock; // for which it waits; null: none
-    LastEnded last_ended;
-
+    format::WaitSlot *lock; // wait for a lock; null: none
     Works works;
     HeldTasks held;
-    // For tasks that are kUntimed, and those in them; aimed at the counts of the present region.
-    omp_ext_tallies light_counters;
+    omp_ext_tallies light_counters; // counts kUntimed tasks and the tasks in them, in the slots of the current region
     Regions regions;
-    TaskState base_task; // stands for user code that runs in no task that we know of
+    TaskState base_task; // stands for user code outside of all tasks
     Kernels kernels;
-    OffCpuIntervals off_cpu;
-    ThreadClocks clocks; // in place of them
     int counter_set; // counters::kNone unless has_counters
-    Samples samples;
     uint64_t counters[format::kMaxCounters]; // as read last
     format::ThreadKind kind;
 #if OMPASS_ASSERTIONS
-    uint64_t accounted; // sum of all that was ever added to state_ticks
+    uint64_t accounted; // sum of all ticks added to state_ticks
 #endif
+    uint64_t inside; // time of the last begin or end of a loop, kernel or phase, which end no state interval
+};
 
-    uint64_t inside; // when a loop, kernel or phase was begun or ended last, which ends no state interval
-
-    // The id of the task or region that this thread has made last.
+struct alignas(64) ThreadState : EventState, SharedState, OwnState {
+    // Returns the id of the task or region that this thread has made last.
     uint64_t latest_id() const { return static_cast<uint64_t>(index) << format::kThreadShift | task_counter; }
     uint64_t new_id() {
         task_counter++;
@@ -282,10 +289,11 @@ struct alignas(64) ThreadState {
     format::RegionSlot *region_slot(uint32_t id, format::DefinitionKind kind);
     EnteredRegion *push_region(); // null when memory is exhausted
     void pop_region();
-    // A library has been unloaded: forgets which constructs are at which addresses.
+    // Forgets which constructs are at which addresses, because a library has been unloaded.
     void forget_addresses();
 };
 
+// Directs the extension's counts to the slots of the thread's current region.
 inline void aim_light_counters(ThreadState &thread) {
     format::RegionSlot &slot = *thread.region->slot;
     const uint32_t domain = thread.held.domain - 1;
@@ -295,13 +303,13 @@ inline void aim_light_counters(ThreadState &thread) {
         &slot.n_from_domain[domain < format::kDomainCounts ? domain : format::kDomainCounts - 1];
 }
 
-// Is its team of one thread?
+// True if the thread is alone in its team.
 inline bool is_alone(const ThreadState &thread) {
     const EnteredRegion &region = *thread.region;
     return region.primary && region.instance && region.instance->team_size == 1;
 }
 
-// The hot lines; see ThreadState.
+// The hot lines; see EventState.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Winvalid-offsetof"
 static_assert(offsetof(ThreadState, creation) == 64, "what every event touches is one cache line");
