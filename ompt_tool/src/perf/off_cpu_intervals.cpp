@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A ring that was full has lost records. How long the thread was off-CPU in all is known still, from its processor-time
-// clock: what the records do not tell lies after the last of them, and is preempted and blocked in their proportion.
+// A full ring loses records. The processor-time clock still shows the total off-CPU time of the thread: the time that the
+// records lack is placed after the last of them, preempted and blocked in their proportion.
 #include "perf/off_cpu_intervals.h"
 
 #include <algorithm>
@@ -221,7 +221,7 @@ format::OffCpuTicks OffCpuIntervals::take_until(uint64_t end, ThreadLog *log) {
         next_ = {};
     }
     if (next_.end || guessed_.end)
-        ring_.release_but_last(); // so that it shows that there is something
+        ring_.release_but_last(); // keeps the page showing a record
     else
         ring_.release();
     taken_ += sum;
@@ -234,14 +234,14 @@ format::OffCpuTicks OffCpuIntervals::take_until(uint64_t end, ThreadLog *log) {
 format::OffCpuTicks OffCpuIntervals::look_between(uint64_t begin, uint64_t end) const {
     format::OffCpuTicks sum = {};
     for (unsigned tries = 0; held_.exchange(true, std::memory_order_acquire); tries++)
-        if (tries == kMostTries) return sum; // the owner may be this thread, in a handler of a signal
+        if (tries == kMostTries) return sum; // the owner may be this thread, in a signal handler
     bool away = false, blocked = false;
     uint64_t since = 0;
     const auto add_between = [&](Interval interval) {
         const uint64_t first = std::max(interval.begin, begin), last = std::min(interval.end, end);
         if (first < last) add(sum, interval.blocked, last - first);
     };
-    add_between(next_); // what a state interval has left of an off-CPU interval
+    add_between(next_); // the rest of an interval that was cut
     add_between(guessed_);
     if (by_clock_) {
         const uint64_t ran_ns = clock::read_ns(clock::processor_time_of(tid_)) - processor_ns_;

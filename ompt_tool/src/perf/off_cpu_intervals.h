@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// When a thread was on no processor: an interval from a switch out to the next one in, preempted or blocked. Makes them of
-// the records of processor_ring.h, hands them out in order of time, cut where the caller's state intervals are, and writes each
-// into the trace. To which state and construct they are charged is the accounting's matter (state_intervals.h).
+// The off-CPU intervals of a thread: each lasts from a switch out to the next switch in, preempted or blocked. Built from the
+// records of processor_ring.h, returned in order of time, cut at the caller's state intervals, and written into the trace.
+// state_intervals.h adds them to states and constructs.
 //
-// Records make a switch some 2 us dearer. Where they come by the thousand, as of threads that yield to each other because
-// there are more of them than processors, that would change what is measured: then the records end, and the thread's
-// processor-time clock, read where a state interval ends, tells how long it was off-CPU since the reading before.
+// Records add some 2 us to a switch. A thread that switches thousands of times a second, such as one of several that yield
+// to each other on one processor, would be slowed too much: its records end. The thread's processor-time clock, read at the
+// end of state intervals, then shows how long it was off-CPU since the previous reading.
 #pragma once
 
 #include <atomic>
@@ -17,20 +17,20 @@ namespace ompass {
 
 class OffCpuIntervals {
 public:
-    // Begins for the calling thread, with the records of `begun` if that is open. False, with errno: the kernel refuses,
-    // and there will be none.
+    // Starts for the calling thread, with the records of `begun` if that is open. Returns false and sets errno if the kernel
+    // refuses.
     bool open(ProcessorRing &begun, uint32_t tid);
     bool open(uint32_t tid);
     void close();
     bool is_open() const { return ring_.is_open() || by_clock_; }
 
-    // Two numbers that differ while there may be off-CPU intervals to be taken: page()->data_head and data_tail. Never null.
+    // data_head and data_tail of this page differ while there may be off-CPU intervals to take. Never null.
     const volatile perf_event_mmap_page *page() const { return by_clock_ ? &busy_page : ring_.page(); }
 
-    bool by_clock() const { return by_clock_; } // for want of records
-    // Is there nothing to be told of a state interval that ends there, since the clock was read a moment ago?
+    bool by_clock() const { return by_clock_; } // in place of records
+    // True if a state interval that ends there has nothing to take, because the clock was read a moment ago.
     bool can_wait(uint64_t end) const { return end < waits_until_; }
-    uint64_t clock_ticks(uint64_t now) const { // for so long it was
+    uint64_t clock_ticks(uint64_t now) const { // the total time by clock
         return clock_ticks_ + (by_clock_ && now > by_clock_since_ ? now - by_clock_since_ : 0);
     }
 
@@ -38,11 +38,11 @@ public:
     // last one is not told again. Each goes to `log`, if that is not null, as far as it is taken.
     format::OffCpuTicks take_until(uint64_t end, ThreadLog *log);
 
-    format::OffCpuTicks taken() const { return taken_; } // the sum of all that was taken
+    format::OffCpuTicks taken() const { return taken_; } // in total
 
-    uint64_t n_lost() const { return n_lost_; } // records of switches that found no room
+    uint64_t n_lost() const { return n_lost_; } // records of switches lost because the ring was full
 
-    // For any thread, once recording has ended: what lies in [begin, end), an off-CPU interval that lasts included.
+    // Returns the off-CPU time in [begin, end), an open interval included. Any thread may call it once recording has ended.
     format::OffCpuTicks look_between(uint64_t begin, uint64_t end) const;
 
 private:
@@ -51,13 +51,13 @@ private:
         bool blocked, guessed;
     };
 
-    bool load(uint64_t end); // the next off-CPU interval into next_; false when there is none
+    bool load(uint64_t end); // loads the next interval into next_; false if there is none
     void read_records();
-    bool guess(); // what records that were lost would have told
-    bool ask_clock(uint64_t end); // what there are no records of, because they are dear
+    bool guess(); // replaces lost records
+    bool ask_clock(uint64_t end); // replaces records while they are switched off
     void place_before(uint64_t now, uint64_t missing, uint64_t blocked);
     void read_clocks(uint64_t processor_ns);
-    void consider_clock(); // in place of records, or the other way round
+    void consider_clock(); // switches between records and clock
     void begin_by_clock();
     void count_switches();
     void end_by_clock();
@@ -66,9 +66,9 @@ private:
 
     ProcessorRing ring_;
     uint32_t tid_ = 0;
-    Interval next_ = {}; // being handed out, while end != 0
-    Interval guessed_ = {}; // comes after it
-    bool left_ = false; // a switch out was read, and the switch in was not:
+    Interval next_ = {}; // being taken, while end != 0
+    Interval guessed_ = {}; // follows next_
+    bool left_ = false; // a switch out was read, but not the switch in
     bool left_blocked_ = false;
     uint64_t left_time_ = 0;
     format::OffCpuTicks taken_ = {};
@@ -76,20 +76,20 @@ private:
     uint64_t asked_until_ = 0; // by take_until()
     uint64_t n_lost_ = 0;
 
-    // Readings of the clock and of the time that the thread was on a processor, and what was off-CPU since then.
+    // The last readings of the clock and of the thread's processor time, and the off-CPU time since then.
     uint64_t monotonic_ns_ = 0, processor_ns_ = 0;
     format::OffCpuTicks since_ = {};
 
-    mutable std::atomic<bool> held_{false}; // who holds it may open, close or look into the ring
+    mutable std::atomic<bool> held_{false}; // the holder may open, close or read the ring
     bool by_clock_ = false;
     uint64_t by_clock_since_ = 0, clock_ticks_ = 0;
-    uint64_t asks_at_ = 0; // reads the clock for a state interval that ends then or later
-    uint64_t waits_until_ = 0; // the same while that is all there may be to tell; else 0
-    uint64_t n_switches_ = 0; // since that was considered last
+    uint64_t asks_at_ = 0; // time from which a state interval that ends reads the clock
+    uint64_t waits_until_ = 0; // the same if no interval is left to take; else 0
+    uint64_t n_switches_ = 0; // since consider_clock() decided last
     uint64_t considered_ns_ = 0;
-    uint64_t patience_ns_ = 0; // before records are tried again
+    uint64_t patience_ns_ = 0; // until records are tried again
     struct Switches {
-        uint64_t left, taken; // by itself, and not, since the thread began
+        uint64_t left, taken; // voluntary and involuntary, since the thread began
     } switches_ = {};
 };
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A ring into which the kernel writes records of one thread, and from which that thread reads them (perf_event_open(2)).
-// Owns the event, the mapping and the order of memory; what the records mean is their readers' matter.
+// Owns the event, the mapping and the order of memory; readers give the records their meaning.
 //
-// No descriptor stays open, since the mapping alone keeps the event: a program that closes or counts descriptors meets none
-// of ours. The mapping is not inherited by the child of a fork, and the event counts no other thread.
+// The mapping alone keeps the event, so no descriptor stays open that the program could close or count. The mapping is not inherited by the child of a fork, and the event counts no other thread.
 #pragma once
 
 #include <cstddef>
@@ -25,36 +24,36 @@ public:
         std::swap(size_, other.size_);
     }
 
-    // Begins the event for the calling thread, with a ring of `pages` pages (a power of two) or, where the kernel allows
-    // no more, fewer, down to `least`. Returns 0 or what the kernel said (errno); the ring then stays closed.
+    // Starts the event for the calling thread, with a ring of `pages` pages (a power of two), or fewer, down to `least`, if
+    // the kernel allows no more. Returns 0, or errno; then the ring stays closed.
     int open(const perf_event_attr &event, size_t pages, size_t least);
-    // On `page` and the `bytes` of records behind it, mapped and laid out as the kernel does; for tests. close() unmaps them.
+    // Uses `page` and the `bytes` of records behind it, laid out as by the kernel; for tests. close() unmaps them.
     void open_on(perf_event_mmap_page *page, size_t bytes) { page_ = page, size_ = bytes; }
     void close(); // ends the event
-    void forget_after_fork(); // in the child, which has not the mapping
+    void forget_after_fork(); // in the child, which lacks the mapping
     bool is_open() const { return size_ != 0; }
 
     // data_head and data_tail of this page differ while there are records. Never null.
     const volatile perf_event_mmap_page *page() const { return page_; }
 
-    // Records lie between these two, in bytes since it was opened; the owner releases those that it has read, up to `place`.
+    // Records lie between tail and head, in bytes since the ring was opened. The owner releases those before `place`.
     uint64_t head() const { return __atomic_load_n(&page_->data_head, __ATOMIC_ACQUIRE); }
     uint64_t tail() const { return page_->data_tail; }
     void release(uint64_t place) {
         if (is_open()) __atomic_store_n(&page_->data_tail, place, __ATOMIC_RELEASE);
     }
-    // The word at `place` of a ring that is open.
+    // Returns the word at `place` of an open ring.
     uint64_t word(uint64_t place) const {
         const char *records = reinterpret_cast<const char *>(page_) + page_->data_offset;
         return __atomic_load_n(reinterpret_cast<const uint64_t *>(records + (place & (size_ - 1))), __ATOMIC_RELAXED);
     }
-    // Of the record at `place`, with those up to `head`; 0: what is there is no record.
+    // Returns the length of the record at `place`, which ends before `head`; 0: there is no record.
     uint64_t length(uint64_t place, uint64_t head) const;
-    // Is there room for records of the kernel behind those up to `head`? Else some may be missing there.
+    // True if the kernel had room for a record behind `head`. Else some may be missing there.
     bool has_room(size_t bytes, uint64_t head) const { return size_ - (head - tail()) >= bytes; }
 
 private:
-    static perf_event_mmap_page quiet_page; // of a ring that is closed
+    static perf_event_mmap_page quiet_page; // of closed rings
 
     perf_event_mmap_page *page_ = &quiet_page;
     size_t size_ = 0; // of the records' part, a power of two

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See proc(5), schedstat; where the kernel keeps none, switches by kind tell preempted from blocked, in proportion.
+// Reads schedstat (proc(5)). Without it, the numbers of switches by kind divide the time into preempted and blocked.
 #include "perf/thread_clocks.h"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace ompass {
 
 namespace {
 
-// Less than this between two readings of a thread that did not leave its processor is the time of the readings.
+// Time that readings take on a thread that stays on its processor.
 constexpr uint64_t kNoiseNanoseconds = 5'000;
 
 } // namespace
