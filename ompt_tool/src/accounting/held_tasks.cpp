@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What libomp_ext.so tells of the tasks that it holds, in events of the accounting. OMPT tells of such a task when it begins
-// to run: that event is announced, and then stands for the begin of the task that was created long before. Of light tasks
-// OMPT tells nothing.
+// Turns the reports of libomp_ext.so on held tasks into events of the accounting. OMPT reports the creation of a held task
+// when it begins to run: the extension announces that event, which then means the begin of the task. OMPT does not report
+// light tasks.
 #include "accounting/held_tasks.h"
 
 #include <cstddef>
@@ -64,8 +64,7 @@ void undeferred_starts(const void *code) {
     thread->announced.address = code;
 }
 
-// Where nothing was done since the event before, that one's time is as good as another reading of the clock; unless it was
-// not recorded as this one will be.
+// True if nothing was done since the previous event and that one was recorded: its time replaces a reading of the clock.
 bool has_time_of_last(const ThreadState *thread, int flags) {
     return (flags & OMP_EXT_AT_ONCE) && thread && thread->seen_switch == recorder::current_switch();
 }
@@ -110,7 +109,7 @@ void task_ends(void *seen) {
     finish_task(*thread, task, nullptr, kComplete);
 }
 
-// Is the thread at work in a wait of its current task, on untimed tasks that it had at hand?
+// True if the thread runs untimed tasks that it had at hand, in a wait of its current task.
 bool has_tasks_at_hand(const ThreadState &thread) {
     return thread.current->flags & kHeldWait && thread.header->open_state == format::kOpenWork;
 }

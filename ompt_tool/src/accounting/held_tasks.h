@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tasks that libomp_ext.so holds until they run (held_tasks.cpp).
+// Tasks that libomp_ext.so holds until they run.
 #pragma once
 
 #include "accounting/thread_state.h"
 
 namespace ompass::held_tasks {
 
-// Asks the extension, if it is in the process and schedules the tasks of the runtime with this address, to report them.
-// True when it schedules the program.
+// Asks the extension to report its tasks, if it is in the process and schedules those of the runtime with this address.
+// Returns true if it does.
 bool observe(const void *runtime);
 
-// To be called before anything that the current task does is recorded of which the extension does not tell.
+// Asks the extension to report the current task if it has only counted it. Called before events of the task that the
+// extension does not report.
 extern void (*report_counted)();
 inline void report_current(const ThreadState &thread) {
     if (__builtin_expect(thread.current->flags & kUntimed, 0)) report_counted();
 }
 
-// What the extension announced does not come about in the record.
+// Discards the extension's announcement of the next event.
 void forget_announcement();
 
 } // namespace ompass::held_tasks

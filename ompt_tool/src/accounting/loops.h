@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// What loops, and other constructs that share work, do to a thread; as tasks.h does for tasks. They cut no
-// state interval: the time in them is counted beside its states.
+// The effects of loops, and other constructs that share work, on a thread. They end no state interval; their time is counted
+// in addition to the states.
 #pragma once
 
 #include "accounting/tasks.h"
 
 namespace ompass {
 
-// `n_iterations` of all threads. `address`: of the call; null where the runtime does not tell.
+// `n_iterations`: of all threads. `address`: return address of the call; null if the runtime does not report it.
 void begin_work(ThreadState &thread, uint32_t work, uint64_t n_iterations, const void *address);
 void end_work(ThreadState &thread, uint32_t work);
 
-// A chunk of the loop that the current task is in begins.
+// Counts a chunk of the current task's loop.
 inline void take_chunk(ThreadState &thread, uint64_t n_iterations) {
     if (thread.works.depth == 0) return;
     Works::Open &work = thread.works.open[thread.works.depth - 1];
@@ -20,7 +20,7 @@ inline void take_chunk(ThreadState &thread, uint64_t n_iterations) {
     work.n_taken += n_iterations;
 }
 
-// The current task comes to a barrier, or ends: what it shares ends here, if the runtime told of no end (gcc's single).
+// Ends the current task's loops at a barrier or its end, if the runtime reported no end (gcc's single).
 void end_unreported_works(ThreadState &thread, uint64_t now);
 
 } // namespace ompass

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// What parallel regions do to a thread; as tasks.h does for tasks.
+// The effects of parallel regions on a thread.
 #pragma once
 
 #include "accounting/tasks.h"
 
 namespace ompass {
 
-// The primary thread calls these. `is_runtimes`: the runtime begins the region for itself, so its members are helpers.
+// Called by the primary thread. `is_runtimes`: the runtime begins the region for its own helper threads.
 void begin_region(ThreadState &thread, const void *address, void **parallel_data, bool is_runtimes = false);
 void end_region(ThreadState &thread);
 
-// Of every member; `instance` null for an initial task.
+// Called by every thread of the team. `instance` is null for an initial task.
 TaskState *begin_implicit(ThreadState &thread, format::RegionInstance *instance, uint32_t team_size);
 void end_implicit(ThreadState &thread, TaskState *task);
 
-// Closes the account of a worker in regions that have ended meanwhile.
+// Closes a worker's parts of regions that have ended.
 void close_ended_regions(ThreadState &thread);
 
 } // namespace ompass

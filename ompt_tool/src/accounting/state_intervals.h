@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The time of a thread, cut into state intervals: each is closed into one of the five states of metrics.md and charged to a
-// construct. Owns header.mark and every sum of ticks; which event closes what is the business of tasks, waits, loops and regions.
+// The time of a thread, cut into state intervals. Each is closed into one of the five states of metrics.md and charged to a
+// construct. Owns header.mark and every sum of ticks. tasks, waits, loops and regions decide which event closes which interval.
 //
-// Invariant, per thread and region:  sum of state_ticks == header.mark - begin of its part of the region, less what
-// it spent in inner regions. Every function here moves `mark` from the begin of a state interval to its end and adds exactly
-// their difference.
+// Invariant, per thread and region:  sum of state_ticks == header.mark - begin of its part of the region - time in inner
+// regions. Every function here moves `mark` from the begin of an interval to its end and adds exactly their difference.
 //
-// Undeferred tasks of some 20 ns cannot be timed one by one for less than they cost. They are all counted, and one
-// in `period` is timed; the time of the others stays, exactly, in the thread's work (pool_ticks), and is shared out
-// over constructs in proportion to the sampled state intervals (sampled_weight). The reader does that division.
+// Timing an undeferred task of some 20 ns costs more than the task. All are counted, and one in `period` is timed. The time
+// of the others stays, exactly, in the thread's work (pool_ticks). The reader distributes it over constructs in proportion to
+// the sampled intervals (sampled_weight).
 #pragma once
 
 #include "accounting/thread_state.h"
@@ -21,43 +20,42 @@ namespace ompass {
 using format::EventKind;
 using format::State;
 
-// May the thread have been off-CPU since its state intervals were asked last, in one that ends there? Two loads from one line, which
-// the kernel writes at a switch; where a clock is asked in its place, one more.
+// True if the thread may have been off-CPU in a state interval that ends at `end`. Costs two loads from a line that the
+// kernel writes at a switch; a third if a clock replaces records.
 inline bool has_off_cpu(const ThreadState &thread, uint64_t end) {
     return __builtin_expect(thread.ring->data_head != thread.ring->data_tail, 0) && !thread.off_cpu.can_wait(end);
 }
 
-// Off-CPU intervals up to `begin`, where an account begins, which belong to none.
+// Takes the off-CPU intervals up to `begin`, which belong to no state interval.
 void pass_off_cpu(ThreadState &thread, uint64_t begin);
-// The off-CPU intervals up to `end`, for the caller to charge.
+// Takes the off-CPU intervals up to `end`. The caller charges them.
 format::OffCpuTicks take_off_cpu(ThreadState &thread, uint64_t end);
-// Charges those of the state interval that ends there to its state, and to the construct that its work is charged to.
+// Charges the off-CPU intervals of the state interval that ends there to its state and to the construct of its work.
 [[gnu::noinline]] void charge_off_cpu(ThreadState &thread, State state, uint64_t end);
 
-// The off-CPU intervals up to now, although the state interval goes on; for those who ask what was told so far.
+// Takes and charges the off-CPU intervals up to now, although the state interval continues.
 [[gnu::noinline]] void update_off_cpu(ThreadState &thread, uint64_t now);
 
-// Where nothing but clocks tell of off-CPU intervals: reads them, and charges to the region those in [begin, end).
+// If only clocks show off-CPU time: reads them, and charges the part in [begin, end) to the region.
 void read_clocks(ThreadState &thread, format::RegionSlot &region, uint64_t begin, uint64_t end, uint64_t now);
-// The same of all the time since the last reading.
+// Charges all off-CPU time since the last reading.
 inline void read_clocks(ThreadState &thread, uint64_t now) {
     if (__builtin_expect(thread.clocks.is_used(), 0)) read_clocks(thread, *thread.region->slot, 0, now, now);
 }
 
-// Was the thread sampled since it looked last? Two loads from one line, which the kernel writes with each sample.
+// True if there are samples to take. Costs two loads from one line, which the kernel writes with each sample.
 inline bool has_samples(const ThreadState &thread) {
     return __builtin_expect(thread.sample_ring->data_head != thread.sample_ring->data_tail, 0);
 }
 
-// Logs the samples up to `begin`, where an account begins, which belong to none.
+// Logs the samples up to `begin`, which belong to no state interval.
 void pass_samples(ThreadState &thread, uint64_t begin);
 // Logs the samples of the state interval that ends at `end`, and those before it.
 [[gnu::noinline]] void take_samples(ThreadState &thread, State state, uint64_t end);
 
-// Adds the time up to `end` to what the thread spent in a state in its region. Returns its length.
+// Adds the time up to `end` to a state of the thread in its region. Returns its length.
 inline uint64_t account(ThreadState &thread, State state, uint64_t end) {
-    if (has_samples(thread))
-        take_samples(thread, state, end); // first: what charges off-CPU intervals may end the samples
+    if (has_samples(thread)) take_samples(thread, state, end); // first: charge_off_cpu() may end the samples
     if (has_off_cpu(thread, end)) charge_off_cpu(thread, state, end);
     OMPASS_ASSERT(end >= thread.header->mark);
     const uint64_t ticks = end - thread.header->mark;
@@ -69,14 +67,14 @@ inline uint64_t account(ThreadState &thread, State state, uint64_t end) {
     return ticks;
 }
 
-// Where its part of `region` ends for a thread: is everything since its begin accounted, here and in inner regions?
+// Asserts, where a thread's part of `region` ends, that all time since its begin is accounted, here and in inner regions.
 inline void check_part([[maybe_unused]] const ThreadState &thread, [[maybe_unused]] const EnteredRegion &region) {
 #if OMPASS_ASSERTIONS
     OMPASS_ASSERT(thread.accounted - region.accounted_before == thread.header->mark - region.begin);
 #endif
 }
 
-// Charges what was counted since the last reading to the current task's construct / to nothing.
+// Charge the counts since the last reading to the current task's construct, or to nothing.
 [[gnu::noinline]] void charge_counters(ThreadState &thread);
 [[gnu::noinline]] void skip_counters(ThreadState &thread);
 
@@ -93,7 +91,7 @@ inline void switch_light_counters(ThreadState &thread) {
     thread.light_counters.then = (thread.work.is_sample | !thread.counting) ? recorder::kNever : thread.seen_switch;
 }
 
-// The open state interval of work is a sample, of the current task and of no other. So all is told meanwhile.
+// Makes the open interval of work a sample of the current task alone. The extension reports every event in it.
 inline void begin_sample(ThreadState &thread, uint32_t weight) {
     thread.work.is_sample = weight > 1;
     thread.work.weight = static_cast<uint16_t>(weight);
@@ -105,10 +103,10 @@ inline void leave_sample(ThreadState &thread) {
     switch_light_counters(thread);
 }
 
-// Does the open state interval of work belong to more tasks than the current one?
+// True if the open interval of work belongs to more tasks than the current one.
 inline bool is_shared(const ThreadState &thread) { return thread.work.dirty || is_untimed_deferred(*thread.current); }
 
-// Charges work that other tasks share, or that stands for that of others.
+// Charges work that several tasks share, or a sample that represents other tasks.
 [[gnu::noinline]] void charge_sampled(ThreadState &thread, uint64_t ticks);
 
 // Closes a state interval of work.
@@ -129,7 +127,7 @@ inline void close_interval(ThreadState &thread, State state, uint64_t now) {
     if (__builtin_expect(thread.has_counters, 0)) skip_counters(thread);
 }
 
-// The same of a gap in the current task's wait.
+// Closes a gap in the current task's wait.
 inline void close_gap(ThreadState &thread, State state, uint64_t now) {
     format::gap_ticks(*thread.current->wait, state) += now - thread.header->mark;
     close_interval(thread, state, now);
@@ -175,7 +173,7 @@ inline void close_open(ThreadState &thread, uint64_t now) {
     }
 }
 
-// The thread goes on with `task`.
+// Continues with `task`.
 inline void enter(ThreadState &thread, TaskState *task, uint64_t now) {
     thread.current = task;
     thread.header->mark = now;
@@ -188,7 +186,7 @@ inline void enter(ThreadState &thread, TaskState *task, uint64_t now) {
     thread.header->open_construct = task->local ? task->local->id : 0;
 }
 
-// Closes the part of a gap that is surely idle: up to `until`, if that lies in it. Returns its length.
+// Closes the idle part of a gap, up to `until`. Returns its length.
 inline uint64_t close_idle_gap(ThreadState &thread, uint64_t until, uint64_t now) {
     const uint64_t mark = thread.header->mark;
     const uint64_t ticks = until <= mark ? 0 : (until >= now ? now : until) - mark;
@@ -198,14 +196,14 @@ inline uint64_t close_idle_gap(ThreadState &thread, uint64_t until, uint64_t now
     return ticks;
 }
 
-// A gap that ends because a task starts: idle before the task was ready, which is returned; schedule after.
+// Closes a gap that ends because a task starts: idle until the task was ready, then schedule. Returns the idle time.
 inline uint64_t close_gap_before_task(ThreadState &thread, uint64_t ready, uint64_t now) {
     const uint64_t idle = close_idle_gap(thread, ready, now);
     close_gap(thread, State::kSchedule, now);
     return idle;
 }
 
-// The trace names the place of the waits that begin.
+// Writes the place of the waits that follow into the trace.
 inline void trace_place(ThreadState &thread, const format::WaitSlot &wait) {
     if (thread.traced_wait == wait.id) return;
     thread.traced_wait = wait.id;
@@ -215,7 +213,7 @@ inline void trace_place(ThreadState &thread, const format::WaitSlot &wait) {
 // The gap at the end of a wait.
 struct LastGap {
     uint64_t until_arrival; // of the last thread, at barriers
-    uint64_t idle; // in all
+    uint64_t idle; // in total
     bool is_long; // longer than the cost of leaving
 };
 

@@ -34,8 +34,8 @@ public:
         return clock_ticks_ + (by_clock_ && now > by_clock_since_ ? now - by_clock_since_ : 0);
     }
 
-    // What lies before `end` of the off-CPU intervals not taken yet, which it takes. `end` may not decrease, or what lies before the
-    // last one is not told again. Each goes to `log`, if that is not null, as far as it is taken.
+    // Takes the off-CPU time before `end` that was not taken yet. If `end` decreases, nothing is taken twice. Writes what it
+    // takes to `log` unless that is null.
     format::OffCpuTicks take_until(uint64_t end, ThreadLog *log);
 
     format::OffCpuTicks taken() const { return taken_; } // in total

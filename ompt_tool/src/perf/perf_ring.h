@@ -2,7 +2,8 @@
 // A ring into which the kernel writes records of one thread, and from which that thread reads them (perf_event_open(2)).
 // Owns the event, the mapping and the order of memory; readers give the records their meaning.
 //
-// The mapping alone keeps the event, so no descriptor stays open that the program could close or count. The mapping is not inherited by the child of a fork, and the event counts no other thread.
+// The mapping alone keeps the event, so no descriptor stays open that the program could close or count. The child of a
+// fork does not inherit the mapping, and the event counts no other thread.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is asked of the kernel, and how its records become those of samples.h.
+// The events, and the conversion of the kernel's records into those of format/samples.h.
 #include "perf/samples.h"
 
 #include <algorithm>
@@ -30,7 +30,7 @@ constexpr size_t kFirstPages = 128, kPages = 32, kRarePages = 64, kLeastPages = 
 constexpr uint32_t kRare = 32;
 constexpr size_t kLongestRecord = 1600; // bytes
 
-// Of a thread that runs for hours: when so many are kept, from now on half as many a second.
+// Samples that a long run keeps before it halves the number per second.
 constexpr uint32_t kKeptBeforeHalving = 16384;
 
 #if defined(__x86_64__)
@@ -69,14 +69,14 @@ perf_event_attr common_event() {
     return event;
 }
 
-// Not in step with the ticks of the kernel, nor with what the program does every so many milliseconds.
+// Returns a period that is in step neither with the kernel's ticks nor with round periods of the program.
 uint64_t period_of(uint64_t per_second, uint32_t frequency_hz) {
     const uint64_t period = per_second / frequency_hz;
     return std::max<uint64_t>(period - period / 97, 1);
 }
 
-// By the time of the thread on a processor, one length for all, so that shares are exact. Not by cycles of the hardware, of
-// which a second has as many as the processor's clock pleases.
+// Counts the thread's processor time with one period, so that shares are exact. Cycles would depend on the processor's clock
+// frequency.
 perf_event_attr task_clock_event(uint32_t frequency_hz) {
     perf_event_attr event = common_event();
     event.type = PERF_TYPE_SOFTWARE;
@@ -85,8 +85,8 @@ perf_event_attr task_clock_event(uint32_t frequency_hz) {
     return event;
 }
 
-// One in so many, whatever they cost, so that each kind of load has its share. As many a second as asked for if there is one
-// in each cycle.
+// Samples one load in a fixed number, whatever it costs, so that each kind of load has its share. The frequency is the
+// requested one if the thread executes one load per cycle.
 perf_event_attr load_event(const LoadEvent &found, uint32_t frequency_hz) {
     perf_event_attr event = common_event();
     event.sample_type |= PERF_SAMPLE_ADDR | PERF_SAMPLE_WEIGHT | PERF_SAMPLE_DATA_SRC;
@@ -179,7 +179,7 @@ void Samples::take_until(uint64_t end, const Place &place) {
     held_.store(false, std::memory_order_release);
 }
 
-// Of samples of rare_, those after all of ring_ count, when ring_ was full; the others are in ring_, too.
+// Logs the samples of rare_ for the time in which ring_ was full. The others are in ring_, too.
 void Samples::stand_in_until(uint64_t end, const Place &place) {
     clock::Reading now = {};
     while (const size_t n_words = look(rare_)) {
@@ -193,7 +193,7 @@ void Samples::stand_in_until(uint64_t end, const Place &place) {
     }
 }
 
-// `now`: a reading of both clocks, made at the first call.
+// Returns a record's time. The first call reads both clocks into `now`.
 uint64_t Samples::time_of(const uint64_t *record, clock::Reading &now) const {
     if (!now.ticks) now = clock::read_both();
     const uint64_t ns = record[1];
@@ -211,15 +211,15 @@ bool Samples::is_left_out() {
     return false;
 }
 
-// Of loads, the kernel may give operations that load nothing, and some of its own.
+// True if the sample counts: samples of loads may include other operations, and the kernel's.
 bool Samples::is_wanted(const uint64_t *record, size_t n_words) const {
     if (!has_loads(head_.event)) return true;
     const auto misc = static_cast<uint32_t>(record[0] >> 32) & PERF_RECORD_MISC_CPUMODE_MASK;
     return misc == PERF_RECORD_MISC_USER && format::is_load(record[n_words - 1]);
 }
 
-// time, of a load the address, callchain { n, addresses }, registers { abi, values }, stack { size, words, size that there was }, of a load
-// its cycles and source
+// Logs a record: time, address of a load, callchain { n, addresses }, registers { abi, values }, stack { size, words, used size },
+// cycles and source of a load.
 void Samples::log_sample(const uint64_t *record, size_t n_words, uint64_t time, uint32_t weight, const Place &place) {
     const bool is_load = has_loads(head_.event);
     size_t next = 2;
