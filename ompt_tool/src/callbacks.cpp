@@ -82,7 +82,7 @@ void on_implicit_task(ompt_scope_endpoint_t endpoint, ompt_data_t *parallel, omp
         if (announced == Announcement::kAddress) address = thread->announced.address;
         if (announced != Announcement::kAddress) return;
     }
-    if (flags & ompt_task_taskwait) { // `taskwait depend` is told as a task
+    if (flags & ompt_task_taskwait) { // OMPT reports `taskwait depend` as a task
         begin_wait(*thread, format::kTaskwaitDepend, address);
         return;
     }
@@ -148,7 +148,8 @@ void drop_task(ThreadState &thread, TaskState *task, ompt_task_status_t status) 
     discard_task(thread, task);
 }
 
-// Undeferred and untied, in a team of one thread: it is told to leave and to go on between its parts, which it does not.
+// True for an undeferred untied task: in a team of one thread, the runtime reports switches between its parts that do not
+// happen.
 bool only_seems_to_switch(const TaskState *task) {
     constexpr uint16_t kBoth = kInline | kUntied;
     return task && (task->flags & (kBoth | kStarted)) == (kBoth | kStarted);
@@ -242,7 +243,7 @@ bool has_nothing_to_wait_for(uint16_t flags, ompt_sync_region_t kind) {
     if (endpoint == ompt_scope_end) {
         if (flags & kWaiting) end_wait(*thread, kind);
     } else if (!(flags & kHeldWait) && !has_nothing_to_wait_for(flags, kind)) {
-        // Of a taskloop in a wrapper the runtime saw our address.
+        // In a wrapped taskloop, the runtime saw our address.
         if (thread->wrapper.loop_task == thread->current) address = thread->wrapper.loop_address;
         begin_wait(*thread, kind, address);
     }
@@ -299,7 +300,7 @@ void on_masked(ompt_scope_endpoint_t endpoint, ompt_data_t *, ompt_data_t *, con
         end_work(*thread, format::kWorkMasked);
 }
 
-// Of sections and iterations the runtimes tell at most one for each thread, whatever it runs: only chunks count.
+// Counts chunks only: of sections and iterations, the runtimes report at most one for each thread.
 void on_dispatch(ompt_data_t *, ompt_data_t *, ompt_dispatch_t kind, ompt_data_t instance) {
     if (kind != ompt_dispatch_ws_loop_chunk && kind != ompt_dispatch_distribute_chunk) return;
     ThreadState *thread = recorder::thread();

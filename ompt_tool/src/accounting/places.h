@@ -13,15 +13,15 @@ class PlaceTable {
 public:
     void set_log(ThreadLog *log) { log_ = log; } // where slots are made; before any other call
 
-    // The slot of the wait of that kind at this return address. Never null.
+    // Returns the slot of the wait of that kind at this return address.
     format::WaitSlot &wait(const void *address, uint32_t kind) {
         return *static_cast<format::WaitSlot *>(find(address, kind, format::DefinitionKind::kWait));
     }
-    // The same of a loop.
+    // Returns the slot of a loop.
     format::LoopSlot &loop(const void *address, uint32_t work) {
         return *static_cast<format::LoopSlot *>(find(address, work, format::DefinitionKind::kLoop));
     }
-    // By the number of its definition; 0: a slot that nobody reads.
+    // Return the slot of a definition by its number; 0: a slot that nobody reads.
     format::WaitSlot &wait_of(uint32_t id) {
         return *static_cast<format::WaitSlot *>(slot_of(id, format::DefinitionKind::kWait));
     }
@@ -29,10 +29,10 @@ public:
         return *static_cast<format::LoopSlot *>(slot_of(id, format::DefinitionKind::kLoop));
     }
 
-    // From now on slots are the real ones, or a place that nobody reads. Those handed out before stay valid.
+    // Selects the real slots, or a slot that nobody reads. Slots returned before stay valid.
     void count(bool really);
 
-    // From now on another library may be at the addresses that are known.
+    // Forgets all addresses, because another library may be mapped there now.
     void forget_addresses();
 
 private:

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tool keeps of one task between its events, and the pools from which these states come.
+// The state of one task between its events, and the pools of such states.
 //
 // A state is allocated by the thread that creates the task, used by the thread that runs it (the runtime's own queue
-// orders the two), and freed by the thread that completes it. It goes back to the pool of its creator: at once when
+// orders the two), and freed by the thread that completes it. It returns to the pool of its creator: at once if
 // that is the same thread, else in chains of kReturnBatch, so that no cache line is shared per task.
-// Memory of a pool is never given back, hence a stale pointer reads an old state and never faults.
+// Memory of a pool is never freed, so a stale pointer reads an old state and never faults.
 //
-// An untied task may be queued again, and go on elsewhere, before its thread has told that it left it. So its state is
-// shared, and every thread runs a part of it, a state of its own, that lives from a start or resumption to the next
-// suspension or the completion. Everything else is run by one thread at a time.
+// An untied task may be queued again, and continue on another thread, before its first thread reports the suspension. So
+// threads share its state, and each runs a part of it: a separate state that lives from a start or resumption to the next
+// suspension or the completion. One thread at a time runs any other task.
 //
 // At rest: creator is the owner of the pool; creating, n_predecessors == 0; id == 0 or that of a task with dependences.
 #pragma once
@@ -31,24 +31,24 @@ enum TaskFlag : uint16_t {
     kImplicit = 4, // implicit or initial task
     kStarted = 8,
     kHasChildren = 16, // created a deferred task since its last taskwait
-    kHasDescendants = 32, // the same of itself and its inline children, ever
+    kHasDescendants = 32, // it or an inline child has ever created a deferred task
     kWaiting = 64, // inside a wait region
     kDependent = 128, // has dependences
-    kUntied = 256, // what its threads run are parts
+    kUntied = 256, // its threads run parts
     kPart = 512, // one thread's part of an untied task
     kUncounted = 1024, // inline, on the stack while a pause began or ended: neither begun nor completed for the record
     kInitial = 2048, // implicit, of a thread and not of a region
-    kHeldWait = 4096, // in a wait of which the extension told: the runtime's own is a part of it
-    kLight = 8192, // the runtime does not know of it, so it takes what is below for its current task
-    // Light, not chosen for timing, and there may be tasks in it of which only their number is known. Deferred: its work is
-    // shared out like that of undeferred tasks.
+    kHeldWait = 4096, // in a wait that the extension reported: the runtime's wait is a part of it
+    kLight = 8192, // the runtime does not know it; the task below is the runtime's current task
+    // Light and not chosen for timing. The tasks in it may be only counted. If it is deferred, its work is distributed as the
+    // work of undeferred tasks is.
     kUntimed = 16384,
-    kAdopted = 32768, // the thread that made it is not its creator, but its first to know it (held_tasks.cpp)
+    kAdopted = 32768, // its state was made by the first thread that reported it, not by its creator (held_tasks.cpp)
     kSampled = kTimed | kUntimed
 };
 
-// Line 1 is all that a plain task touches, and one that waits the begin of line 2; the rest of lines 2 and 3 belongs to
-// tasks with dependences and to parts.
+// A plain task touches only cache line 1, a task that waits also the begin of line 2. The rest of lines 2 and 3 is for tasks
+// with dependences and for parts.
 struct alignas(64) TaskState {
     uint64_t id; // creating thread << 40 | counter; 0: inline, or at rest
     uint64_t ready; // when it was created
@@ -63,12 +63,12 @@ struct alignas(64) TaskState {
     uint8_t n_predecessors;
     uint8_t creating; // inside a wrapped creation
     union {
-        uint32_t weight; // timed: the number of tasks for which it stands. Of a deferred one, once it has started;
-        uint32_t home; // until then, 1 + the domain in which the extension placed it; 0: the runtime holds it
+        uint32_t weight; // of a timed task: number of tasks that it represents; of a deferred one only after its start
+        uint32_t home; // before the start: 1 + the domain in which the extension placed it; 0: the runtime holds it
     };
 
-    uint64_t wait_begin; // of its wait, while kWaiting,
-    format::WaitSlot *wait; // and where that is counted on the thread that runs it
+    uint64_t wait_begin; // while kWaiting
+    format::WaitSlot *wait; // counts the wait, on the thread that runs the task
     uint64_t end; // of a task with dependences: when it completed, valid while `id` is unchanged
     struct {
         const TaskState *task;
@@ -84,21 +84,21 @@ class TaskPool {
 public:
     void set_owner(uint16_t index) { owner_ = index; }
 
-    // Owner only: is this the state that take() would give?
+    // Owner only: true if take() would return this state.
     bool is_next(const TaskState *state) const { return state == free_; }
 
-    // Owner only: the state that take() would give, which stays in the pool.
+    // Owner only: returns the state that take() would return, and keeps it in the pool.
     TaskState *peek() {
         if (__builtin_expect(free_ == nullptr, 0) && !refill()) return nullptr;
         return free_;
     }
-    // Owner only: the same, or null when the pool has none at hand.
+    // Owner only: does so, or returns null if the pool is empty.
     TaskState *peek_known() const { return free_; }
 
-    // Owner only: takes the state that is_next().
+    // Owner only: takes the state for which is_next() is true.
     void take_next() { free_ = free_->below; }
 
-    // Owner only. Null when memory is exhausted.
+    // Owner only: takes a state. Null when memory is exhausted.
     TaskState *take() {
         TaskState *state = peek();
         if (__builtin_expect(state != nullptr, 1)) {
@@ -107,23 +107,23 @@ public:
         }
         return state;
     }
-    // Owner only: a state that this pool gave out.
+    // Owner only: returns a state to its own pool.
     void give_back(TaskState *state) {
         check_rest(*state);
         state->below = free_;
         free_ = state;
     }
-    // Owner only: the same for states that a successor may still ask for the end time; they rest for a while.
+    // Owner only: does so after a delay, because a successor may still read the end time.
     void give_back_late(TaskState *state);
 
-    // Owner of *this only: a state that came from the pool `home` of another thread.
+    // Owner of *this only: returns a state to the pool `home` of another thread.
     void give_back_to(TaskPool &home, TaskState *state);
 
 private:
     static constexpr unsigned kReturnBatch = 32;
     static constexpr unsigned kResting = 256;
 
-    // Is this state as it must be at rest in this pool?
+    // Asserts that this state is as it must be at rest in this pool.
     void check_rest([[maybe_unused]] const TaskState &state) const {
         OMPASS_ASSERT(state.creator == owner_);
         OMPASS_ASSERT(state.creating == 0 && state.n_predecessors == 0);

@@ -19,7 +19,7 @@ uint64_t short_ticks() {
     return ticks;
 }
 
-// The distance to the next timed task: random, lest the period fall in step with the program's own.
+// Returns the distance to the next timed task: random, because a fixed period could be in step with the program's.
 uint32_t draw_distance(ThreadState &thread, const TaskConstruct &construct) {
     if (construct.period == 1) return 1;
     thread.random ^= thread.random << 13;
@@ -46,7 +46,7 @@ void consider_period(TaskConstruct &construct, uint64_t ticks) {
     construct.n_recent = construct.n_short = 0;
 }
 
-// Are this construct's tasks so short that a creation in one of them needs no time of its own?
+// Decides whether this construct's tasks are so short that a creation in one of them needs no separate time.
 void consider_coarse(TaskConstruct &construct, uint64_t ticks) {
     static const uint64_t limit = clock::from_ns(format::kCoarseBelowNanoseconds);
     construct.n_coarse += ticks < limit ? 1 : ~0u; // a long one undoes a short one
@@ -54,8 +54,8 @@ void consider_coarse(TaskConstruct &construct, uint64_t ticks) {
     construct.is_coarse = construct.n_coarse >= kConsider;
 }
 
-// When the task could first have run: its creation, or the end of the last task that it had to wait for, whose construct
-// is `last` then.
+// Returns when the task became ready: its creation, or the end of the last task that it had to wait for; then sets `last` to
+// that task's construct.
 uint64_t ready_time(const TaskState &task, uint32_t &last) {
     uint64_t ready = task.ready;
     for (unsigned i = 0; i < task.n_predecessors; i++) {
@@ -67,7 +67,7 @@ uint64_t ready_time(const TaskState &task, uint32_t &last) {
     return ready;
 }
 
-// A task that the extension held: counts it by the domain where it was placed. True when that is not where it runs.
+// Counts a held task by the domain where it was placed. Returns true if it runs in another one.
 bool count_domains(ThreadState &thread, const TaskState &task) {
     const uint32_t home = task.home - 1, here = thread.held.domain - 1;
     format::RegionSlot &slot = *thread.region->slot;
@@ -181,11 +181,10 @@ void convert_inline(ThreadState &thread, TaskState *task) {
 // ---------------------------------------------------------------- deferred tasks
 
 void create_deferred(ThreadState &thread, TaskState *task, TaskConstruct *construct, uint32_t home) {
-    // The clock is not read again where the account already has a time that is as good: the begin of the wrapper of a
-    // single creation, or, in a task of a construct whose tasks are shorter than kCoarseBelowNanoseconds, its last event.
-    // That is the begin of any wrapper that is open, a taskloop's too: a reader dates an untimed creation by its span. So
-    // where a wrapper may just have been left out (see begin_creation), the creation has a time of its own, lest the next
-    // wrapper's span be taken for its.
+    // The clock is not read if a known time is as good: the begin of the wrapper of a single creation, or the last event in a
+    // task of a construct whose tasks are shorter than kCoarseBelowNanoseconds; if a wrapper is open, also a taskloop's, its
+    // begin. A reader dates an untimed creation by the span that follows. So if a wrapper may have been left out (see
+    // begin_creation), the creation has a separate time, or the reader would use the span of the next wrapper.
     TaskState *creator = thread.current;
     const bool wrapped = creator->creating && thread.wrapper.loop_task != creator;
     const bool left_out = !creator->creating && thread.creation.inline_period > 1;
@@ -228,7 +227,7 @@ void note_dependence(ThreadState &thread, const TaskState &before, TaskState &af
     if (thread.tracing) thread.log.untimed(format::kDependence, 0, before.id, after.id);
 }
 
-// A part of an untied task for this thread. What other parts created is not known here, so every wait counts.
+// Makes a part of an untied task for this thread. The children of other parts are not known here, so every wait counts.
 static TaskState *take_part(ThreadState &thread, TaskState *task) {
     TaskState *part = thread.pool.take();
     if (!part) return task;
@@ -242,7 +241,7 @@ static TaskState *take_part(ThreadState &thread, TaskState *task) {
     return part;
 }
 
-// The part ends here; the task has been queued again. It may have gone on, and completed, elsewhere by now.
+// Ends a part; the task has been queued again. It may have continued and completed on another thread by now.
 static void leave_part(ThreadState &thread, TaskState *part, uint64_t now) {
     TaskState *task = part->whole;
     if (task->id == part->id) {
@@ -255,7 +254,7 @@ static void leave_part(ThreadState &thread, TaskState *part, uint64_t now) {
     thread.pool.give_back(part);
 }
 
-// What stands for `task` on this thread's stack, from `top` downwards; null when it is not there.
+// Returns `task` or its part on this thread's stack, from `top` downwards; null if there is none.
 static TaskState *find_on_stack(TaskState *top, const TaskState *task) {
     for (TaskState *place = top; place; place = place->below)
         if (place == task || ((place->flags & kPart) && place->whole == task)) return place;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the events of tasks do to a thread: undeferred tasks, deferred ones from creation to completion, and the wrappers
-// around creations. Each function closes a state interval (state_intervals.h), counts, and writes the trace record. Times and places
-// only; OMPT is callbacks.cpp's. Called by the thread whose state it takes.
+// The effects of task events on a thread: undeferred tasks, deferred ones from creation to completion, and the wrappers of
+// creations. Each function closes a state interval (state_intervals.h), counts, and writes the trace record. It receives
+// times and places; callbacks.cpp translates OMPT. Called by the thread whose state it takes.
 #pragma once
 
 #include <utility>
@@ -29,12 +29,12 @@ inline void count_duration(format::ConstructSlot &slot, uint64_t ticks, uint32_t
     slot.histogram[bin < format::kHistogramBins ? bin : format::kHistogramBins - 1] += weight;
 }
 
-// Gives a task that is at rest back to the pool it came from.
+// Returns a task at rest to its pool.
 inline void free_task(ThreadState &thread, TaskState *task) {
     const bool dependent = task->flags & kDependent;
     task->creating = 0;
     task->n_predecessors = 0;
-    if (!dependent) task->id = 0; // else a successor may still ask when it ended
+    if (!dependent) task->id = 0; // else a successor may still read its end
     if (task->creator != thread.index)
         thread.pool.give_back_to(recorder::thread_of_index(task->creator)->pool, task);
     else if (dependent)
@@ -43,8 +43,8 @@ inline void free_task(ThreadState &thread, TaskState *task) {
         thread.pool.give_back(task);
 }
 
-// An untimed event inside a sampled state interval: takes the time that ends the sample. In a wrapper that is its begin, since
-// creation is no work.
+// Ends a sampled state interval at an untimed event. Inside a wrapper the sample ends where the wrapper began, because
+// creation is not work.
 inline void end_sample(ThreadState &thread) {
     const uint64_t now = thread.current->creating ? thread.creation.begin : clock::now();
     close_work(thread, now);
@@ -60,8 +60,8 @@ inline void trace_inline_begin(ThreadState &thread, TaskConstruct &construct) {
         trace_uncoded_begin(thread, construct);
 }
 
-// The same as begin_inline and end_inline, for tasks that are timed, or come while a sample or a wrapper is open. Apart,
-// so that the short path calls nothing and saves no register.
+// Do the work of begin_inline and end_inline for tasks that are timed, or run while a sample or a wrapper is open. They are
+// separate, so that the short path calls no function and saves no register.
 [[gnu::noinline]] void begin_inline_slowly(ThreadState &thread, TaskState *task);
 [[gnu::noinline]] void end_inline_slowly(ThreadState &thread, TaskState *task);
 
@@ -91,10 +91,10 @@ inline void end_inline(ThreadState &thread, TaskState *task) {
     if (thread.tracing) thread.log.inline_end();
 }
 
-// An undeferred task that is left before it completes (detached): from here on it counts like a deferred one.
+// Makes an undeferred task that is left before it completes (detached) count as a deferred one.
 void convert_inline(ThreadState &thread, TaskState *task);
 
-// Is this the task, or the untied task of the part, that the thread runs?
+// True if the thread runs this task, or a part of it.
 inline bool runs(const ThreadState &thread, const TaskState *task) {
     const TaskState *current = thread.current;
     return current == task || ((current->flags & kPart) && current->whole == task);
@@ -104,8 +104,8 @@ inline bool runs(const ThreadState &thread, const TaskState *task) {
 void create_deferred(ThreadState &thread, TaskState *task, TaskConstruct *construct, uint32_t home = 0);
 void note_dependence(ThreadState &thread, const TaskState &before, TaskState &after);
 void start_task(ThreadState &thread, TaskState *task, uint64_t now);
-// The same of a light task that the thread had at hand, in the wait of the task around it: where they are short, one in
-// `period` is timed, as of undeferred tasks, and of the others no clock is read. `known`: the time, or 0.
+// Starts a light task that the thread had at hand, in a wait of the task around it. If such tasks are short, one in `period`
+// is timed, as undeferred ones are, and the clock is not read for the others. `known`: the time, or 0.
 void start_at_hand(ThreadState &thread, TaskState *task, uint64_t known);
 void begin_untimed(ThreadState &thread, TaskState *task, TaskConstruct &construct);
 void begin_tallied_inline(ThreadState &thread, TaskState *task, TaskConstruct &construct);
@@ -115,7 +115,7 @@ void complete_task(ThreadState &thread, TaskState *task, TaskState *next, uint32
 void discard_task(ThreadState &thread, TaskState *task);
 void fulfill_task(ThreadState &thread, TaskState *task);
 
-// A task that was begun, and was not left since if it is inline, is complete. `next`: what the runtime goes on with.
+// Completes a task that has started. `next`: the task that the runtime continues with.
 inline void finish_task(ThreadState &thread, TaskState *task, TaskState *next, uint32_t status) {
     if (task->flags & kInline) {
         if (task == thread.current && status != format::kStatusDetach) return end_inline(thread, task);
@@ -127,19 +127,19 @@ inline void finish_task(ThreadState &thread, TaskState *task, TaskState *next, u
 
 // ---------------------------------------------------------------- wrappers
 
-// The runtime, or the extension, saw the address of our wrapper in place of the program's.
+// Returns the program's address in place of our wrapper's, which the runtime or the extension saw.
 inline const void *wrapped_address(ThreadState &thread, const void *address) {
     if (thread.wrapper.address) return std::exchange(thread.wrapper.address, nullptr);
     return thread.wrapper.loop_task == thread.current ? thread.wrapper.loop_address : address;
 }
 
-// Is this timed task one whose creations, and what else is known of timed tasks alone, stand for those of others?
+// True if the creations in this timed task represent those in other tasks.
 inline bool is_light_sample(const ThreadState &thread, const TaskState &task) {
     return !(task.flags & kInline) || (task.flags & kLight && !thread.has_counters && is_alone(thread));
 }
 
-// Around the runtime calls that allocate and enqueue a task: both begin the creation, and the first decides whether it is
-// timed. The begin is only noted, since a second reading follows.
+// Begins a creation, in the runtime calls that allocate and enqueue a task; the first decides whether it is timed. It only
+// notes the begin, because a second reading of the clock follows.
 inline void begin_creation(ThreadState &thread) {
     if (thread.header->open_state != format::kOpenWork || thread.current->creating) return;
     uint32_t weight = 1;
