@@ -87,7 +87,7 @@ void on_implicit_task(ompt_scope_endpoint_t endpoint, ompt_data_t *parallel, omp
         return;
     }
     if (thread->wrapper.is_open) address = wrapped_address(*thread, address);
-    // Of a large taskloop the runtime makes tasks that create the others: all are the taskloop's.
+    // For a large taskloop, the runtime makes tasks that create the others. All belong to the taskloop.
     TaskConstruct *const creating = wrappers::runtime_code.holds(address) ? thread->current->local : nullptr;
     TaskConstruct *construct = creating ? creating : thread->constructs.at(address, static_cast<uint32_t>(flags));
     const int untied = flags & ompt_task_untied ? kUntied : 0;
@@ -109,7 +109,7 @@ void on_implicit_task(ompt_scope_endpoint_t endpoint, ompt_data_t *parallel, omp
 
 // An undeferred task starts at once, or never (merged with its creator): its state is not taken before it starts. In
 // teams of one thread, one with dependences may have to wait for a target task: it counts as deferred. The short path is
-// that of a known construct without wrappers.
+// a known construct's, without wrappers.
 void on_task_create(ompt_data_t *, const ompt_frame_t *, ompt_data_t *data, int flags, int has_dependences,
                     const void *address) {
     ThreadState *thread = recorder::this_thread;
@@ -344,7 +344,7 @@ int initialize(ompt_function_lookup_t lookup, int, ompt_data_t *) {
     if (const Library own = own_runtime(); *own.path) runtime = own;
     process_log::look_for_other_runtime();
     wrappers::activate(recorder::options().wrappers);
-    // The extension tells of the begin and end of creations too.
+    // The extension also reports the begin and end of creations.
     const bool extension_reports = held_tasks::observe(entry);
     if (extension_reports) wrappers::forward_in_regions();
     recorder::note_wrappers(extension_reports || wrappers::active);

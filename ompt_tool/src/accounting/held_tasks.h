@@ -6,7 +6,7 @@
 
 namespace ompass::held_tasks {
 
-// Asks the extension to report its tasks, if it is in the process and schedules those of the runtime with this address.
+// Asks the extension to report its tasks, if it is in the process and schedules the runtime with this address.
 // Returns true if it does.
 bool observe(const void *runtime);
 

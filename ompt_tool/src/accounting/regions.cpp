@@ -20,7 +20,7 @@ void note_region(ThreadState &thread) {
     aim_light_counters(thread);
 }
 
-// The construct of the region that begins here, and the wait at its end.
+// Returns the construct of the region that begins here, and of the wait at its end.
 const Regions::Known &known_region(ThreadState &thread, const void *address) {
     Regions::Known &known =
         thread.regions.known[reinterpret_cast<uintptr_t>(address) / 4 % std::size(thread.regions.known)];
@@ -70,7 +70,7 @@ void begin_region(ThreadState &thread, const void *address, void **parallel_data
     if (thread.tracing) thread.log.timed(format::kRegionBegin, construct, now, instance->id, instance->level);
 }
 
-// Is the thread in this region, be it inside others that it leads?
+// True if the thread is in this region, or in one that it leads inside.
 static bool is_in(const ThreadState &thread, const format::RegionInstance *instance) {
     const EnteredRegion *region = thread.region;
     while (region && region->instance != instance) region = region->outer;
@@ -79,7 +79,7 @@ static bool is_in(const ThreadState &thread, const format::RegionInstance *insta
 
 static void leave_region(ThreadState &thread, const TaskState &task);
 
-// All of end_implicit but giving back the state.
+// Ends an implicit task, but keeps its state.
 static void leave_implicit(ThreadState &thread, const TaskState *task) {
     EnteredRegion *region = thread.region;
     if (thread.works.depth) end_unreported_works(thread, clock::now());
@@ -96,19 +96,18 @@ static void leave_implicit(ThreadState &thread, const TaskState *task) {
             read_clocks(thread, *region->slot, 0, end ? end : now, now);
         }
         leave_region(thread, *task);
-        close_ended_regions(
-            thread); // may find off-CPU intervals, which the trace has before the end of what they lie in
+        close_ended_regions(thread); // may write off-CPU intervals, which precede the end of their task in the trace
         if (thread.tracing) thread.log.untimed(format::kImplicitEnd, 0);
     }
     thread.current = task->below ? task->below : &thread.base_task;
 }
 
-// The region that the thread entered last, whatever data the runtime names: libomp gives a nested team free, and its data
-// to another region, before it tells that the region has ended; and inside a serialised league it names the outer one.
+// Ends the region that the thread entered last and ignores the runtime's data: libomp releases a nested team, and gives its
+// data to another region, before it reports the end of the region; and in a serialised league it names the outer one.
 void end_region(ThreadState &thread) {
     if (!thread.region->primary) return;
     EnteredRegion *region = thread.region;
-    // The implicit task ends before: libomp does not tell it of gcc's leagues. The state stays, in case that it does.
+    // Ends the implicit task first: libomp does not report its end in gcc's leagues. Keeps the state, in case it does.
     if (region->implicit && region->implicit == thread.current) leave_implicit(thread, region->implicit);
     format::RegionInstance *instance = region->instance;
     const uint64_t now = clock::now();
@@ -231,8 +230,8 @@ static void close_part(ThreadState &thread, unsigned place, uint64_t end) {
     process_log::close_instance(instance);
 }
 
-// The worker leaves its region, which ends when its primary says so: after that the worker may be in another one, since
-// runtimes give the members of a nested team free before they tell that the region has ended.
+// Leaves a worker's region, which ends when its primary thread reports it. The worker may be in another region by then,
+// because runtimes release the threads of a nested team before they report the end of the region.
 static void leave_region(ThreadState &thread, const TaskState &task) {
     EnteredRegion *region = thread.region;
     unsigned place = 0;
@@ -252,7 +251,7 @@ static void leave_region(ThreadState &thread, const TaskState &task) {
     thread.regions.pending[place] = region->instance;
     auto &off_cpu = thread.header->pending_off_cpu[place];
     off_cpu = {};
-    if (has_off_cpu(thread, UINT64_MAX)) { // all members have arrived; the end of the region may not be known yet
+    if (has_off_cpu(thread, UINT64_MAX)) { // all threads have arrived; the end of the region may not be known yet
         // The clock first: while this thread is off its processor the region may end.
         const uint64_t now = clock::now(), end = __atomic_load_n(&region->instance->end, __ATOMIC_ACQUIRE);
         const uint64_t until = end ? end : now,

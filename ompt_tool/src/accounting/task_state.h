@@ -10,7 +10,7 @@
 // threads share its state, and each runs a part of it: a separate state that lives from a start or resumption to the next
 // suspension or the completion. One thread at a time runs any other task.
 //
-// At rest: creator is the owner of the pool; creating, n_predecessors == 0; id == 0 or that of a task with dependences.
+// At rest: creator is the owner of the pool; creating, n_predecessors == 0; id == 0 or a dependent task's.
 #pragma once
 
 #include <atomic>

@@ -34,7 +34,7 @@ struct TaskConstruct {
     uint32_t id;
     uint32_t period; // one in `period` undeferred tasks is timed, on average; slot->countdown counts down to it
     uint32_t n_recent; // tasks timed since the period was last adjusted
-    uint32_t n_short; // those of them that were shorter than kSampleBelowNanoseconds
+    uint32_t n_short; // tasks among them shorter than kSampleBelowNanoseconds
     uint32_t n_coarse; // deferred tasks shorter than kCoarseBelowNanoseconds minus longer ones, within bounds
     bool is_coarse; // most deferred tasks are that short
     format::WaitSlot *dependence; // waits of its tasks for their predecessors; null: none yet
@@ -158,7 +158,7 @@ struct PreviousCreation {
     uint64_t time;
 };
 
-// What the extension reports about the thread and the tasks that it holds.
+// The extension's reports on this thread and on held tasks.
 struct HeldTasks {
     uint32_t domain; // 1 + locality domain in which this thread starts tasks; 0: not known
     uint32_t traced_domain; // the domain that the trace has recorded

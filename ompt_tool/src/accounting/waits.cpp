@@ -67,15 +67,15 @@ uint32_t last_ended(const ThreadState &thread, uint64_t since, uint64_t now) {
     return found;
 }
 
-// Who holds each lock, or held it last, as far as no other lock took its place. An entry is written by the thread that
-// has just got the lock: what it finds there held it before.
+// The holder of a lock, or its last one, unless another lock has taken the entry. A thread that has acquired the lock writes
+// the entry and finds the previous holder there.
 struct alignas(64) Holder {
     std::atomic<uint64_t> of{0}; // a hash of the lock << kConstructBits | construct
 };
 constexpr unsigned kHolders = 512; // a power of two
 Holder holders[kHolders];
 
-// The construct that held the lock before this thread; 0: not known.
+// Returns the construct that held the lock before this thread; 0: not known.
 uint32_t take_over(const ThreadState &thread, uint64_t lock) {
     const uint64_t hash = lock * 0x9E3779B97F4A7C15ull;
     std::atomic<uint64_t> &holder = holders[hash >> 55].of;
@@ -87,7 +87,7 @@ uint32_t take_over(const ThreadState &thread, uint64_t lock) {
     return (before & ~kConstruct) == (mine & ~kConstruct) ? static_cast<uint32_t>(before & kConstruct) : 0;
 }
 
-// A thread that is told late that its wait is over must not change what the end of the region has settled.
+// Replaces the cause of a barrier's wait, unless the end of the region has fixed it.
 void correct_waited_for(format::RegionInstance &instance, uint32_t n_barriers, uint32_t construct) {
     uint64_t *place = &instance.waited_for[(n_barriers - 1) & 1];
     uint64_t known = __atomic_load_n(place, __ATOMIC_RELAXED);
@@ -115,7 +115,7 @@ void count_last_gap(format::WaitSlot &wait, format::LoopSlot *loop, LastGap gap,
     if (waited_for) format::count_waited_for(wait, waited_for, gap.idle);
 }
 
-// The thread waits from now on, at this place.
+// Begins a wait at this place.
 [[gnu::always_inline]] static inline void open_wait(ThreadState &thread, format::WaitSlot &wait, uint32_t kind,
                                                     uint64_t now) {
     TaskState &task = *thread.current;
@@ -155,7 +155,7 @@ void name_wait(ThreadState &thread, uint32_t kind, const void *address) {
     thread.log.wait_place(wait.id);
 }
 
-// A wait of `task` is over, and so is its last gap, which a trace has told.
+// Counts a wait of `task` that has ended; the trace has its last gap already.
 static void count_wait(ThreadState &thread, TaskState &task, uint64_t now) {
     format::WaitSlot &wait = *task.wait;
     const uint64_t ticks = now - task.wait_begin;
@@ -189,7 +189,7 @@ static void count_wait(ThreadState &thread, TaskState &task, uint64_t now) {
     count_wait(thread, task, now);
 }
 
-// A long wait for tasks: counts what it was for.
+// Counts a long wait for tasks, and its cause.
 [[gnu::noinline]] static void count_long_wait(ThreadState &thread, LastGap gap, uint64_t now) {
     const uint32_t what = last_ended(thread, now - gap.idle, now);
     if (what && thread.tracing) thread.log.untimed(format::kWaitedFor, what);

@@ -83,7 +83,7 @@ std::optional<LoadEvent> find_mem_loads(const std::string &device) {
 std::optional<LoadEvent> find_ibs(const std::string &device) {
     LoadEvent event;
     if (!read_type(device, event)) return std::nullopt;
-    place_term(device, "cnt_ctl", 1, event); // counts ops; cycles would see most of what waits
+    place_term(device, "cnt_ctl", 1, event); // counts ops; cycles would favour slow operations
     event.exclude_kernel = place_term(device, "swfilt", 1, event);
     event.period_unit = 16;
     return event;
