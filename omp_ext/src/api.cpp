@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of omp_ext.h about tasks and modes, and of omp_ext_tool.h. Those about memory are
-// allocation.cpp's, those about the machine domains.cpp's.
+// The functions of omp_ext.h about tasks and modes, and those of omp_ext_tool.h. allocation.cpp has those about memory,
+// domains.cpp those about the machine.
 #include "omp_ext.h"
 #include "omp_ext_tool.h"
 
@@ -32,7 +32,7 @@ int omp_get_locality_domain_num(void) {
     const Task *task = worker->current;
     while (task->named_domain == kNoDomain) task = task->parent;
     const int named = task->named_domain;
-    // One that was taken elsewhere is where its thread is.
+    // A task that another domain took runs in the domain of its thread.
     return domains::first_alike(named) == worker->domain ? named : domains::of_calling_thread();
 }
 
@@ -86,7 +86,7 @@ int omp_ext_observe(const omp_ext_observer *candidate) {
 }
 
 int omp_ext_schedules(const void *code) {
-    (void)is_active(); // the runtime is known from then on
+    (void)is_active(); // finds the runtime
     return abi::is_in_runtime(code);
 }
 

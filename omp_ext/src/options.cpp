@@ -29,7 +29,7 @@ void say(const char *format, ...) {
     va_end(arguments);
     size_t length = strlen(line);
     line[length++] = '\n';
-    if (write(STDERR_FILENO, line, length) < 0) { /* there is nobody left to tell */
+    if (write(STDERR_FILENO, line, length) < 0) { /* nobody reads it */
     }
     errno = saved;
 }
@@ -40,8 +40,8 @@ const char *environment(const char *name) { return secure_getenv(name); }
 
 namespace {
 
-// What the runtime's own variables say of waiting: KMP_BLOCKTIME in milliseconds ("infinite", units ms and us), else
-// OMP_WAIT_POLICY. A blocktime that is not 0 or infinite asks for a while of spinning: then ours.
+// Returns how long threads spin by the runtime's own variables: KMP_BLOCKTIME in milliseconds ("infinite", units ms and
+// us), else OMP_WAIT_POLICY. Any finite blocktime but 0 means our usual time.
 int64_t read_spin_ns(int64_t usual) {
     const char *blocktime = environment("KMP_BLOCKTIME");
     if (blocktime && *blocktime) {
@@ -88,7 +88,7 @@ Options read_options() {
     read.display = read_switch(say, "OMP_EXT_DISPLAY", 0) != 0;
     read.statistics = read_switch(say, "OMP_EXT_STATISTICS", 0) != 0;
     read.spin_ns = read_spin_ns(read.spin_ns);
-    const char *throttling = environment("KMP_ENABLE_TASK_THROTTLING"); // the runtime tells what it does not understand
+    const char *throttling = environment("KMP_ENABLE_TASK_THROTTLING"); // the runtime reports wrong values
     read.throttle = !throttling || (strcmp(throttling, "0") != 0 && strncasecmp(throttling, "f", 1) != 0);
     return read;
 }

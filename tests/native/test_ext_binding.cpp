@@ -116,7 +116,7 @@ protected:
 TEST_F(Binding, leaves_a_thread_that_others_bound_to_a_domain) {
     in_a_thread([&] {
         CpuSet one;
-        one.add(cpus(1).workers().back());
+        one.add(cpus(1).numbers().back());
         ASSERT_TRUE(one.bind_calling_thread());
         EXPECT_EQ(settle(0), 1);
         EXPECT_EQ(CpuSet::of_calling_thread(), one);

@@ -72,7 +72,7 @@ TEST(Domains, of_an_unreadable_description_are_this_machines_with_a_complaint) {
     const Topology topology = described("pack:what");
     EXPECT_NE(topology.complaint.find("description"), std::string::npos) << topology.complaint;
     EXPECT_GE(topology.domains.size(), 1u);
-    EXPECT_TRUE(topology.domains.front().cpus.has(CpuSet::of_calling_thread().workers().front()));
+    EXPECT_TRUE(topology.domains.front().cpus.has(CpuSet::of_calling_thread().numbers().front()));
 }
 
 TEST(Domains, divide_the_cpus_among_them) {
@@ -83,7 +83,7 @@ TEST(Domains, divide_the_cpus_among_them) {
             size_t n_cpus = 0;
             for (const Domain &domain : topology.domains) {
                 EXPECT_FALSE(domain.cpus.empty());
-                for (const unsigned cpu : domain.cpus.workers()) seen.insert(cpu), n_cpus++;
+                for (const unsigned cpu : domain.cpus.numbers()) seen.insert(cpu), n_cpus++;
             }
             const size_t n_all = static_cast<size_t>(described(machine, Level::kParts, 1).domains[0].cpus.size());
             EXPECT_EQ(seen.size(), n_cpus) << machine << ": a CPU is in two domains";
@@ -100,7 +100,7 @@ TEST(Domains, of_a_number_are_equal_parts_of_cores_in_order) {
             EXPECT_EQ(domain.cpus.size() % 2, 0) << "a core was divided";
             EXPECT_GE(domain.cpus.size(), 16 / n - 1);
             EXPECT_LE(domain.cpus.size(), 16 / n + 2);
-            for (const unsigned cpu : domain.cpus.workers()) EXPECT_EQ(cpu, next++);
+            for (const unsigned cpu : domain.cpus.numbers()) EXPECT_EQ(cpu, next++);
         }
         EXPECT_EQ(next, 16u);
     }
@@ -165,7 +165,7 @@ TEST(Domains, of_a_described_machine_have_no_real_cpus_and_nodes) {
 }
 
 TEST(Domains, keep_to_the_cpus_allowed) {
-    const std::vector<unsigned> cpus = CpuSet::of_calling_thread().workers();
+    const std::vector<unsigned> cpus = CpuSet::of_calling_thread().numbers();
     CpuSet allowed;
     allowed.add(cpus.back());
     for (const Level level : {Level::kUsual, Level::kNuma, Level::kCore, Level::kParts})
@@ -184,7 +184,7 @@ TEST(CpuSets, are_sets_of_any_size) {
     EXPECT_EQ(few & many, few);
     EXPECT_EQ(many & few, few);
     EXPECT_NE(few, many);
-    EXPECT_EQ(many.workers(), (std::vector<unsigned>{3, 5000}));
+    EXPECT_EQ(many.numbers(), (std::vector<unsigned>{3, 5000}));
     few |= many;
     EXPECT_EQ(few, many);
     EXPECT_TRUE(CpuSet().empty());

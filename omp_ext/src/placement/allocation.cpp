@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The API of memory: what its arguments mean, wrong ones included. The work is placement.cpp's.
+// The memory functions of omp_ext.h and the meaning of their arguments. placement.cpp does the work.
 #include <atomic>
 
 #include "omp_ext.h"
@@ -38,9 +38,9 @@ int omp_affinity_mem_todomain(void *address, size_t bytes, int domain) {
 }
 
 void omp_affinity_free(void *address, size_t bytes) {
-    (void)bytes; // the size of the allocation is on record
-    static std::atomic_flag told;
-    if (address && !placement().free(address) && !told.test_and_set())
+    (void)bytes; // placement() knows the size
+    static std::atomic_flag reported;
+    if (address && !placement().free(address) && !reported.test_and_set())
         omp_ext::say(
             "omp_affinity_free(%p): no memory that omp_affinity_alloc* gave begins there, or it is free already; "
             "nothing is done",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Seats threads in domains, and tells the bindings that we made from those of others.
+// Seats threads in domains, and distinguishes our bindings from other ones.
 #include "placement/binding.h"
 
 #include <algorithm>
@@ -13,8 +13,8 @@ namespace omp_ext {
 
 namespace {
 
-// The bindings that we made, and what each replaced. A thread that is found so bound counts as not bound: either we bound
-// it, in a team of another size, or it was created by a thread that we had bound, for new threads inherit.
+// The bindings that we made, and the ones that they replaced. A thread with one of our bindings counts as unbound: we
+// bound it in a team of another size, or it inherited the binding from the thread that created it.
 class OwnBindings {
 public:
     void note(const CpuSet &made, const CpuSet &replaced) {
@@ -39,7 +39,7 @@ private:
         CpuSet made, replaced;
     };
     std::mutex mutex_;
-    std::vector<Binding> bindings_; // one per domain or core, and per binding of others that spans several
+    std::vector<Binding> bindings_; // one for each domain or core, and for each other binding that spans several
 };
 
 OwnBindings &own_bindings() {
@@ -47,7 +47,8 @@ OwnBindings &own_bindings() {
     return *bindings;
 }
 
-// The CPUs of the one core of `domain` that the seat has for itself, or all of `domain` when cores do not suffice.
+// Returns the CPUs of the core of `domain` that belongs to the seat, or of all of `domain` if it has fewer cores than
+// workers.
 CpuSet core_of_seat(const CpuSet &domain, const Seat &seat, const Topology &topology) {
     std::vector<CpuSet> cores;
     for (const CpuSet &core : topology.cores)
@@ -73,7 +74,7 @@ Seat seat_of(const Topology &topology, DomainRange within, int worker, int n_wor
         n_cpus.push_back(topology.domains[static_cast<size_t>(within.first) + i].cpus.size());
     for (int left = n_workers - within.n; left > 0; left--) {
         size_t emptiest = 0;
-        for (size_t i = 1; i < n_in.size(); i++) // the load that one more worker would make, compared without division
+        for (size_t i = 1; i < n_in.size(); i++) // compares the load with one more worker, without a division
             if (static_cast<int64_t>(n_in[i] + 1) * n_cpus[emptiest] <
                 static_cast<int64_t>(n_in[emptiest] + 1) * n_cpus[i])
                 emptiest = i;
@@ -98,7 +99,7 @@ int settle_calling_thread(const Topology &topology, BindMode mode, const Seat &s
         domain = other;
         target = cpus_in(other);
     }
-    if (target.empty()) return seat.domain; // bound outside of what was allowed at the start
+    if (target.empty()) return seat.domain; // bound to CPUs that were not allowed at the start
     const bool is_bound_by_others = free == target;
     const CpuSet &whole = topology.domains[static_cast<size_t>(domain)].cpus;
     if (mode == BindMode::kCore && is_outermost && domain == seat.domain && (!is_bound_by_others || free == whole))
@@ -108,8 +109,8 @@ int settle_calling_thread(const Topology &topology, BindMode mode, const Seat &s
     if (target == bound) return domain;
     own_bindings().note(target, free);
     if (!target.bind_calling_thread()) {
-        static std::atomic_flag told;
-        if (!told.test_and_set())
+        static std::atomic_flag reported;
+        if (!reported.test_and_set())
             say("a thread cannot be bound to its domain (%s): threads stay where the system runs them",
                 strerror(errno));
     }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which thread of a team belongs to which domain, and the binding of those that nobody bound. Owns OMP_EXT_BIND's
-// meaning; the domains themselves are topology.h's.
+// Assigns the threads of a team to domains, and binds threads that nobody else bound. Owns the meaning of OMP_EXT_BIND.
 #pragma once
 
 #include "placement/topology.h"
@@ -8,37 +7,38 @@
 namespace omp_ext {
 
 enum class BindMode {
-    kNo,     // threads belong to domains, and run where the system lets them
-    kDomain, // a thread that nobody bound is bound to its domain's CPUs
-    kCore,   // ... in an outermost team with enough cores, to a core of its domain of its own
+    kNo, // threads belong to domains, but stay unbound
+    kDomain, // binds threads that nobody bound to the CPUs of their domain
+    kCore, // in an outermost team with enough cores: one core for each thread
 };
 
-// The domains first, first + 1, … that a team may spread over. An outermost team: all. A nested one: those of the thread
-// that began it, so that teams beside one another keep to domains of their own, as OpenMP's spread subdivides places.
+// The domains first, first + 1, … over which a team may spread. An outermost team: all. A nested team: the domains of
+// the thread that began it, so that sibling teams have separate domains, as with OpenMP's spread.
 struct DomainRange {
     int first = 0;
     int n = 1;
     friend bool operator==(const DomainRange &, const DomainRange &) = default;
 };
 
-// Where a worker of a team sits when nobody bound it.
+// The place of a worker that nobody bound.
 struct Seat {
     int domain = 0;
-    DomainRange own; // what a team that this worker begins may spread over
+    DomainRange own; // for teams that this worker begins
     int position = 0; // among the workers of the same domain
-    int n_in_domain = 1; // those workers
+    int n_in_domain = 1; // the number of these workers
 };
 
-// Workers of consecutive numbers go to the same domain or to the next. As many workers as domains, or more: each domain
-// gets one, and the others go where the fewest are per CPU. Fewer: each has a range of domains and sits in its first.
+// Returns the seat of a worker. Workers with consecutive numbers get the same domain or the next. With at least as many
+// workers as domains, each domain gets one, and the others go where there are the fewest per CPU. With fewer, each
+// worker has a range of domains and sits in the first.
 Seat seat_of(const Topology &topology, DomainRange within, int worker, int n_workers);
 
-// Finds the domain of the calling thread, which is to sit at `seat`, and binds it to that domain if nobody else bound it
-// and `mode` and the machine allow. A thread that is bound to CPUs of one domain belongs to that one; one that is bound
-// to CPUs of several sits in one of those. `is_outermost`: no team is around this one. Never fails.
+// Returns the domain of the calling thread, and binds it there if nobody else bound it and `mode` and the machine allow
+// it. A thread bound to CPUs of one domain belongs to that domain; a thread bound to CPUs of several belongs to one of
+// those, preferably the domain of `seat`. `is_outermost`: no team is around this one. Never fails.
 int settle_calling_thread(const Topology &topology, BindMode mode, const Seat &seat, bool is_outermost);
 
-// Around a fork: the child must not inherit what another thread was in the middle of.
+// Called around a fork, so that the child does not inherit a locked mutex.
 void lock_bindings_for_fork();
 void unlock_bindings_after_fork();
 

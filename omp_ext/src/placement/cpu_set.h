@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A set of CPUs as the system numbers them, of any size, and the processor affinity of the calling thread.
-// The C library's own set stops at 1024 CPUs, and hwloc's needs a library that may be absent.
+// A set of CPUs of any size, by the system's numbers, and the affinity of the calling thread. libc's set ends at 1024
+// CPUs, and hwloc's needs a library that may be missing.
 #pragma once
 
 #include <bit>
@@ -28,8 +28,8 @@ public:
     bool empty() const { return size() == 0; }
     bool contains(const CpuSet &other) const { return (other & *this) == other; }
 
-    // In rising order.
-    std::vector<unsigned> workers() const {
+    // Returns the numbers of the CPUs in rising order.
+    std::vector<unsigned> numbers() const {
         std::vector<unsigned> found;
         for (unsigned cpu = 0; cpu < words_.size() * 64; cpu++)
             if (has(cpu)) found.push_back(cpu);
@@ -55,7 +55,7 @@ public:
         return true;
     }
 
-    // Where the calling thread may run; empty when the system does not say.
+    // Returns the CPUs on which the calling thread may run; an empty set if the system does not answer.
     static CpuSet of_calling_thread() {
         CpuSet set;
         // The kernel refuses a set smaller than its own.
@@ -67,7 +67,7 @@ public:
         set.words_.clear();
         return set;
     }
-    // Binds the calling thread; false when the system refuses.
+    // Binds the calling thread; returns false if the system refuses.
     bool bind_calling_thread() const {
         return sched_setaffinity(0, words_.size() * 8, reinterpret_cast<const cpu_set_t *>(words_.data())) == 0;
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one map of this process: reads OMP_EXT_DOMAINS and OMP_EXT_BIND, seats threads, and answers for the API what can be
-// known of domains without tasks and queues.
+// The domains of this process: reads OMP_EXT_DOMAINS and OMP_EXT_BIND, seats threads, and implements the functions of
+// omp_ext.h that need no tasks and queues.
 #include "placement/domains.h"
 
 #include <algorithm>
@@ -22,7 +22,8 @@ namespace omp_ext::domains {
 
 namespace {
 
-// Taken when the library is loaded: later the runtime, or we, may have bound the first thread to a part of it.
+// Returns the CPUs that were allowed when the library was loaded: later the runtime, or we, may have bound the first
+// thread to some of them.
 const CpuSet &cpus_at_start() {
     static const CpuSet *cpus = new CpuSet(CpuSet::of_calling_thread());
     return *cpus;
@@ -67,7 +68,7 @@ struct Map {
             first_alike.push_back(0);
             while (!(cpus(first_alike.back()) == cpus(domain))) first_alike.back()++;
             n_places += first_alike.back() == domain;
-            for (const unsigned cpu : cpus(domain).workers()) {
+            for (const unsigned cpu : cpus(domain).numbers()) {
                 if (cpu >= domain_of_cpu.size()) domain_of_cpu.resize(cpu + 1, -1);
                 if (domain_of_cpu[cpu] < 0) domain_of_cpu[cpu] = domain;
             }
@@ -81,7 +82,7 @@ struct Map {
 private:
     const CpuSet &cpus(int domain) const { return topology.domains[static_cast<size_t>(domain)].cpus; }
 
-    // Those equally far are taken round from the domain on, so that not everybody turns to the lowest number first.
+    // Orders equally distant domains by their number after `domain`, so that not all choose the lowest number.
     void add_neighbours(int domain) {
         std::vector<int> others;
         for (int step = 1; step < n; step++) others.push_back((domain + step) % n);
@@ -113,7 +114,7 @@ void unlock_after_fork() {
     unlock_bindings_after_fork();
 }
 
-// What the calling thread last joined; its domain is -1 before that.
+// The last team that the calling thread joined; domain -1: none.
 struct Joined {
     int worker = -1;
     int n_workers = 0;
@@ -122,7 +123,7 @@ struct Joined {
 };
 thread_local constinit Joined joined;
 
-// The runtime's own account of the regions around the calling thread.
+// The runtime's functions about the regions around the calling thread.
 struct Nesting {
     int (*level)() = nullptr;
     int (*thread_at)(int) = nullptr;
@@ -155,14 +156,14 @@ DomainRange range_within_ancestors() {
     return within;
 }
 
-// A binding that was changed behind our back shows, sooner or later, in the CPU.
+// True if the calling thread runs in the domain. Detects, sooner or later, that others changed its binding.
 bool runs_in(int domain) {
     if (!map().topology.binds_threads || map().bind_mode == BindMode::kNo) return true;
     const int cpu = sched_getcpu();
     return cpu < 0 || map().topology.domains[static_cast<size_t>(domain)].cpus.has(static_cast<unsigned>(cpu));
 }
 
-// "0-3,8"
+// Returns numbers as a list of ranges: "0-3,8".
 template <typename Numbers>
 std::string list_of(const Numbers &numbers) {
     std::string list;
@@ -232,7 +233,7 @@ void display() {
         const Domain &shown = topology.domains[static_cast<size_t>(domain)];
         std::string distances;
         for (int to = 0; to < map().n; to++) distances += ' ' + std::to_string(map().distance(domain, to));
-        say("domain %d: CPUs %s; NUMA nodes %s; distances%s", domain, list_of(shown.cpus.workers()).c_str(),
+        say("domain %d: CPUs %s; NUMA nodes %s; distances%s", domain, list_of(shown.cpus.numbers()).c_str(),
             shown.nodes.empty() ? "unknown" : list_of(shown.nodes).c_str(), distances.c_str());
     }
 }
@@ -252,7 +253,7 @@ int omp_ext_get_domain_distance(int from, int to) {
 
 int omp_ext_get_domain_cpus(int domain, int *numbers, int max) {
     if (domain < 0 || domain >= map().n) return OMP_EXT_EINVAL;
-    const auto cpus = map().topology.domains[static_cast<size_t>(domain)].cpus.workers();
+    const auto cpus = map().topology.domains[static_cast<size_t>(domain)].cpus.numbers();
     for (size_t i = 0; numbers && i < cpus.size() && static_cast<int>(i) < max; i++)
         numbers[i] = static_cast<int>(cpus[i]);
     return static_cast<int>(cpus.size());

@@ -15,8 +15,8 @@ struct Opened {
     bool complete = false;
 
     Opened() {
-        if (is_privileged()) return; // hwloc obeys its own variables, and loads what they name
-        // libhwloc.so.15 is hwloc 2.0 and all that kept its binary interface.
+        if (is_privileged()) return; // hwloc's own variables make it load libraries
+        // hwloc 2.0 and all versions with its binary interface.
         void *library = dlopen("libhwloc.so.15", RTLD_LAZY | RTLD_LOCAL);
         if (!library) return;
         complete = true;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// hwloc, opened at run time: the library is preloaded into programs, shells among them, that must neither need hwloc
-// nor pay for it. Owns which of its functions are called; topology.cpp and placement.cpp call them.
+// hwloc, opened at run time: the library is preloaded into programs, also into shells, which must neither need hwloc
+// nor pay for it. Lists the functions that topology.cpp and placement.cpp call.
 #pragma once
 
 #include <hwloc.h>
@@ -19,7 +19,7 @@ struct HwlocLibrary {
 #undef OMP_EXT_DECLARE
 };
 
-// Null when hwloc 2 is not installed; opened at the first call and never closed. Any thread.
+// Returns null if hwloc 2 is not installed. Opens it at the first call and never closes it. Any thread.
 const HwlocLibrary *hwloc_library();
 
 } // namespace omp_ext

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Page to domain: a table of fixed size that any thread reads without a lock. Owns what is remembered and for how long;
-// where a page really lies is asked by placement.cpp.
+// Maps pages to domains: a table of fixed size that any thread reads without a lock. placement.cpp asks the system
+// where pages are.
 //
-// A page has one slot; a newer page takes it over. An answer is believed for kLifetime_s, because the system may move
-// pages on its own and programs unmap theirs without a word to us. Answers that our own calls make wrong are forgotten at
-// once: whoever moves pages calls forget() after the move, and a thread that asked the system meanwhile finds the
-// version changed and stores nothing.
+// Each page has one slot, which a newer page takes over. An entry is valid for kLifetime_s, because the system may move
+// pages and programs may unmap them unnoticed. After moving pages the API calls forget(); a thread that asked the
+// system in the meantime finds the version changed and stores nothing.
 #pragma once
 
 #include <array>
@@ -20,7 +19,7 @@ public:
     static constexpr uint32_t kLifetime_s = 10;
     static constexpr int kUnknown = -1;
 
-    // The domain of the page, or kUnknown. `now_s`: seconds of any clock that does not go back.
+    // Returns the domain of the page, or kUnknown. `now_s`: seconds of a clock that never goes back.
     int find(uintptr_t page, uint32_t now_s) const {
         const uint64_t entry = slots_[slot_of(page)].load(std::memory_order_relaxed);
         const bool holds = entry >> kTagShift == tag_of(page) &&
@@ -28,7 +27,7 @@ public:
         return holds ? static_cast<int>(entry & kDomainMask) - 1 : kUnknown;
     }
 
-    // To be read before the system is asked, and handed to store() with the answer.
+    // Returns the version, which the caller reads before it asks the system and passes to store().
     uint64_t version() const { return version_.load(std::memory_order_seq_cst); }
 
     void store(uintptr_t page, int domain, uint32_t now_s, uint64_t version) {
@@ -40,7 +39,7 @@ public:
         if (version_.load(std::memory_order_seq_cst) != version) slot.compare_exchange_strong(entry, 0);
     }
 
-    // The pages first .. end - 1 have moved or gone.
+    // Forgets the pages from `first` to `end` - 1, which have moved or gone.
     void forget(uintptr_t first, uintptr_t end) {
         version_.fetch_add(1, std::memory_order_seq_cst);
         if (end - first >= slots_.size()) {
@@ -56,20 +55,20 @@ public:
     void forget_all() { forget(0, slots_.size()); }
 
 private:
-    // entry = tag << 28 | second << 12 | domain + 1; 0: empty, for no stored domain makes the low bits 0
+    // entry = tag << 28 | second << 12 | domain + 1; 0: empty, because no domain makes the low bits 0
     static constexpr unsigned kTimeShift = 12, kTagShift = 28;
     static constexpr uint64_t kDomainMask = (1u << kTimeShift) - 1;
     static constexpr uint32_t kTimeMask = (1u << (kTagShift - kTimeShift)) - 1;
 
     static uint64_t tag_of(uintptr_t page) { return page >> kSlotBits; }
     // The tag is mixed in, so that arrays whose addresses differ by a power of two do not share slots. Tag and slot
-    // together still tell the page.
+    // together identify the page.
     static size_t slot_of(uintptr_t page) {
         return (page ^ (tag_of(page) * 0x9E37'79B9'7F4A'7C15u) >> 32) & ((size_t{1} << kSlotBits) - 1);
     }
 
     std::array<std::atomic<uint64_t>, size_t{1} << kSlotBits> slots_{};
-    std::atomic<uint64_t> version_{0}; // counts what was forgotten
+    std::atomic<uint64_t> version_{0}; // counts calls of forget()
 };
 
 } // namespace omp_ext

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Places pages through hwloc and asks the kernel where they are (move_pages, which moves nothing when no target is
-// named). Containers may forbid either: then memory stays usable, and one line says so.
+// Places pages through hwloc and asks the kernel where they are (move_pages without targets). Containers may forbid
+// both; memory then stays usable, and one line reports it.
 #include "placement/placement.h"
 
 #include <algorithm>
@@ -19,10 +19,10 @@ namespace omp_ext {
 
 namespace {
 
-// A program that moves ever new memory, and frees it without a word to us, must not fill ours.
+// Limits our record for programs that move much memory and free it unnoticed.
 constexpr size_t kMaxForeignRanges = size_t{1} << 16;
 constexpr size_t kPagesPerQuestion = 512;
-// Of a longer range evenly spaced pages are asked for, each for those up to the next: some 50 ms.
+// The most pages of a range to ask for, evenly spaced if it has more: some 50 ms.
 constexpr uintptr_t kMaxPagesAsked = uintptr_t{1} << 20;
 
 uint32_t now_s() {
@@ -31,8 +31,8 @@ uint32_t now_s() {
     return static_cast<uint32_t>(now.tv_sec);
 }
 
-// Bytes by domain. Of bytes in more than kCapacity domains those of the first ones found count: nobody holds most then.
-class Tally {
+// Counts bytes by domain. Ignores all but the first kCapacity domains; with more, none holds most.
+class BytesByDomain {
 public:
     void add(int domain, uint64_t bytes) {
         if (domain < 0) return;
@@ -42,7 +42,7 @@ public:
         if (i == n_) shares_[n_++] = {domain, 0};
         shares_[i].bytes += bytes;
     }
-    // Of equals the lower number, so that the answer does not depend on the order; -1 when nothing was added.
+    // Returns the domain with the most bytes, the lowest of equal ones; -1 without bytes.
     int most() const {
         const Share *most = nullptr;
         for (const Share *share = shares_; share < shares_ + n_; share++)
@@ -113,7 +113,7 @@ int Placement::domain_of_node(int node) const {
                                                                            : -1;
 }
 
-// The node of each page, or -1; false when the system does not answer.
+// Finds the node of each page, or -1. Returns false if the system does not answer.
 bool Placement::ask_system(const uintptr_t *addresses, size_t n, int *nodes) {
     if (!may_ask_.load(std::memory_order_relaxed)) return false;
     const int saved = errno;
@@ -141,7 +141,7 @@ void Placement::find_domains(const uintptr_t *addresses, size_t n, int *domains)
             domains[i] = homes_.find(addresses[i], page_bytes_, static_cast<int>(topology_.domains.size()));
 }
 
-// As far as the system says.
+// True if the system reports all pages there.
 bool Placement::all_pages_in(uintptr_t begin, uintptr_t end, int domain) {
     const auto &wanted = topology_.domains[static_cast<size_t>(domain)].nodes_to_fill;
     uintptr_t pages[kPagesPerQuestion];
@@ -158,7 +158,7 @@ bool Placement::all_pages_in(uintptr_t begin, uintptr_t end, int domain) {
     return true;
 }
 
-// Sets the policy of the pages and moves those that are there; false with errno when the system refuses.
+// Sets the policy of the pages and moves those that are present. Returns false with errno if the system refuses.
 bool Placement::place(uintptr_t begin, uintptr_t end, int domain) {
     const HwlocLibrary *hwloc = hwloc_library();
     if (!hwloc || !topology_.places_memory) {
@@ -170,7 +170,7 @@ bool Placement::place(uintptr_t begin, uintptr_t end, int domain) {
         if (domain == Homes::kInterleaved || static_cast<int>(i) == domain)
             for (const unsigned node : topology_.domains[i].nodes_to_fill) hwloc->bitmap_set(nodes, node);
     const auto policy = domain == Homes::kInterleaved ? HWLOC_MEMBIND_INTERLEAVE : HWLOC_MEMBIND_BIND;
-    // Not HWLOC_MEMBIND_STRICT: on a full node it would have the kernel kill the program.
+    // Without HWLOC_MEMBIND_STRICT: on a full node the kernel would kill the program.
     const int result = hwloc->set_area_membind(topology_.machine, reinterpret_cast<void *>(begin), end - begin, nodes,
                                                policy, HWLOC_MEMBIND_BYNODESET | HWLOC_MEMBIND_MIGRATE);
     const int error = errno;
@@ -186,14 +186,14 @@ void *Placement::allocate(size_t size_bytes, int domain) {
     if (memory == MAP_FAILED) return nullptr;
     const uintptr_t begin = reinterpret_cast<uintptr_t>(memory);
     if (domain != Homes::kUnknown && topology_.places_memory && !place(begin, begin + length, domain)) {
-        static std::atomic_flag told;
-        if (!told.test_and_set())
+        static std::atomic_flag reported;
+        if (!reported.test_and_set())
             say("the system does not place memory (%s%s): it lies where it is first touched", strerror(errno),
                 errno == EPERM ? "; containers need the capability SYS_NICE" : "");
     }
     const std::lock_guard guard(mutex_);
     allocated_[begin] = length;
-    homes_.erase(begin, begin + length); // of memory that lay here and was unmapped without a word to us
+    homes_.erase(begin, begin + length); // left from memory that was unmapped unnoticed
     if (domain != Homes::kUnknown) homes_.set(begin, begin + length, domain);
     cache_.forget(begin >> page_shift_, (begin + length) >> page_shift_);
     return memory;
@@ -222,7 +222,7 @@ MoveResult Placement::move(void *address, size_t size_bytes, int domain) {
     if (size_bytes == 0) return MoveResult::kDone;
     const uintptr_t begin = given & ~(page_bytes_ - 1);
     const uintptr_t end = (given + size_bytes + page_bytes_ - 1) & ~(page_bytes_ - 1);
-    // On Linux this fails for what is not mapped, before anything is changed.
+    // On Linux this fails for unmapped memory before it changes anything.
     if (msync(reinterpret_cast<void *>(begin), end - begin, MS_ASYNC) != 0) return MoveResult::kInvalid;
     const bool is_placed = place(begin, end, domain);
     {
@@ -239,8 +239,8 @@ int Placement::domain_holding_most(ByteRange range) {
     if (range.size_bytes == 0 || end < begin) return -1;
     const uintptr_t first = begin >> page_shift_, n_pages = ((end - 1) >> page_shift_) - first + 1;
     const uintptr_t n_pages_each = (n_pages - 1) / kMaxPagesAsked + 1;
-    Tally tally;
-    uintptr_t addresses[kPagesPerQuestion + 1]; // and where the last one's bytes end
+    BytesByDomain bytes_by_domain;
+    uintptr_t addresses[kPagesPerQuestion + 1]; // and the end of the last one
     int domains[kPagesPerQuestion];
     for (uintptr_t page = 0; page < n_pages;) {
         size_t n = 0;
@@ -248,14 +248,14 @@ int Placement::domain_holding_most(ByteRange range) {
             addresses[n++] = page == 0 ? begin : (first + page) << page_shift_;
         addresses[n] = page < n_pages ? (first + page) << page_shift_ : end;
         find_domains(addresses, n, domains);
-        for (size_t i = 0; i < n; i++) tally.add(domains[i], addresses[i + 1] - addresses[i]);
+        for (size_t i = 0; i < n; i++) bytes_by_domain.add(domains[i], addresses[i + 1] - addresses[i]);
     }
-    return tally.most();
+    return bytes_by_domain.most();
 }
 
 int Placement::likely_domain(const ByteRange *ranges, size_t n_ranges) {
     if (topology_.domains.size() == 1) return 0;
-    Tally tally;
+    BytesByDomain bytes_by_domain;
     const uint32_t now = now_s();
     for (size_t r = 0; r < n_ranges; r++) {
         const uintptr_t begin = reinterpret_cast<uintptr_t>(ranges[r].address);
@@ -274,7 +274,7 @@ int Placement::likely_domain(const ByteRange *ranges, size_t n_ranges) {
             const uintptr_t to = i + 1 == n_samples ? end : next;
             const int domain = cache_.find(from >> page_shift_, now);
             if (domain >= 0) {
-                tally.add(domain, to - from);
+                bytes_by_domain.add(domain, to - from);
             } else {
                 missing[n_missing] = from;
                 missing_bytes[n_missing++] = to - from;
@@ -287,10 +287,10 @@ int Placement::likely_domain(const ByteRange *ranges, size_t n_ranges) {
         find_domains(missing, n_missing, domains);
         for (size_t i = 0; i < n_missing; i++) {
             if (domains[i] >= 0) cache_.store(missing[i] >> page_shift_, domains[i], now, version);
-            tally.add(domains[i], missing_bytes[i]);
+            bytes_by_domain.add(domains[i], missing_bytes[i]);
         }
     }
-    return tally.most();
+    return bytes_by_domain.most();
 }
 
 void Placement::forget() {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory and domains: allocates, moves and frees pages, and finds the domain of an address. Owns what is known of
-// memory that our calls placed; machine and domains are topology.h's, answers that are kept are page_cache.h's.
+// Allocates, moves and frees pages, and finds the domain of an address. Owns the record of memory that the API placed;
+// page_cache.h keeps answers of the system.
 #pragma once
 
 #include <cstddef>
@@ -18,8 +18,8 @@ struct ByteRange {
     size_t size_bytes;
 };
 
-// The domains that calls of ours gave to memory, by address. Where pages tell nothing - domains that share a node, pages
-// not yet touched, machines that are only described - this is what places tasks. Not for several threads at once.
+// The domains that the API gave to memory, by address. Used where pages do not reveal a domain: domains that share a
+// node, untouched pages, described machines. Not thread-safe.
 class Homes {
 public:
     static constexpr int kUnknown = -1;
@@ -34,7 +34,7 @@ public:
 private:
     struct Range {
         uintptr_t end;
-        uintptr_t origin; // where the range began when it was set; pieces of it keep this
+        uintptr_t origin; // begin of the range when it was set; its pieces keep this
         int domain;
     };
     std::map<uintptr_t, Range> ranges_; // by begin; they do not overlap
@@ -42,27 +42,28 @@ private:
 
 enum class MoveResult { kDone, kInvalid, kIncomplete };
 
-// Any thread may call anything.
+// Thread-safe.
 class Placement {
 public:
     explicit Placement(const Topology &topology);
 
-    // Whole pages, zeroed; null when there are none. `domain`: Homes::kUnknown for first touch, Homes::kInterleaved, or one.
+    // Returns whole, zeroed pages, or null without memory. `domain`: Homes::kUnknown for first touch,
+    // Homes::kInterleaved, or a domain.
     void *allocate(size_t size_bytes, int domain);
-    // False, and nothing happens, when the address was not allocated here or is freed already. The size is our own.
+    // Frees an allocation. Returns false if the address was not allocated here or is already free.
     bool free(void *address);
     MoveResult move(void *address, size_t size_bytes, int domain);
 
-    // Asks the system, page by page.
+    // Returns the domain that holds most of the range. Asks the system, page by page.
     int domain_holding_most(ByteRange range);
-    // The same by the cache and, of ranges with more than kSampledPages pages, by as many evenly spaced ones: well under a
-    // microsecond when they are cached. -1: unknown.
+    // Returns the domain that probably holds most of the ranges; -1: unknown. Uses the cache, and kSampledPages evenly
+    // spaced pages of a longer range. Takes well below a microsecond if they are cached.
     int likely_domain(const ByteRange *ranges, size_t n_ranges);
 
-    // Nothing that was found or that move() said holds any longer; what allocate() said does.
+    // Forgets what the system answered and where move() put pages, but not the domains of allocations.
     void forget();
 
-    // Around a fork: the child must not inherit what another thread was in the middle of.
+    // Called around a fork, so that the child does not inherit a locked mutex.
     void lock_for_fork() { mutex_.lock(); }
     void unlock_after_fork() { mutex_.unlock(); }
 
@@ -79,7 +80,7 @@ private:
     const uintptr_t page_bytes_;
     unsigned page_shift_ = 0;
     std::vector<int> domain_of_node_; // -1: none, or shared
-    bool nodes_tell_domains_ = false; // of some node
+    bool nodes_tell_domains_ = false; // some node has one domain
     std::atomic<bool> may_ask_;
     PageCache cache_;
     std::mutex mutex_; // guards the following

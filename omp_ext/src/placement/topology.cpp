@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes domains of an hwloc topology, or of bare CPUs where there is no hwloc.
+// Makes domains from an hwloc topology, or from CPUs alone without hwloc.
 #include "placement/topology.h"
 
 #include <algorithm>
@@ -33,11 +33,11 @@ constexpr NamedLevel kLevels[] = {
     {Level::kCore, "core", "cores", HWLOC_OBJ_CORE},
 };
 
-constexpr int kLocalDistance = 10;      // as in the firmware's table of distances, the SLIT
-constexpr int kOtherNodeDistance = 20;  // what a SLIT says by default
-constexpr int kFarthestInsideNode = 19; // domains of one node are nearer than any of another
+constexpr int kLocalDistance = 10;      // as in the firmware's table of distances (SLIT)
+constexpr int kOtherNodeDistance = 20;  // the default of a SLIT
+constexpr int kFarthestInsideNode = 19; // domains of the same node are nearer than others
 
-// Reads an hwloc topology; owns nothing.
+// Reads an hwloc topology, which it does not own.
 class Machine {
 public:
     Machine(const HwlocLibrary &hwloc, hwloc_topology_t topology, const CpuSet *allowed)
@@ -66,8 +66,8 @@ public:
         return {};
     }
 
-    // A domain per object that has CPUs which no smaller object has: a node of memory alone makes none of its own, nor do
-    // two kinds of memory beside the same CPUs make two. CPUs of no object go to the first domain.
+    // Returns a domain for each object with CPUs that no smaller object has. A node with memory alone makes no domain,
+    // and two kinds of memory next to the same CPUs make one. CPUs of no object go to the first domain.
     std::vector<Domain> domains_of(const std::vector<hwloc_obj_t> &objects) const {
         std::vector<size_t> smallest_first(objects.size());
         for (size_t i = 0; i < objects.size(); i++) smallest_first[i] = i;
@@ -78,7 +78,7 @@ public:
         std::vector<CpuSet> own(objects.size());
         CpuSet taken;
         for (const size_t i : smallest_first) {
-            for (const unsigned cpu : cpus_of(objects[i]).workers())
+            for (const unsigned cpu : cpus_of(objects[i]).numbers())
                 if (!taken.has(cpu)) own[i].add(cpu);
             taken |= own[i];
         }
@@ -91,7 +91,8 @@ public:
         return domains;
     }
 
-    // Consecutive cores, or processing units where there are fewer cores than parts; shared where those do not suffice.
+    // Returns parts of consecutive cores, or of processing units if there are fewer cores than parts. Parts share them
+    // if there are too few of both.
     std::vector<Domain> parts(int n_parts) const {
         std::vector<CpuSet> units = cores();
         if (units.size() < static_cast<size_t>(n_parts)) units = cpu_sets_of(HWLOC_OBJ_PU);
@@ -104,7 +105,7 @@ public:
         return domains;
     }
 
-    // The CPUs of each core; where cores are unknown, each CPU.
+    // Returns the CPUs of each core; each CPU if cores are unknown.
     std::vector<CpuSet> cores() const {
         std::vector<CpuSet> sets = cpu_sets_of(HWLOC_OBJ_CORE);
         return sets.empty() ? cpu_sets_of(HWLOC_OBJ_PU) : sets;
@@ -129,8 +130,8 @@ private:
         return sets;
     }
 
-    // The smallest nodes that are around all of the CPUs, or else those that have some of them. Of several around the same
-    // CPUs the first is filled, for hwloc lists ordinary memory before other kinds.
+    // Finds the smallest nodes that contain all of the CPUs, or else those that have some of them. Of several nodes
+    // with the same CPUs the first gets the memory, because hwloc lists ordinary memory first.
     void find_nodes(Domain &domain) const {
         std::vector<unsigned> partly;
         int smallest = 0;
@@ -150,7 +151,7 @@ private:
         if (domain.nodes.empty()) domain.nodes = domain.nodes_to_fill = partly;
     }
 
-    // The latency of each node's memory seen from each, or null. To be released.
+    // Returns the latencies between all pairs of nodes, or null. The caller releases them.
     hwloc_distances_s *node_latencies() const {
         hwloc_distances_s *matrices[16];
         unsigned n = 16;
@@ -183,7 +184,8 @@ private:
         return static_cast<int>(std::clamp<uint64_t>(there * kLocalDistance / here, kLocalDistance + 1, 100000));
     }
 
-    // At how many levels of the machine the two are in different objects; levels of the same division count once.
+    // Returns at how many levels of the machine the two are in different objects. Levels with the same division count
+    // once.
     int n_levels_apart(const CpuSet &one, const CpuSet &other) const {
         int n_apart = 0;
         size_t n_objects_above = 0;
@@ -205,7 +207,7 @@ private:
     const CpuSet *allowed_; // null: all
 };
 
-// Chooses by the request; leaves `domains` empty when the machine has nothing at that level.
+// Chooses the domains by the request. Leaves `domains` empty if the machine has no objects of that level.
 void choose_domains(const Machine &machine, const DomainRequest &request, Topology &topology) {
     if (request.level == Level::kParts) {
         topology.kind = "equal parts";
@@ -229,9 +231,9 @@ void choose_domains(const Machine &machine, const DomainRequest &request, Topolo
     topology.domains = machine.parts(1);
 }
 
-// Domains of bare CPUs: the parts asked for, or one.
+// Makes the requested parts, or one domain, from CPUs alone.
 void choose_without_hwloc(const DomainRequest &request, const CpuSet &allowed, Topology &topology) {
-    std::vector<unsigned> cpus = allowed.workers();
+    std::vector<unsigned> cpus = allowed.numbers();
     if (cpus.empty()) cpus.push_back(0);
     const size_t n = request.level == Level::kParts ? static_cast<size_t>(request.n_parts) : 1;
     topology.kind = n > 1 ? "equal parts" : "the whole machine";
@@ -246,8 +248,8 @@ void choose_without_hwloc(const DomainRequest &request, const CpuSet &allowed, T
     topology.binds_threads = !allowed.empty();
 }
 
-// The product of the numbers of a synthetic description: "pack:2 core:4 pu:2" has 16. What is in brackets adds memory only.
-// Stops counting beyond kMaxDescribedCpus.
+// Returns the number of CPUs of a synthetic description: "pack:2 core:4 pu:2" has 16. Ignores brackets, which add
+// memory only, and stops beyond kMaxDescribedCpus.
 uint64_t n_described_cpus(const std::string &description) {
     uint64_t n = 1;
     int n_brackets = 0;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a machine to its locality domains: the CPUs and NUMA nodes of each, and how far apart they are. Owns the meaning
-// of OMP_EXT_DOMAINS. A function of its arguments, so that any machine can be tried by its synthetic description; who
-// belongs to a domain is binding.h's, and what lies in it placement.h's.
+// Divides a machine into locality domains: their CPUs, NUMA nodes and distances. Owns the meaning of OMP_EXT_DOMAINS.
+// read_topology() depends on its arguments alone, so tests describe other machines.
 #pragma once
 
 #include <string>
@@ -14,12 +13,12 @@ struct hwloc_topology;
 namespace omp_ext {
 
 inline constexpr int kMaxDomains = 1024;
-inline constexpr unsigned kMaxDescribedCpus = 4096; // with more, hwloc and the distances take minutes, and then hours
+inline constexpr unsigned kMaxDescribedCpus = 4096; // with more, hwloc and the distances take minutes or hours
 
-// What is asked for: a level of the machine, or a number of equal parts.
+// The requested domains: a level of the machine, or a number of equal parts.
 struct DomainRequest {
     enum class Level { kUsual, kNuma, kPackage, kL3, kL2, kCore, kParts };
-    // Usual: NUMA nodes; when there is one, last-level caches; when there is one, one domain.
+    // Usual: NUMA nodes; if there is one, last-level caches; if there is one, one domain.
     Level level = Level::kUsual;
     int n_parts = 0; // kParts
     std::string synthetic; // the machine as hwloc's synthetic description; empty: this machine
@@ -28,35 +27,35 @@ struct DomainRequest {
 inline constexpr const char *kDomainRequestForms =
     "numa, package, l3, l2, core, a number from 1 to 1024, synthetic:DESCRIPTION";
 
-// Reads numa|package|l3|l2|core|<n>|synthetic:<description>. False when it is none of them.
+// Reads numa|package|l3|l2|core|<n>|synthetic:<description>. Returns false for any other text.
 bool parse_domain_request(const char *text, DomainRequest &request);
 
 struct Domain {
     CpuSet cpus; // never empty; parts of a machine with fewer CPUs than parts share them
-    std::vector<unsigned> nodes; // the NUMA nodes close to the CPUs, as the system numbers them; empty: unknown
-    std::vector<unsigned> nodes_to_fill; // those of them that its memory is put on
+    std::vector<unsigned> nodes; // NUMA nodes close to the CPUs, by the system's numbers; empty: unknown
+    std::vector<unsigned> nodes_to_fill; // the nodes that get its memory
 };
 
 struct Topology {
-    std::string kind; // what the domains are, in the plural: "NUMA nodes"
-    std::string complaint; // one sentence when the request could not be met as it was; empty: it was
+    std::string kind; // a plural noun: "NUMA nodes"
+    std::string complaint; // why the request was not met, one sentence; empty: it was
     std::vector<Domain> domains; // at least one
     std::vector<int> distances; // row-major, 10 on the diagonal, greater elsewhere
     std::vector<CpuSet> cores; // the CPUs of each core
 
-    // What is real here. Of a described machine nothing is; and where hwloc cannot do something its functions return
-    // success all the same, so only its support flags are believed.
+    // Abilities of the machine; a described machine has none. Taken from hwloc's support flags, because its functions
+    // return success even if they did nothing.
     bool binds_threads = false;
     bool places_memory = false;
     bool finds_pages = false;
 
-    // The only domain close to the node, or -1: none, or several share it.
+    // Returns the only domain close to the node, or -1 if there is none or several share it.
     int only_domain_of_node(unsigned node) const;
 
-    hwloc_topology *machine = nullptr; // for hwloc's memory calls; kept for ever. Null without hwloc
+    hwloc_topology *machine = nullptr; // for hwloc's memory calls; never freed. Null without hwloc
 };
 
-// The domains of the CPUs in `allowed` (a described machine: all of its CPUs).
+// Returns the domains of the CPUs in `allowed`; on a described machine, of all its CPUs.
 Topology read_topology(const DomainRequest &request, const CpuSet &allowed);
 
 } // namespace omp_ext

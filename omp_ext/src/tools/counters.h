@@ -12,7 +12,7 @@
 
 namespace omp_ext {
 
-inline constexpr uintptr_t kCounted = 1; // in Task::seen
+inline constexpr uintptr_t kCounted = 1; // flag in Task::seen
 
 inline bool is_counted(const Task &task) { return reinterpret_cast<uintptr_t>(task.seen) & kCounted; }
 

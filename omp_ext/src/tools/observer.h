@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tool that is told what OMPT cannot know of held tasks (omp_ext_tool.h), or nobody.
+// The tool that is notified of held tasks (omp_ext_tool.h), if any.
 #pragma once
 
 #include "omp_ext_tool.h"
 
 namespace omp_ext {
 
-// Set before the first region.
+// Null: none. Set before the first region.
 inline const omp_ext_observer *observer = nullptr;
 
-// Code of the tool that the runtime started, or will; null: there is none. (tool_view.cpp)
+// Returns an address in the tool that the runtime has started or will start; null: none. In tool_view.cpp.
 const void *code_of_tool();
 
-// Calls, for instance, tell(&omp_ext_observer::wait_begins, kind) when somebody listens.
+// Calls a function of the observer, if any: notify(&omp_ext_observer::wait_begins, kind).
 template <typename... Parameters, typename... Arguments>
 inline void notify(void (*omp_ext_observer::*what)(Parameters...), Arguments... arguments) {
     if (__builtin_expect(observer != nullptr, 0) && observer->*what) (observer->*what)(arguments...);
 }
 
-// Of OMPT, which this library does not include.
+// Numbers of OMPT, whose header this library does not include.
 enum OmptNumber : int {
     kOmptBarrierImplicit = 2,
     kOmptBarrierExplicit = 3,

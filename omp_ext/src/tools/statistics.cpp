@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums of the counts, for omp_ext.h and for OMP_EXT_STATISTICS.
+// Sums the counts, for omp_ext.h and OMP_EXT_STATISTICS.
 #include "tools/statistics.h"
 
 #include <algorithm>

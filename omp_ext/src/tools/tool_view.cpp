@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What OMPT tools that know nothing of this library see of held tasks. The runtime would tell them of a task's creation
-// when it begins to run, on another thread, when the task that created it may be complete and forgotten. So this stands
-// between the runtime and the tool: creations are told when they happen, and the runtime's late word is held back. Owns
-// only that callback; all else passes by. A tool that observes us (omp_ext_tool.h) needs none of this.
+// The view of held tasks for OMPT tools that do not know this library. The runtime reports the creation of such a task
+// when the task begins, on another thread, when its creator may be complete. This file stands between runtime and tool:
+// it reports creations when they happen, and suppresses the runtime's late reports. It replaces only that callback. A
+// tool that observes us (omp_ext_tool.h) needs none of this.
 #include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
@@ -19,13 +19,13 @@ namespace omp_ext {
 
 namespace {
 
-ompt_start_tool_result_t *tool; // the one that the process has
+ompt_start_tool_result_t *tool; // of the process
 ompt_function_lookup_t look_up;
 ompt_set_callback_t set_in_runtime;
 ompt_get_task_info_t get_task_info;
 ompt_callback_task_create_t notify_tool;
 
-// What the runtime tells of next on this thread.
+// The task that the runtime reports next on this thread.
 thread_local ompt_data_t *held_task __attribute__((tls_model("initial-exec"))) = nullptr; // null: a creation
 thread_local const void *next_code __attribute__((tls_model("initial-exec"))) = nullptr;
 
@@ -42,7 +42,7 @@ void on_task_create(ompt_data_t *parent, const ompt_frame_t *frame, ompt_data_t 
 
 // ---------------------------------------------------------------- as an observer
 
-// The tool's word for a task, until the runtime has a place for it.
+// The tool's data of a task, until the runtime has a place for them.
 void *task_created(const void *code, int flags, int has_dependences, int) {
     if (!notify_tool) return nullptr;
     int creator_flags = 0, thread = 0;
@@ -54,7 +54,7 @@ void *task_created(const void *code, int flags, int has_dependences, int) {
     return data;
 }
 
-// The pattern of a taskloop is seen as what it is to the runtime, an undeferred task that does nothing.
+// To the tool the pattern of a taskloop is an empty undeferred task, as to the runtime.
 void task_starts(void *task, int, int) { held_task = static_cast<ompt_data_t *>(task); }
 
 void undeferred_starts(const void *code) { next_code = code; }
@@ -116,7 +116,7 @@ void finalize(ompt_data_t *) { tool->finalize(&tool->tool_data); }
 
 using StartTool = ompt_start_tool_result_t *(*)(unsigned, const char *);
 
-// As the runtime does when no tool is linked: the first library of OMP_TOOL_LIBRARIES that has one that accepts.
+// Starts the first tool of OMP_TOOL_LIBRARIES that accepts, as the runtime does if no tool is linked.
 ompt_start_tool_result_t *start_tool_of_libraries(unsigned version, const char *runtime) {
     const char *text = environment("OMP_TOOL_LIBRARIES");
     std::string libraries = text ? text : "";
@@ -139,7 +139,8 @@ const void *code_of_tool() {
 
 } // namespace omp_ext
 
-// Called by the runtime in the place of the tool's own. A program that is left alone has its tool to itself.
+// Called by the runtime in place of the tool's function. If the library does not schedule the program, only the tool is
+// called.
 OMPASS_EXPORT ompt_start_tool_result_t *ompt_start_tool(unsigned version, const char *runtime) {
     using namespace omp_ext;
     const auto following = reinterpret_cast<StartTool>(dlsym(RTLD_NEXT, "ompt_start_tool"));
