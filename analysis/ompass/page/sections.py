@@ -25,10 +25,11 @@ from ompass.page.markup import Markup, element, join, table
 from ompass.page.timeline import construct_label
 from ompass.plain_text import visible, visible_values
 from ompass.readers.schedule import Schedule
+from ompass.reports.constructs import counters_of
 from ompass.reports.content import ReportContent
 from ompass.reports.model import Advice, Section, Table, sentence
 from ompass.reports.ranks import job_of_reports, job_report
-from ompass.reports.run import counters_of, run_report
+from ompass.reports.run import run_report
 from ompass.reuse.figure import reuse_beyond, reuse_histogram
 from ompass.reuse.report import ReuseContent, reuse_report
 from ompass.samples.metrics import SampleNode, samples_tree

@@ -13,7 +13,7 @@ from ompass.metrics.ranks import Job, Rank, job_of
 from ompass.readers.meta import read_meta
 from ompass.reports.content import ReportContent
 from ompass.reports.model import Column, Kind, Report, Section, Table, data, state_fields
-from ompass.reports.run import WORK_AND_IDLE
+from ompass.reports.run import THREAD_TIME
 from ompass.units import duration, percent, plural
 
 _MOST_RANKS: Final = 32
@@ -77,8 +77,7 @@ def _ranks(job: Job, ranks: Sequence[Rank]) -> Table:
             Column("rank", "rank", Kind.COUNT),
             Column("threads", "threads", Kind.COUNT, "n_threads"),
             Column("wall_ns", "time", Kind.TIME),
-            Column("thread_time_ns", "thread-time", Kind.TIME, "states.total_ns"),
-            *WORK_AND_IDLE,
+            *THREAD_TIME,
             Column(
                 "relative_work",
                 "work / mean",
