@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from enum import Enum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -79,17 +79,23 @@ def _name_of(param: typer.CallbackParam) -> str:
     return "-o" if "-o" in param.opts else param.opts[0]
 
 
+def file_option(*names: str, help: str) -> Any:
+    """Returns an option for a file to write."""
+    return typer.Option(*names, callback=output_file, metavar="FILE", help=help)
+
+
+def json_option(document: str) -> Any:
+    """Returns the option --json; the document describes its fields."""
+    return typer.Option("--json", help=f"JSON instead (`ompass docs {document}`).")
+
+
 JsonOption = Annotated[bool, typer.Option("--json", help="JSON instead.")]
 CsvOption = Annotated[bool, typer.Option("--csv", help="CSV instead, of the table named by --table.")]
 OutputOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--output",
-        "-o",
-        metavar="FILE",
-        callback=output_file,
-        help="File for --json or --csv (default: stdout).",
-    ),
+    Path | None, file_option("--output", "-o", help="File for --json or --csv (default: stdout).")
+]
+FigureOption = Annotated[
+    Path | None, file_option("--figure", "--svg", "--plot", help="Draw a figure (.svg, .pdf, .png).")
 ]
 
 FromOption = Annotated[

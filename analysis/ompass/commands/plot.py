@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from ompass.commands.options import Colour, ColourOption, RunsArgument, output_file, parse_window
+from ompass.commands.options import Colour, ColourOption, RunsArgument, file_option, parse_window
 from ompass.commands.streams import say, waiting
 from ompass.errors import NothingToShowError, UsageError
 from ompass.figures.render import render
@@ -80,13 +80,7 @@ def plot(
     directories: RunsArgument,
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            callback=output_file,
-            metavar="FILE",
-            help="Output file: .svg, .pdf, .png or .json (default: FIGURE.svg).",
-        ),
+        file_option("--output", "-o", help="Output file: .svg, .pdf, .png or .json (default: FIGURE.svg)."),
     ] = None,
     program: Annotated[
         bool, typer.Option("--program", help="The whole program instead of its parallel regions.")

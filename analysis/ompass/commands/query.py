@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
-from ompass.commands.options import RunArgument, new_folder, output_file
+from ompass.commands.options import RunArgument, file_option, new_folder
 from ompass.commands.streams import console_for, say, waiting
 from ompass.errors import OutputError, UsageError
 from ompass.plain_text import HARMFUL_PATTERN, REPLACEMENT, visible
@@ -66,14 +66,7 @@ def query(
         bool, typer.Option("--json", help="JSON instead, an object per line, all rows.")
     ] = False,
     output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            callback=output_file,
-            metavar="FILE",
-            help="Write all rows to a .csv, .jsonl or .parquet file.",
-        ),
+        Path | None, file_option("--output", "-o", help="Write all rows to a .csv, .jsonl or .parquet file.")
     ] = None,
 ) -> None:
     """Query a run in SQL: tasks, stretches, waits, kernels, accesses, constructs, regions, threads."""

@@ -18,7 +18,8 @@ from ompass.commands.options import (
     ProcessesOption,
     ScopeName,
     check_form,
-    output_file,
+    file_option,
+    json_option,
     parse_window,
 )
 from ompass.commands.streams import console_for, say, to_json, waiting, write_result
@@ -105,25 +106,12 @@ def report(
         Source,
         typer.Option("--from", help="Compute figures from the profile, or from the events of a trace."),
     ] = Source.PROFILE,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="JSON instead (`ompass docs report-schema`).")
-    ] = False,
+    as_json: Annotated[bool, json_option("report-schema")] = False,
     as_csv: CsvOption = False,
     table: Annotated[Table, typer.Option("--table", help="Table for --csv.")] = Table.CONSTRUCTS,  # type: ignore[attr-defined]
-    svg: Annotated[
-        Path | None,
-        typer.Option(
-            "--svg", callback=output_file, metavar="FILE", help="Write the report as a picture to FILE."
-        ),
-    ] = None,
+    svg: Annotated[Path | None, file_option("--svg", help="Write the report as a picture to FILE.")] = None,
     html: Annotated[
-        Path | None,
-        typer.Option(
-            "--html",
-            callback=output_file,
-            metavar="FILE",
-            help="Write the report as one self-contained page to FILE.",
-        ),
+        Path | None, file_option("--html", help="Write the report as one self-contained page to FILE.")
     ] = None,
     window: Annotated[
         str,

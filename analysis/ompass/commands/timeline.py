@@ -15,8 +15,8 @@ from ompass.commands.options import (
     FromOption,
     ToOption,
     TraceArgument,
+    file_option,
     new_folder,
-    output_file,
     parse_from_to,
 )
 from ompass.commands.streams import say, waiting
@@ -51,10 +51,7 @@ def register(app: typer.Typer) -> None:
 
 def timeline(
     directory: TraceArgument,
-    perfetto: Annotated[
-        Path | None,
-        typer.Option("--perfetto", callback=output_file, metavar="FILE", help="Write a Perfetto trace."),
-    ] = None,
+    perfetto: Annotated[Path | None, file_option("--perfetto", help="Write a Perfetto trace.")] = None,
     otf2: Annotated[
         Path | None,
         typer.Option(
@@ -63,15 +60,7 @@ def timeline(
     ] = None,
     figure: Annotated[
         Path | None,
-        typer.Option(
-            "--figure",
-            "--svg",
-            "--png",
-            "--pdf",
-            callback=output_file,
-            metavar="FILE",
-            help="Draw a Gantt figure (.svg, .pdf, .png).",
-        ),
+        file_option("--figure", "--svg", "--png", "--pdf", help="Draw a Gantt figure (.svg, .pdf, .png)."),
     ] = None,
     colour: ColourOption = Colour.CONSTRUCT,
     start: FromOption = "",
@@ -87,9 +76,7 @@ def timeline(
     exported = [path for path in (perfetto, otf2) if path]
     if not (exported or figure):
         raise UsageError(
-            "ompass timeline",
-            "no output was named",
-            "add --perfetto FILE, --otf2 DIR or --figure FILE",
+            "ompass timeline", "no output was named", "add --perfetto FILE, --otf2 DIR or --figure FILE"
         )
     start_ns, end_ns = parse_from_to(start, end)
     run = open_run(directory)

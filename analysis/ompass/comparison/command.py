@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from ompass.commands.options import ScopeName, output_file
+from ompass.commands.options import ScopeName, file_option, json_option
 from ompass.commands.streams import console_for, to_json, waiting, write_result
 from ompass.comparison.report import Side, compare_sides, comparison_report, side_of
 from ompass.errors import RunNotFoundError, UsageError
@@ -43,12 +43,9 @@ def compare(
     scope: Annotated[
         ScopeName, typer.Option("--scope", help="All parallel regions together, or the whole program.")
     ] = ScopeName.REGIONS,
-    as_json: Annotated[bool, typer.Option("--json", help="JSON instead (`ompass docs comparison`).")] = False,
+    as_json: Annotated[bool, json_option("comparison")] = False,
     output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output", "-o", callback=output_file, metavar="FILE", help="File for --json (default: stdout)."
-        ),
+        Path | None, file_option("--output", "-o", help="File for --json (default: stdout).")
     ] = None,
 ) -> None:
     """Show what changed from BEFORE to AFTER (time, states, constructs, kernels), and how certain it is."""

@@ -7,7 +7,7 @@ Sources: Olivier et al., Figs. 12 and 18; for the matrix, Contreras and Martonos
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -89,19 +89,7 @@ def gantt(content: ReportContent, schedule: Schedule, *, by_home: bool = False) 
         height=_ROW_PIXELS * len(threads) + 10,
         params=[{"name": "window", "select": {"type": "interval", "encodings": ["x"]}, "bind": "scales"}],
         encoding={
-            "y": {
-                "field": "top",
-                "type": "quantitative",
-                "axis": {
-                    "title": "thread",
-                    "grid": False,
-                    "ticks": False,
-                    "domain": False,
-                    "values": [k + _ROW_FILLED / 2 for k in range(len(threads))],
-                    "labelExpr": f"{threads}[floor(datum.value)]",
-                },
-                "scale": {"domain": [0, len(threads)], "reverse": True, "nice": False},
-            },
+            "y": _thread_axis(threads),
             "y2": {"field": "bottom"},
             "x": {
                 "field": "start",
@@ -117,7 +105,23 @@ def gantt(content: ReportContent, schedule: Schedule, *, by_home: bool = False) 
                 {"field": "start", "type": "quantitative", "format": ".6f", "title": "start [ms]"},
             ],
         },
-    )  # fmt: skip
+    )
+
+
+def _thread_axis(threads: Sequence[int]) -> Spec:
+    return {
+        "field": "top",
+        "type": "quantitative",
+        "axis": {
+            "title": "thread",
+            "grid": False,
+            "ticks": False,
+            "domain": False,
+            "values": [k + _ROW_FILLED / 2 for k in range(len(threads))],
+            "labelExpr": f"{threads}[floor(datum.value)]",
+        },
+        "scale": {"domain": [0, len(threads)], "reverse": True, "nice": False},
+    }
 
 
 def _row(bar: _Bar, kind: str, schedule: Schedule) -> Spec:

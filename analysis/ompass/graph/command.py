@@ -9,7 +9,14 @@ from typing import Annotated
 
 import typer
 
-from ompass.commands.options import DaskOption, EachOption, ProcessesOption, TracesArgument, output_file
+from ompass.commands.options import (
+    DaskOption,
+    EachOption,
+    ProcessesOption,
+    TracesArgument,
+    file_option,
+    json_option,
+)
 from ompass.commands.streams import console_for, to_json, waiting, write_result
 from ompass.errors import NothingToShowError, UsageError
 from ompass.graph.content import GraphContent, TimeKind, collect_graph
@@ -65,14 +72,8 @@ def graph(
             help="Show the tasks of this group one by one: its number, file:line or function.",
         ),
     ] = None,
-    dot: Annotated[
-        Path | None,
-        typer.Option("--dot", callback=output_file, metavar="FILE", help="Write the graph as DOT."),
-    ] = None,
-    graphml: Annotated[
-        Path | None,
-        typer.Option("--graphml", callback=output_file, metavar="FILE", help="Write the graph as GraphML."),
-    ] = None,
+    dot: Annotated[Path | None, file_option("--dot", help="Write the graph as DOT.")] = None,
+    graphml: Annotated[Path | None, file_option("--graphml", help="Write the graph as GraphML.")] = None,
     time: Annotated[
         TimeKind | None,
         typer.Option(
@@ -81,7 +82,7 @@ def graph(
             "(default: cpu where it was recorded).",
         ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="JSON instead (`ompass docs task-graph`).")] = False,
+    as_json: Annotated[bool, json_option("task-graph")] = False,
     each: EachOption = False,
     dask: DaskOption = "",
     processes: ProcessesOption = 0,

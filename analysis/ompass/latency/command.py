@@ -4,12 +4,18 @@
 from __future__ import annotations
 
 from enum import Enum
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from ompass.commands.options import CsvOption, OutputOption, RunArgument, check_form, output_file
+from ompass.commands.options import (
+    CsvOption,
+    FigureOption,
+    OutputOption,
+    RunArgument,
+    check_form,
+    json_option,
+)
 from ompass.commands.streams import console_for, say, to_json, waiting, write_result
 from ompass.errors import NothingToShowError
 from ompass.figures.render import render
@@ -39,20 +45,10 @@ def register(app: typer.Typer) -> None:
 
 def latency(
     directory: RunArgument,
-    as_json: Annotated[bool, typer.Option("--json", help="JSON instead (`ompass docs latency`).")] = False,
+    as_json: Annotated[bool, json_option("latency")] = False,
     as_csv: CsvOption = False,
     table: Annotated[Table, typer.Option("--table", help="Table for --csv.")] = Table.CONSTRUCTS,  # type: ignore[attr-defined]
-    figure: Annotated[
-        Path | None,
-        typer.Option(
-            "--figure",
-            "--svg",
-            "--plot",
-            callback=output_file,
-            metavar="FILE",
-            help="Draw a figure (.svg, .pdf, .png).",
-        ),
-    ] = None,
+    figure: FigureOption = None,
     output: OutputOption = None,
 ) -> None:
     """Show how long loads from memory took in each construct, and which cache or node served them.

@@ -12,11 +12,12 @@ from ompass.units import count, duration, percent, plural
 
 def all_notes(facts: Facts) -> tuple[Finding, ...]:
     """Returns every note that applies, in reading order: completeness first."""
-    return tuple(_notes(facts))
+    parts = (_completeness, _coverage, _precision, _counting, _presence, _cancelled, _locality, _team)
+    return tuple(found for part in parts for found in part(facts))
 
 
-def _notes(facts: Facts) -> Iterator[Finding]:
-    run, breakdown = facts.run, facts.breakdown
+def _completeness(facts: Facts) -> Iterator[Finding]:
+    run = facts.run
     if not run.complete:
         reasons = " ".join(run.incomplete_reasons) or f"The run ended as: {run.end_reason}."
         yield note("cut_short", "The run was cut short", reasons, "all figures cover only a part of the run")
@@ -30,7 +31,7 @@ def _notes(facts: Facts) -> Iterator[Finding]:
             n_unlogged=run.n_unlogged,
             n_unlogged_tasks=run.n_unlogged_tasks,
         )
-    if run.other_runtime and breakdown.thread_time_ns < thresholds.JUDGED_THREAD_TIME_NS:
+    if run.other_runtime and facts.breakdown.thread_time_ns < thresholds.JUDGED_THREAD_TIME_NS:
         yield note(
             "second_runtime",
             "Regions on a second OpenMP runtime are not recorded",
@@ -48,6 +49,10 @@ def _notes(facts: Facts) -> Iterator[Finding]:
             run.trace_end_cure or "record again",
             n_dropped=dropped,
         )
+
+
+def _coverage(facts: Facts) -> Iterator[Finding]:
+    breakdown = facts.breakdown
     if breakdown.fell_back:
         yield note(
             "no_region",
@@ -77,6 +82,10 @@ def _notes(facts: Facts) -> Iterator[Finding]:
             "record a larger problem",
             thread_time_ns=breakdown.thread_time_ns,
         )
+
+
+def _precision(facts: Facts) -> Iterator[Finding]:
+    run = facts.run
     if run.create_estimated and facts.n_completed:
         yield note(
             "create_estimated",
@@ -94,8 +103,9 @@ def _notes(facts: Facts) -> Iterator[Finding]:
             "histogram; counts and sums of time are complete",
             timed_share=n_timed / facts.n_completed,
         )
-    yield from _counting(facts)
-    yield from _presence(facts)
+
+
+def _cancelled(facts: Facts) -> Iterator[Finding]:
     n_cancelled = sum(t.n_cancelled for t in facts.tasks)
     if n_cancelled:
         yield note(
@@ -104,7 +114,10 @@ def _notes(facts: Facts) -> Iterator[Finding]:
             f"{plural(n_cancelled, 'task')} never started",
             n_cancelled=n_cancelled,
         )
-    yield from _locality(facts)
+
+
+def _team(facts: Facts) -> Iterator[Finding]:
+    breakdown = facts.breakdown
     if breakdown.helpers:
         yield note(
             "helpers",

@@ -16,11 +16,12 @@ import typer
 from ompass.commands.options import (
     CsvOption,
     DaskOption,
+    FigureOption,
     OutputOption,
     ProcessesOption,
     TracesArgument,
     check_form,
-    output_file,
+    json_option,
 )
 from ompass.commands.streams import console_for, say, to_json, write_result
 from ompass.errors import UsageError
@@ -115,22 +116,10 @@ def krd(
     jobs: Annotated[
         int, typer.Option("--jobs", metavar="N", help="Threads for the analysis (default: one per CPU).")
     ] = 0,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="JSON instead (`ompass docs reuse-distance`).")
-    ] = False,
+    as_json: Annotated[bool, json_option("reuse-distance")] = False,
     as_csv: CsvOption = False,
     table: Annotated[Table, typer.Option("--table", help="Table for --csv.")] = Table.BINS,  # type: ignore[attr-defined]
-    figure: Annotated[
-        Path | None,
-        typer.Option(
-            "--figure",
-            "--svg",
-            "--plot",
-            callback=output_file,
-            metavar="FILE",
-            help="Draw a figure (.svg, .pdf, .png).",
-        ),
-    ] = None,
+    figure: FigureOption = None,
     output: OutputOption = None,
     dask: DaskOption = "",
     processes: ProcessesOption = 0,

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from ompass.commands.options import OutputOption, output_file
+from ompass.commands.options import OutputOption, file_option
 from ompass.commands.streams import console_for, to_json, waiting, write_result
 from ompass.errors import NothingToShowError
 from ompass.readers.run import open_run
@@ -40,22 +40,11 @@ def register(app: typer.Typer) -> None:
 def samples(
     directory: Annotated[Path, typer.Argument(metavar="DIR", help="A run directory (NAME.ompass).")],
     speedscope: Annotated[
-        Path | None,
-        typer.Option(
-            "--speedscope", callback=output_file, metavar="FILE", help="Write a profile for speedscope."
-        ),
+        Path | None, file_option("--speedscope", help="Write a profile for speedscope.")
     ] = None,
-    pprof: Annotated[
-        Path | None,
-        typer.Option(
-            "--pprof", callback=output_file, metavar="FILE", help="Write a profile for pprof (.pb.gz)."
-        ),
-    ] = None,
+    pprof: Annotated[Path | None, file_option("--pprof", help="Write a profile for pprof (.pb.gz).")] = None,
     folded: Annotated[
-        Path | None,
-        typer.Option(
-            "--folded", callback=output_file, metavar="FILE", help="Write folded stacks, for flame graphs."
-        ),
+        Path | None, file_option("--folded", help="Write folded stacks, for flame graphs.")
     ] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="JSON instead (`ompass docs report-schema`, samples).")

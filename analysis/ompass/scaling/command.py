@@ -17,7 +17,7 @@ from typing import Annotated
 
 import typer
 
-from ompass.commands.options import CsvOption, ScopeName, check_form, output_file, output_folder
+from ompass.commands.options import CsvOption, ScopeName, check_form, file_option, json_option, output_folder
 from ompass.commands.streams import console_for, measuring_bar, say, to_json, waiting, write_result
 from ompass.errors import UsageError
 from ompass.figures.render import render
@@ -117,25 +117,14 @@ def scale(
     libomp: Annotated[
         Path | None, typer.Option("--libomp", metavar="FILE", help="Run on this OpenMP runtime.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="JSON instead (`ompass docs scaling`).")] = False,
+    as_json: Annotated[bool, json_option("scaling")] = False,
     as_csv: CsvOption = False,
     table: Annotated[Table, typer.Option("--table", help="Table for --csv.")] = Table.POINTS,  # type: ignore[attr-defined]
     figure: Annotated[
         Path | None,
-        typer.Option(
-            "--figure",
-            "--svg",
-            callback=output_file,
-            metavar="FILE",
-            help="Draw the curves and the breakdown (.svg, .pdf, .png).",
-        ),
+        file_option("--figure", "--svg", help="Draw the curves and the breakdown (.svg, .pdf, .png)."),
     ] = None,
-    html: Annotated[
-        Path | None,
-        typer.Option(
-            "--html", callback=output_file, metavar="FILE", help="Write the report as one page to FILE."
-        ),
-    ] = None,
+    html: Annotated[Path | None, file_option("--html", help="Write the report as one page to FILE.")] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")] = False,
 ) -> None:
     """Run a program on several numbers of threads, and explain why it does not scale.

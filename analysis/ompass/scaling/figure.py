@@ -43,15 +43,6 @@ def factored(content: ScalingContent) -> Spec:
         for name in CURVES
         if (value := column.point.curve(name)) is not None
     ]
-    whiskers = [
-        {
-            "threads": column.point.threads,
-            "low": column.spreads["speedup"][0],
-            "high": column.spreads["speedup"][1],
-        }
-        for column in content.columns
-        if "speedup" in column.spreads
-    ]
     present = {row["curve"] for row in rows}
     shown = [(name, colour) for name, colour in _CURVES.values() if name in present]
     threads = [column.point.threads for column in content.columns]
@@ -89,13 +80,19 @@ def factored(content: ScalingContent) -> Spec:
                     ],
                 },
             },
-            {
-                "data": {"values": whiskers},
-                "mark": {"type": "rule", "color": _CURVES["actual"][1], "strokeWidth": 1.5},
-                "encoding": {"x": x, "y": {"field": "low", "type": "quantitative"}, "y2": {"field": "high"}},
-            },
+            _whiskers(content, x),
         ],
     )
+
+
+def _whiskers(content: ScalingContent, x: Spec) -> Spec:
+    spreads = {column.point.threads: column.spreads.get("speedup") for column in content.columns}
+    rows = [{"threads": n, "low": s[0], "high": s[1]} for n, s in spreads.items() if s is not None]
+    return {
+        "data": {"values": rows},
+        "mark": {"type": "rule", "color": _CURVES["actual"][1], "strokeWidth": 1.5},
+        "encoding": {"x": x, "y": {"field": "low", "type": "quantitative"}, "y2": {"field": "high"}},
+    }
 
 
 def thread_time(content: ScalingContent) -> Spec:

@@ -194,38 +194,46 @@ def _explain(
             f"(the largest: {largest})",
             "",
         )
-    because = f"{speedup}; {share[kind]} of the thread-time "
-    if kind == "too_fine":
-        because += "goes into creating, dispatching and running many small tasks"
-        cure = "create fewer, larger tasks (a cut-off below which the serial code runs)"
-    elif kind == "too_coarse":
-        because += "is spent by threads that find no task to run"
-        cure = "create more and smaller tasks, earlier and from more places"
-    elif kind == "memory_bound":
-        factor = point.states.work_ns / point.one.work_ns if point.one.work_ns else 0.0
-        because += (
-            f"is inflation: the same work takes {factor:.2f} times as long as on one thread, which idle time "
-            "and runtime do not explain. Threads share caches and memory bandwidth, or each other's "
-            "cache lines"
-        )
-        cure = (
-            "touch less memory per task (block the data for the cache), run tasks near their data, "
-            "place memory where it is used, keep data of different threads on different cache lines"
-        )
-    elif kind == "algorithm":
-        because += f"is lost even on one thread, which takes {point.one_time_ns / point.serial_ns:.2f} times "
-        because += "the serial program"
-        cure = "use the serial code for the leaves; compare optimised programs with the same algorithm"
-    elif kind == "synchronization":
-        because += "is spent on locks, barriers and waits"
-        cure = "wait less often and do less under locks"
-    else:
-        because += "passes between a task being ready and its start"
-        cure = "bind threads, and create tasks on the threads that will run them"
+    because, cure = _CAUSES[kind] if kind in _CAUSES else _cause_in_work(kind, point)
+    because = f"{speedup}; {share[kind]} of the thread-time {because}"
     if finding is not None:
         because += f". The finding of the run: {finding.because}"
         cure = finding.cure
     return because, cure
+
+
+_CAUSES = {
+    "too_fine": (
+        "goes into creating, dispatching and running many small tasks",
+        "create fewer, larger tasks (a cut-off below which the serial code runs)",
+    ),
+    "too_coarse": (
+        "is spent by threads that find no task to run",
+        "create more and smaller tasks, earlier and from more places",
+    ),
+    "synchronization": ("is spent on locks, barriers and waits", "wait less often and do less under locks"),
+    "dispatch": (
+        "passes between a task being ready and its start",
+        "bind threads, and create tasks on the threads that will run them",
+    ),
+}
+
+
+def _cause_in_work(kind: str, point: ScalingPoint) -> tuple[str, str]:
+    if kind == "algorithm":
+        return (
+            f"is lost even on one thread, which takes {point.one_time_ns / point.serial_ns:.2f} times "
+            "the serial program",
+            "use the serial code for the leaves; compare optimised programs with the same algorithm",
+        )
+    factor = point.states.work_ns / point.one.work_ns if point.one.work_ns else 0.0
+    return (
+        f"is inflation: the same work takes {factor:.2f} times as long as on one thread, which idle time "
+        "and runtime do not explain. Threads share caches and memory bandwidth, or each other's "
+        "cache lines",
+        "touch less memory per task (block the data for the cache), run tasks near their data, "
+        "place memory where it is used, keep data of different threads on different cache lines",
+    )
 
 
 @dataclass(frozen=True, slots=True)
