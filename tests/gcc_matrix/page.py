@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page docs/gcc-programs.md: what is known of each function of libgomp, from the outcomes of all runs."""
+"""The page docs/gcc-programs.md: the behaviour of each function of libgomp, judged by all runs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ BOTH = "same or refused"
 UNKNOWN = "not tried"
 
 Cells = Mapping[str, Mapping[str, str]]
-"""For each function, what happens on each runtime."""
+"""The behaviour of each function on each runtime."""
 
 
 def cells_of(functions: Sequence[str], runtimes: Sequence[str], outcomes: Iterable[Outcome]) -> Cells:
@@ -45,18 +45,24 @@ def _cell(kinds: set[str]) -> str:
 
 
 def tables(cells: Cells, runtimes: Sequence[str], gcc: str, outcomes: Sequence[Outcome]) -> str:
-    """Returns the part of the page that the runs decide."""
+    """Returns the functions listed by result, and a table of those whose result depends on the runtime."""
     counts = {kind: sum(outcome.kind == kind for outcome in outcomes) for kind in (SAME, REFUSED, OTHER)}
-    everywhere = [name for name, row in cells.items() if set(row.values()) == {REFUSED}]
-    others = [name for name in cells if name not in set(everywhere)]
-    head = f"| function | {' | '.join(runtimes)} |\n|---|{'---|' * len(runtimes)}"
-    rows = "\n".join(f"| `{name}` | {' | '.join(cells[name][r] for r in runtimes)} |" for name in others)
-    return (
-        f"{len(outcomes):,} runs of programs built by {gcc}: {counts[SAME]:,} had the result of libgomp, "
-        f"{counts[REFUSED]:,} were refused by name, {counts[OTHER]:,} ended otherwise.\n\n"
-        f"## Functions that are replaced\n\n{head}\n{rows}\n\n"
-        f"## Functions that are refused on each runtime\n\n{_wrapped(everywhere)}\n"
+    text = (
+        f"{len(outcomes):,} runs of programs built by {gcc}, on {', '.join(runtimes)}:\n"
+        f"{counts[SAME]:,} had the result of libgomp, {counts[REFUSED]:,} were refused by name, "
+        f"{counts[OTHER]:,} ended otherwise.\n"
     )
+    rest = list(cells)
+    for kind in (SAME, BOTH, REFUSED):
+        names = [name for name, row in cells.items() if set(row.values()) == {kind}]
+        rest = [name for name in rest if name not in set(names)]
+        if names:
+            text += f"\n## {kind.capitalize()} on each runtime\n\n{_wrapped(names)}\n"
+    if rest:
+        head = f"| function | {' | '.join(runtimes)} |\n|---|{'---|' * len(runtimes)}"
+        rows = "\n".join(f"| `{name}` | {' | '.join(cells[name][r] for r in runtimes)} |" for name in rest)
+        text += f"\n## Other functions\n\n{head}\n{rows}\n"
+    return text
 
 
 def write(text: str, page: Path = PAGE) -> None:
@@ -67,7 +73,7 @@ def write(text: str, page: Path = PAGE) -> None:
 
 
 def named_in(page: Path = PAGE) -> list[str]:
-    """Returns the functions that the tables of the page name."""
+    """Returns the functions that the generated part of the page names."""
     whole = page.read_text(encoding="utf-8")
     return re.findall(r"`(\w+)`", whole[whole.index(_BEGIN) : whole.index(_END)])
 
@@ -76,7 +82,7 @@ def _wrapped(names: Sequence[str]) -> str:
     lines, line = [], ""
     for name in names:
         word = f"`{name}`" + ("," if name != names[-1] else ".")
-        if len(line) + len(word) > 130:
+        if len(line) + len(word) > 150:
             lines.append(line)
             line = ""
         line += (" " if line else "") + word
