@@ -1,7 +1,7 @@
 ! SPDX-License-Identifier: Apache-2.0
 !
 ! omp_ext.f90: the calls of omp_ext.h for Fortran. Compile it with the program and link libomp_ext.so before the OpenMP
-! runtime. What the calls mean, wrong arguments included, is written in omp_ext.h.
+! runtime. omp_ext.h documents the calls and their arguments.
 !
 !   use omp_ext
 !   call omp_child_task_affinity(part)            ! the tasks that I create from now on run in domain `part`
@@ -10,7 +10,7 @@
 !   address = omp_affinity_alloc_ondomain(bytes, part)       ! a type(c_ptr), for c_f_pointer
 !   status = omp_affinity_mem_todomain(c_loc(x), bytes, part)
 !
-! Differences from C: logical where C says int for yes or no; type(c_ptr) for addresses; bytes are of kind c_size_t, counts
+! Differences from C: logical where C has int for yes or no; type(c_ptr) for addresses; bytes are of kind c_size_t, counts
 ! of statistics of kind c_int64_t, all other numbers of kind c_int; an array stands for a pointer and its size.
 ! Numbers of domains and threads begin at 0, as everywhere in OpenMP. Fortran 2008 with its C binding; gfortran and flang.
 module omp_ext
@@ -119,7 +119,7 @@ module omp_ext
     subroutine omp_ext_reset_statistics() bind(c)
     end subroutine
 
-    ! What is given another face below.
+    ! C functions with wrappers below.
     subroutine c_set_strict(strict) bind(c, name='omp_ext_set_strict')
       import :: c_int
       integer(c_int), value :: strict
@@ -185,14 +185,14 @@ contains
     omp_ext_is_active = c_is_active() /= 0
   end function
 
-  !> Fills `numbers` as far as it goes; returns how many there are in all, or OMP_EXT_EINVAL.
+  !> Fills `numbers` up to its size; returns the total number, or OMP_EXT_EINVAL.
   recursive integer(c_int) function omp_ext_get_domain_cpus(domain, numbers)
     integer(c_int), intent(in) :: domain
     integer(c_int), intent(inout), contiguous :: numbers(:)
     omp_ext_get_domain_cpus = c_get_domain_cpus(domain, numbers, size(numbers, kind=c_int))
   end function
 
-  !> Fills `numbers` as far as it goes; returns how many there are in all, or OMP_EXT_EINVAL.
+  !> Fills `numbers` up to its size; returns the total number, or OMP_EXT_EINVAL.
   recursive integer(c_int) function omp_ext_get_domain_threads(domain, numbers)
     integer(c_int), intent(in) :: domain
     integer(c_int), intent(inout), contiguous :: numbers(:)
