@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The entry points of the LLVM OpenMP runtime that the library hooks, and the structures that compilers pass to them
-// (kmp.h and kmp_gsupport.cpp of LLVM; libgomp_g.h of gcc). Only the libomp_*.cpp files include this.
+// (kmp.h and kmp_gsupport.cpp of LLVM; libgomp_g.h of gcc). For the libomp_*.cpp files; others use only is_in_runtime.
 //
 // Each hooked function is one jump through a pointer. The pointer first leads to a function that finds the runtime,
 // then to our function, or to the runtime's if the library does not schedule the program. In a process with several
@@ -116,6 +116,7 @@ void note_other_waits();
 // untied task may have moved to another thread since.
 int32_t number_of_this_thread(int32_t passed);
 
+// Functions of libomp_tasks.cpp, up to wait_for_dependences.
 // Creates a child of the worker's current task, with `block_bytes` bytes besides the shared variables. `code`: the
 // return address of the program's call.
 Task *make_task(struct ::omp_ext::Worker &worker, void *location, int32_t flags, size_t block_bytes,
@@ -129,8 +130,8 @@ void submit_dependent(Worker &worker, Task &task, int32_t n, const BlockDependen
 void wait_for_dependences(Worker &worker, int32_t n, const BlockDependence *first, int32_t n_more,
                           const BlockDependence *more);
 
-// Begins and ends the calling thread's part of a region. All workers of a region pass the same key. begin_part returns
-// null if the scheduler does not handle the region.
+// Begins and ends the calling thread's part of a region (libomp_regions.cpp). All workers of a region pass the same key.
+// begin_part returns null if the scheduler does not handle the region.
 Worker *begin_part(const void *key, int number, int32_t runtime_thread);
 void end_part(Worker &worker, Worker *outer);
 

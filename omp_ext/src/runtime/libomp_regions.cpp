@@ -87,8 +87,8 @@ OMP_EXT_HOOK(int32_t, __kmp_invoke_microtask,
     return result;
 }
 
-// Regions of one thread run on the runtime alone. They nest: the runtime calls these functions within regions of one
-// thread.
+// A serialized region begins without a worker. If the runtime calls its body, begin_part may make a team of one. These
+// regions nest.
 namespace {
 thread_local std::vector<Worker *> *outer_workers __attribute__((tls_model("initial-exec"))) = nullptr;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of the OpenMP runtime that the scheduler needs. Implemented by libomp_tasks.cpp.
+// The functions of the OpenMP runtime that the scheduler needs. Implemented by libomp_tasks.cpp and libomp_runtime.cpp.
 #pragma once
 
 #include "scheduler/team.h"

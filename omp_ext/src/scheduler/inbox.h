@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The inbox of a domain: tasks that wait for any of its threads. Each parent has a list of its children in inboxes.
 //
-// Contract. Any thread may call every function. put, send, take and claim each cost O(1). An entry is in at most one inbox.
-// An entry that was put is in its parent's list too, until it is taken or claimed.
-// put:   called by the parent's thread, or by one that the parent cannot outlast, since it waits for this entry.
+// Contract. Any thread may call every function but claim. put, send, take and claim each cost O(1). An entry is in at most one
+// inbox. An entry that was put is in its parent's list too, until it is taken or claimed.
+// put:   adds an entry, whose parent exists until the entry's task is complete.
 // send:  as put, for an entry that the parent will not claim. Writes to one shared cache line, where put writes to three.
 // take:  returns the first entry that `fits`, of the first `n_looked_at`. `fits` may read the entry and all its ancestors,
 //        which exist as long as the entry is in an inbox.

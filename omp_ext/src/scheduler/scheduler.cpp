@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Creates, places and runs tasks, and counts completed ones.
+// Places and runs tasks, and counts created and completed ones.
 #include "scheduler/scheduler.h"
 
 #include <algorithm>
@@ -222,7 +222,7 @@ void run(Worker &worker, Task &task) {
     if (!is_here) task.flags |= kRemote;
     if (__builtin_expect(task.domain != worker.domain, 0) && !worker.team->serves(worker, task.domain))
         worker.statistics.n_run_from[task.domain].add();
-    const bool is_simple = is_here && !(task.flags & (kUntied | kDetachable)) && !task.node;
+    const bool is_simple = is_here && !(task.flags & (kUntied | kDetachable)) && !task.node; // needs no end_body()
     worker.current = &task;
     worker.mark = worker.deque.bottom();
     worker.table = nullptr;

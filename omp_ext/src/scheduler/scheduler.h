@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The scheduler: creates, places, runs and completes tasks (scheduler.cpp) and waits for them (task_waits.cpp). Knows the
-// runtime only through runtime.h. Each function is called by the thread of its worker. After a function that waits, an
-// untied task may be on another thread, with another worker.
+// The scheduler: places, runs and completes tasks (scheduler.cpp) and waits for them (task_waits.cpp). The files
+// runtime/libomp_*.cpp create the tasks and call it; it knows the runtime only through runtime.h. Each function is called by the
+// thread of its worker. After a function that waits, an untied task may be on another thread, with another worker.
 //
 // OpenMP's task scheduling constraint holds: a thread that waits in a task starts only descendants of that task, unless it
 // waits in a barrier or suspends the task. So the tasks on a stack are a chain of descendants, and the items of the deque
@@ -31,7 +31,7 @@ inline void run_on_top(Worker &worker, Task &task) {
     if (stack_is_half_used()) return run_on_new_stack(worker, task);
     run(worker, task);
 }
-// Runs a task that was never held.
+// Runs a child that the current task created and that must not be queued.
 void run_at_once(Worker &worker, Task &task);
 
 // Begins and ends a task that compiled code calls inside its creator. `code`: the call's return address for tools, or null.
@@ -65,7 +65,7 @@ struct Awaited {
 protected:
     ~Awaited() = default;
 };
-// Waits, and runs nothing on top of the task, which might need a lock of the task.
+// Waits, and runs no task on top of the waiting one: it might need a lock that the waiting task holds.
 void wait_suspended(Worker &worker, Awaited &awaited);
 
 // Runs one task, if there is one that the current task may give way to.
@@ -74,7 +74,8 @@ void yield(Worker &worker);
 // Returns the current untied task, whose body has ended, to the thread that began it and owns the frames below it.
 void return_to_owner(Worker &began);
 
-// Marks the body of a task as ended. Called once for each task, before the runtime completes it.
+// Ends a task after its body, before the runtime completes it: starts its successors and counts a remote task for its parent.
+// Not needed by other tasks: run() in scheduler.cpp counts them.
 void end_body(Worker &worker, Task &task);
 // Fulfils the event of a detachable task, before the runtime does. `worker`: null for a thread outside of teams.
 void fulfill(Worker *worker, Team &team, Task &task);

@@ -31,7 +31,7 @@ void fetch(const QueueEntry *entry) {
         __builtin_prefetch(reinterpret_cast<const void *>(line), 1);
 }
 
-// Takes an entry of a domain that the worker serves or helps.
+// Takes an entry from the inbox of a domain.
 Task *take_entry(const Search &search, int domain) {
     Inbox &inbox = search.worker.team->domain_queues[domain].inbox;
     if (inbox.empty()) return nullptr;
@@ -105,7 +105,7 @@ Task *find_outside(const Search &search) {
     return nullptr;
 }
 
-// Claims a child of the waiting task that is in an inbox, as it was placed elsewhere or sent back.
+// Claims a child of the waiting task in an inbox: one of another domain, or one that a thief moved there (steal_task).
 Task *claim_child(const Search &search, bool is_strict) {
     if (!search.within->queued_children.first.load(std::memory_order_relaxed)) return nullptr;
     QueueEntry *entry = Inbox::claim(&search.within->queued_children, kLookedAt, [&](const Inbox &inbox) {

@@ -37,9 +37,9 @@ struct Suspension {
 // True if the team suspends waiting tasks now. The worker needs a base task as well.
 bool may_suspend(const Worker &worker);
 
-// Gives the implicit task, which is current, a base task through which the runtime can return to it. Returns false if it has
-// one or needs none; then end_base_task must not be called.
 bool get_base_task(Worker &worker);
+// Gives the current task, if implicit, a base task through which the runtime can return to it. Returns false if it has one or
+// needs none; then end_base_task must not be called.
 inline bool begin_base_task(Worker &worker) {
     return __builtin_expect(worker.current == &worker.implicit, 0) && !worker.base_task && get_base_task(worker);
 }

@@ -34,10 +34,10 @@ enum TaskFlag : uint16_t {
     kHasForeign = 64, // created tasks that the runtime schedules, so it needs the runtime's waits too
     kMayBeDiscarded = 128, // its routine may never run; a destructor marks its end
     kDestructors = 256, // has destructors of the program
-    kRemote = 512, // does not run inside its parent, on the parent's thread
-    kUndeferred = 1024, // run by its creator inside its parent, never held
+    kRemote = 512, // does not run on top of its parent
+    kUndeferred = 1024, // called by compiled code inside its creator (begin_undeferred)
     kRescued = 2048, // taken out of its domain
-    kInline = 8192, // a part of the surrounding task for tools
+    kInline = 8192, // undeferred for tools: begins as it is created; kUndeferred or not
     kHasBaseTask = 4096, // undeferred: the surrounding implicit task got its base task for it
     kAnnotated = 32768, // known to ThreadSanitizer
     kMoved = 16384, // untied: resumed by another thread than the one that began it
@@ -59,10 +59,11 @@ struct Task : QueueEntry {
     uint32_t n_lines; // of a light task's block
     BlockPool *pool; // of a light task's block; null: the runtime's task
 
-    // Held children since the start, modulo 2^32.
+    // Children since the start but kUndeferred ones, modulo 2^32.
     uint32_t n_created; // running thread
     uint32_t n_done_here; // running thread: children that completed inside this task
-    // The other completed children, in the lower 32 bits. If kArmed is set, the task is suspended until they reach bits 32 to 62.
+    // The other completed children, in the lower 32 bits. If kArmed is set, the child that raises them to bits 32 to 62 resumes
+    // the task, or releases a hold of a light task that has ended.
     std::atomic<uint64_t> n_done_elsewhere;
     // Light tasks: one for the task itself, one for each light child that ended before its own children, and one for these
     // children if the task ends before them. The thread that releases the last hold frees the block.
@@ -89,8 +90,7 @@ struct Task : QueueEntry {
     omp_ext_tallies *outer_counters;
 };
 
-// The thread that completes the last child of an armed task, or the last task of an armed group, resumes the waiting task
-// (suspensions.h). Until then the task stays in place, so its memory can be read.
+// Flag of n_done_elsewhere. Until the last child completes, the task stays in place, so its memory can be read.
 inline constexpr uint64_t kArmed = uint64_t{1} << 63;
 
 inline bool is_light(const Task &task) { return task.pool != nullptr; }

@@ -164,7 +164,7 @@ bool runs_here(const Search &within, const Task &task) {
     return may_run_on_top(within.worker) && within.fits(&task);
 }
 
-// True if a task that is no descendant may run on top of the waiting one. That saves a stack and two switches, but the waiting
+// True if even a task that is no descendant may run on top of the waiting one. That saves a stack and two switches, but the waiting
 // task resumes only when the other is complete. So the other must be small: at most one level nearer to the root, which in a
 // recursion is part of the grandparent's work. scheduler.h shows that no cycle of waits results. The tasks must not
 // share exceptions, nor light tasks the runtime's settings.
@@ -257,8 +257,8 @@ template <typename Condition>
 
 // ---------------------------------------------------------------- wait loops
 
-// Runs tasks until `is_over()`, or outside of barriers until a suspension is ready; barriers resume it. Barriers also call
-// `prepare()` after each search without result.
+// Waits on the present stack: runs tasks until `is_over()`. Resumes ready suspensions in a barrier; returns for them in other
+// waits. Barriers also call `prepare()` after each search without result.
 template <typename IsOver, typename Prepare>
 void wait_inside(Worker &worker, IsOver &&is_over, Prepare &&prepare, bool is_barrier) {
     Idle idle(worker);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Teams: a worker for each thread of a region, with its deque and counts, and an inbox for each domain. Owns how threads
 // join their team, and the end of barriers (termination.h); scheduler.cpp runs the tasks. A team is made once for each
-// block of the runtime and each size, and never freed.
+// key and size, and never freed.
 #pragma once
 
 #include <atomic>
@@ -74,11 +74,10 @@ struct alignas(64) WorkerState {
 struct alignas(64) WorkerStacks {
     Stack *stack = nullptr; // the present stack; null: the thread's own
     void (*stack_loop)(Worker &worker) = nullptr; // scheduler loop at the bottom of a new stack
-    Task *next_task = nullptr; // the task that the new stack runs first
+    Task *next_task = nullptr; // the task that the new stack, or the resumed barrier, runs first
     int n_locks = 0; // gated locks that tasks on this stack hold (libomp_locks.cpp)
     unsigned n_yields = 0;
-    Suspension *suspended_barrier =
-        nullptr; // the barrier on the thread's own stack, while the thread is on another one
+    Suspension *suspended_barrier = nullptr; // on the thread's own stack, while the thread is on another one
     Suspension *first_ready = nullptr, *last_ready = nullptr;
     void *base_task = nullptr; // of the implicit task; null: no task may be suspended
     bool base_task_lasts = false;
@@ -90,8 +89,8 @@ struct alignas(64) WorkerStacks {
 
 // Counts of a worker. Written by its thread, summed by others, who also end barriers by the first two.
 struct alignas(64) WorkerCounts {
-    std::atomic<uint64_t> n_created{0}; // held tasks created here, over all regions
-    std::atomic<uint64_t> n_done{0}; // held tasks completed here, over all regions
+    std::atomic<uint64_t> n_created{0}; // tasks created here but kUndeferred ones, over all regions
+    std::atomic<uint64_t> n_done{0}; // such tasks completed here
     // The parent of the remote task that completed for the scheduler and not yet for the runtime; only compared.
     std::atomic<const Task *> finishing{nullptr};
     WorkerStatistics statistics;
@@ -107,9 +106,9 @@ struct alignas(64) WorkerWait {
 
 // A thread of a team. The bases group the fields by writer, each on cache lines of its own.
 struct Worker : WorkerPlace, WorkerState, WorkerStacks, WorkerCounts, WorkerWait {
-    Deque<Task> deque; // tasks placed in the worker's domain; pushed and popped by its thread
-    alignas(64) std::atomic<Suspension *> resumed{
-        nullptr}; // newest first; pushed by any thread, emptied by the worker's
+    Deque<Task> deque; // tasks placed in the worker's domain, tagged with their depth; pushed and popped by its thread
+    // Ready suspensions, newest first. Pushed by any thread; take_ready() of the worker's thread moves them to first_ready.
+    alignas(64) std::atomic<Suspension *> resumed{nullptr};
     alignas(64) Task implicit; // the implicit task; other threads count the completion of its children
     Task bottom_task; // the current task at the bottom of a new stack
 };
@@ -128,7 +127,7 @@ struct alignas(64) DomainQueues {
 struct Team {
     Team(const void *key, int n_workers);
 
-    const void *key; // the runtime's block of the team
+    const void *key; // an address that identifies the team while its region runs (begin_part in libomp_abi.h)
     const int n_workers;
     const int n_surplus; // workers in excess of processors; so many may sleep even if tasks are queued
     const bool takes_turns; // places share a processor, as on a described machine
@@ -146,7 +145,7 @@ struct Team {
     alignas(64) std::atomic<uint64_t> n_arrived{0}; // arrivals at barriers
     std::atomic<uint64_t> cancelled_barrier{0}; // number of the last one in a cancelled region of gcc's
     std::atomic<void *> copied{nullptr}; // gcc's copyprivate: set before a barrier, read after it
-    std::atomic<uint64_t> n_done_by_others{0}; // tasks completed by events that threads outside the team fulfilled
+    std::atomic<uint64_t> n_done_by_others{0}; // tasks that omp_fulfill_event completed
     alignas(64) std::atomic<uint64_t> n_released{0}; // barriers that ended
     alignas(64) std::atomic<int> n_asleep{0};
     std::atomic<int> n_searching{0};
