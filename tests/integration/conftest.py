@@ -1,16 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Removes files that killed programs leave in the system before later tests run.
+"""Runs programs under limits; removes files that killed programs leave in the system before later tests run.
 
-tests/conftest.py has the fixtures.
+tests/conftest.py has the other fixtures.
 """
 
 from __future__ import annotations
 
 import contextlib
 import re
+import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from harsh_run import RunIn, run_program
+from toolchains import Toolchain
 
 SHARED_MEMORY = Path("/dev/shm")
 REGISTRATION = re.compile(r"__KMP_REGISTERED_LIB_(\d+)_\d+")
@@ -31,3 +36,16 @@ def _no_registrations_of_the_dead() -> None:
         if match and not Path("/proc", match[1]).exists():
             with contextlib.suppress(OSError):  # another user's file
                 note.unlink()
+
+
+@pytest.fixture
+def run_in(default_toolchain: Toolchain, libompass: Path, tmp_path: Path) -> RunIn:
+    """Runs a program with the tool, by default in tmp_path; see harsh_run.run_program."""
+
+    def run(
+        program: Path, *arguments: str, workspace: Path | None = None, **options: Any
+    ) -> subprocess.CompletedProcess[str]:
+        options = {"tool": libompass, **options}
+        return run_program(workspace or tmp_path, program, default_toolchain, *arguments, **options)
+
+    return run

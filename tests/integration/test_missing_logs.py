@@ -16,10 +16,10 @@ from pathlib import Path
 import pytest
 
 from command import command_line
-from harsh_run import run_in, tool_lines
+from harsh_run import RunIn, tool_lines
 from ompass import _core
 from recorded_run import check_identity, check_sound, counted, facts_in
-from toolchains import CompileProgram, Toolchain
+from toolchains import CompileProgram
 
 N_TASKS = 9000
 
@@ -52,28 +52,18 @@ def shown_by(*arguments: str) -> subprocess.CompletedProcess[str]:
     ],
 )
 def test_threads_without_a_log_are_counted_and_the_true_reason_is_reported(
-    way: str,
-    reason: str,
-    mode: str,
-    default_toolchain: Toolchain,
-    compile_program: CompileProgram,
-    libompass: Path,
-    open_folder: Path,
+    way: str, reason: str, mode: str, compile_program: CompileProgram, open_folder: Path, run_in: RunIn
 ) -> None:
     if way != "files" and os.geteuid() != 0:
         pytest.skip("only root can give up root's rights")
-    program = compile_program("survival/gives_up_rights.c", default_toolchain)
+    program = compile_program("survival/gives_up_rights.c")
     run_dir = open_folder / "run.ompass"
-    plain = run_in(
-        open_folder, program, default_toolchain, way, tool=None, prepare=lambda: limit_files(256, 4096)
-    )
+    plain = run_in(program, way, workspace=open_folder, tool=None, prepare=lambda: limit_files(256, 4096))
     assert plain.returncode == 0, plain.stderr
     harsh = run_in(
-        open_folder,
         program,
-        default_toolchain,
         way,
-        tool=libompass,
+        workspace=open_folder,
         environment={"OMPASS_DIR": str(run_dir), "OMPASS_MODE": mode, "OMPASS_SAMPLE": "off"},
         prepare=lambda: limit_files(256, 4096),
     )
@@ -105,23 +95,15 @@ def test_threads_without_a_log_are_counted_and_the_true_reason_is_reported(
 @pytest.mark.parametrize("limits", [(256, 4096), (256, 256), (20000, 20000)])
 @pytest.mark.parametrize("mode", ["profile", "trace"])
 def test_program_that_takes_every_number_keeps_its_files_and_its_record(
-    mode: str,
-    limits: tuple[int, int],
-    default_toolchain: Toolchain,
-    compile_program: CompileProgram,
-    libompass: Path,
-    tmp_path: Path,
+    mode: str, limits: tuple[int, int], compile_program: CompileProgram, tmp_path: Path, run_in: RunIn
 ) -> None:
     if resource.getrlimit(resource.RLIMIT_NOFILE)[1] < limits[1] and os.geteuid() != 0:
         pytest.skip("only root can raise the limit")
-    program = compile_program("survival/gives_up_rights.c", default_toolchain)
+    program = compile_program("survival/gives_up_rights.c")
     run_dir = tmp_path / "run.ompass"
     harsh = run_in(
-        tmp_path,
         program,
-        default_toolchain,
         "close",
-        tool=libompass,
         environment={"OMPASS_DIR": str(run_dir), "OMPASS_MODE": mode},
         prepare=lambda: limit_files(*limits),
     )
@@ -131,13 +113,11 @@ def test_program_that_takes_every_number_keeps_its_files_and_its_record(
 
 
 def test_tool_takes_no_number_from_a_program_at_its_limit(
-    default_toolchain: Toolchain, compile_program: CompileProgram, libompass: Path, tmp_path: Path
+    compile_program: CompileProgram, libompass: Path, run_in: RunIn
 ) -> None:
-    program = compile_program("survival/gives_up_rights.c", default_toolchain)
+    program = compile_program("survival/gives_up_rights.c")
     outputs = [
-        run_in(
-            tmp_path, program, default_toolchain, "files", tool=tool, prepare=lambda: limit_files(256, 512)
-        )
+        run_in(program, "files", tool=tool, prepare=lambda: limit_files(256, 512))
         for tool in (None, libompass)
     ]
     assert [output.returncode for output in outputs] == [0, 0]
@@ -145,12 +125,12 @@ def test_tool_takes_no_number_from_a_program_at_its_limit(
 
 
 def test_size_limit_is_named_by_validate(
-    default_toolchain: Toolchain, compile_program: CompileProgram, libompass: Path, tmp_path: Path
+    compile_program: CompileProgram, tmp_path: Path, run_in: RunIn
 ) -> None:
-    program = compile_program("kinds/million_tasks.c", default_toolchain)
+    program = compile_program("kinds/million_tasks.c")
     run_dir = tmp_path / "run.ompass"
     settings = {"OMPASS_DIR": str(run_dir), "OMPASS_MODE": "trace", "OMPASS_LIMIT_MB": "1"}
-    run_in(tmp_path, program, default_toolchain, tool=libompass, environment=settings)
+    run_in(program, environment=settings)
     n_dropped = sum(thread.n_dropped for thread in _core.read_profile(str(run_dir)).threads)
     shown = shown_by("validate", str(run_dir))
     assert shown.returncode == 10

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from command import command_line
-from harsh_run import run_in, tool_lines
+from harsh_run import RunIn, tool_lines
 from ompass import _core
 from recorded_run import check_identity, counted
-from toolchains import CompileProgram, Toolchain
+from toolchains import CompileProgram
 
 pytestmark = pytest.mark.skipif(platform.machine() != "x86_64", reason="the filters name calls of x86-64")
 
@@ -35,18 +35,18 @@ def test_sandbox_entered_after_the_first_region_costs_the_rest_of_the_record_alo
     loading: str,
     mode: str,
     answer: str,
-    default_toolchain: Toolchain,
     compile_program: CompileProgram,
     libompass: Path,
     tmp_path: Path,
+    run_in: RunIn,
 ) -> None:
-    program = compile_program("survival/enters_sandbox.c", default_toolchain)
+    program = compile_program("survival/enters_sandbox.c")
     arguments = (forbidden, "late", answer)
-    plain = run_in(tmp_path, program, default_toolchain, *arguments, tool=None)
+    plain = run_in(program, *arguments, tool=None)
     assert plain.returncode == 0, plain.stderr
     run_dir = tmp_path / "run.ompass"
     settings = {loading: str(libompass), "OMPASS_MODE": mode, "OMPASS_DIR": str(run_dir)}
-    harsh = run_in(tmp_path, program, default_toolchain, *arguments, tool=None, environment=settings)
+    harsh = run_in(program, *arguments, tool=None, environment=settings)
     assert (harsh.returncode, harsh.stdout) == (0, plain.stdout), harsh.stderr
     (line,) = tool_lines(harsh.stderr)
     assert "sandbox (seccomp)" in line
@@ -72,17 +72,17 @@ def test_program_that_meets_openmp_in_its_sandbox_is_not_recorded(
     forbidden: str,
     loading: str,
     mode: str,
-    default_toolchain: Toolchain,
     compile_program: CompileProgram,
     libompass: Path,
     tmp_path: Path,
+    run_in: RunIn,
 ) -> None:
-    program = compile_program("survival/enters_sandbox.c", default_toolchain)
+    program = compile_program("survival/enters_sandbox.c")
     arguments = (forbidden, "early", "kill")
-    plain = run_in(tmp_path, program, default_toolchain, *arguments, tool=None)
+    plain = run_in(program, *arguments, tool=None)
     run_dir = tmp_path / "run.ompass"
     settings = {loading: str(libompass), "OMPASS_MODE": mode, "OMPASS_DIR": str(run_dir)}
-    harsh = run_in(tmp_path, program, default_toolchain, *arguments, tool=None, environment=settings)
+    harsh = run_in(program, *arguments, tool=None, environment=settings)
     assert harsh.returncode == plain.returncode, harsh.stderr
     assert harsh.stdout == plain.stdout
     assert not run_dir.exists()

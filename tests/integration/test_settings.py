@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from harsh_run import run_in, tool_lines
+from harsh_run import RunIn, tool_lines
 from ompass import _core
 from recorded_run import (
     check_accounts_agree,
@@ -59,18 +59,12 @@ def tied(default_toolchain: Toolchain) -> Path:
 
 @pytest.mark.parametrize(("variable", "value", "valid"), BAD_VALUES)
 def test_bad_value_is_answered_with_the_valid_ones_and_the_run_continues(
-    variable: str,
-    value: str,
-    valid: list[str],
-    tied: Path,
-    default_toolchain: Toolchain,
-    libompass: Path,
-    tmp_path: Path,
+    variable: str, value: str, valid: list[str], tied: Path, tmp_path: Path, run_in: RunIn
 ) -> None:
     settings = {"OMPASS_DIR": "run.ompass", variable: value}
     if variable == "OMPASS_SUMMARY":
         settings["OMPASS_MODE"] = "profile"
-    finished = run_in(tmp_path, tied, default_toolchain, tool=libompass, environment=settings)
+    finished = run_in(tied, environment=settings)
     assert finished.returncode == 0
     lines = [line for line in tool_lines(finished.stderr) if variable in line]
     assert len(lines) == 1, finished.stderr
@@ -94,20 +88,20 @@ def test_bad_value_is_answered_with_the_valid_ones_and_the_run_continues(
     ],
 )
 def test_limit_of_the_trace_takes_units(
-    text: str, megabytes: int, tied: Path, default_toolchain: Toolchain, libompass: Path, tmp_path: Path
+    text: str, megabytes: int, tied: Path, tmp_path: Path, run_in: RunIn
 ) -> None:
     settings = {"OMPASS_DIR": "run.ompass", "OMPASS_LIMIT_MB": text}
-    finished = run_in(tmp_path, tied, default_toolchain, tool=libompass, environment=settings)
+    finished = run_in(tied, environment=settings)
     assert "OMPASS_LIMIT_MB" not in finished.stderr
     meta = json.loads((tmp_path / "run.ompass/meta.json").read_text(encoding="utf-8"))
     assert meta["limit_mb"] == megabytes
 
 
 def test_unknown_counter_is_answered_with_the_available_ones(
-    tied: Path, default_toolchain: Toolchain, libompass: Path, tmp_path: Path
+    tied: Path, tmp_path: Path, run_in: RunIn
 ) -> None:
     settings = {"OMPASS_DIR": "run.ompass", "OMPASS_COUNTERS": "NO_SUCH_COUNTER,perf::PAGE-FAULTS"}
-    finished = run_in(tmp_path, tied, default_toolchain, tool=libompass, environment=settings)
+    finished = run_in(tied, environment=settings)
     assert finished.returncode == 0
     lines = tool_lines(finished.stderr)
     if "available: none" in lines[0]:  # libpapi finds no counters on this machine: both are refused
@@ -135,14 +129,14 @@ def papi_of_a_user(default_toolchain: Toolchain, tmp_path: Path) -> str:
 
 
 def test_counter_that_stays_zero_is_refused_and_not_offered(
-    papi_of_a_user: str, tied: Path, default_toolchain: Toolchain, libompass: Path, tmp_path: Path
+    papi_of_a_user: str, tied: Path, tmp_path: Path, run_in: RunIn
 ) -> None:
     settings = {
         "OMPASS_DIR": "run.ompass",
         "OMPASS_COUNTERS": "perf::CONTEXT-SWITCHES,perf::PAGE-FAULTS",
         "LD_LIBRARY_PATH": papi_of_a_user,
     }
-    finished = run_in(tmp_path, tied, default_toolchain, tool=libompass, environment=settings)
+    finished = run_in(tied, environment=settings)
     assert finished.returncode == 0
     (line,) = tool_lines(finished.stderr)
     refused, available = line.split("available:")
@@ -157,19 +151,14 @@ FITTING = ("perf::TASK-CLOCK", "perf::PAGE-FAULTS", "perf::MINOR-FAULTS")
 
 @pytest.mark.parametrize("last", ["perf::MAJOR-FAULTS", "perf::PAGE-FAULTS"])
 def test_incompatible_counters_are_left_out_and_the_others_counted(
-    last: str,
-    papi_of_a_user: str,
-    tied: Path,
-    default_toolchain: Toolchain,
-    libompass: Path,
-    tmp_path: Path,
+    last: str, papi_of_a_user: str, tied: Path, tmp_path: Path, run_in: RunIn
 ) -> None:
     settings = {
         "OMPASS_DIR": "run.ompass",
         "OMPASS_COUNTERS": ",".join([*FITTING, last]),
         "LD_LIBRARY_PATH": papi_of_a_user,
     }
-    finished = run_in(tmp_path, tied, default_toolchain, tool=libompass, environment=settings)
+    finished = run_in(tied, environment=settings)
     assert finished.returncode == 0
     lines = tool_lines(finished.stderr)
     if last in FITTING:  # named twice, counted once
@@ -186,17 +175,17 @@ def test_incompatible_counters_are_left_out_and_the_others_counted(
 
 
 def test_counters_are_read_in_the_cheaper_way(
-    papi_of_a_user: str, tied: Path, default_toolchain: Toolchain, libompass: Path, tmp_path: Path
+    papi_of_a_user: str, tied: Path, tmp_path: Path, run_in: RunIn
 ) -> None:
     settings = {
         "OMPASS_DIR": "run.ompass",
         "OMPASS_COUNTERS": FITTING[0],
         "LD_LIBRARY_PATH": papi_of_a_user,
     }
-    finished = run_in(tmp_path, tied, default_toolchain, tool=libompass, environment=settings)
+    finished = run_in(tied, environment=settings)
     assert finished.returncode == 0
-    (told,) = [line for line in finished.stderr.splitlines() if line.startswith("READINGS ")]
-    slow, quick = (int(word.split("=")[1]) for word in told.split()[1:])
+    (readings,) = [line for line in finished.stderr.splitlines() if line.startswith("READINGS ")]
+    slow, quick = (int(word.split("=")[1]) for word in readings.split()[1:])
     assert slow < 50 and quick > 3192  # one reading per task
     # This libpapi takes half a second to start, which must not count as the program's time.
     assert check_sound(tmp_path / "run.ompass").earlier_cpu_ns < 400_000_000
@@ -204,7 +193,7 @@ def test_counters_are_read_in_the_cheaper_way(
 
 @pytest.mark.parametrize("long", ["run-directory", "program"])
 def test_counters_do_no_harm_where_paths_are_long(
-    long: str, tied: Path, default_toolchain: Toolchain, libompass: Path, tmp_path: Path
+    long: str, tied: Path, tmp_path: Path, run_in: RunIn
 ) -> None:
     """libpapi ends the process if a mapped file's path has more than 1023 characters."""
     deep = tmp_path.joinpath(*["d" * 200] * 6)
@@ -212,7 +201,7 @@ def test_counters_do_no_harm_where_paths_are_long(
     run_dir = (deep if long == "run-directory" else tmp_path) / "run.ompass"
     program = Path(shutil.copy2(tied, deep / "tied")) if long == "program" else tied
     settings = {"OMPASS_DIR": str(run_dir), "OMPASS_COUNTERS": "foo"}
-    finished = run_in(tmp_path, program, default_toolchain, tool=libompass, environment=settings)
+    finished = run_in(program, environment=settings)
     assert finished.returncode == 0, finished.stderr
     (line,) = tool_lines(finished.stderr)
     assert "OMPASS_COUNTERS" in line
@@ -221,23 +210,21 @@ def test_counters_do_no_harm_where_paths_are_long(
 
 @pytest.mark.parametrize("value", ["off", "OFF", "0", "no", "false"])
 def test_switched_off_tool_leaves_no_trace(
-    value: str, tied: Path, default_toolchain: Toolchain, libompass: Path, tmp_path: Path
+    value: str, tied: Path, libompass: Path, tmp_path: Path, run_in: RunIn
 ) -> None:
     for loading in ("OMP_TOOL_LIBRARIES", "LD_PRELOAD"):
         settings = {"OMPASS_ENABLED": value, "OMPASS_SUMMARY": "on", loading: str(libompass)}
-        finished = run_in(tmp_path, tied, default_toolchain, tool=None, environment=settings)
+        finished = run_in(tied, tool=None, environment=settings)
         assert finished.returncode == 0
         assert finished.stderr == ""
         assert facts_in(finished.stdout)["tasks"] == 3192
     assert list(tmp_path.iterdir()) == []
 
 
-def test_summary_is_one_screen_on_stderr_and_can_be_silenced(
-    tied: Path, default_toolchain: Toolchain, libompass: Path, tmp_path: Path
-) -> None:
-    plain = run_in(tmp_path, tied, default_toolchain, tool=None)
-    shown = run_in(tmp_path, tied, default_toolchain, tool=libompass, environment={"OMPASS_SUMMARY": "on"})
-    silent = run_in(tmp_path, tied, default_toolchain, tool=libompass, environment={"OMPASS_SUMMARY": "off"})
+def test_summary_is_one_screen_on_stderr_and_can_be_silenced(tied: Path, run_in: RunIn) -> None:
+    plain = run_in(tied, tool=None)
+    shown = run_in(tied, environment={"OMPASS_SUMMARY": "on"})
+    silent = run_in(tied, environment={"OMPASS_SUMMARY": "off"})
     assert shown.stdout == silent.stdout == plain.stdout
     assert silent.stderr == ""
     assert 5 <= len(shown.stderr.splitlines()) <= 24
@@ -247,9 +234,9 @@ def test_summary_is_one_screen_on_stderr_and_can_be_silenced(
 
 
 def test_default_directory_is_named_after_program_and_process(
-    tied: Path, default_toolchain: Toolchain, libompass: Path, tmp_path: Path
+    tied: Path, tmp_path: Path, run_in: RunIn
 ) -> None:
-    finished = run_in(tmp_path, tied, default_toolchain, tool=libompass)
+    finished = run_in(tied)
     assert finished.returncode == 0
     (run_dir,) = run_directories(tmp_path)
     assert run_dir.name == f"{tied.name}-{check_sound(run_dir).pid}.ompass"
@@ -259,45 +246,35 @@ def test_default_directory_is_named_after_program_and_process(
     "variable",
     ["OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID"],
 )
-def test_rank_names_the_directory(
-    variable: str, tied: Path, default_toolchain: Toolchain, libompass: Path, tmp_path: Path
-) -> None:
-    finished = run_in(tmp_path, tied, default_toolchain, tool=libompass, environment={variable: "7"})
+def test_rank_names_the_directory(variable: str, tied: Path, tmp_path: Path, run_in: RunIn) -> None:
+    finished = run_in(tied, environment={variable: "7"})
     assert finished.returncode == 0
     (run_dir,) = run_directories(tmp_path)
     assert run_dir.name == f"{tied.name}-r7-{check_sound(run_dir).pid}.ompass"
 
 
-def test_rank_with_leading_zeros_is_a_number_of_json(
-    tied: Path, default_toolchain: Toolchain, libompass: Path, tmp_path: Path
-) -> None:
+def test_rank_with_leading_zeros_is_a_number_of_json(tied: Path, tmp_path: Path, run_in: RunIn) -> None:
     for text, number in (("007", 7), ("000", 0)):
         settings = {"OMPASS_DIR": f"{text}.ompass", "SLURM_PROCID": text}
-        run_in(tmp_path, tied, default_toolchain, tool=libompass, environment=settings)
+        run_in(tied, environment=settings)
         assert json.loads((tmp_path / f"{text}.ompass" / "meta.json").read_text())["rank"] == number
 
 
 @pytest.mark.parametrize("loading", ["LD_PRELOAD", "linked"])
 def test_command_is_kept_as_it_was_started(
-    loading: str,
-    default_toolchain: Toolchain,
-    compile_program: CompileProgram,
-    libompass: Path,
-    tmp_path: Path,
+    loading: str, compile_program: CompileProgram, libompass: Path, tmp_path: Path, run_in: RunIn
 ) -> None:
     flags = [str(libompass), f"-Wl,-rpath,{libompass.parent}"] if loading == "linked" else []
-    program = compile_program("survival/overwrites_arguments.c", default_toolchain, flags=flags)
+    program = compile_program("survival/overwrites_arguments.c", flags=flags)
     settings = {"OMPASS_DIR": "run.ompass"} | ({} if loading == "linked" else {loading: str(libompass)})
-    run_in(tmp_path, program, default_toolchain, "--size", "a b", tool=None, environment=settings)
+    run_in(program, "--size", "a b", tool=None, environment=settings)
     meta = json.loads((tmp_path / "run.ompass" / "meta.json").read_text())
     assert meta["command"] == [str(program), "--size", "a b"]
 
 
-def test_pattern_of_the_directory_is_filled_in(
-    tied: Path, default_toolchain: Toolchain, libompass: Path, tmp_path: Path
-) -> None:
+def test_pattern_of_the_directory_is_filled_in(tied: Path, tmp_path: Path, run_in: RunIn) -> None:
     settings = {"OMPASS_DIR": "made/of/%e_%p_%r_%h_100%%", "SLURM_PROCID": "12"}
-    finished = run_in(tmp_path, tied, default_toolchain, tool=libompass, environment=settings)
+    finished = run_in(tied, environment=settings)
     assert finished.returncode == 0
     (run_dir,) = (tmp_path / "made" / "of").iterdir()
     pid = check_sound(run_dir).pid
@@ -308,13 +285,11 @@ def digest_of(directory: Path) -> dict[str, str]:
     return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in directory.iterdir()}
 
 
-def test_existing_run_is_never_overwritten(
-    tied: Path, default_toolchain: Toolchain, libompass: Path, tmp_path: Path
-) -> None:
+def test_existing_run_is_never_overwritten(tied: Path, tmp_path: Path, run_in: RunIn) -> None:
     settings = {"OMPASS_DIR": "run.ompass"}
     seen: dict[str, dict[str, str]] = {}
     for expected in ("run.ompass", "run-2.ompass", "run-3.ompass"):
-        finished = run_in(tmp_path, tied, default_toolchain, tool=libompass, environment=settings)
+        finished = run_in(tied, environment=settings)
         assert finished.returncode == 0
         assert {path.name for path in tmp_path.iterdir()} == {*seen, expected}
         for name, digest in seen.items():
@@ -323,30 +298,17 @@ def test_existing_run_is_never_overwritten(
         seen[expected] = digest_of(tmp_path / expected)
 
 
-def test_file_with_the_name_of_the_directory_is_kept(
-    tied: Path, default_toolchain: Toolchain, libompass: Path, tmp_path: Path
-) -> None:
+def test_file_with_the_name_of_the_directory_is_kept(tied: Path, tmp_path: Path, run_in: RunIn) -> None:
     (tmp_path / "run.ompass").write_text("somebody's file")
     settings = {"OMPASS_DIR": "run.ompass"}
-    assert run_in(tmp_path, tied, default_toolchain, tool=libompass, environment=settings).returncode == 0
+    assert run_in(tied, environment=settings).returncode == 0
     assert (tmp_path / "run.ompass").read_text() == "somebody's file"
     check_sound(tmp_path / "run-2.ompass")
 
 
-def test_many_processes_at_once_get_a_directory_each(
-    tied: Path, default_toolchain: Toolchain, libompass: Path, tmp_path: Path
-) -> None:
+def test_many_processes_at_once_get_a_directory_each(tied: Path, tmp_path: Path, run_in: RunIn) -> None:
     script = 'for i in 1 2 3 4 5 6 7 8; do "$0" >/dev/null & done; wait'
-    finished = run_in(
-        tmp_path,
-        Path("/bin/sh"),
-        default_toolchain,
-        "-c",
-        script,
-        str(tied),
-        tool=libompass,
-        environment={"OMPASS_DIR": "run.ompass"},
-    )
+    finished = run_in(Path("/bin/sh"), "-c", script, str(tied), environment={"OMPASS_DIR": "run.ompass"})
     assert finished.returncode == 0
     run_dirs = run_directories(tmp_path)
     assert len(run_dirs) == 8
@@ -362,7 +324,7 @@ def other_tool(request: pytest.FixtureRequest, default_toolchain: Toolchain) -> 
 
 
 def test_another_tool_that_comes_first_is_the_tool(
-    other_tool: tuple[Path, bool], tied: Path, default_toolchain: Toolchain, libompass: Path, tmp_path: Path
+    other_tool: tuple[Path, bool], tied: Path, libompass: Path, tmp_path: Path, run_in: RunIn
 ) -> None:
     other, accepts = other_tool
     settings = {
@@ -370,7 +332,7 @@ def test_another_tool_that_comes_first_is_the_tool(
         "OMPASS_DIR": "run.ompass",
         "OTHER_TOOL_NOTE": str(tmp_path / "note"),
     }
-    finished = run_in(tmp_path, tied, default_toolchain, tool=None, environment=settings)
+    finished = run_in(tied, tool=None, environment=settings)
     assert finished.returncode == 0
     assert facts_in(finished.stdout)["tasks"] == 3192
     assert (tmp_path / "note").read_text().startswith("asked by OpenMP")
@@ -381,12 +343,12 @@ def test_another_tool_that_comes_first_is_the_tool(
 
 
 def test_wrappers_without_being_the_tool_do_no_harm(
-    tied: Path, default_toolchain: Toolchain, libompass: Path, tmp_path: Path
+    tied: Path, default_toolchain: Toolchain, libompass: Path, tmp_path: Path, run_in: RunIn
 ) -> None:
     """Preloaded behind another tool, libompass.so wraps the runtime's functions but is never initialized."""
     other = compile_source("survival/other_tool.c", default_toolchain, flags=["-shared", "-fPIC"])
     settings = {"LD_PRELOAD": f"{other} {libompass}", "OMPASS_DIR": "run.ompass", "OMPASS_MODE": "trace"}
-    finished = run_in(tmp_path, tied, default_toolchain, tool=None, environment=settings)
+    finished = run_in(tied, tool=None, environment=settings)
     assert finished.returncode == 0
     assert facts_in(finished.stdout)["tasks"] == 3192
     for run_dir in run_directories(tmp_path):
@@ -394,14 +356,12 @@ def test_wrappers_without_being_the_tool_do_no_harm(
 
 
 def test_preload_into_programs_without_openmp_does_nothing(
-    default_toolchain: Toolchain, libompass: Path, tmp_path: Path
+    libompass: Path, tmp_path: Path, run_in: RunIn
 ) -> None:
     """A preloaded library is also loaded into shells and the programs that they start."""
     settings = {"LD_PRELOAD": str(libompass), "OMPASS_SUMMARY": "on"}
     arguments = ("-c", "ls / >/dev/null; echo done | cat; exit 3")
-    finished = run_in(
-        tmp_path, Path("/bin/sh"), default_toolchain, *arguments, tool=None, environment=settings
-    )
+    finished = run_in(Path("/bin/sh"), *arguments, tool=None, environment=settings)
     assert (finished.returncode, finished.stdout, finished.stderr) == (3, "done\n", "")
     assert list(tmp_path.iterdir()) == []
 
@@ -439,28 +399,24 @@ def test_control_tool_starts_pauses_and_ends_the_record(mode: str, record: Recor
 
 
 def test_control_tool_is_answered_without_the_tool(
-    default_toolchain: Toolchain, compile_program: CompileProgram, tmp_path: Path
+    compile_program: CompileProgram, tmp_path: Path, run_in: RunIn
 ) -> None:
-    program = compile_program("survival/controlled.c", default_toolchain)
-    finished = run_in(tmp_path, program, default_toolchain, tool=None)
+    program = compile_program("survival/controlled.c")
+    finished = run_in(program, tool=None)
     assert finished.stdout.startswith("there is no tool")
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("loading", ["OMP_TOOL_LIBRARIES", "LD_PRELOAD", "linked"])
 def test_every_way_of_loading_records_the_same(
-    loading: str,
-    default_toolchain: Toolchain,
-    compile_program: CompileProgram,
-    libompass: Path,
-    tmp_path: Path,
+    loading: str, compile_program: CompileProgram, libompass: Path, tmp_path: Path, run_in: RunIn
 ) -> None:
     flags = [str(libompass), f"-Wl,-rpath,{libompass.parent}"] if loading == "linked" else []
-    program = compile_program("kinds/taskgroup.c", default_toolchain, flags=flags)
+    program = compile_program("kinds/taskgroup.c", flags=flags)
     settings = {"OMPASS_DIR": "run.ompass", "OMPASS_MODE": "trace"}
     if loading != "linked":
         settings[loading] = str(libompass)
-    finished = run_in(tmp_path, program, default_toolchain, tool=None, environment=settings)
+    finished = run_in(program, tool=None, environment=settings)
     assert finished.returncode == 0, finished.stderr
     profile = check_sound(tmp_path / "run.ompass")
     check_facts(facts_in(finished.stdout), profile)

@@ -23,7 +23,7 @@ from pathlib import Path
 
 import pytest
 
-from harsh_run import SILENT, run_in, tool_lines
+from harsh_run import SILENT, RunIn, tool_lines
 from ompass import _core
 from recorded_run import (
     check_facts,
@@ -285,58 +285,43 @@ def check_unharmed(harsh: subprocess.CompletedProcess[str], plain: subprocess.Co
 @pytest.mark.parametrize("mode", ["profile", "trace"])
 @pytest.mark.parametrize("size", ["4k", "64k", "100k", "120k", "140k", "160k", "256k", "2m"])
 def test_full_disk_costs_the_record_and_nothing_else(
-    size: str,
-    mode: str,
-    default_toolchain: Toolchain,
-    compile_program: CompileProgram,
-    libompass: Path,
-    tmp_path: Path,
+    size: str, mode: str, compile_program: CompileProgram, tmp_path: Path, run_in: RunIn
 ) -> None:
-    program = compile_program("kinds/million_tasks.c", default_toolchain)
-    plain = run_in(tmp_path, program, default_toolchain, tool=None)
+    program = compile_program("kinds/million_tasks.c")
+    plain = run_in(program, tool=None)
     disk = tmp_path / "disk"
     disk.mkdir()
     with small_disk(disk, size):
         run_dir = disk / "run.ompass"
         settings = {"OMPASS_DIR": str(run_dir), "OMPASS_MODE": mode}
-        harsh = run_in(tmp_path, program, default_toolchain, tool=libompass, environment=settings)
+        harsh = run_in(program, environment=settings)
         check_unharmed(harsh, plain)
-        check_told_once_and_readable(harsh, run_dir, mode, too_small_for_a_trace=True)
+        check_reported_once_and_readable(harsh, run_dir, mode, too_small_for_a_trace=True)
         assert all("the disk is full" in line or "No space left" in line for line in tool_lines(harsh.stderr))
 
 
 @pytest.mark.parametrize("mode", ["profile", "trace"])
 @pytest.mark.parametrize("limit_kb", [2, 4, 20, 100, 1000])
 def test_limit_on_file_size_costs_the_record_and_nothing_else(
-    limit_kb: int,
-    mode: str,
-    default_toolchain: Toolchain,
-    compile_program: CompileProgram,
-    libompass: Path,
-    tmp_path: Path,
+    limit_kb: int, mode: str, compile_program: CompileProgram, tmp_path: Path, run_in: RunIn
 ) -> None:
     """A write beyond the limit raises SIGXFSZ, which ends a process without a handler."""
 
     def limit_file_size() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (limit_kb * 1024, limit_kb * 1024))
 
-    program = compile_program("kinds/million_tasks.c", default_toolchain)
-    plain = run_in(tmp_path, program, default_toolchain, tool=None, prepare=limit_file_size)
+    program = compile_program("kinds/million_tasks.c")
+    plain = run_in(program, tool=None, prepare=limit_file_size)
     run_dir = tmp_path / "run.ompass"
     harsh = run_in(
-        tmp_path,
-        program,
-        default_toolchain,
-        tool=libompass,
-        environment={"OMPASS_DIR": str(run_dir), "OMPASS_MODE": mode},
-        prepare=limit_file_size,
+        program, environment={"OMPASS_DIR": str(run_dir), "OMPASS_MODE": mode}, prepare=limit_file_size
     )
     check_unharmed(harsh, plain)
-    check_told_once_and_readable(harsh, run_dir, mode, too_small_for_a_trace=True)
+    check_reported_once_and_readable(harsh, run_dir, mode, too_small_for_a_trace=True)
     assert all("the limit on the size of files is reached" in line for line in tool_lines(harsh.stderr))
 
 
-def check_told_once_and_readable(
+def check_reported_once_and_readable(
     harsh: subprocess.CompletedProcess[str], run_dir: Path, mode: str, *, too_small_for_a_trace: bool
 ) -> None:
     """Checks that the tool reported its loss in one line, and that the run directory records it too."""
@@ -400,33 +385,21 @@ def allow_little_memory() -> None:
     "prepare", [allow_few_files, allow_little_memory], ids=lambda function: function.__name__
 )
 def test_program_with_little_of_everything_runs_on(
-    prepare: Callable[[], None],
-    mode: str,
-    default_toolchain: Toolchain,
-    compile_program: CompileProgram,
-    libompass: Path,
-    tmp_path: Path,
+    prepare: Callable[[], None], mode: str, compile_program: CompileProgram, tmp_path: Path, run_in: RunIn
 ) -> None:
-    program = compile_program("kinds/tied.c", default_toolchain)
-    plain = run_in(tmp_path, program, default_toolchain, tool=None, prepare=prepare)
+    program = compile_program("kinds/tied.c")
+    plain = run_in(program, tool=None, prepare=prepare)
     run_dir = tmp_path / "run.ompass"
-    harsh = run_in(
-        tmp_path,
-        program,
-        default_toolchain,
-        tool=libompass,
-        environment={"OMPASS_DIR": str(run_dir), "OMPASS_MODE": mode},
-        prepare=prepare,
-    )
+    harsh = run_in(program, environment={"OMPASS_DIR": str(run_dir), "OMPASS_MODE": mode}, prepare=prepare)
     check_unharmed(harsh, plain)
-    check_told_once_and_readable(harsh, run_dir, mode, too_small_for_a_trace=False)
+    check_reported_once_and_readable(harsh, run_dir, mode, too_small_for_a_trace=False)
 
 
 def test_log_never_gets_the_number_of_a_closed_stream(
-    default_toolchain: Toolchain, compile_program: CompileProgram, libompass: Path, tmp_path: Path
+    compile_program: CompileProgram, tmp_path: Path, run_in: RunIn
 ) -> None:
     """If the standard streams are closed, other files get their numbers; messages must not go there."""
-    program = compile_program("kinds/tied.c", default_toolchain)
+    program = compile_program("kinds/tied.c")
     run_dir = tmp_path / "run.ompass"
     settings = {
         "OMPASS_DIR": str(run_dir),
@@ -434,9 +407,7 @@ def test_log_never_gets_the_number_of_a_closed_stream(
         "OMPASS_SUMMARY": "on",
         "OMPASS_LIMIT_MB": "1",
     }
-    harsh = run_in(
-        tmp_path, program, default_toolchain, tool=libompass, environment=settings, prepare=close_streams
-    )
+    harsh = run_in(program, environment=settings, prepare=close_streams)
     assert harsh.returncode == 0
     profile = check_sound(run_dir)
     assert counted(profile)["tasks"] == 3192
@@ -445,34 +416,29 @@ def test_log_never_gets_the_number_of_a_closed_stream(
 
 @pytest.mark.parametrize("mode", ["profile", "trace"])
 def test_files_of_the_program_are_its_own(
-    mode: str, default_toolchain: Toolchain, compile_program: CompileProgram, libompass: Path, tmp_path: Path
+    mode: str, compile_program: CompileProgram, tmp_path: Path, run_in: RunIn
 ) -> None:
-    program = compile_program("survival/takes_descriptors.c", default_toolchain)
-    plain = run_in(tmp_path, program, default_toolchain, tool=None)
+    program = compile_program("survival/takes_descriptors.c")
+    plain = run_in(program, tool=None)
     run_dir = tmp_path / "run.ompass"
     settings = {"OMPASS_DIR": str(run_dir), "OMPASS_MODE": mode}
-    harsh = run_in(tmp_path, program, default_toolchain, tool=libompass, environment=settings)
+    harsh = run_in(program, environment=settings)
     check_unharmed(harsh, plain)
-    check_told_once_and_readable(harsh, run_dir, mode, too_small_for_a_trace=False)
+    check_reported_once_and_readable(harsh, run_dir, mode, too_small_for_a_trace=False)
 
 
 @pytest.mark.parametrize("mode", ["profile", "trace"])
 @pytest.mark.parametrize("loading", LOADINGS)
 def test_messages_never_go_to_a_file_with_the_number_of_stderr(
-    loading: str,
-    mode: str,
-    default_toolchain: Toolchain,
-    compile_program: CompileProgram,
-    libompass: Path,
-    tmp_path: Path,
+    loading: str, mode: str, compile_program: CompileProgram, libompass: Path, tmp_path: Path, run_in: RunIn
 ) -> None:
     flags = [str(libompass), f"-Wl,-rpath,{libompass.parent}"] if loading == "linked" else []
-    program = compile_program("survival/reuses_stderr.c", default_toolchain, flags=flags)
+    program = compile_program("survival/reuses_stderr.c", flags=flags)
     run_dir = tmp_path / "run.ompass"
     settings = {"OMPASS_DIR": str(run_dir), "OMPASS_MODE": mode, "OMPASS_SUMMARY": "on"}
     if loading != "linked":
         settings[loading] = str(libompass)
-    finished = run_in(tmp_path, program, default_toolchain, "data", tool=None, environment=settings)
+    finished = run_in(program, "data", tool=None, environment=settings)
     assert finished.returncode == 0
     assert (tmp_path / "data").read_text() == "data of the program\n"
     check_facts(facts_in(finished.stdout), check_sound(run_dir))
@@ -518,33 +484,27 @@ def test_set_uid_program_records_nothing(
 
 
 def test_program_may_leave_its_directory(
-    default_toolchain: Toolchain, compile_program: CompileProgram, libompass: Path, tmp_path: Path
+    compile_program: CompileProgram, tmp_path: Path, run_in: RunIn
 ) -> None:
-    program = compile_program("survival/changes_directory.c", default_toolchain)
-    harsh = run_in(
-        tmp_path, program, default_toolchain, tool=libompass, environment={"OMPASS_DIR": "below/run.ompass"}
-    )
+    program = compile_program("survival/changes_directory.c")
+    harsh = run_in(program, environment={"OMPASS_DIR": "below/run.ompass"})
     assert harsh.returncode == 0, harsh.stderr
     check_facts(facts_in(harsh.stdout), check_sound(tmp_path / "below" / "run.ompass"))
 
 
 @pytest.mark.parametrize("preload", [False, True], ids=["tool-libraries", "preload"])
 def test_signals_are_the_programs_own(
-    preload: bool,
-    default_toolchain: Toolchain,
-    compile_program: CompileProgram,
-    run_recorded: RunRecorded,
-    tmp_path: Path,
+    preload: bool, compile_program: CompileProgram, run_recorded: RunRecorded, run_in: RunIn
 ) -> None:
-    program = compile_program("survival/shows_signals.c", default_toolchain)
-    plain = run_in(tmp_path, program, default_toolchain, tool=None)
-    recorded = run_recorded(program, default_toolchain, mode="trace", preload=preload)
+    program = compile_program("survival/shows_signals.c")
+    plain = run_in(program, tool=None)
+    recorded = run_recorded(program, mode="trace", preload=preload)
     check_unharmed(recorded.process, plain)
 
 
 @pytest.mark.parametrize("place", ["below-a-file", "read-only", "missing-and-forbidden"])
 def test_directory_that_cannot_be_created_is_reported_and_harms_nothing(
-    place: str, default_toolchain: Toolchain, compile_program: CompileProgram, libompass: Path, tmp_path: Path
+    place: str, compile_program: CompileProgram, tmp_path: Path, run_in: RunIn
 ) -> None:
     if place == "below-a-file":
         (tmp_path / "file").write_text("")
@@ -557,11 +517,9 @@ def test_directory_that_cannot_be_created_is_reported_and_harms_nothing(
             run_dir = Path("/sys/run.ompass")
     else:
         run_dir = Path("/proc/none/run.ompass")
-    program = compile_program("kinds/tied.c", default_toolchain)
-    plain = run_in(tmp_path, program, default_toolchain, tool=None)
-    harsh = run_in(
-        tmp_path, program, default_toolchain, tool=libompass, environment={"OMPASS_DIR": str(run_dir)}
-    )
+    program = compile_program("kinds/tied.c")
+    plain = run_in(program, tool=None)
+    harsh = run_in(program, environment={"OMPASS_DIR": str(run_dir)})
     check_unharmed(harsh, plain)
     (line,) = tool_lines(harsh.stderr)
     assert str(run_dir) in line

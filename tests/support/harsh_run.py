@@ -9,13 +9,28 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Protocol
 
 from toolchains import Toolchain
 
 SILENT = {"OMPASS_SUMMARY": "off", "OMP_NUM_THREADS": "2"}
 
 
-def run_in(
+class RunIn(Protocol):
+    """The type of the fixture `run_in`; see `run_program`."""
+
+    def __call__(
+        self,
+        program: Path,
+        *arguments: str,
+        workspace: Path | None = None,
+        tool: Path | None = ...,
+        environment: Mapping[str, str] | None = None,
+        prepare: Callable[[], None] | None = None,
+    ) -> subprocess.CompletedProcess[str]: ...
+
+
+def run_program(
     workspace: Path,
     program: Path,
     toolchain: Toolchain,
@@ -23,7 +38,6 @@ def run_in(
     tool: Path | None,
     environment: Mapping[str, str] | None = None,
     prepare: Callable[[], None] | None = None,
-    timeout_s: float = 60.0,
 ) -> subprocess.CompletedProcess[str]:
     """Runs `program` in `workspace` on two threads, with the tool, or without it if `tool` is None.
 
@@ -40,7 +54,7 @@ def run_in(
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=timeout_s,
+        timeout=60,
         preexec_fn=prepare,
         check=False,
     )
