@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * For performance tools: the events of the tasks that libomp_ext.so holds. OMPT reports the creation of a held task
- * only when it begins, by the thread that runs it and at an address in this library. An observer is notified of its
- * true creation, creator, domain and start, and of whole waits; OMPT reports only the last part of a wait. Light tasks
- * are reported only to an observer, which must be the active tool of this process.
+ * omp_ext_tool.h: how libomp_ext.so reports the tasks that it holds to a performance tool.
  *
- * If several domains have the same CPUs, their threads run the tasks of all of them, and events name the first.
+ * OMPT reports the creation of a held task only when the task begins to run, on the thread that runs it, and only the
+ * last part of each wait. A tool that registers an observer also learns the true time, place and creator, the domain of
+ * placement, how a thread found the task, and whole waits. Light tasks are reported only to an observer that is the
+ * process's tool. Domains with the same CPUs share their threads and are reported as the first of them.
  *
- * A tool finds the function omp_ext_observe by dlsym (RTLD_DEFAULT) in its OMPT initializer, as libompass.so does.
+ * In its OMPT initializer a tool finds omp_ext_observe by dlsym(RTLD_DEFAULT), as libompass.so does.
  */
 #ifndef OMP_EXT_TOOL_H
 #define OMP_EXT_TOOL_H
@@ -20,73 +20,70 @@ extern "C" {
 #endif
 #pragma GCC visibility push(default)
 
-/* Values of `how` in omp_ext_observer.task_starts and task_begins. */
-#define OMP_EXT_FOUND 0   /* found by the normal search */
-#define OMP_EXT_RESCUED 1 /* taken out of its domain, because the program would have hung */
+/* How a thread found the task that it starts (`how` of task_starts and task_begins). */
+#define OMP_EXT_FOUND 0   /* normally */
+#define OMP_EXT_RESCUED 1 /* in another domain, because the program would have hung */
 
-/* Flag of `how` of a light task, and of the kind of a wait that ends: the thread did nothing since the last reported
-   event. Flag of the kind of a wait that begins: a task begins at once. */
+/* Flag in `how` of a light task and in the kind of a wait that ends: the thread did nothing since the previous reported
+   event. In the kind of a wait that begins: a task begins at once. */
 #define OMP_EXT_AT_ONCE 256
-/* Flag of `how` of a light task: its creator, waiting for it, took it from its own queue. */
+/* Flag in `how` of a light task: its creator, which waits for it, took it from its own queue. */
 #define OMP_EXT_AT_HAND 512
-
-/* Replaces these flags: the task, made by tallied_task, already runs. Since the last reported event the thread ran only
-   this task and other counted tasks. */
+/* `how` of a task from tallied_task that has run for a while. Since the previous reported event the thread ran only
+   counted tasks, including this one. */
 #define OMP_EXT_RUNS 1024
 
-/* Kind of a wait for the predecessors of a task. OMPT has no such kind: it reports this wait as a task. */
+/* Kind of a wait for the predecessors of a task. OMPT has no such sync region; it reports a task. */
 #define OMP_EXT_WAIT_PREDECESSORS 63
 
 /*
- * Counted tasks. If tasks are so short that the tool reads no clock for them, even the calls that report them are
- * expensive. So if the observer's `tallies` returns counters for a task, this library only counts the creations, begins
- * (undeferred, or with OMP_EXT_AT_HAND) and ends of the task's light children of these constructs, and their taskwaits.
- * When another event of a counted task must be reported, or it begins in another way, the library calls tallied_task
- * for the tool's data of the task. From then on it reports the task as any other: task_begins (with OMP_EXT_RUNS if it
- * already runs), and task_ends.
+ * Counted tasks. For a task so short that the tool reads no clock for it, a call of the tool is expensive, too. While a
+ * task runs for which `tallies` returned counters, the library counts the light tasks of known constructs that the task
+ * creates: their creation, their begin if they are undeferred or at hand, their end, and waits for them. It does not
+ * report them. Before anything else in a counted task is reported, and if it begins in another way, the library calls
+ * tallied_task, and task_begins with OMP_EXT_RUNS if the task runs. From then on it is reported like any other.
  */
-struct omp_ext_tally { /* counters of a construct on one thread */
+struct omp_ext_tally { /* counters of one construct on one thread */
     const void *code; /* return address of the construct, as in task_created */
-    uint64_t *n_created, *n_ended; /* created and ended tasks of the construct */
-    /* Begins until one must be reported, this one included; 0: report all. Each counted begin decrements it. */
+    uint64_t *n_created, *n_ended; /* deferred tasks; the library adds 1 */
+    /* Begins until the next one to report, which is included; 0: report all. The library subtracts 1. */
     uint32_t n_left;
-    /* The same for undeferred tasks, which only this field and omp_ext_tallies.n_ended count. */
-    uint32_t *n_undeferred_left;
-    uint32_t begin; /* code of an undeferred begin in omp_ext_order; 0: no code yet, report the task */
+    uint32_t *n_undeferred_left; /* the same for undeferred tasks; only omp_ext_tallies.n_ended counts their ends */
+    uint32_t begin; /* an undeferred task's begin in omp_ext_order; 0: none yet, so the task is reported */
 };
 
-/* The sequence of undeferred begins and ends: codes of four bits, appended to a word while it has room. */
+/* The order in which undeferred tasks begin and end: four bits each, appended to a word until it is full. */
 struct omp_ext_order {
     uint64_t word;
-    uint32_t n_bits; /* used bits of `word` */
-    void *place; /* copy of `word`, written after each code */
-    uint32_t end; /* code of an end */
-    void (*append)(uint32_t what); /* appends a code when the word is full */
+    uint32_t n_bits; /* used bits of the word */
+    void *place; /* address to which each append copies the word */
+    uint32_t end; /* an undeferred task's end */
+    void (*append)(uint32_t what); /* appends if the word is full */
 };
 
-/* Appends a code. Returns 0 if the word is full. */
+/* Appends to the word. Returns 0 if it is full. */
 static inline int omp_ext_append(struct omp_ext_order *order, uint32_t what) {
     if (__builtin_expect(order->n_bits >= 64, 0)) return 0;
     order->word |= (uint64_t)what << order->n_bits;
     order->n_bits += 4;
-    /* A code changes only one half of the word, so no reader sees half of a change. */
+    /* Four bits change, all in one half of the word, so other processes read the old or the new value. */
     __builtin_memcpy(order->place, &order->word, sizeof order->word);
     __atomic_signal_fence(__ATOMIC_RELEASE);
     return 1;
 }
 
 #define OMP_EXT_TALLIES 64
-/* The counters of one thread, for this thread alone. Other threads may write *now and read omp_ext_tally.code. */
+/* Counters of one thread. Other threads write only *now and read only `code` of tallies. */
 struct omp_ext_tallies {
-    const uint32_t *now; /* count only while *now == then; otherwise report everything */
-    uint32_t then; /* see now */
-    uint64_t *n_created, *n_ended; /* created and ended tasks of all constructs */
-    uint64_t *n_ended_at_home; /* deferred tasks that ended in their domain */
+    const uint32_t *now; /* the library counts while *now == then, else it reports */
+    uint32_t then;
+    uint64_t *n_created, *n_ended; /* of all constructs */
+    uint64_t *n_ended_at_home; /* deferred tasks that ended in the domain of their placement */
     uint64_t *n_waits; /* taskwaits */
     const uint64_t *time; /* time of the last reported event, in the tool's unit */
     unsigned char *is_mixed; /* set to 1 by each counted undeferred task */
-    struct omp_ext_order *order; /* null: the tool does not need it */
-    /* A construct's counters are at omp_ext_place_of(code). Null or another construct's: the construct is unknown. */
+    struct omp_ext_order *order; /* null: not needed */
+    /* At omp_ext_place_of(code). Null or another construct's: the construct is unknown. */
     struct omp_ext_tally *by_code[OMP_EXT_TALLIES];
 };
 
@@ -95,74 +92,75 @@ static inline unsigned omp_ext_place_of(const void *code) {
 }
 
 /*
- * The thread that causes an event calls the function, perhaps before OMPT knows a task of the thread. The functions
- * must not call OpenMP or omp_ext.h. Every created task is started or dropped once.
+ * The tool's functions. task_created and task_starts are required; the others may be null, each pair or group together.
+ * The acting thread calls them, possibly before OMPT has reported a task on it. They must not call OpenMP or omp_ext.h.
  */
 struct omp_ext_observer {
-    size_t bytes; /* sizeof(struct omp_ext_observer), as the tool was compiled */
+    size_t bytes; /* sizeof(struct omp_ext_observer) in the tool */
 
-    /* The current task begins and ends a creation. They pair; more tasks may be created and run in between. */
+    /* The current task begins and ends the creation of a task. The calls are paired, also around nested creations. */
     void (*creation_begins)(void);
     void (*creation_ends)(void);
-    /* In between: a deferred task was created at this return address of the program, and placed in this domain. `flags`
-       as in OMPT's task_create. Returns the tool's data of the task for later calls, an even address; null: no data. */
+    /* In between: a deferred task was created at this return address in the program, to run in this domain. `flags`: as
+       in OMPT's task_create. Returns the tool's handle of the task for the calls below, an even address; null: the tool
+       ignores the task. Each task starts at most once. */
     void *(*task_created)(const void *code, int flags, int has_dependences, int domain);
     /* `after` must wait for `before`. Called by the creator of both, between task_created and creation_ends. */
     void (*task_depends)(void *before, void *after);
 
-    /* The calling thread starts the task in this domain: OMPT's task_create and task_schedule of the same task follow
-       at once on this thread. Null: they are for the pattern of a taskloop, not for a task of the program. */
+    /* The calling thread starts the task in this domain. OMPT's task_create and task_schedule of the task follow at
+       once on this thread. Null: the task is not the program's (for example the pattern of a taskloop), or ignored. */
     void (*task_starts)(void *task, int domain, int how);
 
-    /* The next task that OMPT reports, undeferred and begun at once, was created at this address of the program. */
+    /* The next task that OMPT reports is undeferred, begins at once, and has this return address in the program. */
     void (*undeferred_starts)(const void *code);
 
-    /* The current task begins and ends a wait; `kind` is OMPT's sync region kind or OMP_EXT_WAIT_PREDECESSORS. If the
-       end is not reported, the runtime's own wait of this kind follows. */
+    /* The current task begins and ends a wait. `kind`: a sync region kind of OMPT, or OMP_EXT_WAIT_PREDECESSORS. If the
+       end is not reported, the runtime's own wait of the same kind follows. */
     void (*wait_begins)(int kind);
     void (*wait_ends)(int kind);
 
-    /* The thread tries to take a task from another thread's queue, which was not empty. */
+    /* The thread tries to take a task from another thread's queue, which seemed to have one. */
     void (*steal_begins)(void);
     void (*steal_ends)(int succeeded);
 
     /*
-     * Light tasks, which the runtime and OMPT do not know. Null: the tool needs OMPT's events of all tasks, so no task
-     * is light. These calls replace task_starts, undeferred_starts and OMPT's events. The end of a taskgroup is
-     * reported like the end of other waits. An OMPT event of another task in between names the task around the light
-     * ones as the previous or next task.
+     * Light tasks, which neither the runtime nor OMPT knows. Null: there are none, because the tool must see all tasks
+     * through OMPT. These functions replace task_starts, undeferred_starts and OMPT's task events. wait_ends also
+     * reports the end of taskgroups. OMPT's events of other tasks name the task around the light ones as prior
+     * or next task.
      */
     /* The calling thread begins a task of task_created in this domain, on top of its current task. */
     void (*task_begins)(void *task, int domain, int how);
-    /* An undeferred task is created and begins. Returns the tool's data of the task for task_ends; null: no data. */
+    /* The same for an undeferred task, which is created now. Returns the handle for task_ends; may be null. */
     void *(*undeferred_begins)(const void *code, int flags);
-    /* The task is complete; the task below it continues. No wait for it has ended yet. */
+    /* The task is complete, and the task below it continues. No wait for it has ended yet. */
     void (*task_ends)(void *task);
 
-    /* Returns the counters for tasks created in the task that has just begun, by task_begins with OMP_EXT_AT_HAND or by
-       undeferred_begins in a team of one; null: report these tasks. Valid until the task ends. If `tallies` itself is
-       null, all tasks are reported. */
+    /* Returns counters for the tasks that the current task creates, valid until it ends; null: report them. Called
+       after task_begins with OMP_EXT_AT_HAND, and after undeferred_begins in a team of one thread. */
     struct omp_ext_tallies *(*tallies)(void);
-    /* Returns the tool's data of a counted task with these flags, created at this time (omp_ext_tallies.time) and
-       placed in this domain; null, for example without memory: no data. Called by the thread that reports the task
-       next; if the task has not begun, this may be another thread than the counters'. */
+    /* Returns the handle of a task that was counted so far; null: the tool ignores the task. `time`: of its creation
+       (*omp_ext_tallies.time). Called by the thread that reports the task next: if the task has not begun, possibly not
+       the tally's. */
     void *(*tallied_task)(const struct omp_ext_tally *tally, uint64_t time, int domain, int flags);
 };
 
 /*
- * Reports the current task of the calling thread by tallied_task and task_begins, if it was only counted so far. For
- * tools that receive other events inside tasks, such as OMPT's events of locks. Changes nothing else.
+ * Reports the calling thread's current task (tallied_task, task_begins) if it was only counted so far. For tools that
+ * learn of its acts from another source, such as OMPT's events of locks.
  */
 void omp_ext_tell_of_current(void);
 
 /*
- * Registers the observer, which must exist until the process ends; null removes it. Call it before the first parallel
- * region. Returns 1 if the library schedules this program; 0 if the runtime does, until the program requests placement.
+ * Registers the observer, which must live as long as the process; null removes it. Call it before the first parallel
+ * region. Returns 1 if the library schedules this program; 0 if it leaves tasks to the runtime until the program asks
+ * for placement, or if the observer is smaller than the library's (reported on stderr).
  */
 int omp_ext_observe(const struct omp_ext_observer *observer);
 
-/* Returns 1 if the address is in the OpenMP runtime whose tasks the library schedules, or may schedule later. A process
-   may have several runtimes; a tool that observes another one must not register an observer. */
+/* Returns 1 if the address is in the OpenMP runtime whose tasks the library schedules or may schedule later. In a
+   process with several runtimes, a tool that observes another one must not register an observer. */
 int omp_ext_schedules(const void *code);
 
 #pragma GCC visibility pop
