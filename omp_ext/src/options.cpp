@@ -73,12 +73,10 @@ Options read_options() {
                                                     {{"stealing", static_cast<int>(QueueKind::kStealing)},
                                                      {"shared-lifo", static_cast<int>(QueueKind::kSharedLifo)}},
                                                     static_cast<int>(read.queue)));
-    read.steal = static_cast<StealPolicy>(read_choice(say, "OMP_EXT_STEAL",
-                                                      {{"nearest", static_cast<int>(StealPolicy::kNearest)},
-                                                       {"random", static_cast<int>(StealPolicy::kRandom)},
-                                                       {"occupancy", static_cast<int>(StealPolicy::kOccupancy)},
-                                                       {"group", static_cast<int>(StealPolicy::kGroup)}},
-                                                      static_cast<int>(read.steal)));
+#define OMP_EXT_CHOICE(constant, name, meaning) {name, static_cast<int>(StealPolicy::constant)},
+    read.steal = static_cast<StealPolicy>(
+        read_choice(say, "OMP_EXT_STEAL", {OMP_EXT_STEAL_POLICIES(OMP_EXT_CHOICE)}, static_cast<int>(read.steal)));
+#undef OMP_EXT_CHOICE
     read.waits = static_cast<Waits>(read_choice(say, "OMP_EXT_TIED",
                                                 {{"strict", static_cast<int>(Waits::kStrict)},
                                                  {"constrained", static_cast<int>(Waits::kConstrained)},
@@ -95,7 +93,9 @@ Options read_options() {
 
 void display_settings() {
     static const char *const queues[] = {"stealing", "shared-lifo"};
-    static const char *const policies[] = {"nearest", "random", "occupancy", "group"};
+#define OMP_EXT_NAME(constant, name, meaning) name,
+    static const char *const policies[] = {OMP_EXT_STEAL_POLICIES(OMP_EXT_NAME)};
+#undef OMP_EXT_NAME
     static const char *const waits[] = {"strict", "constrained", "relaxed"};
     say("schedule %s, %s, queue %s, steal %s, tied %s",
         options.schedule > 0    ? "always"

@@ -5,10 +5,11 @@
 
 #include <cstdint>
 
+#include "scheduler/steal_policies.h"
+
 namespace omp_ext {
 
 enum class QueueKind { kStealing, kSharedLifo };
-enum class StealPolicy { kNearest, kRandom, kOccupancy, kGroup };
 
 // The tasks that a thread may run while its task waits (OMP_EXT_TIED).
 enum class Waits {

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from ext_programs import FORTRAN_MODULE, compile_with_ext, ext_library
+from ext_programs import FORTRAN_MODULE, STEAL_POLICIES, compile_with_ext, ext_library
 from task_programs import TASK_PROGRAMS, TaskProgram, compiled, flags_for
 from toolchains import DEFAULT_TOOLCHAIN, TOOLCHAINS, Toolchain, compile_source, toolchain_named
 
@@ -488,7 +488,7 @@ def test_tiny_tasks_of_the_first_region_are_shared(threads: str, toolchain: Tool
 
 
 @pytest.mark.parametrize("queue", ["stealing", "shared-lifo"])
-@pytest.mark.parametrize("steal", ["nearest", "random", "occupancy", "group"])
+@pytest.mark.parametrize("steal", STEAL_POLICIES)
 def test_without_strict_mode_the_counts_add_up(steal: str, queue: str, default_toolchain: Toolchain) -> None:
     program = compile_with_ext("ext/strict.c", default_toolchain)
     settings = {
@@ -587,7 +587,7 @@ def test_an_unknown_runtime_is_reported_once_and_not_used(
 @pytest.mark.parametrize(
     ("name", "value", "valid"),
     [
-        ("OMP_EXT_STEAL", "sideways", "nearest, random, occupancy, group"),
+        ("OMP_EXT_STEAL", "sideways", ", ".join(STEAL_POLICIES)),
         ("OMP_EXT_QUEUE", "heap", "stealing, shared-lifo"),
         ("OMP_EXT_TIED", "loose", "strict, constrained, relaxed"),
         ("OMP_EXT_STRIKT", "1", "OMP_EXT_STRICT"),

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,6 +12,10 @@ import toolchains
 from toolchains import Toolchain
 
 FORTRAN_MODULE = toolchains.REPOSITORY / "omp_ext" / "fortran" / "omp_ext.f90"
+STEAL_POLICIES = re.findall(
+    r'X\(k\w+, "([\w-]+)"',
+    (toolchains.REPOSITORY / "omp_ext" / "src" / "scheduler" / "steal_policies.h").read_text(),
+)
 
 
 def ext_library() -> Path:

@@ -11,8 +11,10 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from ext_programs import STEAL_POLICIES
 from ompass.commands.main import application
 from ompass.errors import UsageError
+from ompass.simulation.reader import POLICIES
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = sorted(
@@ -100,6 +102,12 @@ def test_tables_of_sources_are_complete(document: str, sources: str) -> None:
     assert [pattern for pattern, files in described.items() if not files] == []
     files = {path.name for path in (ROOT / sources).rglob("*") if path.is_file()}
     assert files - set().union(*described.values()) == set()
+
+
+def test_documents_list_every_policy() -> None:
+    for document, names in (("simulation", POLICIES), ("locality", STEAL_POLICIES)):
+        text = (ROOT / "docs" / f"{document}.md").read_text()
+        assert [name for name in names if f"`{name}`" not in text] == []
 
 
 def test_index_of_test_programs_and_shared_modules_is_complete() -> None:

@@ -97,7 +97,7 @@ void SimulatedRun::wake_ready(uint64_t now) {
 }
 
 void SimulatedRun::unpark(Thread &thread, uint64_t now) {
-    if (now > thread.now && terms_.cost.failed_steal && policy_.steals == Steals::kRandom && region_.open)
+    if (now > thread.now && terms_.cost.failed_steal && policy_.steals == StealPolicy::kRandom && region_.open)
         result_.n_steals_attempted +=
             (now - std::max(thread.now, std::min(region_.begin, now))) / terms_.cost.failed_steal;
     threads_.unpark(thread, now);
@@ -142,7 +142,7 @@ void SimulatedRun::send_thief(Thread &thief, uint32_t queue, uint64_t now, bool 
     if (ready_.is_urgent(queue) || (ready_.is_shared(queue) && at_home))
         return threads_.wait_for_step(thief, Step::kSearch);
     Victim victim{queue};
-    if (policy_.steals == Steals::kRandom && terms_.cost.failed_steal) {
+    if (policy_.steals == StealPolicy::kRandom && terms_.cost.failed_steal) {
         if (last_find_ > thief.now) victim.n_failed = (last_find_ - thief.now) / terms_.cost.failed_steal;
         victim.n_failed += victims_.n_failed_of(n_looking);
         last_find_ = thief.now + victim.n_failed * terms_.cost.failed_steal;

@@ -3,33 +3,30 @@
 
 namespace ompass::simulation {
 
+#define OMPASS_STEAL_POLICY(constant, name, meaning)                                                                   \
+    {name, meaning, Queues::kPerThread, Waiting::kAnywhere, StealPolicy::constant},
+
 const std::vector<Policy> &policies() {
     static const std::vector<Policy> all = {
         {"libomp", "LLVM's runtime: a queue per thread, random victims, waits run descendants, full queues run inline",
-         Queues::kPerThread, Waiting::kNests, Steals::kRandom, false, false, false, false, 256, true, true},
+         Queues::kPerThread, Waiting::kNests, StealPolicy::kRandom, false, false, false, false, 256, true, true},
         {"omp_ext", "libomp_ext.so by default: a queue per thread, the nearest victim", Queues::kPerThread,
-         Waiting::kNests, Steals::kNearest, false, false, false, false, 256, true},
+         Waiting::kNests, StealPolicy::kNearest, false, false, false, false, 256, true},
         {"locality", "libomp_ext.so with placed tasks: own domain first, then any", Queues::kPlaced, Waiting::kNests,
-         Steals::kNearest, false, false, false, false, 256, false},
+         StealPolicy::kNearest, false, false, false, false, 256, false},
         {"strict", "libomp_ext.so with placed tasks, which run only in their domain", Queues::kPlaced, Waiting::kAside,
-         Steals::kNearest, false, true, false, false, 0, false},
+         StealPolicy::kNearest, false, true, false, false, 0, false},
         {"work-first", "the child runs at once, the rest of the creator may be stolen: Cilk, MassiveThreads",
-         Queues::kPerThread, Waiting::kAnywhere, Steals::kRandom, true},
+         Queues::kPerThread, Waiting::kAnywhere, StealPolicy::kRandom, true},
         {"help-first", "the creator continues, the child may be stolen: Qthreads with a queue per core",
-         Queues::kPerThread, Waiting::kAnywhere, Steals::kRandom},
+         Queues::kPerThread, Waiting::kAnywhere, StealPolicy::kRandom},
         {"shared-lifo", "one queue per domain, newest first: Qthreads with a queue per socket", Queues::kPerDomain,
-         Waiting::kAnywhere, Steals::kRandom},
-        {"random", "TBB 2.0: any other thread at random", Queues::kPerThread, Waiting::kAnywhere, Steals::kRandom},
-        {"occupancy", "the fullest queue", Queues::kPerThread, Waiting::kAnywhere, Steals::kOccupancy},
-        {"group", "the fullest queue of the thread's group of 5, then of a random group", Queues::kPerThread,
-         Waiting::kAnywhere, Steals::kGroup},
-        {"nearest", "the last victim, then the nearest thread by number", Queues::kPerThread, Waiting::kAnywhere,
-         Steals::kNearest},
+         Waiting::kAnywhere, StealPolicy::kRandom},
         {"ideal-occupancy", "the fullest queue, found at no cost", Queues::kPerThread, Waiting::kAnywhere,
-         Steals::kOccupancy, false, false, true},
+         StealPolicy::kOccupancy, false, false, true},
         {"ideal-stealer", "the fullest queue, found and robbed at no cost", Queues::kPerThread, Waiting::kAnywhere,
-         Steals::kOccupancy, false, false, true, true},
-    };
+         StealPolicy::kOccupancy, false, false, true, true},
+        OMP_EXT_STEAL_POLICIES(OMPASS_STEAL_POLICY)};
     return all;
 }
 

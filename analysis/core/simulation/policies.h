@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The differences between schedulers: whether creator or child runs first, where tasks are queued, how a thread
-// waits, and from which thread it steals. omp_ext/src/scheduler/steal.h uses the same names for steal policies.
+// waits, and from which thread it steals.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
+
+#include "scheduler/steal_policies.h"
 
 namespace ompass::simulation {
 
@@ -22,19 +24,14 @@ enum class Waiting : uint8_t {
     kAnywhere, // leaves the task; the thread that ends the wait continues it (Cilk, MassiveThreads, Qthreads)
 };
 
-enum class Steals : uint8_t {
-    kRandom, // any other thread, with tasks or without
-    kOccupancy, // the fullest queue
-    kGroup, // the fullest queue of the thread's group of 5, then of a random group
-    kNearest, // the last victim, then the nearest thread by number
-};
+using omp_ext::StealPolicy;
 
 struct Policy {
     std::string name;
     std::string meaning;
     Queues queues = Queues::kPerThread;
     Waiting waiting = Waiting::kAnywhere;
-    Steals steals = Steals::kRandom;
+    StealPolicy steals = StealPolicy::kRandom;
     bool child_first = false; // work-first: the rest of the creator is queued
     bool strict = false; // placed tasks run only in their domain
     bool free_choice = false; // choosing a victim takes no time
@@ -45,7 +42,6 @@ struct Policy {
 };
 
 inline constexpr uint32_t kMaxThreads = 4096;
-inline constexpr uint32_t kGroupSize = 5;
 
 const std::vector<Policy> &policies();
 // Returns null if no policy has the name.

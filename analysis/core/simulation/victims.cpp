@@ -2,6 +2,7 @@
 #include "victims.h"
 
 #include <cmath>
+#include <optional>
 
 namespace ompass::simulation {
 
@@ -21,55 +22,77 @@ Victim Victims::choose(const Thread &thread) {
     return {};
 }
 
+// Looks at queues that hold tasks, for omp_ext::search_by.
+struct Victims::Search {
+    Victims &victims;
+    const Thread &thread;
+    const NumberSet &queues;
+    uint64_t n_failed = 0;
+    bool is_partial = false; // true if the search skipped groups
+
+    using Found = std::optional<uint32_t>; // a queue
+
+    Found last_victim() const {
+        const uint32_t last = thread.last_victim;
+        if (last < victims.ready_.size() && queues.contains(last) && suits(last)) return last;
+        return {};
+    }
+    Found nearest() const {
+        const uint32_t n = victims.ready_.size();
+        uint32_t least = ~0u;
+        Found best;
+        for (uint32_t i = 0; i < queues.size(); i++) {
+            const uint32_t distance = (queues[i] + n - thread.number) % n;
+            if (distance < least && suits(queues[i])) best = queues[i], least = distance;
+        }
+        return best;
+    }
+    Found random() {
+        n_failed = victims.n_failed_of(queues);
+        const uint32_t first = victims.random_.below(queues.size());
+        const uint32_t found = queues.find(first, victims.ready_.search_limit(queues.size()),
+                                           [&](uint32_t queue) { return suits(queue); });
+        if (found != kNoQueue) return found;
+        return {};
+    }
+    Found fullest() const {
+        return fullest_where([](uint32_t) { return true; });
+    }
+    Found fullest_of(uint32_t group) const {
+        return fullest_where([group](uint32_t queue) { return queue / omp_ext::kStealGroup == group; });
+    }
+    uint32_t own_group() const { return thread.number / omp_ext::kStealGroup; }
+    uint32_t random_group() {
+        is_partial = true;
+        const uint32_t group = queues[victims.random_.below(queues.size())] / omp_ext::kStealGroup;
+        n_failed = victims.n_failed_of(queues);
+        return group;
+    }
+
+private:
+    bool suits(uint32_t queue) const {
+        return thread.current == kNone || victims.ready_.find_allowed(thread, queue, false) != kNoQueue;
+    }
+
+    // Returns the fullest queue for which counts(queue) is true, and the lowest number among equals.
+    template <typename Counts>
+    Found fullest_where(Counts counts) const {
+        uint32_t best = kNoQueue, most = 0;
+        for (uint32_t i = 0; i < queues.size(); i++) {
+            const uint32_t queue = queues[i], n = victims.ready_.n_tasks(queue);
+            if (counts(queue) && (n > most || (n == most && queue < best)) && suits(queue)) best = queue, most = n;
+        }
+        if (best != kNoQueue) return best;
+        return {};
+    }
+};
+
 Victim Victims::choose_in(const Thread &thread, const NumberSet &queues) {
     if (queues.empty()) return {};
-    switch (policy_.steals) {
-    case Steals::kRandom: return at_random(thread, queues);
-    case Steals::kOccupancy: return {fullest(thread, queues, [](uint32_t) { return true; })};
-    case Steals::kGroup: return fullest_of_group(thread, queues);
-    case Steals::kNearest: return nearest(thread, queues);
-    }
-    return {};
-}
-
-Victim Victims::at_random(const Thread &thread, const NumberSet &queues) {
-    const uint64_t n_failed = failures(per_log_miss_[queues.size()]);
-    const uint32_t first = random_.below(queues.size()), limit = ready_.search_limit(queues.size());
-    return {queues.find(first, limit, [&](uint32_t queue) { return suits(thread, queue); }), n_failed};
-}
-
-// Returns the fullest queue for which counts(queue) is true, and the lowest number among equals.
-template <typename Counts>
-uint32_t Victims::fullest(const Thread &thread, const NumberSet &queues, Counts counts) const {
-    uint32_t best = kNoQueue, most = 0;
-    for (uint32_t i = 0; i < queues.size(); i++) {
-        const uint32_t queue = queues[i], n = ready_.n_tasks(queue);
-        if (counts(queue) && (n > most || (n == most && queue < best)) && suits(thread, queue)) best = queue, most = n;
-    }
-    return best;
-}
-
-Victim Victims::fullest_of_group(const Thread &thread, const NumberSet &queues) {
-    uint32_t group = thread.number / kGroupSize;
-    const auto in_group = [&](uint32_t queue) { return queue / kGroupSize == group; };
-    const uint32_t own = fullest(thread, queues, in_group);
-    if (own != kNoQueue) return {own};
-    group = queues[random_.below(queues.size())] / kGroupSize;
-    const uint64_t n_failed = failures(per_log_miss_[queues.size()]);
-    const uint32_t other = fullest(thread, queues, in_group);
-    return {other != kNoQueue ? other : fullest(thread, queues, [](uint32_t) { return true; }), n_failed};
-}
-
-Victim Victims::nearest(const Thread &thread, const NumberSet &queues) {
-    const uint32_t n = ready_.size();
-    if (thread.last_victim < n && queues.contains(thread.last_victim) && suits(thread, thread.last_victim))
-        return {thread.last_victim};
-    uint32_t best = kNoQueue, least = ~0u;
-    for (uint32_t i = 0; i < queues.size(); i++) {
-        const uint32_t distance = (queues[i] + n - thread.number) % n;
-        if (distance < least && suits(thread, queues[i])) best = queues[i], least = distance;
-    }
-    return {best};
+    Search search{*this, thread, queues};
+    Search::Found found = omp_ext::search_by(policy_.steals, search);
+    if (!found && search.is_partial) found = search.fullest();
+    return {found.value_or(kNoQueue), search.n_failed};
 }
 
 } // namespace ompass::simulation

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chooses the victim of a steal: one method for each Steals of policies.h. A new method is a value there and a case here.
+// Chooses the victim of a steal by the policy's rule (omp_ext/src/scheduler/steal_policies.h).
 #pragma once
 
 #include <cstdint>
@@ -23,15 +23,10 @@ public:
     uint64_t n_failed_of(uint32_t n_looking) { return failures(per_log_miss_[ready_.holding(0).size()] / n_looking); }
 
 private:
+    struct Search;
+
     Victim choose_in(const Thread &thread, const NumberSet &queues);
-    Victim at_random(const Thread &thread, const NumberSet &queues);
-    Victim nearest(const Thread &thread, const NumberSet &queues);
-    Victim fullest_of_group(const Thread &thread, const NumberSet &queues);
-    template <typename Counts>
-    uint32_t fullest(const Thread &thread, const NumberSet &queues, Counts counts) const;
-    bool suits(const Thread &thread, uint32_t queue) const {
-        return thread.current == kNone || ready_.find_allowed(thread, queue, false) != kNoQueue;
-    }
+    uint64_t n_failed_of(const NumberSet &queues) { return failures(per_log_miss_[queues.size()]); }
     // Draws the number of failures before the first success. per_log_miss: -1 / logarithm of the chance to fail.
     uint64_t failures(double per_log_miss) {
         return per_log_miss > 0 ? static_cast<uint64_t>(random_.exponential() * per_log_miss) : 0;

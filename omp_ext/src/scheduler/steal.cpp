@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The steal policies.
+// How a worker looks at queues and takes tasks from them. scheduler/steal_policies.h decides which queues it looks at.
 #include "scheduler/steal.h"
 
+#include "scheduler/steal_policies.h"
 #include "tools/observer.h"
 
 namespace omp_ext {
 
 namespace {
-
-constexpr int kGroupSize = 5; // the largest group of the paper
 
 uint32_t next_random(Worker &worker) {
     uint32_t x = worker.random;
@@ -20,80 +19,70 @@ uint32_t next_random(Worker &worker) {
 
 int random_below(Worker &worker, int n) { return static_cast<int>(next_random(worker) % static_cast<uint32_t>(n)); }
 
-Task *try_victim(Worker &thief, Worker &victim, uint16_t min_tag) {
-    thief.statistics.n_steal_attempts.add();
-    Task *task = nullptr;
-    notify(&omp_ext_observer::steal_begins);
-    const StealResult result = victim.deque.steal(&task, min_tag);
-    notify(&omp_ext_observer::steal_ends, result == StealResult::kTaken);
-    switch (result) {
-    case StealResult::kTaken: thief.last_victim = victim.number; return task;
-    case StealResult::kLost: thief.statistics.n_lost_races.add(); break;
-    case StealResult::kEmpty:
-    case StealResult::kRefused: break;
-    }
-    return nullptr;
-}
-
-bool is_victim(const Worker &thief, const Worker &worker, const StealTarget &target) {
-    return &worker != &thief && worker.domain == target.domain && worker.deque.size_hint() > target.n_left;
-}
-
-// Tries all workers in order of their numbers, from `first` on.
-Task *steal_in_order(Worker &thief, const StealTarget &target, int first) {
+struct Search {
+    Worker &thief;
+    const StealTarget &target;
     Team &team = *thief.team;
-    for (int i = 0, number = first; i < team.n_workers; i++, number = number + 1 < team.n_workers ? number + 1 : 0)
-        if (is_victim(thief, team.workers[number], target))
-            if (Task *task = try_victim(thief, team.workers[number], target.min_tag)) return task;
-    return nullptr;
-}
 
-// Returns the victim with most tasks among the numbers [first, last); null if none has any.
-Worker *fullest(Worker &thief, const StealTarget &target, int first, int last) {
-    Team &team = *thief.team;
-    Worker *best = nullptr;
-    int64_t most = 0;
-    for (int number = first; number < last && number < team.n_workers; number++) {
-        Worker &worker = team.workers[number];
-        if (!is_victim(thief, worker, target) || worker.deque.size_hint() <= most) continue;
-        best = &worker;
-        most = worker.deque.size_hint();
+    Task *last_victim() {
+        const int number = thief.last_victim;
+        return number >= 0 && is_victim(team.workers[number]) ? try_victim(team.workers[number]) : nullptr;
     }
-    return best;
-}
+    Task *nearest() { return first_from(thief.number); }
+    // Tries one victim at random, as in the paper, then all others, so that no task is overlooked before a sleep.
+    Task *random() { return first_from(random_below(thief, team.n_workers)); }
+    Task *fullest() { return fullest_between(0, team.n_workers); }
+    Task *fullest_of(int group) { return fullest_between(group * kStealGroup, (group + 1) * kStealGroup); }
+    int own_group() const { return thief.number / kStealGroup; }
+    int random_group() { return random_below(thief, (team.n_workers + kStealGroup - 1) / kStealGroup); }
 
-Task *steal_in_groups(Worker &thief, const StealTarget &target) {
-    const int n_groups = (thief.team->n_workers + kGroupSize - 1) / kGroupSize;
-    int group = thief.number / kGroupSize;
-    for (int scan = 0; scan < 2; scan++) {
-        if (Worker *victim = fullest(thief, target, group * kGroupSize, (group + 1) * kGroupSize))
-            if (Task *task = try_victim(thief, *victim, target.min_tag)) return task;
-        group = random_below(thief, n_groups);
+private:
+    bool is_victim(const Worker &worker) const {
+        return &worker != &thief && worker.domain == target.domain && worker.deque.size_hint() > target.n_left;
     }
-    return nullptr;
-}
+
+    Task *try_victim(Worker &victim) {
+        thief.statistics.n_steal_attempts.add();
+        Task *task = nullptr;
+        notify(&omp_ext_observer::steal_begins);
+        const StealResult result = victim.deque.steal(&task, target.min_tag);
+        notify(&omp_ext_observer::steal_ends, result == StealResult::kTaken);
+        switch (result) {
+        case StealResult::kTaken: thief.last_victim = victim.number; return task;
+        case StealResult::kLost: thief.statistics.n_lost_races.add(); break;
+        case StealResult::kEmpty:
+        case StealResult::kRefused: break;
+        }
+        return nullptr;
+    }
+
+    // Tries all workers in order of their numbers, from `first` on.
+    Task *first_from(int first) {
+        for (int i = 0, number = first; i < team.n_workers; i++, number = number + 1 < team.n_workers ? number + 1 : 0)
+            if (is_victim(team.workers[number]))
+                if (Task *task = try_victim(team.workers[number])) return task;
+        return nullptr;
+    }
+
+    // Tries the worker with the most tasks among numbers [first, last).
+    Task *fullest_between(int first, int last) {
+        Worker *best = nullptr;
+        int64_t most = 0;
+        for (int number = first; number < last && number < team.n_workers; number++) {
+            Worker &worker = team.workers[number];
+            if (!is_victim(worker) || worker.deque.size_hint() <= most) continue;
+            best = &worker;
+            most = worker.deque.size_hint();
+        }
+        return best ? try_victim(*best) : nullptr;
+    }
+};
 
 } // namespace
 
 Task *steal(Worker &thief, const StealTarget &target) {
-    Team &team = *thief.team;
-    switch (options.steal) {
-    case StealPolicy::kNearest:
-        // The last victim often has more tasks.
-        if (thief.last_victim >= 0 && is_victim(thief, team.workers[thief.last_victim], target))
-            if (Task *task = try_victim(thief, team.workers[thief.last_victim], target.min_tag)) return task;
-        return steal_in_order(thief, target, thief.number);
-    case StealPolicy::kRandom: {
-        // Tries one victim at random, as in the paper, then all others, so that no task is overlooked before a sleep.
-        return steal_in_order(thief, target, random_below(thief, team.n_workers));
-    }
-    case StealPolicy::kOccupancy:
-        if (Worker *victim = fullest(thief, target, 0, team.n_workers))
-            return try_victim(thief, *victim, target.min_tag);
-        return nullptr;
-    case StealPolicy::kGroup: return steal_in_groups(thief, target);
-    }
-    return nullptr;
+    Search search{thief, target};
+    return search_by(options.steal, search);
 }
 
 } // namespace omp_ext

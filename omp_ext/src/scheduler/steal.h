@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chooses a victim within a domain. The policies are those that Contreras and Martonosi compare (IISWC 2008): random; the
-// fullest queue (occupancy); the fullest queue of the own group, then of a random group (group); and by number (nearest),
-// since threads are bound in that order.
+// Steals tasks from workers of a domain.
 #pragma once
 
 #include <cstdint>
