@@ -102,7 +102,7 @@ MODULES = {path.relative_to(PACKAGE).with_suffix("").as_posix(): path for path i
 
 
 class Layer(NamedTuple):
-    rooms: set[str]  # folders and modules
+    places: set[str]  # folders and modules
     files: set[str]  # names of files in features
     uses: set[str]
 
@@ -113,9 +113,9 @@ def layers() -> dict[str, Layer]:
     table = text.partition("| layer |")[2].partition("\n\n")[0].splitlines()[2:]
     found = {}
     for row in table:
-        name, rooms, files, uses = (cell.strip() for cell in row.strip("|").split("|"))
+        name, places, files, uses = (cell.strip() for cell in row.strip("|").split("|"))
         found[name] = Layer(
-            set(re.findall(r"`([\w/]+)`", rooms)),
+            set(re.findall(r"`([\w/]+)`", places)),
             set(re.findall(r"`(\w+)\.py`", files)),
             {name, "base", *filter(None, uses.split(", "))},
         )
@@ -127,8 +127,8 @@ LAYERS = layers()
 
 def layer_of(module: str) -> str:
     """Returns the layer of a module such as `scaling/report`."""
-    room, _, file = module.partition("/")
-    for key, part in ((module, "rooms"), (room, "rooms"), (file, "files")):
+    folder, _, file = module.partition("/")
+    for key, part in ((module, "places"), (folder, "places"), (file, "files")):
         for name, layer in LAYERS.items():
             if key in getattr(layer, part):
                 return name
