@@ -4,15 +4,15 @@
 ! runtime. omp_ext.h documents the calls and their arguments.
 !
 !   use omp_ext
-!   call omp_child_task_affinity(part)            ! the tasks that I create from now on run in domain `part`
+!   call omp_child_task_affinity(part)            ! tasks that this task creates from now on run in domain `part`
 !   !$omp task
 !   ...
 !   address = omp_affinity_alloc_ondomain(bytes, part)       ! a type(c_ptr), for c_f_pointer
 !   status = omp_affinity_mem_todomain(c_loc(x), bytes, part)
 !
-! Differences from C: logical where C has int for yes or no; type(c_ptr) for addresses; bytes are of kind c_size_t, counts
-! of statistics of kind c_int64_t, all other numbers of kind c_int; an array stands for a pointer and its size.
-! Numbers of domains and threads begin at 0, as everywhere in OpenMP. Fortran 2008 with its C binding; gfortran and flang.
+! Types: logical for C's true or false; type(c_ptr) for addresses; integers of kind c_size_t for bytes, c_int64_t for
+! statistics, c_int otherwise; one array for a pointer and its size. Domains and threads are numbered from 0. Requires
+! Fortran 2008; tested with gfortran and flang.
 module omp_ext
   use, intrinsic :: iso_c_binding, only: c_int, c_int64_t, c_ptr, c_size_t, c_sizeof
   implicit none
@@ -24,7 +24,7 @@ module omp_ext
   integer(c_int), parameter, public :: OMP_EXT_ENOTSUP = -3
   integer(c_int), parameter, public :: OMP_EXT_VERSION = 100
 
-  !> struct omp_ext_statistics of omp_ext.h.
+  !> As in omp_ext.h.
   type, bind(c), public :: omp_ext_statistics
     integer(c_int64_t) :: n_created = 0, n_placed = 0, n_run = 0, n_local = 0, n_stolen_inside = 0, n_stolen_outside = 0, &
          n_rescued = 0, n_steal_attempts = 0, n_false_negatives = 0, n_sleeps = 0, mailbox_depth = 0, max_mailbox_depth = 0

@@ -9,7 +9,7 @@
 
 namespace ompass {
 
-// Checks that the pyramid contains the replayed time, to a nanosecond per interval, and its matrix every deferred task.
+// Checks that the pyramid contains the replayed time, to a nanosecond per interval, and all deferred tasks.
 void check_pyramid(const std::string &directory, const std::vector<ThreadAccount> &replayed);
 
 // Opens the pyramid; the directory may contain anything.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// To which module an address belongs, when libraries come and go at one place.
+// Finds the module of an address while libraries are loaded and unloaded at the same address.
 #include <gtest/gtest.h>
 
 #include <dlfcn.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The domains of the threads in teams of every size on machines of every topology, and which threads are bound.
+// Assigns threads to domains, in teams of every size on machines of every topology, and binds them.
 #include <gtest/gtest.h>
 
 #include <functional>

@@ -86,7 +86,7 @@ TEST(BlockPool, LeavesLargeBlocksToMalloc) {
     pool.give_back(other, kLines);
 }
 
-// Like tasks that one thread creates and others run: the number of blocks stays the number of blocks in use.
+// One thread takes blocks and others return most of them, as with tasks: the number of blocks stays limited.
 TEST(BlockPool, GetsBackBlocksFromOtherThreads) {
     constexpr int kThieves = 3, kBlocks = 200'000, kInUse = 64;
     struct Block {

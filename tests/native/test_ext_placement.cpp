@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The domains of memory: homes, the cache of pages, and allocations with right and wrong arguments. Machines are
-// described, and their memory is not placed, so that the calls alone determine the domain of a page. The virtual
-// machine with four nodes tests that pages really move.
+// The domains of memory: homes, the cache of pages, and allocations with right and wrong arguments. On the described
+// machines of these tests the calls alone determine the domain of a page. Tests in a virtual machine with four nodes
+// check that pages really move.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compares the stream of a cache group with the definition, byte by byte: accesses in one piece and in several, as in a
-// sample; in parts on one thread and in two stages on two; with few and with many bytes per moment.
+// Compares the stream of a cache group with the definition, byte by byte. Accesses have one piece or several, as in a
+// sample. One thread processes them in batches, or two threads in two stages.
 #include <gtest/gtest.h>
 
 #include <algorithm>

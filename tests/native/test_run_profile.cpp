@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows from made statistics: absurd values, as in a damaged log, and the sum of two rows.
+// Rows of invented statistics: absurd values, as in a damaged log, and the sum of two rows.
 #include <gtest/gtest.h>
 
 #include <cstdint>

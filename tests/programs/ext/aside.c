@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * aside WHAT N: tasks of one domain that wait for tasks of another, by every kind of wait. The program hangs or fails
- * if a waiting task does not step aside, or resumes with state of another task. Prints the number of rescued tasks.
+ * if a waiting task does not step aside, or resumes with another task's state. Prints the number of rescued tasks.
  */
 #include <omp.h>
 #include <omp_ext.h>

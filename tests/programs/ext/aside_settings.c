@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Two tasks of domain 0 alternately wait for children in domain 1, so that each steps aside for the other, and resume
- * with their own settings. `aside_settings BEFORE AFTER [ROUNDS]`: BEFORE and AFTER choose whether they change settings
- * before and after the wait. Needs two threads, two domains and strict mode.
+ * Two tasks of domain 0 wait for children in domain 1 in turn. Each steps aside for the other and resumes with its own
+ * settings. `aside_settings BEFORE AFTER [ROUNDS]`: BEFORE and AFTER are 1 if they change settings before and after the
+ * wait, else 0. Needs two threads, two domains and strict mode.
  */
 #include <omp.h>
 #include <omp_ext.h>

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A task of domain 0 waits for its child, and its parent for it. Meanwhile its thread begins another task, which waits
- * for an action of that parent after its wait. HOW is the kind of this wait: LOCK, CRITICAL, EVENT or YIELD. The
- * program hangs if the other task runs on top of the first. Needs three threads, two of them in domain 0, and two
- * domains.
+ * A task of domain 0 waits for its child, and the task's parent waits for the task. Meanwhile the thread begins another
+ * task, which waits until the parent has continued. HOW is the kind of this wait: LOCK, CRITICAL, EVENT or YIELD. The
+ * program hangs if the other task runs on top of the first. Needs two domains and three threads, two in domain 0.
  */
 #include <omp.h>
 #include <omp_ext.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A waiting task has a child; its domain also receives a grandchild of another domain's task, which is deeper. Prints
+ * A task waits for its child. Its domain also receives a deeper task, a grandchild of another domain's task. Prints
  * which of the two ran first. Needs two threads and two domains.
  */
 #include <omp.h>

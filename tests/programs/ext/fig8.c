@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Fig. 8 of Olivier et al., completed to a program: builds a binary tree and traverses it in steps. The same calls
+ * Fig. 8 of Olivier et al. as a whole program: builds a binary tree and traverses it in steps. The same calls
  * divide its top over the domains in each step. With four domains, the first split places its tasks in domains 0 and 2,
  * the second in 0, 1, 2 and 3; all tasks below run in the domains of their parents. Every task records where it ran;
  * the program fails if a task ran elsewhere, in any step. Needs strict mode and at least one thread per domain; a

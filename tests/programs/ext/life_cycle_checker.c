@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * An OMPT tool that checks the life cycle of tasks. A living task creates a task, once. A thread only leaves the task
- * that it runs, for a task that was created, is not complete and runs nowhere else. A task completes once, and no later
- * event names it. Prints the counts and the first fault at the end. Does not check cases in which runtimes deviate from
- * the standard (tasks of `taskwait depend`).
+ * An OMPT tool that checks the life cycle of tasks. Each task is created once, by a task that is not complete. A thread
+ * switches from the task that it runs to a created, incomplete task that runs nowhere else. A task completes once, and
+ * no later event names it. Prints the first five faults and, at the end, the counts. Does not check tasks of `taskwait
+ * depend`, for which runtimes deviate from the standard.
  */
 #include <omp-tools.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * ordered HOW N: loops of N iterations whose ordered regions wait for a task in the domain of the next thread. Unless
- * threads that wait for their turn run tasks, it hangs until tasks are rescued. Prints the number of rescued tasks.
+ * ordered HOW N: loops of N iterations whose ordered regions wait for a task in the domain of the next thread. If
+ * threads that wait for their turn run no tasks, it hangs until tasks are rescued. Prints the number of rescued tasks.
  * Compiled as C and as C++ (ordered.cpp).
  */
 #include <omp.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Runs with more rights than its caller (the test sets the bit), and prints how many domains it has. */
+/* Runs as a set-user-ID or set-group-ID program, and prints the number of domains. */
 #include <omp_ext.h>
 #include <sys/auxv.h>
 

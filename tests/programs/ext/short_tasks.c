@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * So many short tasks that the extension only counts most of them for the tool and, deep among them, an act that it
- * must report to the tool. Argument: the act; see `acts`.
+ * Many short tasks, most of which the extension only counts for the tool. Some of them execute an act that it must
+ * report. Argument: the act; see `acts`.
  */
 #include <omp.h>
 #include <string.h>

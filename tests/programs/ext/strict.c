@@ -17,7 +17,7 @@ static void tree(int domain, int depth) {
     if (omp_get_locality_domain_num() != domain) n_outside++;
     if (depth == 0) return;
     for (int child = 0; child < 2; child++) {
-        // Set explicitly, because the children of a rescued task would run in its domain.
+        // Set explicitly: by default the children of a rescued task run where it runs.
         omp_child_task_affinity(domain);
 #pragma omp task
         tree(domain, depth - 1);

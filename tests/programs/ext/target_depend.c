@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * `target_depend REGIONS`: very often, tasks that their creator runs itself after deferred target tasks on which they
- * depend. libomp runs target tasks on helper threads, on the host if there is no device.
+ * `target_depend REGIONS`: many undeferred tasks that depend on deferred target tasks. libomp runs target tasks on
+ * helper threads, on the host if there is no device.
  */
 #include "../facts.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * tree [depth [regions]]: a recursion that places every level, as a user writes it first. Each task creates two
- * children in different domains and waits for them. Prints the number of tasks, of tasks that found themselves outside
- * of their domain, of rescues, and the time of each region in ms.
+ * children in different domains and waits for them. Prints the time of each region in ms, and the numbers of tasks, of
+ * tasks outside of their domain, and of rescues.
  */
 #include <omp.h>
 #include <omp_ext.h>
