@@ -39,7 +39,7 @@ def line_of(mark: str) -> int:
         ("uneven", 2, ["schedule", "taskloop"], 1 / 3, "`schedule(dynamic, n)`"),
     ],
 )
-def test_advice_names_the_line_and_what_to_write_there(
+def test_advice_shows_the_line_and_the_code_to_write(
     record: Record, shape: str, threads: int, kinds: list[str], gain: float, words: str
 ) -> None:
     rounds: list[tuple[int, Path]] = []

@@ -167,7 +167,7 @@ def test_a_libgomp_of_a_wheel_binds_only_where_nothing_replaced_it(
     assert len(line.split()) - 2 == (len(CPUS) if replaced else 1)
 
 
-def test_a_mask_of_the_whole_process_stays(
+def test_the_affinity_mask_of_a_process_is_kept(
     gcc_program: Path, environment: dict[str, str], tmp_path: Path
 ) -> None:
     require_commands("taskset")

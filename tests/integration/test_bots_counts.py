@@ -163,7 +163,7 @@ def check_sample_tree(program: Path, tree: str) -> None:
     assert result == f"{tree} has {nodes} nodes, {leaves} leaves, depth {depth}"
 
 
-def test_the_tiny_tree_is_the_one_that_its_rule_gives(bots_dir: Path) -> None:
+def test_the_tiny_tree_follows_its_rule(bots_dir: Path) -> None:
     """The tree is geometric, with about four children, to depth six; hashlib's SHA-1 searches it here."""
 
     def search(state: bytes, depth: int) -> tuple[int, int]:

@@ -27,7 +27,7 @@ KINDS = [
 
 @pytest.mark.parametrize("preload", [False, True], ids=["without-wrappers", "with-wrappers"])
 @pytest.mark.parametrize("program", KINDS)
-def test_work_is_that_of_the_replay_and_the_span_a_part_of_it(
+def test_work_equals_the_replays_and_the_span_is_not_longer(
     program: str, preload: bool, record: Record
 ) -> None:
     environment = {"OMP_CANCELLATION": "true"}
@@ -64,7 +64,7 @@ def test_parallelism_of_known_graphs(program: str, record: Record) -> None:
         assert parallelism == pytest.approx(known, rel=0.1)
 
 
-def test_every_form_of_the_graph(record: Record, tmp_path: Path) -> None:
+def test_every_form_of_the_graph_is_written(record: Record, tmp_path: Path) -> None:
     run_dir = record("answers/nested_waits.c", opt_level="-O0", mode="trace").run_dir
 
     def graph(*arguments: object, status: int = 0) -> subprocess.CompletedProcess[str]:

@@ -44,7 +44,7 @@ def recorded(bots_dir: Path, run_recorded: RunRecorded, default_toolchain: Toolc
     return run_recorded(program, default_toolchain, "--class", "test", mode="trace", preload=True)
 
 
-def test_tables_hold_what_the_profile_counts(recorded: Recorded, tmp_path: Path, ompass: Command) -> None:
+def test_tables_have_the_counts_of_the_profile(recorded: Recorded, tmp_path: Path, ompass: Command) -> None:
     run, out = str(recorded.run_dir), tmp_path / "tables"
     ompass("export", run, "--parquet", str(out))
     tables = {path.stem: polars.read_parquet(path) for path in out.glob("*.parquet")}
@@ -97,7 +97,7 @@ def test_answers_come_as_a_table_csv_json_or_a_file(
     assert "accesses" in ompass("query", run, "--tables")[0]
 
 
-def test_what_cannot_be_answered_is_said(recorded: Recorded, tmp_path: Path, ompass: Command) -> None:
+def test_errors_of_a_query_name_the_cause(recorded: Recorded, tmp_path: Path, ompass: Command) -> None:
     run = str(recorded.run_dir)
     assert "x" in complaint(ompass, "query", run, "SELECT x FROM tasks", error=UsageError)
     assert "--tables" in complaint(ompass, "query", run, error=UsageError)

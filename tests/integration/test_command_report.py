@@ -94,7 +94,7 @@ def test_task_within_a_region_is_located_in_its_function(trace: Path) -> None:
     assert inner["function"] == "main"
 
 
-def test_construct_whose_call_was_a_jump_is_not_blamed_on_the_runtime(
+def test_construct_whose_call_was_a_jump_is_not_attributed_to_the_runtime(
     tmp_path: Path, compile_program: CompileProgram, run_recorded: RunRecorded
 ) -> None:
     source = tmp_path / "jump.c"
@@ -153,7 +153,7 @@ def test_dump_has_the_life_of_every_task(trace: Path) -> None:
     assert len(only) == N_SPAWNED
 
 
-def test_info_tells_who_ran_what(trace: Path, program: Path) -> None:
+def test_info_shows_program_mode_and_threads(trace: Path, program: Path) -> None:
     value = json_of("info", trace)
     assert value["program"] == str(program)
     assert value["mode"] == "trace"
@@ -166,7 +166,7 @@ def test_info_tells_who_ran_what(trace: Path, program: Path) -> None:
     ("name", "first", "complaint"),
     [("process.log", 0, "is not a log"), ("thread-00000.log", 5000, "is damaged: statistics out of place")],
 )
-def test_damaged_log_is_refused_by_report_and_named_by_validate(
+def test_report_refuses_and_validate_reports_a_damaged_log(
     trace: Path, name: str, first: int, complaint: str
 ) -> None:
     log = bytearray((trace / name).read_bytes())

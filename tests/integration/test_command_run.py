@@ -119,7 +119,7 @@ def test_known_number_of_tasks_is_right() -> None:
     assert tasks_of(N) == N_TASKS
 
 
-def test_output_is_the_programs_and_the_report_goes_to_stderr(ompass: Launcher, fib: Path) -> None:
+def test_the_program_keeps_stdout_and_the_report_goes_to_stderr(ompass: Launcher, fib: Path) -> None:
     done = ompass("run", "-t", "2", "--", fib, str(N))
     assert done.returncode == 0
     assert done.stdout == f"fib({N}) = 610\n"

@@ -142,7 +142,7 @@ def test_every_form_of_the_report_says_the_same(
         (("-o", "none.sweep"), "no sweep to resume"),
     ],
 )
-def test_wrong_usage_is_one_line(
+def test_wrong_usage_is_reported_in_one_line(
     arguments: tuple[str, ...], complaint: str, environment: dict[str, str], tmp_path: Path
 ) -> None:
     done = call(environment, tmp_path, "scale", *arguments, status=2)

@@ -50,7 +50,7 @@ def test_nothing_is_found_in_a_healthy_program(
     assert set(found_in(program, compiler, libompass, tmp_path)) <= {"disturbed"}
 
 
-def test_what_ran_before_the_first_use_of_openmp_is_known(libompass: Path, tmp_path: Path) -> None:
+def test_processor_time_before_the_first_use_of_openmp_is_recorded(libompass: Path, tmp_path: Path) -> None:
     record(Case(LABELS["serial_setup.c"], CLANG, 2, QUIET, 0), libompass, tmp_path / "run.ompass")
     assert open_run(tmp_path / "run.ompass").earlier_cpu_ns > 200_000_000
 

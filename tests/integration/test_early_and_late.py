@@ -91,7 +91,7 @@ def test_command_records_what_runs_before_and_after_main(
     check_facts(facts_in(ran.stdout), check_sound(tmp_path / "run.ompass"))
 
 
-def test_statistics_of_the_extension_hold_what_runs_after_main(toolchain: Toolchain) -> None:
+def test_statistics_of_the_extension_include_tasks_after_main(toolchain: Toolchain) -> None:
     preloaded = {"LD_PRELOAD": str(ext_library()), "OMP_EXT_SCHEDULE": "1", "OMP_EXT_STATISTICS": "1"}
     ran = subprocess.run(
         command_of(toolchain, linked=True, uses=True),

@@ -49,7 +49,7 @@ def check(program: Path, toolchain: Toolchain, settings: Mapping[str, str], *arg
 
 @WITH_SIZES
 @pytest.mark.parametrize("source", ["ext_api/calls.c", "ext_api/scope_guard.cpp"])
-def test_calls_do_what_the_header_says(
+def test_calls_behave_as_the_header_states(
     toolchain: Toolchain, source: str, n_threads: str, domains: str
 ) -> None:
     program = compile_with_ext(source, toolchain)
@@ -87,7 +87,7 @@ def test_threads_of_domains_with_the_same_cpu_run_the_tasks_of_all(
 
 
 @pytest.mark.parametrize("n_threads", ["4", "8"])
-def test_fig8_lands_where_the_paper_says(toolchain: Toolchain, n_threads: str) -> None:
+def test_tasks_of_fig8_run_where_the_paper_states(toolchain: Toolchain, n_threads: str) -> None:
     program = compile_with_ext("ext/fig8.c", toolchain)
     settings = {**EXACTLY, "OMP_NUM_THREADS": n_threads, "OMP_EXT_DOMAINS": "4"}
     assert "domains=4 rescued=0 elsewhere=0 in" in check(program, toolchain, settings, "10", "4")
@@ -95,7 +95,7 @@ def test_fig8_lands_where_the_paper_says(toolchain: Toolchain, n_threads: str) -
 
 @pytest.mark.parametrize("domains", ["4", FOUR_NODES])
 @pytest.mark.parametrize("n_threads", ["4", "8"])
-def test_fig8_with_a_split_on_every_level_lands_where_it_says(
+def test_tasks_of_fig8_split_on_every_level_run_where_placed(
     default_toolchain: Toolchain, n_threads: str, domains: str
 ) -> None:
     program = compile_with_ext("ext/fig8.c", default_toolchain, "-DEVERY_LEVEL")

@@ -97,7 +97,7 @@ def test_linked_library_behaves_like_a_preloaded_one(
         ("clang-19", 1),  # before libomp 17 a thread alone fails an assertion at detachable tasks
     ],
 )
-def test_a_library_that_comes_late_may_need_the_tasks_of_the_runtime(
+def test_a_library_loaded_later_may_need_the_tasks_of_the_runtime(
     name: str, threads: int, tasks: str
 ) -> None:
     toolchain = toolchain_named(name)
@@ -317,14 +317,14 @@ def test_a_task_is_not_rescued_while_its_domain_is_at_work(default_toolchain: To
     assert finished.stdout.endswith(NONE_ELSEWHERE)
 
 
-def test_a_task_is_rescued_when_its_domain_is_blocked_by_something_else(default_toolchain: Toolchain) -> None:
+def test_a_task_is_rescued_when_its_domain_is_blocked_outside_of_openmp(default_toolchain: Toolchain) -> None:
     program = compile_with_ext("ext/aside.c", default_toolchain, *flags_for(default_toolchain))
     finished = run([str(program), "blocked", "1"], default_toolchain, ONE_EACH)
     assert finished.returncode == 0, finished.stdout + finished.stderr
     assert finished.stdout.endswith("outside 2, rescued 2\n")  # one in each of its two rounds
 
 
-def test_a_task_is_not_rescued_while_others_have_the_processor_of_its_domain(
+def test_a_task_is_not_rescued_while_other_threads_use_its_domains_processor(
     default_toolchain: Toolchain,
 ) -> None:
     program = compile_with_ext("ext/starved.c", default_toolchain)
@@ -413,7 +413,7 @@ def test_exceptions_stay_with_their_task(tiedness: str, threads: str, toolchain:
 
 
 @pytest.mark.parametrize("how", ["LOCK", "CRITICAL", "EVENT", "YIELD"])
-def test_a_wait_is_not_covered_where_tasks_wait_for_others(how: str, default_toolchain: Toolchain) -> None:
+def test_a_task_that_others_wait_for_is_not_covered(how: str, default_toolchain: Toolchain) -> None:
     program = compile_with_ext("ext/covered.c", default_toolchain, f"-DHOW={how}")
     settings = {"OMP_NUM_THREADS": "3", "OMP_EXT_DOMAINS": "2", "OMP_EXT_STRICT": "1"}
     finished = run([str(program)], default_toolchain, settings)
@@ -548,7 +548,7 @@ def test_random_sleeps_reveal_no_hang(default_toolchain: Toolchain) -> None:
 # ---------------------------------------------------------------- unused, unknown and missing runtimes
 
 
-def test_a_program_that_asks_for_nothing_is_left_alone(default_toolchain: Toolchain) -> None:
+def test_a_program_without_placement_runs_on_its_runtime_alone(default_toolchain: Toolchain) -> None:
     program = compile_source("kinds/depend.c", default_toolchain, flags=flags_for(default_toolchain))
     settings = {"LD_PRELOAD": str(ext_library()), "OMP_EXT_STATISTICS": "1", "OMP_NUM_THREADS": "4"}
     finished = run([str(program)], default_toolchain, settings)

@@ -54,7 +54,7 @@ def check_recorded(run_dir: Path, stdout: str, program: TaskProgram) -> _core.Ru
 
 @KINDS
 @pytest.mark.parametrize("tasks", ["light", "runtime"])
-def test_held_tasks_are_recorded_as_they_were(
+def test_held_tasks_are_recorded_correctly(
     program: TaskProgram, tasks: str, default_toolchain: Toolchain, libompass: Path, run_recorded: RunRecorded
 ) -> None:
     executable, *arguments = compiled(program, default_toolchain)
@@ -178,7 +178,7 @@ def test_nothing_is_lost_among_short_tasks(
 @pytest.mark.parametrize("tasks", ["light", "runtime"])
 @pytest.mark.parametrize("name", ["tied", "taskloop_grainsize", "depend", "undeferred"])
 @pytest.mark.parametrize("comes_first", ["tool", "extension"])
-def test_gcc_programs_are_recorded_as_they_were(
+def test_gcc_programs_are_recorded_correctly(
     name: str, comes_first: str, tasks: str, libompass: Path, run_recorded: RunRecorded
 ) -> None:
     toolchain = toolchain_named("gcc-12-libomp-19")
@@ -335,7 +335,7 @@ UNTIED = ("ext/untied.c", "tree", "8")  # with other tools, libomp 19 fails one 
 
 @pytest.mark.parametrize("mode", ["profile", "trace"])
 @pytest.mark.parametrize("case", [*STEP_ASIDE, UNTIED], ids=" ".join)
-def test_tasks_that_step_aside_are_recorded_as_they_were(
+def test_tasks_that_step_aside_are_recorded_correctly(
     case: tuple[str, ...], mode: str, default_toolchain: Toolchain, run_recorded: RunRecorded
 ) -> None:
     source, *arguments = case
@@ -355,7 +355,7 @@ def test_tasks_that_step_aside_are_recorded_as_they_were(
 
 
 @pytest.mark.parametrize("case", [*STEP_ASIDE, ("ext/aside.c", "undeferred", "40")], ids=" ".join)
-def test_any_tool_sees_tasks_that_step_aside_conform(
+def test_any_tool_sees_a_valid_life_cycle_of_tasks_that_step_aside(
     case: tuple[str, ...], default_toolchain: Toolchain
 ) -> None:
     source, *arguments = case

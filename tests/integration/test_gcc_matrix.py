@@ -46,7 +46,7 @@ def gcc() -> str:
 
 @pytest.mark.parametrize("name", SLICE)
 @pytest.mark.parametrize(("runtime", "mode"), [(NEWEST, "trace"), (OLDEST, "profile")])
-def test_the_result_is_that_of_libgomp_or_a_refusal(
+def test_the_result_is_the_same_as_on_libgomp_or_a_refusal(
     name: str, runtime: str, mode: str, gcc: str, libompass: Path
 ) -> None:
     program = build(SOURCES / name, compiler(gcc))
@@ -55,7 +55,9 @@ def test_the_result_is_that_of_libgomp_or_a_refusal(
 
 
 @pytest.mark.parametrize("name", ["cancel.c", "taskloops.c", "taskloops_ull.c"])
-def test_the_result_under_the_extension_is_that_of_libgomp(name: str, gcc: str, libompass: Path) -> None:
+def test_the_result_under_the_extension_is_the_same_as_on_libgomp(
+    name: str, gcc: str, libompass: Path
+) -> None:
     outcome = Campaign(libompass).run(Case(build(SOURCES / name, compiler(gcc)), NEWEST, 2, "extension"))
     assert (outcome.kind, outcome.detail) == (SAME, "")
 

@@ -47,7 +47,7 @@ def test_every_gcc_program_is_classified() -> None:
 
 @pytest.mark.parametrize("name", SAME)
 @pytest.mark.parametrize("wrappers", ["--wrappers", "--no-wrappers"])
-def test_the_output_is_that_of_libgomp(
+def test_the_output_is_the_same_as_on_libgomp(
     name: str, wrappers: str, gcc: Toolchain, compile_program: CompileProgram, environment: dict[str, str],
     tmp_path: Path,
 ) -> None:  # fmt: skip
@@ -60,7 +60,7 @@ def test_the_output_is_that_of_libgomp(
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_a_program_that_calls_what_nothing_replaces_is_refused_by_name(
+def test_a_program_that_calls_a_missing_function_is_refused_with_its_name(
     name: str, gcc: Toolchain, compile_program: CompileProgram, environment: dict[str, str], tmp_path: Path
 ) -> None:
     program = compile_program(f"gomp/{name}", gcc)
@@ -113,7 +113,7 @@ def test_the_tool_refuses_nothing_on_libgomp_itself(
         assert printed[0] == printed[1]
 
 
-def test_settings_of_the_user_stay(
+def test_settings_of_the_user_are_kept(
     gcc: Toolchain, compile_program: CompileProgram, environment: dict[str, str], tmp_path: Path
 ) -> None:
     environment |= {"OMP_SCHEDULE": "guided,3"}

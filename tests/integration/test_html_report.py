@@ -198,7 +198,7 @@ def test_tables_are_filtered_and_copied(visit: Visit, report: Path) -> None:
     assert all(set(row) & works for row in copied[1:])
 
 
-def test_drawing_figures_moves_nothing(visit: Visit) -> None:
+def test_drawing_figures_does_not_move_the_page(visit: Visit) -> None:
     # A button that moves between press and release loses the click.
     visit.page.wait_for_function("document.documentElement.dataset.ready === '' && ompassTimeline.drawn")
     visit.page.wait_for_timeout(300)  # until the timeline no longer moves
@@ -235,7 +235,7 @@ def test_the_source_shows_its_cost_and_only_on_request(visit: Visit, report: Pat
     assert "#pragma omp" in report.read_text(encoding="utf-8")
 
 
-def test_a_task_on_a_page_alone_is_chosen_by_keys_and_links_itself(visit: Visit) -> None:
+def test_a_task_on_a_saved_page_is_chosen_by_keys_and_has_a_link(visit: Visit) -> None:
     visit.page.wait_for_function("ompassTimeline.shown && ompassTimeline.drawn")
     visit.page.evaluate(
         "() => { const rows = [...ompassTimeline.source.stretches(0).values()].flat().filter("
@@ -251,7 +251,7 @@ def test_a_task_on_a_page_alone_is_chosen_by_keys_and_links_itself(visit: Visit)
     assert visit.complaints == []
 
 
-def test_a_long_table_turns_pages_and_sorts_all_its_rows(browser: Browser, tmp_path: Path) -> None:
+def test_a_long_table_has_pages_and_sorts_all_its_rows(browser: Browser, tmp_path: Path) -> None:
     n = 1234
     report = collect(
         made_run(

@@ -94,7 +94,7 @@ def test_threads_without_a_log_are_counted_and_the_true_reason_is_reported(
 
 @pytest.mark.parametrize("limits", [(256, 4096), (256, 256), (20000, 20000)])
 @pytest.mark.parametrize("mode", ["profile", "trace"])
-def test_program_that_takes_every_number_keeps_its_files_and_its_record(
+def test_program_that_uses_every_descriptor_keeps_its_files_and_its_recording(
     mode: str, limits: tuple[int, int], compile_program: CompileProgram, tmp_path: Path, run_in: RunIn
 ) -> None:
     if resource.getrlimit(resource.RLIMIT_NOFILE)[1] < limits[1] and os.geteuid() != 0:
@@ -112,7 +112,7 @@ def test_program_that_takes_every_number_keeps_its_files_and_its_record(
     assert counted(check_sound(run_dir))["tasks"] == N_TASKS
 
 
-def test_tool_takes_no_number_from_a_program_at_its_limit(
+def test_tool_takes_no_descriptor_from_a_program_at_its_limit(
     compile_program: CompileProgram, libompass: Path, run_in: RunIn
 ) -> None:
     program = compile_program("survival/gives_up_rights.c")

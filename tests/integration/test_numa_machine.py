@@ -136,7 +136,7 @@ def test_the_map_is_displayed(finished: dict[str, Finished]) -> None:
     assert "omp_ext: domain 2: CPUs 4,5; NUMA nodes 2; distances 16 32 10 16" in output
 
 
-def test_fig8_lands_where_the_paper_says(finished: dict[str, Finished]) -> None:
+def test_tasks_of_fig8_run_where_the_paper_states(finished: dict[str, Finished]) -> None:
     assert "domains=4 rescued=0 elsewhere=0 in" in output_of(finished, "fig8")
 
 
@@ -167,7 +167,7 @@ def test_a_smaller_cpuset_is_respected(finished: dict[str, Finished]) -> None:
     assert {cpu for member in members_in(output, "4") for cpu in member.may} == {0, 1, 4, 5}
 
 
-def test_threads_that_the_runtime_bound_stay_so(finished: dict[str, Finished]) -> None:
+def test_threads_that_the_runtime_bound_stay_bound(finished: dict[str, Finished]) -> None:
     for member in members_in(output_of(finished, "members-bound"), "8"):
         assert member.may == {member.thread}
         assert member.cpu in CPUS_OF[member.domain]

@@ -99,7 +99,7 @@ def test_parts_of_thread_time_add_up_exactly(
         check_sums(report_of(recorded.run_dir, "--from", "events"))
 
 
-def test_running_time_is_that_of_getrusage_within_2_percent(
+def test_running_time_matches_getrusage_within_2_percent(
     sleeps: Path, default_toolchain: Toolchain, run_recorded: RunRecorded
 ) -> None:
     stolen_before = stolen_so_far_ns()
@@ -202,7 +202,7 @@ def test_the_child_of_a_fork_records_its_own_switches(record: Record) -> None:
         check_sums(report_of(directory))
 
 
-def test_no_descriptor_takes_a_number_that_the_program_expects(
+def test_the_tool_uses_no_descriptor_that_the_program_expects(
     compile_program: CompileProgram, default_toolchain: Toolchain, run_recorded: RunRecorded
 ) -> None:
     program = compile_program("processor/descriptors.c", default_toolchain, opt_level="-O0")

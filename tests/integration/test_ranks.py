@@ -110,7 +110,7 @@ def json_of(environment: Mapping[str, str], folder: Path, *arguments: object) ->
 
 
 @pytest.mark.parametrize("command", ["report", "graph", "krd"])
-def test_results_are_the_same_wherever_they_are_computed(
+def test_results_do_not_depend_on_where_they_are_computed(
     command: str, job: Path, cluster: str, environment: dict[str, str]
 ) -> None:
     one_by_one = json_of(environment, job, command, *names(job))

@@ -202,7 +202,7 @@ def test_a_killed_program_keeps_its_samples(
     assert sum(len(thread.samples) for thread in read_samples(run_dir).threads) > 100
 
 
-def test_a_long_serial_part_is_known_to_its_end(record: Record) -> None:
+def test_a_long_serial_part_is_sampled_to_its_end(record: Record) -> None:
     # Runs for about 2 s; the ring of the first thread holds a tenth of its samples.
     recorded = record("samples/long_serial.c", environment={"OMPASS_SAMPLE": str(HZ)})
     samples = report_of(recorded.run_dir)["samples"]

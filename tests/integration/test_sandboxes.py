@@ -30,7 +30,7 @@ def validated(run_dir: Path) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize("mode", ["profile", "trace"])
 @pytest.mark.parametrize("loading", LOADINGS)
 @pytest.mark.parametrize("forbidden", FORBIDDEN)
-def test_sandbox_entered_after_the_first_region_costs_the_rest_of_the_record_alone(
+def test_sandbox_entered_after_the_first_region_only_ends_the_recording(
     forbidden: str,
     loading: str,
     mode: str,
@@ -68,7 +68,7 @@ def test_sandbox_entered_after_the_first_region_costs_the_rest_of_the_record_alo
 @pytest.mark.parametrize("mode", ["profile", "trace"])
 @pytest.mark.parametrize("loading", LOADINGS)
 @pytest.mark.parametrize("forbidden", FORBIDDEN)
-def test_program_that_meets_openmp_in_its_sandbox_is_not_recorded(
+def test_program_that_first_uses_openmp_in_its_sandbox_is_not_recorded(
     forbidden: str,
     loading: str,
     mode: str,

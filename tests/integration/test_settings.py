@@ -58,7 +58,7 @@ def tied(default_toolchain: Toolchain) -> Path:
 
 
 @pytest.mark.parametrize(("variable", "value", "valid"), BAD_VALUES)
-def test_bad_value_is_answered_with_the_valid_ones_and_the_run_continues(
+def test_bad_value_is_reported_with_the_valid_ones_and_the_run_continues(
     variable: str, value: str, valid: list[str], tied: Path, tmp_path: Path, run_in: RunIn
 ) -> None:
     settings = {"OMPASS_DIR": "run.ompass", variable: value}
@@ -261,7 +261,7 @@ def test_rank_with_leading_zeros_is_a_number_of_json(tied: Path, tmp_path: Path,
 
 
 @pytest.mark.parametrize("loading", ["LD_PRELOAD", "linked"])
-def test_command_is_kept_as_it_was_started(
+def test_command_line_is_recorded_as_the_program_was_started(
     loading: str, compile_program: CompileProgram, libompass: Path, tmp_path: Path, run_in: RunIn
 ) -> None:
     flags = [str(libompass), f"-Wl,-rpath,{libompass.parent}"] if loading == "linked" else []
@@ -323,7 +323,7 @@ def other_tool(request: pytest.FixtureRequest, default_toolchain: Toolchain) -> 
     return compile_source("survival/other_tool.c", default_toolchain, flags=flags), request.param == "accepts"
 
 
-def test_another_tool_that_comes_first_is_the_tool(
+def test_another_tool_that_is_loaded_first_is_active(
     other_tool: tuple[Path, bool], tied: Path, libompass: Path, tmp_path: Path, run_in: RunIn
 ) -> None:
     other, accepts = other_tool
@@ -342,7 +342,7 @@ def test_another_tool_that_comes_first_is_the_tool(
         check_facts(facts_in(finished.stdout), check_sound(tmp_path / "run.ompass"))
 
 
-def test_wrappers_without_being_the_tool_do_no_harm(
+def test_wrappers_of_an_inactive_tool_do_no_harm(
     tied: Path, default_toolchain: Toolchain, libompass: Path, tmp_path: Path, run_in: RunIn
 ) -> None:
     """Preloaded behind another tool, libompass.so wraps the runtime's functions but is never initialized."""

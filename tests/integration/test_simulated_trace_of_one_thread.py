@@ -40,7 +40,7 @@ def test_a_trace_of_one_thread_names_its_waits(
     assert not any("assumed to wait" in note for note in notes_on(tasks))
 
 
-def test_waits_are_named_by_teams_of_one_alone(
+def test_waits_of_a_team_of_two_are_simulated(
     program: Path, run_recorded: RunRecorded, default_toolchain: Toolchain
 ) -> None:
     recorded = run_recorded(program, default_toolchain, "2", mode="trace", threads=2)
@@ -49,7 +49,7 @@ def test_waits_are_named_by_teams_of_one_alone(
     assert predict(tasks, read_machine(), "libomp", 2).operations["wait"][0] == WAITS
 
 
-def test_one_thread_takes_what_it_took(
+def test_one_simulated_thread_has_the_recorded_work(
     program: Path, run_recorded: RunRecorded, default_toolchain: Toolchain
 ) -> None:
     recorded = run_recorded(program, default_toolchain, "1", mode="trace", threads=1)

@@ -63,7 +63,7 @@ def test_the_extension_takes_less_stack_than_the_runtime(
         assert bytes_per_level(program, default_toolchain, n_threads, **preloaded) < alone
 
 
-def test_the_page_states_what_a_level_takes(
+def test_the_page_states_the_stack_of_a_level(
     default_toolchain: Toolchain, compile_program: CompileProgram
 ) -> None:
     program = compile_program("stacks/levels.c", default_toolchain)

@@ -227,7 +227,7 @@ def test_an_interrupted_suite_says_how_to_resume(tmp_path: Path, environment: di
     assert len(list(journalled(tmp_path / "r.json.journal"))) >= 1
 
 
-def test_resuming_as_something_else_is_refused(tmp_path: Path, environment: dict[str, str]) -> None:
+def test_resuming_with_other_settings_is_refused(tmp_path: Path, environment: dict[str, str]) -> None:
     bots = fakes(tmp_path / "bots", "crash")
     (tmp_path / "r.json.journal").write_text('{"format": "ompass suite journal 1", "settings": {}}\n')
     ended = suite("--json", "r.json", "--bots", bots, environment=environment, cwd=tmp_path)

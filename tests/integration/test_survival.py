@@ -201,7 +201,7 @@ LOADINGS = ["OMP_TOOL_LIBRARIES", "LD_PRELOAD", "linked"]
     "n_seeds", [pytest.param(5, id="5-seeds"), pytest.param(50, id="50-seeds", marks=pytest.mark.slow)]
 )
 @pytest.mark.timeout(600)
-def test_record_ends_soundly_at_any_moment(
+def test_recording_is_sound_whenever_the_program_ends(
     n_seeds: int,
     way: str,
     status: int,
@@ -284,7 +284,7 @@ def check_unharmed(harsh: subprocess.CompletedProcess[str], plain: subprocess.Co
 
 @pytest.mark.parametrize("mode", ["profile", "trace"])
 @pytest.mark.parametrize("size", ["4k", "64k", "100k", "120k", "140k", "160k", "256k", "2m"])
-def test_full_disk_costs_the_record_and_nothing_else(
+def test_full_disk_only_ends_the_recording(
     size: str, mode: str, compile_program: CompileProgram, tmp_path: Path, run_in: RunIn
 ) -> None:
     program = compile_program("kinds/million_tasks.c")
@@ -302,7 +302,7 @@ def test_full_disk_costs_the_record_and_nothing_else(
 
 @pytest.mark.parametrize("mode", ["profile", "trace"])
 @pytest.mark.parametrize("limit_kb", [2, 4, 20, 100, 1000])
-def test_limit_on_file_size_costs_the_record_and_nothing_else(
+def test_limit_on_file_size_only_ends_the_recording(
     limit_kb: int, mode: str, compile_program: CompileProgram, tmp_path: Path, run_in: RunIn
 ) -> None:
     """A write beyond the limit raises SIGXFSZ, which ends a process without a handler."""
@@ -384,7 +384,7 @@ def allow_little_memory() -> None:
 @pytest.mark.parametrize(
     "prepare", [allow_few_files, allow_little_memory], ids=lambda function: function.__name__
 )
-def test_program_with_little_of_everything_runs_on(
+def test_program_under_tight_limits_continues(
     prepare: Callable[[], None], mode: str, compile_program: CompileProgram, tmp_path: Path, run_in: RunIn
 ) -> None:
     program = compile_program("kinds/tied.c")
@@ -395,7 +395,7 @@ def test_program_with_little_of_everything_runs_on(
     check_reported_once_and_readable(harsh, run_dir, mode, too_small_for_a_trace=False)
 
 
-def test_log_never_gets_the_number_of_a_closed_stream(
+def test_log_never_gets_the_descriptor_of_a_closed_stream(
     compile_program: CompileProgram, tmp_path: Path, run_in: RunIn
 ) -> None:
     """If the standard streams are closed, other files get their numbers; messages must not go there."""
@@ -493,7 +493,7 @@ def test_program_may_leave_its_directory(
 
 
 @pytest.mark.parametrize("preload", [False, True], ids=["tool-libraries", "preload"])
-def test_signals_are_the_programs_own(
+def test_the_program_keeps_its_signals(
     preload: bool, compile_program: CompileProgram, run_recorded: RunRecorded, run_in: RunIn
 ) -> None:
     program = compile_program("survival/shows_signals.c")

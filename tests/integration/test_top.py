@@ -100,7 +100,7 @@ def test_it_starts_a_program_and_ends_with_the_figures_of_the_report(
     terminal.shown(r"recorded in .*\n(.*\n)*exit=0")
 
 
-def test_a_process_is_found_by_its_number_and_goes_on_without_the_view(
+def test_a_process_is_found_by_its_number_and_continues_without_the_view(
     terminal: Terminal, tmp_path: Path
 ) -> None:
     directory = tmp_path / "long.ompass"
@@ -132,6 +132,6 @@ def test_a_process_is_found_by_its_number_and_goes_on_without_the_view(
             program.terminate()
 
 
-def test_a_process_that_is_not_recorded_is_named() -> None:
+def test_a_process_that_is_not_recorded_is_reported() -> None:
     with pytest.raises(RunNotFoundError, match="not being recorded"):
         directories_of(os.getpid())

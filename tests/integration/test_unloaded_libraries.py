@@ -122,7 +122,7 @@ def test_each_plugin_has_its_own_constructs(
 
 
 @pytest.mark.parametrize("loading", LOADINGS)
-def test_plugins_without_build_id_are_told_apart(
+def test_plugins_without_build_id_are_distinguished(
     loading: str, toolchain: Toolchain, libompass: Path, tmp_path: Path
 ) -> None:
     loaded, run_dir = plugins(toolchain, "-Wl,--build-id=none"), tmp_path / "run.ompass"
@@ -135,7 +135,7 @@ def test_plugins_without_build_id_are_told_apart(
 
 @pytest.mark.parametrize("mode", ["profile", "trace"])
 @pytest.mark.parametrize("loading", IN_FRONT)
-def test_plugins_are_told_apart_inside_a_region_beside_other_tasks(
+def test_plugins_are_distinguished_inside_a_region_with_other_tasks(
     loading: str, mode: str, toolchain: Toolchain, libompass: Path, tmp_path: Path
 ) -> None:
     loaded, run_dir, rounds = plugins(toolchain), tmp_path / "run.ompass", 50
@@ -176,7 +176,7 @@ def test_plugin_that_is_loaded_a_thousand_times_is_defined_once(
 
 @pytest.mark.parametrize("loading", ["tool", "preload", "extension-tool", "switched-off", "extension"])
 @pytest.mark.parametrize("compiler", ["clang-19", "clang-19-libiomp5"])
-def test_runtime_that_comes_and_goes_with_a_plugin(
+def test_runtime_may_be_loaded_and_unloaded_with_a_plugin(
     compiler: str, loading: str, libompass: Path, tmp_path: Path
 ) -> None:
     """Intel's runtime, unlike LLVM's, may be unloaded, and then what stands in front of it calls nothing."""

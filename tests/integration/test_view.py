@@ -186,7 +186,7 @@ def recorded_ns(run: Path, low: int, high: int) -> dict[tuple[str, str], int]:
     return {(f"0.{row['thread']}", row["state"]): row["ns"] for row in rows}
 
 
-def test_proportions_are_those_of_the_recorded_states(viewed: Viewed, million: Path) -> None:
+def test_proportions_match_the_recorded_states(viewed: Viewed, million: Path) -> None:
     last = viewed.view()[1]
     for begin, span in ((0, last), (last * 0.3, last / 10), (last * 0.7, last / 3000), (last * 0.5, 40_000)):
         low, high = int(begin), int(min(begin + span, last))
@@ -201,7 +201,7 @@ def test_proportions_are_those_of_the_recorded_states(viewed: Viewed, million: P
                 assert shown == pytest.approx(known.get((line, state), 0), abs=2 * (high - low) / 1000)
 
 
-def test_proportions_of_random_windows_are_those_of_the_records(viewed: Viewed, million: Path) -> None:
+def test_proportions_of_random_windows_match_the_records(viewed: Viewed, million: Path) -> None:
     chosen, last = random.Random(11), viewed.view()[1]
     for _ in range(6):
         span = last / 10 ** chosen.uniform(0, 4.5)

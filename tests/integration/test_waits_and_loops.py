@@ -256,7 +256,7 @@ def test_a_fortran_program_names_its_most_uneven_loop(
 
 
 @MODES
-def test_tasks_by_which_the_runtime_divides_a_large_taskloop_are_of_its_construct(
+def test_tasks_that_divide_a_large_taskloop_belong_to_its_construct(
     toolchain: Toolchain, mode: str, record: Record
 ) -> None:
     source = "kinds/taskloop_many.c"

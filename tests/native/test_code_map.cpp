@@ -46,7 +46,7 @@ struct Loaded {
 uint64_t word_now(uint64_t address) { return code_map::word_of(address, true, clock::now()); }
 uint64_t module_of(uint64_t word) { return word >> 48; }
 
-TEST_F(CodeMap, tells_libraries_apart_that_were_at_one_address) {
+TEST_F(CodeMap, distinguishes_libraries_that_were_at_one_address) {
     uint64_t address = 0, first = 0, time_in_first = 0;
     {
         const Loaded library(OMPASS_UNLOADED_FIRST);
@@ -91,7 +91,7 @@ TEST_F(CodeMap, has_room_for_any_number_of_loads) {
     }
 }
 
-TEST_F(CodeMap, finds_a_library_where_an_address_was_nobodys) {
+TEST_F(CodeMap, finds_a_library_loaded_at_an_unused_address) {
     uint64_t address = 0;
     { address = Loaded(OMPASS_UNLOADED_FIRST).address; }
     EXPECT_EQ(word_now(address), 0u);

@@ -88,7 +88,7 @@ TEST(Seats, of_nested_teams_stay_with_the_one_that_began_them) {
         }
 }
 
-TEST(Seats, of_wrong_numbers_are_valid_seats) {
+TEST(Seats, are_valid_for_wrong_numbers_too) {
     const Topology topology = with_cpus({2, 2});
     EXPECT_EQ(seat_of(topology, {0, 2}, 7, 2).domain, 1);
     EXPECT_EQ(seat_of(topology, {0, 2}, -1, 2).domain, 0);

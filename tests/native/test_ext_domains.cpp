@@ -91,7 +91,7 @@ TEST(Domains, divide_the_cpus_among_them) {
         }
 }
 
-TEST(Domains, of_a_number_are_equal_parts_of_cores_in_order) {
+TEST(Domains, requested_by_number_are_equal_parts_of_cores_in_order) {
     for (int n = 1; n <= 8; n++) {
         const Topology topology = described("numa:1 core:8 pu:2", Level::kParts, n);
         ASSERT_EQ(topology.domains.size(), static_cast<size_t>(n));

@@ -249,7 +249,7 @@ TEST_F(Memory, is_examined_in_ranges_of_any_length) {
     placement->free(memory);
 }
 
-TEST_F(Memory, named_wrongly_has_no_domain) {
+TEST_F(Memory, with_a_wrong_address_has_no_domain) {
     EXPECT_EQ(likely(nullptr, 100), -1);
     EXPECT_EQ(likely(reinterpret_cast<void *>(UINTPTR_MAX - 10), 100), -1);
     EXPECT_EQ(likely(reinterpret_cast<void *>(1), SIZE_MAX - 1), -1);
@@ -257,7 +257,7 @@ TEST_F(Memory, named_wrongly_has_no_domain) {
     EXPECT_EQ(placement->domain_holding_most({reinterpret_cast<void *>(UINTPTR_MAX - 10), 100}), -1);
 }
 
-TEST(MemoryOfOneDomain, is_all_in_it) {
+TEST(MemoryOfOneDomain, is_all_in_that_domain) {
     const Topology one = read_topology({Level::kParts, 1, {}}, CpuSet::of_calling_thread());
     const auto placement = std::make_unique<Placement>(one);
     const ByteRange range{&one, sizeof one};

@@ -112,7 +112,7 @@ struct Entry : QueueEntry {
     int payload = 0;
 };
 
-TEST(Inbox, KeepsTheOrderAndSkipsWhatDoesNotFit) {
+TEST(Inbox, KeepsTheOrderAndSkipsEntriesThatDoNotFit) {
     Inbox inbox;
     ChildList sender;
     Entry mail[3];

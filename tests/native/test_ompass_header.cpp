@@ -88,7 +88,7 @@ TEST_F(OmpassHeader, SurvivesEveryListOfTools) {
     }
 }
 
-TEST_F(OmpassHeader, LibraryOfTheToolsNameWithoutAToolIsIgnored) {
+TEST_F(OmpassHeader, ALibraryThatOnlyHasTheNameOfTheToolIsIgnored) {
     Dl_info some_library; // the C library: it can be loaded, and is not a tool
     ASSERT_NE(dladdr(reinterpret_cast<void *>(&strtod), &some_library), 0);
     const std::filesystem::path link =

@@ -201,7 +201,7 @@ TEST_F(Recording, a_log_that_is_being_written_has_all_completed_events) {
 }
 
 // Far more than a window of events: the window is rewritten while others read it.
-TEST_F(Recording, a_log_can_be_read_while_its_thread_writes_on) {
+TEST_F(Recording, a_log_can_be_read_while_its_thread_writes) {
     begin("trace");
     constexpr uint64_t kAccesses = 2'000'000; // some 250 windows
     std::atomic<bool> begun{false}, done{false};

@@ -349,7 +349,7 @@ TEST(Simulation, ACutOffBelowDoesNotMakeTasksAtAFullQueuePlainCalls) {
 }
 
 // Costs recorded by a team of one apply only to a team of one; in other teams its tasks cost as much as deferred ones.
-TEST(Simulation, TasksOfATeamOfOneCostWhatDeferredOnesDo) {
+TEST(Simulation, TasksOfATeamOfOneCostTheSameAsDeferredOnes) {
     Builder build;
     const uint32_t implicit = build.region(1)[0];
     build.work(implicit, 1000);

@@ -25,7 +25,7 @@ def _machine_is_there() -> None:
     require("the virtual machine", numa_machine.what_is_missing(), "./run numa-test")
 
 
-def test_every_runtime_places(toolchain: Toolchain) -> None:
+def test_every_runtime_places_tasks(toolchain: Toolchain) -> None:
     if toolchain.name.startswith("gcc"):
         pytest.skip("gcc 12 and libomp's GOMP_task do not pass on the memory of affinity clauses")
     placement = compile_with_ext("numa/placement.c", toolchain, "-O1")

@@ -116,7 +116,7 @@ def test_thread_outside_of_the_region_does_not_count() -> None:
     assert time_breakdown(run, Scope.PROGRAM).n_threads == 2
 
 
-def test_wall_time_is_stretched_rather_than_idle_time_negative() -> None:
+def test_wall_time_is_extended_to_avoid_negative_idle_time() -> None:
     shown = time_breakdown(made_run(team(0, [{"work_ns": 50}]), wall_ns=40), Scope.PROGRAM)
     assert (shown.wall_ns, shown.stretched_ns, shown.states.idle_ns) == (50, 10, 0)
 

@@ -67,7 +67,7 @@ def test_death_by_signal_is_passed_on(number: signal.Signals) -> None:
     assert done.stderr == f"was ended by {number.name}\n"
 
 
-def test_streams_are_the_programs() -> None:
+def test_the_program_keeps_its_streams() -> None:
     done = subprocess.run(
         driven("/bin/sh", "-c", "cat; echo err >&2"),
         input="in\n",

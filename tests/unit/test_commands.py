@@ -137,7 +137,7 @@ def test_missing_and_foreign_directories_have_different_errors(
         assert why in error.why
 
 
-def test_damaged_log_is_named_with_its_offset(fake_core: MakeCore, run_directory: MakeDirectory) -> None:
+def test_damaged_log_is_reported_with_its_offset(fake_core: MakeCore, run_directory: MakeDirectory) -> None:
     fake_core()
     error = error_of(call("report", run_directory("broken")))
     assert error.exit_code == 4
@@ -294,7 +294,7 @@ def test_special_files_in_a_run_directory_are_not_read(
     assert recorded_topology(directory).description.startswith("not recorded")
 
 
-def test_a_topology_nested_too_deeply_or_with_absurd_cpus_is_none(tmp_path: Path) -> None:
+def test_a_topology_nested_too_deeply_or_with_absurd_cpus_is_ignored(tmp_path: Path) -> None:
     for text in (
         "<topology>" + "<object type='Group'>" * 5000 + "</object>" * 5000 + "</topology>",
         "<topology><object type='PU' os_index='99999999999'/></topology>",
@@ -426,7 +426,7 @@ def test_run_ends_with_the_exit_codes_of_a_shell(arguments: tuple[str, ...], cod
     assert "Traceback" not in done.stderr
 
 
-def test_options_behind_the_program_belong_to_it() -> None:
+def test_options_after_the_program_belong_to_the_program() -> None:
     assert run_with_any_library("--no-wrappers", "echo", "--quiet", "-o", "x").stdout == "--quiet -o x\n"
 
 

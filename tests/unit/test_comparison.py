@@ -42,7 +42,7 @@ def counted_p(before: Sequence[int], after: Sequence[int]) -> float:
 
 
 @given(groups, groups)
-def test_p_is_the_part_of_labellings_that_differ_as_much(before: list[int], after: list[int]) -> None:
+def test_p_is_the_share_of_labellings_that_differ_as_much(before: list[int], after: list[int]) -> None:
     assert permutation_p(before, after) == pytest.approx(counted_p(before, after))
     assert permutation_p(before, after) == pytest.approx(permutation_p(after, before))
     assert least_p(len(before), len(after)) <= permutation_p(before, after) <= 1

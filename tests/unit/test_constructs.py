@@ -15,7 +15,7 @@ durations = st.lists(st.integers(0, 2**40), max_size=20)
 
 
 @given(st.lists(durations, max_size=4))
-def test_totals_are_those_of_all_tasks_together(per_thread: list[list[int]]) -> None:
+def test_totals_are_sums_over_all_tasks(per_thread: list[list[int]]) -> None:
     run = made_run(constructs=[construct(0, thread, tasks) for thread, tasks in enumerate(per_thread)])
     together = [ns for tasks in per_thread for ns in tasks]
     totals = construct_totals(run)

@@ -120,7 +120,7 @@ def test_no_limit_is_no_quota(tmp_path: Path) -> None:
         ("0::/a\n", V2, ""),
     ],
 )
-def test_garbage_is_no_quota(tmp_path: Path, groups: str, mounts: str, quota: str) -> None:
+def test_invalid_text_is_not_a_quota(tmp_path: Path, groups: str, mounts: str, quota: str) -> None:
     tree = Tree(tmp_path, groups, mounts)
     tree.v2("/a", quota, cpus="3-1,x")
     limits = tree.limits()

@@ -76,7 +76,7 @@ def test_confusions_are_in_the_matrix_and_below_it() -> None:
     assert [run["right"] for run in as_values(some)["runs"]] == [True, False, False]
 
 
-def test_marked_lines_are_those_of_the_sources() -> None:
+def test_marked_lines_match_the_sources() -> None:
     marked = {label.program: label.marked_line for label in all_labels()}
     assert marked["fine_tree.c"] == 8
     assert marked["healthy_tree.c"] == 0

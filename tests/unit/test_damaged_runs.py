@@ -104,7 +104,7 @@ def test_damage_that_once_crashed_a_reader_no_longer_does(
     check_readers(run_dir)
 
 
-def test_damage_in_a_window_of_a_killed_run_is_named_with_its_place_in_the_file(tmp_path: Path) -> None:
+def test_damage_in_a_window_of_a_killed_run_is_reported_with_its_offset(tmp_path: Path) -> None:
     """The reader uses a copy of such a window."""
     run_dir = golden("killed", tmp_path)
     log = run_dir / "thread-00000.log"

@@ -65,7 +65,7 @@ def test_granularity_counts_every_timed_task() -> None:
     assert sum(row["tasks"] for row in spec["data"]["values"]) == 4
 
 
-def test_a_run_without_tasks_has_no_figure_of_them() -> None:
+def test_a_run_without_tasks_has_no_figures_of_tasks() -> None:
     empty = collect(made_run(regions=team(0, [{"work_ns": MS}])))
     assert RUN_FIGURES["granularity"].make([empty]) is None
     assert RUN_FIGURES["constructs"].make([empty]) is None

@@ -86,7 +86,7 @@ def test_undeferred_fine_tasks_get_the_advice_to_branch() -> None:
     assert "by a branch that calls" in the(made_run(rows, tasks), "too_fine").cure
 
 
-def test_creation_that_no_construct_holds_is_charged_to_undeferred_tasks() -> None:
+def test_creation_without_a_construct_is_attributed_to_undeferred_tasks() -> None:
     rows = team(0, [{"work_ns": 50 * MS, "create_ns": 50 * MS, "n_tasks": 1_000_000}] * 2)
     many = {"n_created": 10**6, "n_completed": 10**6, "n_undeferred": 10**6, "work_ns": 50 * MS}
     found = the(made_run(rows, [construct(1, k, [50] * 1000, **many) for k in range(2)]), "too_fine")
@@ -184,13 +184,13 @@ def test_time_outside_regions_gives_amdahls_bound() -> None:
     assert math.isclose(numbers["speedup_limit"], 3.0)
 
 
-def test_start_of_a_program_is_no_serial_part_to_cure() -> None:
+def test_start_of_a_program_is_not_reported_as_a_serial_part() -> None:
     rows = team(0, [{"work_ns": 20 * MS, "n_tasks": 100}] * 2)
     tasks = [construct(1, k, [200_000] * 100) for k in range(2)]
     assert problems(made_run(rows, tasks, wall_ns=24 * MS)) == []
 
 
-def test_undeferred_tasks_beside_idle_threads_are_named() -> None:
+def test_undeferred_tasks_are_reported_while_threads_idle() -> None:
     rows = team(0, [{"work_ns": 100 * MS, "n_tasks": 50}, {"idle_ns": 100 * MS}])
     run = made_run(rows, [construct(1, 0, [2 * MS] * 50, n_undeferred=50)])
     assert problems(run) == ["undeferred"]
@@ -205,7 +205,7 @@ def test_uneven_loop_is_an_imbalance_with_advice_for_loops() -> None:
     assert "schedule(dynamic)" in found.cure
 
 
-def test_one_thread_with_all_the_work_and_no_task_is_told_from_an_uneven_loop() -> None:
+def test_one_thread_with_all_the_work_and_no_task_is_not_an_uneven_loop() -> None:
     rows = team(0, [{"work_ns": 100 * MS}, {"work_ns": MS, "idle_ns": 99 * MS}])
     found = the(made_run(rows), "undivided")
     assert "no task was created" in found.because
@@ -278,7 +278,7 @@ def test_sampled_durations_are_noted_with_their_share() -> None:
     assert dict(the(made_run(healthy_rows(), tasks), "sampled").numbers)["timed_share"] == 0.1
 
 
-def test_short_tasks_with_counters_hold_their_reading() -> None:
+def test_the_counts_of_short_tasks_include_the_reading_of_counters() -> None:
     counters = ("PAPI_TOT_CYC",)
     assert notes(made_run(healthy_rows(), healthy_tasks(), counters=counters)) == ["counters_in_times"]
     long = [construct(1, k, [MS] * 98, create_ns=MS) for k in range(2)]
@@ -388,7 +388,7 @@ def test_tasks_that_all_wait_for_another_are_a_chain() -> None:
     assert problems(one_at_a_time(DEPENDENCE, 100)) == ["starved"], "most tasks were free to run"
 
 
-def test_critical_section_is_told_from_a_lock() -> None:
+def test_critical_section_is_distinguished_from_a_lock() -> None:
     rows = team(0, [{"work_ns": 70 * MS, "sync_ns": 30 * MS, "lock_ns": 30 * MS}] * 2)
     kinds = [
         definition(0, "parallel"),
@@ -444,7 +444,7 @@ def test_serial_part_is_named_by_what_ran_in_it() -> None:
         assert the(serial_run(), "serial_fraction", samples=samples).because.endswith("(Amdahl)")
 
 
-def test_samples_do_not_speak_for_a_serial_part_before_them() -> None:
+def test_samples_do_not_describe_an_earlier_serial_part() -> None:
     early = the(serial_run(earlier_cpu_ns=150 * MS), "serial_fraction", samples=SERIAL_SAMPLES)
     assert early.because.endswith("before the first use of OpenMP, which is not sampled")
 
@@ -504,7 +504,7 @@ def test_single_construct_is_no_uneven_loop() -> None:
     assert problems(made_run(uneven_rows(), [], kinds, loops=loops)) == ["imbalance"]
 
 
-def test_barriers_every_few_microseconds_are_named() -> None:
+def test_barriers_every_few_microseconds_are_reported() -> None:
     rows = team(0, [{"work_ns": 60 * MS, "sync_ns": 20 * MS, "idle_ns": 20 * MS}] * 2)
     kinds = [definition(0, "parallel"), definition(1, "wait", flags=BARRIER)]
     waits = tuple(wait(1, k, n_waits=10_000, sync_ns=20 * MS, idle_ns=20 * MS) for k in range(2))
@@ -558,7 +558,7 @@ def test_waits_that_preempted_threads_explain_are_not_blamed_on_the_program() ->
     assert problems(at_ease) == ["synchronization"]
 
 
-def test_disease_that_shows_on_processors_is_named_beside_the_disturbance() -> None:
+def test_disease_in_processor_time_is_reported_before_the_disturbance() -> None:
     late = {"preempted_ns": 20 * MS, "work_preempted_ns": 20 * MS}
     rows = team(0, [{"work_ns": 100 * MS, **late}, {"work_ns": 30 * MS, "idle_ns": 70 * MS, **late}])
     assert problems(on_processors(rows, [])) == ["imbalance", "disturbed"]
@@ -603,7 +603,7 @@ def test_more_threads_than_processors_are_a_problem_when_waits_burn_processors()
     assert "disturbed" in problems(on_processors(team(0, busy), [], n_cpus=4))
 
 
-def test_threads_on_one_processor_are_too_many_whatever_else_ails_them() -> None:
+def test_several_threads_on_one_processor_are_the_only_finding() -> None:
     half = {"preempted_ns": 50 * MS, "work_preempted_ns": 50 * MS}
     run = on_processors(team(0, [{"work_ns": 100 * MS, **half}] * 2), [], n_cpus=1)
     assert problems(run) == ["oversubscribed"]
@@ -638,20 +638,20 @@ def test_threads_that_a_quota_stops_are_throttled_and_not_disturbed() -> None:
     assert "OMP_NUM_THREADS=1" in found.cure
 
 
-def test_others_are_named_beside_the_quota_for_what_it_does_not_explain() -> None:
+def test_other_programs_are_reported_for_time_that_the_quota_does_not_explain() -> None:
     assert problems(under_quota(50, n_throttled=3, throttled_ns=60 * MS)) == ["throttled", "disturbed"]
     # stopped by nobody, though there is a quota
     assert "throttled" not in problems(under_quota(50, n_throttled=0, throttled_ns=0))
     assert "disturbed" in problems(under_quota(50, n_throttled=0, throttled_ns=0))
 
 
-def test_quota_explains_what_lies_beyond_it_where_the_run_was_killed() -> None:
+def test_quota_of_a_killed_run_explains_the_time_beyond_it() -> None:
     assert problems(under_quota(50, n_throttled=-1, throttled_ns=-1, complete=False)) == ["throttled"]
     busy = under_quota(80, n_throttled=-1, throttled_ns=-1, complete=False)
     assert problems(busy) == ["throttled", "disturbed"]
 
 
-def test_disease_that_costs_as_much_makes_more_threads_than_processors_a_note() -> None:
+def test_too_many_threads_are_a_note_if_a_disease_costs_as_much() -> None:
     part = {"preempted_ns": 50 * MS, "work_preempted_ns": 20 * MS}
     one = {"work_ns": 90 * MS, "idle_ns": 10 * MS, **part}
     rows = team(0, [one, *[{"work_ns": 30 * MS, "idle_ns": 70 * MS, **part}] * 3])
@@ -659,7 +659,7 @@ def test_disease_that_costs_as_much_makes_more_threads_than_processors_a_note() 
     assert (problems(run), "oversubscribed" in notes(run)) == (["imbalance"], True)
 
 
-def test_others_are_told_from_threads_that_share_processors() -> None:
+def test_other_programs_are_distinguished_from_threads_that_share_processors() -> None:
     busy = {"work_ns": 100 * MS, "preempted_ns": 70 * MS, "work_preempted_ns": 70 * MS}
     run = on_processors(team(0, [busy] * 4), [], n_cpus=2)
     assert problems(run) == ["disturbed"]
@@ -680,7 +680,7 @@ def test_one_thread_has_no_serial_part() -> None:
     assert "serial_fraction" not in [f.kind for f in findings(made_run(rows, wall_ns=200 * MS))]
 
 
-def test_verification_is_no_serial_part() -> None:
+def test_verification_is_not_a_serial_part() -> None:
     rows = [*healthy_rows(), region(OUTSIDE, 0, work_ns=98 * MS)]
     kinds = [definition(0, "parallel"), definition(1), definition(2, "phase", name="Verification")]
     checked = construct(2, 0, n_completed=1, work_ns=95 * MS)

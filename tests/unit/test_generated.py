@@ -6,7 +6,7 @@ from __future__ import annotations
 import generated
 
 
-def test_the_type_stub_is_that_of_the_bindings() -> None:
+def test_the_type_stub_matches_the_bindings() -> None:
     assert generated.STUB.read_text(encoding="utf-8") == generated.stub()
 
 

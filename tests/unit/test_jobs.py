@@ -79,7 +79,7 @@ def report_of(folder: Path, number: int, work_ns: int) -> ReportContent:
     return collect(run.replace(path=path))
 
 
-def test_of_many_ranks_the_least_and_the_most_loaded_are_reported(tmp_path: Path) -> None:
+def test_the_least_and_the_most_loaded_of_many_ranks_are_reported(tmp_path: Path) -> None:
     contents = [report_of(tmp_path, k, (1 + (k * 7) % 50) * MS) for k in range(50)]
     job = job_of_reports(contents)
     assert job is not None

@@ -55,7 +55,7 @@ def plan(
     )
 
 
-def test_llvm_program_is_recorded_as_it_is() -> None:
+def test_llvm_program_is_recorded_unchanged() -> None:
     made = plan(LIBOMP)
     assert made.variables == {
         "LD_PRELOAD": str(TOOL),
@@ -79,7 +79,7 @@ def test_gcc_program_without_wrappers_still_needs_libomp_and_the_tool_preloaded(
     assert made.variables["OMPASS_WRAPPERS"] == "off"
 
 
-def test_an_unrecorded_run_is_bound_as_a_recorded_one() -> None:
+def test_an_unrecorded_run_is_bound_like_a_recorded_one() -> None:
     set_by_user = {"OMP_SCHEDULE": "static", "OMP_STACKSIZE": "16M"}
     made = plan(LIBGOMP, environ={"LD_PRELOAD": "/their/malloc.so", **set_by_user})
     assert unrecorded_variables(made, TOOL) == {
@@ -100,7 +100,7 @@ def test_no_preload_without_wrappers_where_none_is_needed() -> None:
     assert "LD_PRELOAD" not in plan(LIBOMP, options=RunOptions(wrappers=False)).variables
 
 
-def test_the_extension_comes_before_the_tool_and_is_none_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_extension_comes_before_the_tool_and_is_not_a_tool(monkeypatch: pytest.MonkeyPatch) -> None:
     symbols = {"libomp_ext.so": {"ompt_start_tool", "omp_ext_observe"}, "other.so": {"ompt_start_tool"}}
     monkeypatch.setattr(
         "ompass.launch.plan.dynamic_symbols",
@@ -113,7 +113,7 @@ def test_the_extension_comes_before_the_tool_and_is_none_itself(monkeypatch: pyt
     ]
 
 
-def test_what_the_user_set_is_kept_behind_ours() -> None:
+def test_the_users_values_are_kept_after_ours() -> None:
     made = plan(
         LIBOMP,
         environ={
@@ -134,7 +134,7 @@ def test_disabled_tools_are_enabled_with_a_warning() -> None:
     assert any("OMP_TOOL=disabled" in warning for warning in made.warnings)
 
 
-def test_options_become_variables_and_unsaid_ones_do_not() -> None:
+def test_only_given_options_become_variables() -> None:
     made = plan(
         LIBOMP, options=RunOptions(mode="trace", threads="4,2", counters="A,B", sample="50", limit_mb="7M")
     )
@@ -149,7 +149,7 @@ def test_options_become_variables_and_unsaid_ones_do_not() -> None:
     assert {"OMPASS_MODE", "OMP_NUM_THREADS"} & set(plan(LIBOMP).variables) == set()
 
 
-def test_wrappers_follow_the_environment_when_not_asked_for() -> None:
+def test_wrappers_follow_the_environment_without_an_option() -> None:
     assert not plan(LIBOMP, environ={"OMPASS_WRAPPERS": "off"}).wrappers
     assert not plan(LIBOMP, environ={"OMPASS_BRACKETS": "off"}).wrappers  # the former name
     assert plan(LIBOMP, environ={"OMPASS_WRAPPERS": "on", "OMPASS_BRACKETS": "off"}).wrappers
@@ -195,7 +195,7 @@ def test_program_without_runtime_is_tried() -> None:
     assert plan().runtime is None
 
 
-def test_named_runtime_that_is_none_is_refused(tmp_path: Path) -> None:
+def test_named_file_that_is_not_a_runtime_is_refused(tmp_path: Path) -> None:
     with pytest.raises(CannotRecordError, match="--libomp"):
         plan(LIBGOMP, options=RunOptions(libomp=tmp_path / "no.so"))
 
@@ -269,7 +269,7 @@ def test_nothing_recorded_is_explained(
 # Looking at real files: this Python is a program with libraries on every machine that runs the tests.
 
 
-def test_libraries_of_a_program_are_those_that_the_loader_maps() -> None:
+def test_libraries_of_a_program_match_the_loaders() -> None:
     if not is_elf(Path(sys.executable).resolve()) or not loader_cache():
         pytest.skip("needs ldconfig and an ELF interpreter")
     facts = read_facts(Path(sys.executable).resolve())
@@ -337,7 +337,7 @@ def test_loader_cache_is_read_in_its_order() -> None:
     assert parse_loader_cache(text) == {"libx.so.1": (Path("/a/libx.so.1"), Path("/b/libx.so.1"))}
 
 
-def test_script_is_seen_through_to_its_interpreter(tmp_path: Path) -> None:
+def test_the_interpreter_of_a_script_is_found(tmp_path: Path) -> None:
     script = tmp_path / "script"
     script.write_text("#!/usr/bin/env -S FOO=1 sh\nexit 0\n", encoding="utf-8")
     script.chmod(0o755)

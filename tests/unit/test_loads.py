@@ -82,7 +82,7 @@ def test_ops_are_loads_too(run_dir: Path) -> None:
     assert (thread.event, thread.samples[0].cycles) == ("ops", 7)
 
 
-def test_a_load_without_its_words_is_damage(run_dir: Path) -> None:
+def test_a_load_without_its_words_is_reported_as_damage(run_dir: Path) -> None:
     write_loads(run_dir, record([], [0] * 8, {})[:-80])
     with pytest.raises(DamagedRunError):
         read_samples(run_dir)

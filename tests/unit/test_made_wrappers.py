@@ -53,7 +53,7 @@ def test_a_chain_of_wrapped_creations_has_no_parallelism(tmp_path: Path) -> None
     assert graph.work_ns == graph.span_ns - graph.span_outside_ns == 300
 
 
-def test_a_dependence_stands_between_a_creation_and_its_span(tmp_path: Path) -> None:
+def test_a_dependence_may_be_recorded_between_a_creation_and_its_span(tmp_path: Path) -> None:
     body: Body = (Work(50), Spawn((Work(1000),)), Work(50), Spawn((Work(10),), after_last=True))
     schedule = Schedule(body, wrapper_ns=5)
     run_dir = write_trace(tmp_path / "made.ompass", schedule)

@@ -148,7 +148,7 @@ def test_place_that_can_be_written_stays_unchanged(tmp_path: Path, place: str) -
     assert not list((tmp_path / "there").iterdir())
 
 
-def test_nothing_new_is_nothing_produced(tmp_path: Path) -> None:
+def test_a_pattern_without_new_runs_produced_nothing(tmp_path: Path) -> None:
     record(tmp_path / "a.ompass", 5)
     pattern = f"{tmp_path}/a.ompass"
     assert find_produced(pattern, candidates(pattern), 5, LAUNCHED).main is None

@@ -139,7 +139,7 @@ def totals(path: Path) -> tuple[bool, list[tuple[int, int]]]:
     return pyramid.was_kept, pyramid.totals(0)
 
 
-def test_a_kept_pyramid_is_read_again_unless_it_does_not_fit(tmp_path: Path) -> None:
+def test_a_saved_pyramid_is_reused_unless_it_does_not_match(tmp_path: Path) -> None:
     path = ended(made(LONG, tmp_path))
     cache = path / "pyramid.cache"
     first = totals(path)
@@ -163,7 +163,7 @@ def test_a_kept_pyramid_is_read_again_unless_it_does_not_fit(tmp_path: Path) -> 
     assert not list(path.glob("pyramid.cache.*"))
 
 
-def test_a_directory_that_cannot_be_written_has_no_kept_pyramid(tmp_path: Path) -> None:
+def test_a_pyramid_is_not_saved_in_a_read_only_directory(tmp_path: Path) -> None:
     path = ended(made(MIXED, tmp_path))
     (path / "pyramid.cache").mkdir()  # blocks the file even for root, who may write anywhere
     assert totals(path)[0] is False
@@ -177,6 +177,6 @@ def test_a_running_program_has_no_kept_pyramid(tmp_path: Path) -> None:
     assert not (path / "pyramid.cache").exists()
 
 
-def test_a_run_without_a_trace_is_named(tmp_path: Path) -> None:
+def test_a_run_without_a_trace_is_refused(tmp_path: Path) -> None:
     with pytest.raises(_core.LogError):
         _core.Pyramid(str(tmp_path))

@@ -244,7 +244,7 @@ def test_counters_are_on_the_terminal_and_on_the_page() -> None:
     assert [row[-1] for row in counters.rows] == [11, 7], "counters of the tasks and of the kernel"
 
 
-def test_moved_tasks_are_the_same_share_everywhere() -> None:
+def test_every_report_shows_the_same_share_of_moved_tasks() -> None:
     content = collect(some_run())
     tasks = next(s for s in run_report(content).sections if s.key == "tasks").parts[0]
     assert isinstance(tasks, Table)

@@ -246,7 +246,7 @@ def test_long_traces_are_counted_alike_on_any_number_of_threads(n_jobs: int) -> 
     assert computed(accesses, 2, True, n_jobs) == by_recency(accesses, 2, True, n_bytes)
 
 
-def test_a_thousand_times_around_a_loop_is_counted_at_the_length_of_the_loop() -> None:
+def test_a_loop_that_repeats_has_the_distance_of_its_length() -> None:
     """The trace is long enough to renumber the moments many times."""
     n_blocks, rounds, block = 1000, 100, 64
     loop = [Access(k * block, block) for k in range(n_blocks)] * rounds

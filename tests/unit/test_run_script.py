@@ -55,7 +55,7 @@ def test_only_the_requested_programs_are_built(tree: Path) -> None:
     assert told[-1] == f"-m suite --programs fib --runtimes=libomp,tbb with {tree}/bots"
 
 
-def test_another_source_tree_does_not_come_before_what_is_built(tree: Path) -> None:
+def test_the_built_package_comes_before_another_source_tree(tree: Path) -> None:
     assert calls(tree, "--programs", "fib", PYTHONPATH="/elsewhere")[-1].endswith(f"with {tree}/bots")
 
 

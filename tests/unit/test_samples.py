@@ -115,7 +115,7 @@ def test_a_run_without_samples_has_none(run_dir: Path) -> None:
     assert read_samples(run_dir).threads == ()
 
 
-def test_a_file_that_ends_early_is_read_as_far_as_it_goes(run_dir: Path) -> None:
+def test_a_truncated_file_is_read_up_to_its_end(run_dir: Path) -> None:
     whole = sample_file(record([code(0, 1)], REGISTERS, {}))
     path = run_dir / "thread-00000.samples"
     for n_bytes, n_samples in ((0, 0), (100, 0), (4096, 0), (4096 + 64, 0), (len(whole) - 512, 1)):
@@ -136,7 +136,7 @@ def test_a_file_that_ends_early_is_read_as_far_as_it_goes(run_dir: Path) -> None
         (lambda good: sample_file(good).replace(b"OMPX", b"OMPY"), "no extent"),
     ],
 )
-def test_damage_is_named_with_its_place(run_dir: Path, damage: object, says: str) -> None:
+def test_damage_is_reported_with_its_offset(run_dir: Path, damage: object, says: str) -> None:
     assert callable(damage)
     good = record([code(0, 1)], REGISTERS, {0: code(0, 5)})
     (run_dir / "thread-00000.samples").write_bytes(damage(good))
@@ -243,7 +243,7 @@ def content(run_dir: Path) -> SampleContent:
 TASK, OTHER = Owner("task", 2), Owner("serial", -1)
 
 
-def test_shares_are_of_the_owner_and_of_all(content: SampleContent) -> None:
+def test_shares_refer_to_the_owner_and_to_all_samples(content: SampleContent) -> None:
     located = content.samples
     inner, outer = located[0].calls
     found = {(hot.owner, hot.what): (hot.n, hot.share, hot.share_of_all) for hot in hot_lines(located)}

@@ -246,7 +246,7 @@ def test_excess_of_constructs_adds_up(runs: list[dict[str, WorkOf]]) -> None:
     assert [abs(row.excess_ns) for row in rows] == sorted((abs(row.excess_ns) for row in rows), reverse=True)
 
 
-def test_a_construct_that_ran_another_number_of_times_is_marked() -> None:
+def test_a_construct_with_different_amounts_of_work_is_marked() -> None:
     (row,) = inflation(4, [{"a": WorkOf(10, 100)}], [{"a": WorkOf(5, 50)}])
     assert (row.factor, row.same_work) == (2.0, False)
 

@@ -91,7 +91,9 @@ def test_bins_and_intervals_hold_the_thread_time_of_every_state(
 
 @settings(max_examples=25, deadline=None)
 @given(BODIES, st.integers(1, 3), st.data())
-def test_a_window_holds_what_the_whole_run_has_there(body: Body, n_threads: int, data: st.DataObject) -> None:
+def test_a_window_has_the_same_intervals_as_the_whole_run(
+    body: Body, n_threads: int, data: st.DataObject
+) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = made(body, Path(folder), n_threads)
         whole = read_schedule(path, limit=10**6)

@@ -185,7 +185,7 @@ def test_advice_omits_changes_without_gain(tmp_path: Path) -> None:
     assert content.causal[0].gain == pytest.approx(0.5, abs=0.02)
 
 
-def test_advice_lets_several_tasks_create_what_one_creates(tmp_path: Path) -> None:
+def test_advice_distributes_the_creations_of_one_task_over_several(tmp_path: Path) -> None:
     op: tuple[Op, ...] = (Work(2000), Spawn((Work(8000),)))
     content = advise(write_trace(tmp_path / "producer.ompass", Schedule(op * 256, 2)), threads=16)
     best = {change.kind: change for change in content.changes}
@@ -196,7 +196,7 @@ def test_advice_lets_several_tasks_create_what_one_creates(tmp_path: Path) -> No
     assert best["producer"].value in (16, 64)
 
 
-def test_advice_makes_one_task_of_several_that_are_too_short(tmp_path: Path) -> None:
+def test_advice_merges_tasks_that_are_too_short(tmp_path: Path) -> None:
     body = tuple(Spawn((Work(200),)) for _ in range(2000))
     content = advise(write_trace(tmp_path / "short.ompass", Schedule(body, 2)), threads=2)
     best = {change.kind: change for change in content.changes}
@@ -205,7 +205,7 @@ def test_advice_makes_one_task_of_several_that_are_too_short(tmp_path: Path) -> 
     assert walls[2] > walls[8] and walls[best["grain"].value] == min(walls.values())
 
 
-def test_advice_bounds_what_dependences_could_give_where_no_data_is_declared(tmp_path: Path) -> None:
+def test_advice_bounds_the_gain_of_dependences_without_declared_data(tmp_path: Path) -> None:
     phase: tuple[Op, ...] = (Spawn((Work(100_000),)), Spawn((Work(300_000),)), Wait())
     path = write_trace(tmp_path / "phases.ompass", Schedule((Spawn(phase * 8), Wait()), 2))
     best = {change.kind: change for change in advise(path, threads=2).changes}
@@ -331,7 +331,7 @@ def states_in(profile: _core.Run, *states: str) -> list[int]:
 @pytest.mark.parametrize("machine", [read_machine(), EVERY_COST], ids=["reference", "every-cost"])
 @settings(max_examples=40, deadline=None)
 @given(bodies, st.integers(1, 4), st.sampled_from(RECORDABLE), st.integers(0, 9))
-def test_a_simulated_run_can_be_read_as_a_recorded_one(
+def test_a_simulated_run_can_be_read_like_a_recorded_one(
     machine: Machine, body: Body, threads: int, policy: str, wrapper_ns: int
 ) -> None:
     with tempfile.TemporaryDirectory() as name:
@@ -351,9 +351,7 @@ def test_a_simulated_run_can_be_read_as_a_recorded_one(
         assert after.n_deferred + run.n_inlined == before.n_deferred
 
 
-def test_kernels_and_data_of_a_simulated_run_are_those_of_the_recorded_one(
-    kernels: Path, tmp_path: Path
-) -> None:
+def test_a_simulated_run_has_the_kernels_and_data_of_the_recorded_one(kernels: Path, tmp_path: Path) -> None:
     out, run = recorded_again(kernels, tmp_path, 2, "omp_ext")
     assert read_task_program(out).n_accesses == read_task_program(kernels).n_accesses
     assert read_task_program(out).work_ns == run.work_ns
@@ -411,7 +409,7 @@ def test_simulate_follows_the_schema(tmp_path: Path) -> None:
     assert again.output == result.output
 
 
-def test_advise_names_what_to_write(tmp_path: Path) -> None:
+def test_advise_shows_the_code_to_write(tmp_path: Path) -> None:
     path = write_trace(tmp_path / "made.ompass", Schedule(fib(12), 2))
     report = json.loads(call("advise", path, "--threads", "4", "--json").output)
     assert report["advice"] and all(
@@ -433,7 +431,7 @@ def test_advise_names_what_to_write(tmp_path: Path) -> None:
         (["--machine-file", "nowhere.toml"], "name a file, or one of"),
     ],
 )
-def test_simulate_refuses_by_one_line(tmp_path: Path, options: list[str], expected: str) -> None:
+def test_simulate_reports_errors_in_one_line(tmp_path: Path, options: list[str], expected: str) -> None:
     path = write_trace(tmp_path / "made.ompass", Schedule(fib(5), 2))
     assert expected in error_of(call("simulate", path, *options))
 
@@ -483,7 +481,7 @@ def test_included_machines_are_valid_and_name_their_source(name: str) -> None:
     assert MACHINES[name]["source"]
 
 
-def test_a_cost_in_cycles_is_one_in_nanoseconds() -> None:
+def test_a_cost_in_cycles_is_converted_to_nanoseconds() -> None:
     assert read_machine("cmp-32").costs_of("libomp")["steal"] == ((4, 230.0), (32, 550.0))
 
 
@@ -508,7 +506,7 @@ def test_a_measured_machine_file_can_be_read(tmp_path: Path) -> None:
     assert machine.recording == Recording(**recording)
 
 
-def test_of_values_that_are_equally_good_the_middle_one_is_advised() -> None:
+def test_the_middle_of_equally_good_values_is_advised() -> None:
     def middle(walls: list[float]) -> int:
         return middle_of_shortest(walls, [7] * len(walls))
 

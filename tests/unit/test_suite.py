@@ -78,7 +78,7 @@ def test_without_the_extension_its_policies_are_not_offered() -> None:
         plan_for(runtimes=("ext:random",))
 
 
-def test_cutoffs_and_kinds_are_those_that_a_version_offers() -> None:
+def test_only_cutoffs_and_kinds_that_a_version_offers_are_planned() -> None:
     plan = plan_for(cutoffs=CUTOFFS, kinds="both", runtimes=("libomp", "tbb"), threads=(2,))
     offered = {
         name: {(c.cutoff, c.tied) for c in plan.configurations if f"{c.program}-{c.version}" == name}
@@ -190,7 +190,7 @@ def test_a_journal_returns_the_noted_measurements(tmp_path: Path) -> None:
     journal.close()
 
 
-def test_a_line_cut_at_any_byte_loses_that_measurement_and_no_other(tmp_path: Path) -> None:
+def test_a_line_truncated_at_any_byte_loses_only_its_measurement(tmp_path: Path) -> None:
     plan = plan_for()
     path = tmp_path / "j"
     runs = fill(path, plan, 3)
@@ -205,7 +205,7 @@ def test_a_line_cut_at_any_byte_loses_that_measurement_and_no_other(tmp_path: Pa
         assert path.read_bytes() == whole
 
 
-def test_a_journal_cut_within_its_first_line_begins_anew(tmp_path: Path) -> None:
+def test_a_journal_truncated_in_its_first_line_starts_over(tmp_path: Path) -> None:
     plan = plan_for()
     path = tmp_path / "j"
     fill(path, plan, 0)
@@ -254,7 +254,7 @@ def test_a_journal_of_another_build_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", ["precious\n", "precious", '{"format": 1}\n'])
-def test_a_file_that_is_no_journal_is_left_alone(tmp_path: Path, content: str) -> None:
+def test_a_file_that_is_not_a_journal_stays_unchanged(tmp_path: Path, content: str) -> None:
     (tmp_path / "j").write_text(content)
     with pytest.raises(UsageError, match="not a journal"):
         SuiteJournal(tmp_path / "j", plan_for())

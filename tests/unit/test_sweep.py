@@ -120,7 +120,7 @@ def test_a_directory_holds_one_sweep_of_one_program(tmp_path: Path, program: Pat
     refuse(tmp_path / "s", SPEC, program, UsageError, "has changed")
 
 
-def test_a_sweep_in_which_nothing_is_done_may_be_corrected(tmp_path: Path, program: Path) -> None:
+def test_a_sweep_without_finished_runs_can_be_changed(tmp_path: Path, program: Path) -> None:
     with SweepDirectory.open(tmp_path / "s", replace(SPEC, baseline=("./absent",)), program):
         pass
     with SweepDirectory.open(tmp_path / "s", SPEC, program) as sweep:

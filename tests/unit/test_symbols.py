@@ -159,7 +159,9 @@ def test_separate_debug_file_is_found_by_build_id(tmp_path: Path) -> None:
     assert found.path is None
 
 
-def test_code_of_no_line_has_its_file_and_function(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_code_without_a_line_has_its_file_and_function(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     """Optimised code may have line 0; file and function are then still shown."""
     frames = (Frame("fft_aux.omp_outlined", "/src/fft.c", 0), Frame("main", "/src/fft.c", 0))
     monkeypatch.setattr(resolver_module, "find_debug_file", lambda *_: DebugFile(tmp_path, True, ""))

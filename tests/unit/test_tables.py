@@ -101,7 +101,7 @@ def test_columns_have_the_described_types(recording: Recording) -> None:
 
 
 @pytest.mark.parametrize("batch_rows", [1, 7, 1000])
-def test_batches_change_nothing(
+def test_the_size_of_batches_does_not_change_a_table(
     batch_rows: int, recording: Recording, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     expected = recording.table("tasks")
@@ -125,7 +125,7 @@ def test_an_invalid_query_is_refused_with_the_reason(query: str, message: str, r
         recording.sql(query)
 
 
-def test_a_damaged_trace_ends_a_query_with_its_place(schedule: Schedule, tmp_path: Path) -> None:
+def test_a_query_of_a_damaged_trace_reports_the_offset(schedule: Schedule, tmp_path: Path) -> None:
     path = write_trace(tmp_path / "made.ompass", schedule)
     log = path / "thread-00001.log"
     contents = bytearray(log.read_bytes())
@@ -143,7 +143,7 @@ def test_a_profile_has_tables_of_its_profile_only() -> None:
         of_run.sql("SELECT * FROM tasks")
 
 
-def test_parquet_holds_the_same(recording: Recording, tmp_path: Path) -> None:
+def test_parquet_files_have_the_same_tables(recording: Recording, tmp_path: Path) -> None:
     recording.scan("stretches").sink_parquet(tmp_path / "stretches.parquet")
     assert polars.read_parquet(tmp_path / "stretches.parquet").equals(recording.table("stretches"))
 

@@ -42,9 +42,7 @@ def fib(n: int) -> Body:
 
 @settings(max_examples=300, deadline=None)
 @given(bodies, st.integers(1, 4), st.integers(0, 5))
-def test_work_and_span_are_those_of_the_program_for_any_schedule(
-    body: Body, n_threads: int, spread: int
-) -> None:
+def test_work_and_span_match_the_program_under_any_schedule(body: Body, n_threads: int, spread: int) -> None:
     graph = graph_of(body, n_threads, spread)
     assert graph.n_out_of_order == 0
     assert graph.work_ns == work_of(body)
