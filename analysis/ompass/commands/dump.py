@@ -44,7 +44,9 @@ def register(app: typer.Typer) -> None:
 
 def dump(
     directory: TraceArgument,
-    thread: Annotated[int, typer.Option("--thread", metavar="N", help="Only this thread.")] = -1,
+    thread: Annotated[
+        int, typer.Option("--thread", metavar="N", show_default=False, help="Only this thread.")
+    ] = -1,
     start: FromOption = "",
     end: ToOption = "",
     kind: Annotated[
@@ -56,7 +58,9 @@ def dump(
             "--construct", metavar="WHICH", help="Only events of this construct: file:line, function or id."
         ),
     ] = "",
-    limit: Annotated[int, typer.Option("--limit", metavar="N", help="Stop after N events.")] = -1,
+    limit: Annotated[
+        int, typer.Option("--limit", metavar="N", show_default=False, help="Stop after N events.")
+    ] = -1,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object per line.")] = False,
     kinds: Annotated[bool, typer.Option("--kinds", help="List the kinds of events and stop.")] = False,
 ) -> None:

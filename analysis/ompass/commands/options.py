@@ -94,6 +94,9 @@ CsvOption = Annotated[bool, typer.Option("--csv", help="CSV instead, of the tabl
 OutputOption = Annotated[
     Path | None, file_option("--output", "-o", help="File for --json or --csv (default: stdout).")
 ]
+JsonOutputOption = Annotated[
+    Path | None, file_option("--output", "-o", help="File for --json (default: stdout).")
+]
 FigureOption = Annotated[
     Path | None, file_option("--figure", "--svg", "--plot", help="Draw a figure (.svg, .pdf, .png).")
 ]
@@ -122,6 +125,7 @@ ProcessesOption = Annotated[
         "--processes",
         metavar="N",
         min=0,
+        show_default=False,
         help="Read this many runs at a time (default: one per CPU if the logs are large).",
     ),
 ]
@@ -133,6 +137,12 @@ def check_form(as_json: bool, as_csv: bool, output: Path | None, others: str) ->
         raise UsageError("--json and --csv", "only one form can be written at a time", "call ompass twice")
     if output is not None and not (as_json or as_csv):
         raise UsageError("-o", "it needs --json or --csv", f"add --json or --csv, or use {others}")
+
+
+def check_json_output(as_json: bool, output: Path | None) -> None:
+    """Refuses -o without --json, for commands that have no --csv."""
+    if output is not None and not as_json:
+        raise UsageError("-o", "it needs --json", "add --json")
 
 
 def parse_from_to(start: str, end: str) -> tuple[int, int]:

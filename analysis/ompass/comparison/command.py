@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from ompass.commands.options import ScopeName, file_option, json_option
+from ompass.commands.options import JsonOutputOption, ScopeName, check_json_output, json_option
 from ompass.commands.streams import console_for, to_json, waiting, write_result
 from ompass.comparison.report import Side, compare_sides, comparison_report, side_of
 from ompass.errors import RunNotFoundError, UsageError
@@ -44,13 +44,10 @@ def compare(
         ScopeName, typer.Option("--scope", help="All parallel regions together, or the whole program.")
     ] = ScopeName.REGIONS,
     as_json: Annotated[bool, json_option("comparison")] = False,
-    output: Annotated[
-        Path | None, file_option("--output", "-o", help="File for --json (default: stdout).")
-    ] = None,
+    output: JsonOutputOption = None,
 ) -> None:
     """Show what changed from BEFORE to AFTER (time, states, constructs, kernels), and how certain it is."""
-    if output is not None and not as_json:
-        raise UsageError("-o", "it needs --json", "add --json")
+    check_json_output(as_json, output)
     chosen = Scope(scope.value)
     with waiting("reading both sides"):
         sides = _side(before, chosen), _side(after, chosen)

@@ -78,8 +78,8 @@ def graph(
         TimeKind | None,
         typer.Option(
             "--time",
-            help="Time that work and span consist of; cpu excludes preemption "
-            "(default: cpu where it was recorded).",
+            help="cpu excludes preempted time from work and span (default, if it was recorded); "
+            "wall includes it.",
         ),
     ] = None,
     as_json: Annotated[bool, json_option("task-graph")] = False,

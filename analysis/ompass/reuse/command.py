@@ -114,7 +114,10 @@ def krd(
         ),
     ] = 1.0,
     jobs: Annotated[
-        int, typer.Option("--jobs", metavar="N", help="Threads for the analysis (default: one per CPU).")
+        int,
+        typer.Option(
+            "--jobs", metavar="N", show_default=False, help="Threads for the analysis (default: one per CPU)."
+        ),
     ] = 0,
     as_json: Annotated[bool, json_option("reuse-distance")] = False,
     as_csv: CsvOption = False,

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from ompass.commands.options import OutputOption, file_option
+from ompass.commands.options import JsonOutputOption, check_json_output, file_option
 from ompass.commands.streams import console_for, to_json, waiting, write_result
 from ompass.errors import NothingToShowError
 from ompass.readers.run import open_run
@@ -49,9 +49,10 @@ def samples(
     as_json: Annotated[
         bool, typer.Option("--json", help="JSON instead (`ompass docs report-schema`, samples).")
     ] = False,
-    output: OutputOption = None,
+    output: JsonOutputOption = None,
 ) -> None:
     """Show hot functions, lines and libraries inside each task construct, region and the serial part."""
+    check_json_output(as_json, output)
     with waiting(f"reading {directory}"):
         content = samples_of(directory)
     if not content.samples:

@@ -9,7 +9,14 @@ from typing import Annotated
 
 import typer
 
-from ompass.commands.options import JsonOption, OutputOption, TraceArgument, check_form, new_folder
+from ompass.commands.options import (
+    JsonOption,
+    JsonOutputOption,
+    TraceArgument,
+    check_json_output,
+    file_option,
+    new_folder,
+)
 from ompass.commands.streams import console_for, to_json, waiting, write_result
 from ompass.errors import UsageError
 from ompass.reports.model import plain
@@ -78,7 +85,7 @@ def simulate_command(
         typer.Option("--threads", metavar="N,...", help="Numbers of threads (default: as recorded)."),
     ] = "",
     policy: Annotated[
-        str, typer.Option("--policy", metavar="NAME,...", help="Schedulers, listed below (default: libomp).")
+        str, typer.Option("--policy", metavar="NAME,...", help="Schedulers, listed below.")
     ] = "libomp",
     seed: Annotated[
         int,
@@ -99,17 +106,17 @@ def simulate_command(
             "--record",
             callback=new_folder,
             metavar="DIR",
-            help="Write the simulated run (only one) as a run directory for other commands.",
+            help="Write the simulated run (exactly one) as a run directory for other commands.",
         ),
     ] = None,
     as_json: JsonOption = False,
-    output: OutputOption = None,
+    output: JsonOutputOption = None,
 ) -> None:
     """Predict a recorded program on other numbers of threads, machines and schedulers.
 
     The machine file has the costs of operations; `ompass calibrate` measures the costs on this machine.
     """
-    check_form(as_json, False, output, "the terminal")
+    check_json_output(as_json, output)
     chosen = read_machine(machine_file)
     if machine:
         chosen = chosen.with_topology(machine)
@@ -149,13 +156,19 @@ def advise_command(
     directory: TraceArgument,
     threads: Annotated[
         int,
-        typer.Option("--threads", metavar="N", min=0, help="For a run on N threads (default: as recorded)."),
+        typer.Option(
+            "--threads",
+            metavar="N",
+            min=0,
+            show_default=False,
+            help="Assume N threads (default: as recorded).",
+        ),
     ] = 0,
     machine_file: Annotated[
         str, typer.Option("--machine-file", metavar="FILE", help="A machine file, as for `ompass simulate`.")
     ] = DEFAULT,
     as_json: JsonOption = False,
-    output: OutputOption = None,
+    output: JsonOutputOption = None,
 ) -> None:
     """Simulate changes of a recorded program, and rank them by the time that they save.
 
@@ -163,7 +176,7 @@ def advise_command(
     waits, untied tasks, priorities, schedules and chunks of loops, the extension instead of libomp, placed
     subtrees, and more threads. Also shows how much a faster construct would save.
     """
-    check_form(as_json, False, output, "the terminal")
+    check_json_output(as_json, output)
     with waiting(f"trying changes of {directory.name}"):
         content = advise(directory, machine=read_machine(machine_file), threads=threads)
     report = advice_report(content)
@@ -188,9 +201,17 @@ def calibrate_command(
     ] = "",
     threads: Annotated[
         int,
-        typer.Option("--threads", metavar="N", min=0, help="For barriers and regions (default: all CPUs)."),
+        typer.Option(
+            "--threads",
+            metavar="N",
+            min=0,
+            show_default=False,
+            help="Threads for barriers and regions (default: all CPUs).",
+        ),
     ] = 0,
-    output: OutputOption = None,
+    output: Annotated[
+        Path | None, file_option("--output", "-o", help="The machine file to write (default: stdout).")
+    ] = None,
 ) -> None:
     """Measure how long libomp and libomp_ext.so take to create, queue, run and steal a task.
 
