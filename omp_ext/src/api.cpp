@@ -28,7 +28,7 @@ void omp_child_task_affinity(int domain) {
 
 int omp_get_locality_domain_num(void) {
     const Worker *worker = this_worker;
-    if (!worker || domains::n_places() == domains::count()) return domains::of_calling_thread();
+    if (!worker || domains::n_distinct() == domains::count()) return domains::of_calling_thread();
     const Task *task = worker->current;
     while (task->named_domain == kNoDomain) task = task->parent;
     const int named = task->named_domain;

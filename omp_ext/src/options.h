@@ -13,7 +13,7 @@ enum class QueueKind { kStealing, kSharedLifo };
 
 // The tasks that a thread may run while its task waits (OMP_EXT_TIED).
 enum class Waits {
-    kStrict, // descendants; in strict mode the task steps aside for other tasks of its domain
+    kStrict, // descendants; in strict mode all tasks of the domain, because the waiting task is suspended
     kConstrained, // descendants; if the program would hang, a task runs outside its domain
     kRelaxed, // as kStrict, in teams that are not strict too
 };

@@ -52,7 +52,7 @@ TEST(BlockPool, KeepsAsManyBlocksOfOthersAsItHasLent) {
     EXPECT_EQ(here.take(3), mine); // the empty pool found the returned block
     here.keep(yours, 3, there);
     here.lend();
-    here.find_at_home();
+    here.take_back();
     here.keep(mine, 3, there);
     std::set<void *> of_there;
     for (int i = 0; i < 3; i++) of_there.insert(there.take(3));

@@ -148,7 +148,7 @@ struct Barrier {
         uint64_t n_arrived() const { return barrier.arrived.load(); }
         uint64_t n_done(int i) const { return barrier.done[static_cast<size_t>(i)].load(); }
         uint64_t n_created(int i) const { return barrier.created[static_cast<size_t>(i)].load(); }
-        uint64_t n_done_by_others() const { return 0; }
+        uint64_t n_done_by_events() const { return 0; }
     };
 
     void add(Step<uint64_t> &count) { count.store(count.load() + 1); }
@@ -211,7 +211,7 @@ TEST(TerminationInterleavings, TheCheckerFindsAWrongProtocol) {
         uint64_t n_arrived() const { return counts.n_arrived(); }
         uint64_t n_done(int i) const { return counts.n_created(i); }
         uint64_t n_created(int i) const { return counts.n_done(i); }
-        uint64_t n_done_by_others() const { return 0; }
+        uint64_t n_done_by_events() const { return 0; }
     };
     Explorer(3).explore(
         [&]() -> std::vector<std::function<void()>> {

@@ -127,8 +127,8 @@ TEST(Inbox, KeepsTheOrderAndSkipsEntriesThatDoNotFit) {
     EXPECT_EQ(inbox.take(1, [&](const QueueEntry *entry) { return entry != &mail[0]; }), nullptr);
     EXPECT_EQ(Inbox::claim(&sender, 9, [](const Inbox &) { return true; }), &mail[2]); // newest first
     EXPECT_EQ(Inbox::claim(&sender, 9, [](const Inbox &) { return false; }), nullptr);
-    EXPECT_EQ(inbox.depth(), 1u);
-    EXPECT_EQ(inbox.max_depth(), 3u);
+    EXPECT_EQ(inbox.size(), 1u);
+    EXPECT_EQ(inbox.max_size(), 3u);
     inbox.put(&mail[2], &sender, true);
     EXPECT_TRUE(inbox.may_have(9));
     inbox.take(1, [](const QueueEntry *) { return true; });
@@ -145,14 +145,14 @@ TEST(Inbox, SentEntriesComeFirstNewestFirst) {
     for (int i = 1; i < 3; i++) inbox.send(&mail[i]);
     EXPECT_FALSE(inbox.empty());
     EXPECT_TRUE(inbox.may_have(9)); // not checked yet
-    EXPECT_EQ(inbox.depth(), 3u);
+    EXPECT_EQ(inbox.size(), 3u);
     EXPECT_EQ(inbox.take(2, [&](const QueueEntry *entry) { return entry != &mail[2]; }), &mail[1]);
     EXPECT_FALSE(inbox.may_have(9));
     inbox.send(&mail[3]);
     EXPECT_EQ(Inbox::claim(&sender, 9, [](const Inbox &) { return true; }), &mail[0]);
     for (const int i : {3, 2}) EXPECT_EQ(inbox.take(1, [](const QueueEntry *) { return true; }), &mail[i]);
     EXPECT_TRUE(inbox.empty());
-    EXPECT_EQ(inbox.max_depth(), 3u);
+    EXPECT_EQ(inbox.max_size(), 3u);
 }
 
 TEST(Inbox, SentEntriesAreTakenInOrderAfterAnyNumberOfReceives) {
@@ -176,7 +176,7 @@ TEST(Inbox, SentEntriesAreTakenInOrderAfterAnyNumberOfReceives) {
         EXPECT_EQ(next, &mail[i - 1]);
     }
     inbox.put(&mail[36], &sender, true);
-    EXPECT_EQ(inbox.depth(), 22u);
+    EXPECT_EQ(inbox.size(), 22u);
     for (const int i : {36, 20}) EXPECT_EQ(inbox.take_first(any, see_next), &mail[i]);
     inbox.send(&mail[37]);
     inbox.put(&mail[38], &sender, false);
@@ -189,7 +189,7 @@ TEST(Inbox, SentEntriesAreTakenInOrderAfterAnyNumberOfReceives) {
     for (const int i : {0, 38}) EXPECT_EQ(inbox.take_first(any, see_next), &mail[i]);
     EXPECT_TRUE(inbox.empty());
     EXPECT_FALSE(inbox.may_have(0));
-    EXPECT_EQ(inbox.max_depth(), 36u);
+    EXPECT_EQ(inbox.max_size(), 36u);
 }
 
 TEST(Inbox, ManyEntriesCanBeSentBeforeOneIsTaken) {
@@ -200,7 +200,7 @@ TEST(Inbox, ManyEntriesCanBeSentBeforeOneIsTaken) {
     const auto any = [](const QueueEntry *) { return true; };
     for (int i = kEntries - 1; i >= 0; i--) {
         ASSERT_EQ(inbox.take_first(any, [](const QueueEntry *) {}), &mail[i]);
-        ASSERT_EQ(inbox.depth(), static_cast<uint64_t>(i));
+        ASSERT_EQ(inbox.size(), static_cast<uint64_t>(i));
     }
 }
 

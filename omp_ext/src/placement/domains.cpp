@@ -57,7 +57,7 @@ struct Map {
     std::vector<int> neighbours; // n - 1 for each domain
     std::vector<int> domain_of_cpu; // -1: none
     std::vector<int> first_alike; // of each domain
-    int n_places = 0;
+    int n_distinct = 0;
     Placement placement{topology};
 
     Map() {
@@ -67,7 +67,7 @@ struct Map {
             add_neighbours(domain);
             first_alike.push_back(0);
             while (!(cpus(first_alike.back()) == cpus(domain))) first_alike.back()++;
-            n_places += first_alike.back() == domain;
+            n_distinct += first_alike.back() == domain;
             for (const unsigned cpu : cpus(domain).numbers()) {
                 if (cpu >= domain_of_cpu.size()) domain_of_cpu.resize(cpu + 1, -1);
                 if (domain_of_cpu[cpu] < 0) domain_of_cpu[cpu] = domain;
@@ -207,7 +207,7 @@ int join_team(int worker, int n_workers, int level) {
 
 int first_alike(int domain) { return map().first_alike[static_cast<size_t>(domain)]; }
 
-int n_places() { return map().n_places; }
+int n_distinct() { return map().n_distinct; }
 
 const int *neighbours(int domain) { return map().neighbours.data() + static_cast<ptrdiff_t>(domain) * (map().n - 1); }
 

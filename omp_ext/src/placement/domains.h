@@ -30,7 +30,7 @@ int join_team(int worker, int n_workers, int level);
 // treats such domains as one, because their threads would only take turns.
 int first_alike(int domain);
 // Returns the number of domains with different CPUs.
-int n_places();
+int n_distinct();
 
 // Returns the count() - 1 other domains, nearest first; the array is never freed.
 const int *neighbours(int domain);

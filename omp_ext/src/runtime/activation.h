@@ -14,7 +14,7 @@ void activate();
 // Lets new tasks be the runtime's own, for a tool that must see all tasks.
 void give_tasks_to_the_runtime();
 
-// Notes that waits may step aside from now on.
+// Notes that waiting tasks may be suspended from now on.
 void note_strict();
 
 // Notes a new observer: a tool that may see light tasks without the runtime. Called before the first region.

@@ -95,12 +95,12 @@ bool cancellation_is_on();
 bool tool_is_active();
 
 // True if new tasks may be light. Set when the runtime is found: if nothing in the program needs the runtime's own
-// tasks, and no tool is active except one that observes us while no wait steps aside. Cleared for good when either
+// tasks, and no tool is active except one that observes us while no wait is suspended. Cleared for good when either
 // changes.
 inline std::atomic<bool> tasks_may_be_light{false};
 // Gives a light current task a proxy task, and lets new tasks be the runtime's. Called before the program changes
 // settings that the runtime keeps in a task.
-void need_own_task(struct ::omp_ext::Worker &worker);
+void need_proxy(struct ::omp_ext::Worker &worker);
 
 // Our Task lies before the shared variables of its block, whose routine is run_routine.
 int32_t run_routine(int32_t thread, void *block);
@@ -149,15 +149,15 @@ extern int32_t (*kmpc_global_thread_num)(void *location);
 } // namespace omp_ext::abi
 
 // Defines an exported function that jumps to its target, and real_NAME(), the runtime's function. Our function follows
-// as the body of held_NAME. Arguments are named in both lists.
+// as the body of our_NAME. Arguments are named in both lists.
 #define OMP_EXT_HOOK(result, name, parameters, arguments)                                                              \
-    static result held_##name parameters;                                                                              \
+    static result our_##name parameters;                                                                               \
     static result first_##name parameters;                                                                             \
     static result sorting_##name parameters;                                                                           \
     static constinit ::ompass::Router router_##name;                                                                   \
     static void *target_##name = reinterpret_cast<void *>(first_##name);                                               \
     __attribute__((section("omp_ext_hooks"), used)) static ::omp_ext::abi::Hook hook_##name{                           \
-        #name, &target_##name, reinterpret_cast<void *>(held_##name), reinterpret_cast<void *>(sorting_##name),        \
+        #name, &target_##name, reinterpret_cast<void *>(our_##name), reinterpret_cast<void *>(sorting_##name),         \
         &router_##name};                                                                                               \
     [[maybe_unused]] static result(*real_##name()) parameters {                                                        \
         return reinterpret_cast<result(*) parameters>(hook_##name.real);                                               \
@@ -176,4 +176,4 @@ extern int32_t (*kmpc_global_thread_num)(void *location);
         void *target = ::omp_ext::abi::target_for(hook_##name, __builtin_return_address(0));                           \
         OMPASS_JUMP reinterpret_cast<result(*) parameters>(target) arguments;                                          \
     }                                                                                                                  \
-    static result held_##name parameters
+    static result our_##name parameters

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Locks and critical sections, if waits may step aside. The task that holds a lock may be suspended on the thread that
-// wants the lock, or wait for a task that only this thread may run. A task that finds a lock taken therefore steps
-// aside. Each lock has a gate that tasks pass one at a time, because the runtime treats all tasks of a thread as the
-// same owner. If waits do not step aside, the runtime does everything.
+// Locks and critical sections, if waits may be suspended. The task that holds a lock may be suspended on the thread that
+// wants the lock, or wait for a task that only this thread may run. A task that finds a lock taken is therefore
+// suspended. Each lock has a gate that tasks pass one at a time, because the runtime treats all tasks of a thread as the
+// same owner. If waits are not suspended, the runtime does everything.
 #include <unordered_map>
 
 #include "runtime/libomp_abi.h"
@@ -16,7 +16,7 @@ using namespace abi;
 
 namespace {
 
-constexpr int kTries = 200; // before a task steps aside; most locks are held briefly
+constexpr int kTries = 200; // before a task is suspended; most locks are held briefly
 
 // The gate of one lock or critical section, found by its address; never freed.
 class Gate {
@@ -50,7 +50,7 @@ public:
         return is_refused;
     }
 
-    // Returns true if the task was inside and has left. It was not inside if it entered before waits could step aside.
+    // Returns true if the task was inside and has left. It was not inside if it entered before waits could be suspended.
     bool leave(const Task *task) {
         Suspension *next = nullptr;
         lock_.lock();
@@ -128,7 +128,7 @@ Gate &gate_of(const void *address, bool nests) {
 
 void enter(const void *address, bool nests = false) {
     Worker *worker = this_worker;
-    if (!worker || !may_suspend(*worker)) return;
+    if (!worker || !suspends_waits(*worker)) return;
     Gate &gate = gate_of(address, nests);
     for (int i = 0; i < kTries; i++) {
         const Gate::Entry entry = gate.try_enter(worker->current);
@@ -144,7 +144,7 @@ void enter(const void *address, bool nests = false) {
 // Returns false if another task is inside.
 bool try_to_enter(const void *address, bool nests) {
     Worker *worker = this_worker;
-    if (!worker || !may_suspend(*worker)) return true;
+    if (!worker || !suspends_waits(*worker)) return true;
     const Gate::Entry entry = gate_of(address, nests).try_enter(worker->current);
     if (entry == Gate::kEntered) worker->n_locks++;
     return entry != Gate::kRefused;

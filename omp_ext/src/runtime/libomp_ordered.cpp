@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ordered loops. A thread that waits for its turn may be the only one that may run a task for which the thread before
-// it waits. It therefore steps aside until its turn, and then calls the runtime, which lets it pass at once. This file
-// owns the order of turns; the runtime distributes the iterations.
+// it waits. Its task is therefore suspended until its turn, when the runtime lets it pass at once. This file owns the
+// order of turns; the runtime distributes the iterations.
 //
 // A turn is a value of the loop variable and advances by its stride. In doacross loops (`ordered(n)`, sink and source)
 // it is the number of an iteration of the whole nest.
@@ -157,7 +157,7 @@ void come_to_loop(Worker &worker, Prepare &&prepare) {
     OrderedLoop **link = &team.loops;
     while (*link && (*link)->number != number) link = &(*link)->following;
     if (!*link) {
-        *link = new OrderedLoop(number, team.n_workers, may_suspend(worker));
+        *link = new OrderedLoop(number, team.n_workers, suspends_waits(worker));
         prepare(**link);
     }
     worker.loop.present = *link;

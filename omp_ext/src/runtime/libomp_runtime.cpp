@@ -47,7 +47,7 @@ bool handles_forks;
 bool cancellation;
 bool tool;
 bool tool_observes; // it sees light tasks without the runtime
-bool own_tasks_may_come;
+bool runtime_tasks_may_come;
 bool is_set_up; // options are read, and every hook has its target
 bool says_unknown; // the message about an unknown runtime
 uint64_t n_loads; // libraries loaded before the last search for runtimes
@@ -62,7 +62,7 @@ struct References {
     bool placement = false;
     bool tasks = false;
     bool other_waits = false;
-    bool own_tasks = false; // tasks that the runtime must know
+    bool runtime_tasks = false; // tasks that the runtime must know
 };
 
 void add_references(const ompass::LoadedLibrary &library, References &references) {
@@ -85,7 +85,7 @@ void add_references(const ompass::LoadedLibrary &library, References &references
                                   "__kmpc_omp_target", "__kmpc_proxy_task", "__kmpc_taskgraph", "__kmpc_start_record",
                                   "__tgt_target", "GOMP_target", "GOMP_taskgroup_reduction", "GOMP_task_reduction",
                                   "GOMP_workshare_task_reduction", "GOMP_parallel_reductions", "omp_fulfill_event"})
-            references.own_tasks |= starts_with(start);
+            references.runtime_tasks |= starts_with(start);
     });
 }
 
@@ -139,11 +139,11 @@ bool find_cancellation() {
 bool is_in_front() { return ompass::is_ours(dlsym(RTLD_DEFAULT, "__kmp_invoke_microtask")); }
 
 void decide_on_light_tasks() {
-    const bool may_step_aside =
+    const bool may_suspend_waits =
         options.waits == Waits::kRelaxed || (options.waits == Waits::kStrict && domains::count() > 1 && options.strict);
     // Nothing notifies an observing tool when a thread leaves a light task for another one.
-    const bool is_unseen = tool && (!tool_observes || may_step_aside);
-    tasks_may_be_light.store(options.light_tasks && !own_tasks_may_come && !is_unseen && !cancellation &&
+    const bool is_unseen = tool && (!tool_observes || may_suspend_waits);
+    tasks_may_be_light.store(options.light_tasks && !runtime_tasks_may_come && !is_unseen && !cancellation &&
                                  !is_under_tsan(),
                              std::memory_order_relaxed);
 }
@@ -157,7 +157,7 @@ void set_target(Hook &hook, void *target) {
 
 // Sends calls for other runtimes there from now on. Calls for the runtime that we schedule get their targets in
 // set_targets.
-void look_behind(size_t i, const ompass::Destination &destination) {
+void set_destination(size_t i, const ompass::Destination &destination) {
     Hook &hook = hook_at(i);
     hook.real = destination.own;
     hook.is_for_own = destination.is_for_all && destination.is_own;
@@ -195,7 +195,7 @@ void decide() {
     n_loads = n_loads_now;
     if (!is_set_up) options = read_options();
     is_set_up = true;
-    ompass::find_destinations(n_hooks(), [](size_t i) { return hook_at(i).name; }, look_behind);
+    ompass::find_destinations(n_hooks(), [](size_t i) { return hook_at(i).name; }, set_destination);
     runtime_code = ompass::own_runtime();
     // The hooks keep addresses of the runtime's functions.
     if (runtime_code.end) ompass::keep_loaded(reinterpret_cast<const void *>(runtime_code.begin));
@@ -216,7 +216,7 @@ void decide() {
     }
     cancellation = find_cancellation();
     tool = find_tool();
-    own_tasks_may_come = references.own_tasks;
+    runtime_tasks_may_come = references.runtime_tasks;
     if (wanted && runtime_is_known) {
         domains::initialize();
         decide_on_light_tasks();
@@ -234,14 +234,14 @@ void decide() {
 // constructor of another library may have called resolve() before.
 __attribute__((constructor)) void start() { resolve(); }
 
-void at_last(void *) {
+void print_at_exit(void *) {
     if (options.statistics && first_team()) print_statistics();
 }
 
 // Destructors of other libraries may still use OpenMP. An exit handler that is registered while they run is called
 // after all of them.
 __attribute__((destructor)) void stop() {
-    if (__cxa_atexit(at_last, nullptr, nullptr) != 0) at_last(nullptr);
+    if (__cxa_atexit(print_at_exit, nullptr, nullptr) != 0) print_at_exit(nullptr);
 }
 
 } // namespace

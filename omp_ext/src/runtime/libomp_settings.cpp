@@ -11,7 +11,7 @@ using namespace abi;
 // For C, and with an underscore and arguments by reference for Fortran.
 #define OMP_EXT_SETTING(name, parameters, arguments)                                                                   \
     OMP_EXT_HOOK(void, name, parameters, arguments) {                                                                  \
-        if (this_worker) need_own_task(*this_worker);                                                                  \
+        if (this_worker) need_proxy(*this_worker);                                                                     \
         real_##name() arguments;                                                                                       \
     }
 OMP_EXT_SETTING(omp_set_num_threads, (int n), (n))

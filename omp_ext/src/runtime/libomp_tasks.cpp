@@ -334,9 +334,9 @@ OMP_EXT_HOOK(int32_t, __kmpc_omp_taskwait, (void *location, int32_t thread), (lo
         Worker &worker = *present_worker();
         note_acquire(worker.current);
         // A tool must see children complete before the wait ends.
-        if (tool_is_active()) wait_for_the_finishing(worker);
+        if (tool_is_active()) wait_for_finishing_children(worker);
         if (!runtime_waits_too(worker)) return 0;
-        wait_for_the_finishing(worker);
+        wait_for_finishing_children(worker);
     }
     return real___kmpc_omp_taskwait()(location, number_of_this_thread(thread));
 }
@@ -413,7 +413,7 @@ OMP_EXT_HOOK(void *, __kmpc_task_reduction_modifier_init,
              (void *location, int32_t thread, int32_t is_worksharing, int32_t n, void *reductions),
              (location, thread, is_worksharing, n, reductions)) {
     const Group *outer = this_worker ? this_worker->current->group : nullptr;
-    if (this_worker) need_own_task(*this_worker);
+    if (this_worker) need_proxy(*this_worker);
     void *group = real___kmpc_task_reduction_modifier_init()(location, thread, is_worksharing, n, reductions);
     if (this_worker && this_worker->current->group == outer) begin_group(*this_worker);
     return group;
@@ -423,7 +423,7 @@ OMP_EXT_HOOK(void *, __kmpc_taskred_modifier_init,
              (void *location, int32_t thread, int32_t is_worksharing, int32_t n, void *reductions),
              (location, thread, is_worksharing, n, reductions)) {
     const Group *outer = this_worker ? this_worker->current->group : nullptr;
-    if (this_worker) need_own_task(*this_worker);
+    if (this_worker) need_proxy(*this_worker);
     void *group = real___kmpc_taskred_modifier_init()(location, thread, is_worksharing, n, reductions);
     if (this_worker && this_worker->current->group == outer) begin_group(*this_worker);
     return group;
@@ -497,8 +497,8 @@ Task *make_task(Worker &worker, void *location, int32_t flags, size_t block_byte
         runtime_flags |= kDestructorsBlock;
         if (block_bytes < sizeof(Block)) block_bytes = sizeof(Block);
     }
-    // A light task stays with its thread, but any thread of the domain may resume an untied task that stepped aside.
-    if (may_be_light(*worker.current, flags) && !((task_flags & kUntied) && may_suspend(worker)))
+    // A light task stays with its thread, but any thread of the domain may resume a suspended untied task.
+    if (may_be_light(*worker.current, flags) && !((task_flags & kUntied) && suspends_waits(worker)))
         return make_light_task(worker, location, task_flags, block_bytes, shared_bytes, routine, code);
     if (__builtin_expect((flags & kNeedsRuntime) && tasks_may_be_light.load(std::memory_order_relaxed), 0))
         tasks_may_be_light.store(false, std::memory_order_relaxed);
@@ -613,7 +613,7 @@ void runtime::return_to_proxy(Worker &worker, Task &proxied) {
     worker.proxied = &proxied;
 }
 
-void abi::need_own_task(Worker &worker) {
+void abi::need_proxy(Worker &worker) {
     tasks_may_be_light.store(false, std::memory_order_relaxed);
     Task &task = *worker.current;
     if (!is_light(task) || task.proxy) return;

@@ -45,12 +45,12 @@ OMP_EXT_HOOK(int32_t, __kmpc_cancellationpoint, (void *location, int32_t thread,
 
 OMP_EXT_HOOK(void *, __kmpc_task_reduction_init, (int32_t thread, int32_t n, void *reductions),
              (thread, n, reductions)) {
-    if (this_worker) need_own_task(*this_worker);
+    if (this_worker) need_proxy(*this_worker);
     return real___kmpc_task_reduction_init()(number_of_this_thread(thread), n, reductions);
 }
 
 OMP_EXT_HOOK(void *, __kmpc_taskred_init, (int32_t thread, int32_t n, void *reductions), (thread, n, reductions)) {
-    if (this_worker) need_own_task(*this_worker);
+    if (this_worker) need_proxy(*this_worker);
     return real___kmpc_taskred_init()(number_of_this_thread(thread), n, reductions);
 }
 

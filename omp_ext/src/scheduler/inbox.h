@@ -99,8 +99,8 @@ public:
         if (empty()) return nullptr;
         lock_.lock();
         receive();
-        file();
-        QueueEntry *entry = take_filed(n_looked_at, fits);
+        merge_chains();
+        QueueEntry *entry = take_from_list(n_looked_at, fits);
         lock_.unlock();
         return entry;
     }
@@ -110,7 +110,7 @@ public:
         if (empty()) return nullptr;
         lock_.lock();
         receive();
-        QueueEntry *entry = n_chains_ > 0 ? take_received(fits, see_next) : take_filed(1, fits);
+        QueueEntry *entry = n_chains_ > 0 ? take_from_chain(fits, see_next) : take_from_list(1, fits);
         lock_.unlock();
         return entry;
     }
@@ -138,14 +138,14 @@ public:
         return entry;
     }
 
-    bool empty() const { return depth_.load(std::memory_order_relaxed) == 0 && !has_sent(); }
+    bool empty() const { return size_.load(std::memory_order_relaxed) == 0 && !has_sent(); }
     // True if the first task may have at least this depth. The depth of sent tasks is unknown.
     bool may_have(int depth) const { return depth_of_first_.load(std::memory_order_relaxed) >= depth || has_sent(); }
-    uint64_t depth() const {
-        return depth_.load(std::memory_order_relaxed) + number_of(sent_.load(std::memory_order_relaxed));
+    uint64_t size() const {
+        return size_.load(std::memory_order_relaxed) + number_of(sent_.load(std::memory_order_relaxed));
     }
-    uint64_t max_depth() const { return max_depth_.load(std::memory_order_relaxed); }
-    void reset_max_depth() { max_depth_.store(depth(), std::memory_order_relaxed); }
+    uint64_t max_size() const { return max_size_.load(std::memory_order_relaxed); }
+    void reset_max_size() { max_size_.store(size(), std::memory_order_relaxed); }
 
     int domain = 0; // set before use
 
@@ -181,7 +181,7 @@ private:
         count(n);
     }
     template <typename Fits, typename SeeNext>
-    QueueEntry *take_received(Fits &&fits, SeeNext &&see_next) {
+    QueueEntry *take_from_chain(Fits &&fits, SeeNext &&see_next) {
         QueueEntry *&first = chains_[n_chains_ - 1], *entry = first;
         if (!fits(entry)) {
             depth_of_first_.store(entry->depth, std::memory_order_relaxed);
@@ -193,7 +193,7 @@ private:
         count(-1);
         return entry;
     }
-    void file() {
+    void merge_chains() {
         for (unsigned i = 0; i < n_chains_; i++) {
             QueueEntry *newest = chains_[i], *oldest = newest;
             newest->previous = nullptr;
@@ -209,7 +209,7 @@ private:
         depth_of_first_.store(n_chains_ > 0 ? kUnknownDepth : first_ ? first_->depth : -1, std::memory_order_relaxed);
     }
     template <typename Fits>
-    QueueEntry *take_filed(unsigned n_looked_at, Fits &&fits) {
+    QueueEntry *take_from_list(unsigned n_looked_at, Fits &&fits) {
         QueueEntry *entry = first_;
         for (; entry && n_looked_at > 0; entry = entry->next, n_looked_at--)
             if (fits(entry) && leave_siblings(entry)) {
@@ -219,7 +219,7 @@ private:
         return nullptr;
     }
     void link(QueueEntry *entry, bool at_front) {
-        if (at_front && n_chains_ > 0) file();
+        if (at_front && n_chains_ > 0) merge_chains();
         entry->previous = at_front ? nullptr : last_;
         entry->next = at_front ? first_ : nullptr;
         (entry->previous ? entry->previous->next : first_) = entry;
@@ -227,10 +227,10 @@ private:
         count(1);
     }
     void count(int64_t n_more) {
-        const uint64_t depth = depth_.load(std::memory_order_relaxed) + static_cast<uint64_t>(n_more);
-        depth_.store(depth, std::memory_order_release);
+        const uint64_t size = size_.load(std::memory_order_relaxed) + static_cast<uint64_t>(n_more);
+        size_.store(size, std::memory_order_release);
         note_first();
-        if (depth > max_depth_.load(std::memory_order_relaxed)) max_depth_.store(depth, std::memory_order_relaxed);
+        if (size > max_size_.load(std::memory_order_relaxed)) max_size_.store(size, std::memory_order_relaxed);
     }
     void unlink(QueueEntry *entry) {
         (entry->previous ? entry->previous->next : first_) = entry->next;
@@ -260,8 +260,8 @@ private:
     std::atomic<int> depth_of_first_{-1}; // written under lock_, read by any thread
     unsigned n_chains_ = 0; // the last one comes first; under lock_
     QueueEntry *first_ = nullptr, *last_ = nullptr; // of the list; under lock_
-    std::atomic<uint64_t> depth_{0}; // number of entries in list and chains; as depth_of_first_
-    std::atomic<uint64_t> max_depth_{0};
+    std::atomic<uint64_t> size_{0}; // number of entries in list and chains; as depth_of_first_
+    std::atomic<uint64_t> max_size_{0};
     QueueEntry *chains_[kMostChains]; // the newest entry of each; under lock_
     alignas(64) std::atomic<uint64_t> sent_{0}; // not received yet
 };

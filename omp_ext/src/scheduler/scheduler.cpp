@@ -18,7 +18,7 @@ namespace omp_ext {
 
 namespace {
 
-constexpr int64_t kThrottle = 256; // tasks in a deque beyond which new ones run at once
+constexpr int64_t kThrottleThreshold = 256; // tasks in a deque beyond which new ones run at once
 constexpr unsigned kSendsPerTurn = 32; // tasks sent to other domains before a thread lends its processor
 constexpr unsigned kMostSendsPerTurn = 8192; // if other programs take the processor and keep it
 constexpr int64_t kLongTurnNs = 1'000'000;
@@ -106,7 +106,7 @@ void notify_undeferred(const Worker &worker, Task &task, const void *code) {
 }
 
 void notify_creation(const Worker &worker, Task &task, bool has_dependences) {
-    if (worker.publish_threshold == 0 && is_light(task) && !has_dependences) { // a team of one runs it now
+    if (worker.throttle_threshold == 0 && is_light(task) && !has_dependences) { // a team of one runs it now
         task.flags |= kInline;
         return notify_undeferred(worker, task, task.code);
     }
@@ -149,7 +149,7 @@ namespace {
     return true;
 }
 
-[[gnu::always_inline]] inline void execute(Worker &worker, Task &task, bool is_simple) {
+[[gnu::always_inline]] inline void execute_light(Worker &worker, Task &task, bool is_simple) {
     Task *proxied = worker.proxied;
     if (__builtin_expect(proxied != nullptr, 0)) runtime::leave_proxy(worker);
     if (__builtin_expect(is_simple, 1))
@@ -162,14 +162,14 @@ namespace {
 
 // Ends the body of a task whose end is reported. Returns true if its release must be deferred.
 [[gnu::always_inline]] inline bool end_execution(Worker &worker, Task &task, bool is_simple) {
-    const bool is_kept = must_defer_release(task);
+    const bool must_defer = must_defer_release(task);
     if (!is_simple) end_body(worker, task);
-    return is_kept;
+    return must_defer;
 }
 
 // Runs a light task whose begin is counted and not reported. Returns true if its release must be deferred.
 [[gnu::always_inline]] inline bool execute_counted(Worker &worker, Task &task) {
-    execute(worker, task, true);
+    execute_light(worker, task, true);
     if (!is_counted(task) || !count_end(worker, task)) {
         report(worker, task);
         observer->task_ends(task.seen);
@@ -184,16 +184,16 @@ namespace {
         notify_begin(worker, outer, task, how);
     } else {
         report(worker, task);
-        worker.counters = worker.publish_threshold == 0 && observer->tallies ? observer->tallies() : nullptr;
+        worker.counters = worker.throttle_threshold == 0 && observer->tallies ? observer->tallies() : nullptr;
     }
-    execute(worker, task, is_simple);
+    execute_light(worker, task, is_simple);
     observer->task_ends(task.seen);
     worker.counters = counters;
     return end_execution(worker, task, is_simple);
 }
 
 // Runs a runtime task that a tool sees.
-[[gnu::noinline]] void execute_heavy_seen(Worker &worker, Task &outer, Task &task, bool directly) {
+[[gnu::noinline]] void execute_runtime_task_seen(Worker &worker, Task &outer, Task &task, bool directly) {
     report(worker, outer);
     omp_ext_tallies *counters = std::exchange(worker.counters, nullptr);
     observer->task_starts(task.seen, worker.domain, start_kind(task));
@@ -201,10 +201,10 @@ namespace {
     worker.counters = counters;
 }
 
-void end_light(Worker &worker, Task &task, bool is_kept) {
-    if (__builtin_expect(is_kept, 0)) return defer_release(task);
+void end_light(Worker &worker, Task &task, bool must_defer) {
+    if (__builtin_expect(must_defer, 0)) return defer_release(task);
     if (task.pool == &worker.blocks) {
-        if (__builtin_expect(task.domain != worker.domain, 0)) worker.blocks.find_at_home();
+        if (__builtin_expect(task.domain != worker.domain, 0)) worker.blocks.take_back();
         worker.blocks.give(task.block, task.n_lines);
     } else {
         worker.blocks.keep(task.block, task.n_lines, *task.pool);
@@ -218,35 +218,35 @@ void run(Worker &worker, Task &task) {
     const int64_t mark = worker.mark;
     DependenceTable *table = worker.table;
     Group *group = task.group;
-    const bool is_here = task.parent == outer;
-    if (!is_here) task.flags |= kRemote;
+    const bool is_child = task.parent == outer;
+    if (!is_child) task.flags |= kRemote;
     if (__builtin_expect(task.domain != worker.domain, 0) && !worker.team->serves(worker, task.domain))
         worker.statistics.n_run_from[task.domain].add();
-    const bool is_simple = is_here && !(task.flags & (kUntied | kDetachable)) && !task.node; // needs no end_body()
+    const bool is_simple = is_child && !(task.flags & (kUntied | kDetachable)) && !task.node; // needs no end_body()
     worker.current = &task;
     worker.mark = worker.deque.bottom();
     worker.table = nullptr;
     inject_sleep();
-    bool is_kept = false;
+    bool must_defer = false;
     if (is_light(task)) {
         if (__builtin_expect(task.seen == nullptr, 1)) {
-            execute(worker, task, is_simple);
-            is_kept = end_execution(worker, task, is_simple);
+            execute_light(worker, task, is_simple);
+            must_defer = end_execution(worker, task, is_simple);
         } else if (is_counted(task) && is_simple && count_begin(worker, task)) {
-            is_kept = execute_counted(worker, task);
+            must_defer = execute_counted(worker, task);
         } else {
-            is_kept = execute_seen(worker, *outer, task, is_simple);
+            must_defer = execute_seen(worker, *outer, task, is_simple);
         }
     } else {
         // The direct call makes the parent's runtime task current again, and a light parent has none.
         const bool directly = is_simple && !is_light(*outer);
         if (__builtin_expect(task.seen != nullptr, 0))
-            execute_heavy_seen(worker, *outer, task, directly);
+            execute_runtime_task_seen(worker, *outer, task, directly);
         else
             runtime::execute(worker, task, directly);
     }
     inject_sleep();
-    if (!is_here) worker.finishing.store(nullptr, std::memory_order_release);
+    if (!is_child) worker.finishing.store(nullptr, std::memory_order_release);
     if (__builtin_expect(worker.table != nullptr, 0)) destroy(worker.table);
     worker.current = outer;
     worker.mark = mark;
@@ -255,10 +255,10 @@ void run(Worker &worker, Task &task) {
         worker.left_to_event = false;
         return;
     }
-    if (is_here) outer->n_done_here++;
+    if (is_child) outer->n_done_here++;
     if (group) leave_group(&worker, *group);
     add(worker.n_done, 1);
-    if (is_light(task)) end_light(worker, task, is_kept);
+    if (is_light(task)) end_light(worker, task, must_defer);
 }
 
 namespace {
@@ -319,14 +319,14 @@ void put_in_inbox(Worker &worker, Task &task, int domain, bool at_front) {
         lend_turn(worker);
 }
 
-// Called when the deque has publish_threshold tasks. Returns true if a new task should run at once.
+// Returns true if the deque is full, so a new task should run at once. First lends the processor to thieves and raises the threshold.
 [[gnu::noinline]] bool is_throttled(Worker &worker) {
-    if (worker.publish_threshold == kFirstPublishThreshold) {
-        worker.publish_threshold = options.throttle ? kThrottle : INT64_MAX;
+    if (worker.throttle_threshold == kFirstThrottleThreshold) {
+        worker.throttle_threshold = options.throttle ? kThrottleThreshold : INT64_MAX;
         lend_processor(worker);
         return false;
     }
-    return !may_suspend(worker) || may_run_on_top(worker);
+    return !suspends_waits(worker) || may_run_on_top(worker);
 }
 
 // Puts a task where its domain's threads find it, or runs it inside the current task if `may_run` and the deque is full.
@@ -335,8 +335,8 @@ void put_in_inbox(Worker &worker, Task &task, int domain, bool at_front) {
     const bool is_shared = options.queue == QueueKind::kSharedLifo;
     // If tasks may be suspended, the newest entries come first, as in a deque; otherwise a whole level would be suspended at once.
     if (__builtin_expect(task.domain != worker.domain || is_shared || (task.flags & kPriority), 0))
-        return put_in_inbox(worker, task, task.domain, is_shared || (task.flags & kPriority) || may_suspend(worker));
-    if (__builtin_expect(worker.deque.size_hint() >= worker.publish_threshold, 0) && is_throttled(worker) && may_run) {
+        return put_in_inbox(worker, task, task.domain, is_shared || (task.flags & kPriority) || suspends_waits(worker));
+    if (__builtin_expect(worker.deque.size_hint() >= worker.throttle_threshold, 0) && is_throttled(worker) && may_run) {
         const BaseTaskScope base_task_scope(worker);
         return run_on_top(worker, task);
     }
@@ -360,25 +360,26 @@ void start_successor(void *context, Task *task) {
 }
 } // namespace
 
-[[gnu::always_inline]] static inline void hold_unseen(Worker &worker, Task &task) {
+[[gnu::always_inline]] static inline void count_and_place(Worker &worker, Task &task) {
     worker.current->n_created++;
     if (task.group) enter_group(worker, *task.group);
     add(worker.n_created, 1);
-    if (worker.publish_threshold == 0) // a team of one
+    if (worker.throttle_threshold == 0) // a team of one
         run_on_top(worker, task);
     else
         place(worker, task, true);
 }
 
-[[gnu::noinline]] static void hold_seen(Worker &worker, Task &task) {
+[[gnu::noinline]] static void report_and_place(Worker &worker, Task &task) {
     notify_creation(worker, task, false);
-    hold_unseen(worker, task);
+    count_and_place(worker, task);
     notify(&omp_ext_observer::creation_ends);
 }
 
 void hold(Worker &worker, Task &task) {
-    if (__builtin_expect(observer != nullptr, 0) && !count_creation(worker, task)) return hold_seen(worker, task);
-    hold_unseen(worker, task);
+    if (__builtin_expect(observer != nullptr, 0) && !count_creation(worker, task))
+        return report_and_place(worker, task);
+    count_and_place(worker, task);
 }
 
 void hold_dependent(Worker &worker, Task &task, const Dependence *dependences, int n) {
@@ -456,7 +457,7 @@ void fulfill(Worker *worker, Team &team, Task &task) {
     Group *group = task.group;
     count_elsewhere(team, *task.parent, task.creator);
     if (group) leave_group(nullptr, *group);
-    team.n_done_by_others.fetch_add(1, std::memory_order_seq_cst);
+    team.n_done_by_events.fetch_add(1, std::memory_order_seq_cst);
     wake_all(team); // a barrier may end now
 }
 

@@ -54,7 +54,7 @@ void leave_cancelled_region(Worker &worker);
 void end_region(Worker &worker);
 
 // Waits, after wait_for_children, until the children are complete for the runtime too: a few instructions.
-void wait_for_the_finishing(Worker &worker);
+void wait_for_finishing_children(Worker &worker);
 
 // Something else that a task waits for, such as a lock, in a team that suspends waiting tasks.
 struct Awaited {

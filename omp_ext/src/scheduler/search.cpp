@@ -90,7 +90,7 @@ Task *find_outside(const Search &search) {
         Task *task = take_entry(search, neighbours[i]);
         if (task && !search.is_constrained) {
             Inbox &own = team.domain_queues[worker.domain].inbox;
-            for (uint64_t n = inbox.depth() / 2; n > 0 && n <= kBatch; n--) {
+            for (uint64_t n = inbox.size() / 2; n > 0 && n <= kBatch; n--) {
                 QueueEntry *entry = inbox.take(1, [](const QueueEntry *) { return true; });
                 if (!entry) break;
                 own.put(entry, &task_of(entry)->parent->queued_children, false);
@@ -152,14 +152,14 @@ Task *find(const Search &search) {
     return !is_strict && domains::count() > 1 ? find_outside(search) : nullptr;
 }
 
-Task *find_for_suspendable(const Search &within) {
+Task *find_for_suspendable(const Search &search) {
     inject_sleep();
-    Worker &worker = within.worker;
+    Worker &worker = search.worker;
     if (Task *task = take_deep_entry(worker)) return task;
     if (Task *task = worker.deque.pop(0)) return task;
     const bool is_strict = worker.team->is_strict();
-    if (Task *task = claim_child(within, is_strict)) return task;
-    const Search any{worker, within.within, false};
+    if (Task *task = claim_child(search, is_strict)) return task;
+    const Search any{worker, search.within, false};
     if (Task *task = find_in_domain(any)) return task;
     return !is_strict && domains::count() > 1 ? find_outside(any) : nullptr;
 }
@@ -215,7 +215,7 @@ Task *rescue(const Search &search, int64_t since_ns, int64_t &next_search_ns, bo
         entry = Inbox::claim(&search.within->queued_children, ~0u,
                              [&](const Inbox &inbox) { return anyway || is_stuck(team, inbox.domain); });
     // If waits may be suspended, children sent to other domains are in no list.
-    if (!entry && (waited_ns > next_search_ns || may_suspend(worker))) {
+    if (!entry && (waited_ns > next_search_ns || suspends_waits(worker))) {
         next_search_ns = waited_ns * 2;
         for (int domain = 0; domain < domains::count() && !entry; domain++)
             if (anyway || is_stuck(team, domain))

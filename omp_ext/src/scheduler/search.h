@@ -27,7 +27,7 @@ struct Search {
 Task *find(const Search &search);
 
 // Finds a task for a thread that waits in `within` and may suspend it: if possible one that can run on its stack.
-Task *find_for_suspendable(const Search &within);
+Task *find_for_suspendable(const Search &search);
 
 // Time without a task after which a constrained wait takes entries that strict mode denies it, if all threads of the entry's
 // domain are blocked in such waits.

@@ -131,7 +131,7 @@ void find_bounds() {
     if (bytes > guard) set_present(static_cast<const char *>(lowest) + guard, bytes - guard);
 }
 
-void note_departure(Place &here) {
+void note_departure(StackContext &here) {
     if (!present_stack.lowest) find_bounds();
     here.lowest = present_stack.lowest;
     here.bytes = present_stack.bytes;
@@ -146,7 +146,7 @@ void announce(void **fake_stack, const char *lowest, size_t bytes, void *fiber) 
     if (__tsan_switch_to_fiber && fiber) __tsan_switch_to_fiber(fiber, 0);
 }
 
-void note_arrival(const Place &here) {
+void note_arrival(const StackContext &here) {
     if (__sanitizer_finish_switch_fiber) __sanitizer_finish_switch_fiber(here.fake_stack, nullptr, nullptr);
     set_present(here.lowest, here.bytes);
     if (ExceptionGlobals *globals = exception_globals()) {
@@ -156,7 +156,7 @@ void note_arrival(const Place &here) {
 }
 
 struct Start {
-    Place *from;
+    StackContext *from;
     Stack *stack;
     void *fiber;
     void (*entry)(void *);
@@ -165,8 +165,8 @@ struct Start {
 
 // Publishes the registers of the stack that was left for this one, unless it was left for good.
 void note_left(const context::transfer_t &arrival) {
-    if (auto *place = static_cast<Place *>(arrival.data))
-        place->registers.store(arrival.fctx, std::memory_order_release);
+    if (auto *left = static_cast<StackContext *>(arrival.data))
+        left->registers.store(arrival.fctx, std::memory_order_release);
 }
 
 thread_local void *fiber_to_end __attribute__((tls_model("initial-exec"))) = nullptr;
@@ -184,12 +184,12 @@ void end_fiber() {
 #endif
     const Start start = *static_cast<Start *>(arrival.data);
     start.from->registers.store(arrival.fctx, std::memory_order_release);
-    Place fresh;
+    StackContext fresh;
     fresh.lowest = start.stack->lowest;
     fresh.bytes = start.stack->bytes;
     note_arrival(fresh);
     start.entry(start.argument);
-    abort(); // not reached: entry ends in leave_for
+    abort(); // not reached: entry ends in abandon_for
 }
 
 // Makes the page a guard page.
@@ -269,11 +269,11 @@ void StackPool::trim() {
     max_taken_ = 0;
 }
 
-void wait_until_left(const Place &there) {
+void wait_until_left(const StackContext &there) {
     while (!there.registers.load(std::memory_order_acquire)) sched_yield();
 }
 
-void go_to(Place &here, Place &there) {
+void go_to(StackContext &here, StackContext &there) {
     note_departure(here);
     announce(&here.fake_stack, there.lowest, there.bytes, there.fiber);
     const context::transfer_t arrival = context::jump_fcontext(there.registers.load(std::memory_order_acquire), &here);
@@ -282,7 +282,7 @@ void go_to(Place &here, Place &there) {
     end_fiber();
 }
 
-void go_to_new(Place &here, Stack &stack, void (*entry)(void *), void *argument) {
+void go_to_new(StackContext &here, Stack &stack, void (*entry)(void *), void *argument) {
     note_departure(here);
     Start start{&here, &stack, __tsan_create_fiber ? __tsan_create_fiber(0) : nullptr, entry, argument};
     announce(&here.fake_stack, stack.lowest, stack.bytes, start.fiber);
@@ -293,7 +293,7 @@ void go_to_new(Place &here, Stack &stack, void (*entry)(void *), void *argument)
     end_fiber();
 }
 
-void leave_for(Place &there) {
+void abandon_for(StackContext &there) {
     if (__tsan_get_current_fiber) fiber_to_end = __tsan_get_current_fiber();
     announce(nullptr, there.lowest, there.bytes, there.fiber);
     context::jump_fcontext(there.registers.load(std::memory_order_acquire), nullptr);
@@ -305,13 +305,13 @@ namespace {
 struct Call {
     void (*function)(void *);
     void *argument;
-    Place caller;
+    StackContext caller;
 };
 
 void make_call(void *argument) {
     Call &call = *static_cast<Call *>(argument);
     call.function(call.argument);
-    leave_for(call.caller);
+    abandon_for(call.caller);
 }
 
 } // namespace

@@ -41,7 +41,7 @@ private:
 };
 
 // The state of a stack that its thread left. Lies on this stack.
-struct Place {
+struct StackContext {
     std::atomic<void *> registers{nullptr}; // null until it is left
     const char *lowest = nullptr;
     size_t bytes = 0;
@@ -52,15 +52,15 @@ struct Place {
 };
 
 // Waits until the thread that leaves a stack has left it.
-void wait_until_left(const Place &there);
+void wait_until_left(const StackContext &there);
 
 // Leaves the stack for another one that was left. Returns when a thread goes to `here`, on that thread.
-void go_to(Place &here, Place &there);
-// Leaves the stack for a new one, and calls entry(argument) there, which must end in leave_for. The argument must not lie on
+void go_to(StackContext &here, StackContext &there);
+// Leaves the stack for a new one, and calls entry(argument) there, which must end in abandon_for. The argument must not lie on
 // the stack that is left if other threads may go to `here`.
-void go_to_new(Place &here, Stack &stack, void (*entry)(void *), void *argument);
+void go_to_new(StackContext &here, Stack &stack, void (*entry)(void *), void *argument);
 // Leaves a new stack for good.
-[[noreturn]] void leave_for(Place &there);
+[[noreturn]] void abandon_for(StackContext &there);
 
 // Calls a function on a new stack, and returns when it returns.
 void call_on(Stack &stack, void (*function)(void *), void *argument);

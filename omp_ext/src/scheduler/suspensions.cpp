@@ -39,7 +39,7 @@ void restore(const Suspension &here) {
 // Prepares to resume `there` on this thread, once the thread that suspended it has left the stack. Threads that wait here cannot
 // form a cycle: a thread takes the suspension it goes to before others can take the one it leaves.
 void take_over(Worker &worker, Suspension &there) {
-    wait_until_left(there.place);
+    wait_until_left(there.context);
     if (there.worker == &worker) return;
     there.worker = &worker;
     there.task->flags |= kMoved;
@@ -74,7 +74,7 @@ Suspension *take_from_domain(Worker &worker) {
     return first;
 }
 
-void begin(void *argument) {
+void enter_new_stack(void *argument) {
     Worker &worker = *static_cast<Worker *>(argument);
     worker.current = &worker.bottom_task;
     worker.table = nullptr;
@@ -85,13 +85,13 @@ void begin(void *argument) {
 
 } // namespace
 
-bool may_suspend(const Worker &worker) {
+bool suspends_waits(const Worker &worker) {
     if (options.waits == Waits::kRelaxed) return true;
     return options.waits == Waits::kStrict && domains::count() > 1 && worker.team->is_strict();
 }
 
 bool get_base_task(Worker &worker) {
-    if (!may_suspend(worker)) return false;
+    if (!suspends_waits(worker)) return false;
     worker.base_task = runtime::make_lasting_base_task(worker);
     worker.base_task_lasts = worker.base_task != nullptr;
     if (!worker.base_task_lasts) worker.base_task = runtime::make_base_task(worker);
@@ -109,15 +109,15 @@ void end_base_task(Worker &worker) {
 void make_ready(Suspension &suspension) {
     if (suspension.may_move) return add_ready(suspension);
     Worker &worker = *suspension.worker;
-    Suspension *first = worker.resumed.load(std::memory_order_relaxed);
+    Suspension *first = worker.newly_ready.load(std::memory_order_relaxed);
     do suspension.next = first;
-    while (!worker.resumed.compare_exchange_weak(first, &suspension, std::memory_order_seq_cst));
+    while (!worker.newly_ready.compare_exchange_weak(first, &suspension, std::memory_order_seq_cst));
     wake(worker);
 }
 
 Suspension *take_ready(Worker &worker) {
-    if (worker.resumed.load(std::memory_order_relaxed)) {
-        Suspension *newest = worker.resumed.exchange(nullptr, std::memory_order_acquire);
+    if (worker.newly_ready.load(std::memory_order_relaxed)) {
+        Suspension *newest = worker.newly_ready.exchange(nullptr, std::memory_order_acquire);
         Suspension *oldest = nullptr, *const last = newest;
         while (newest) {
             Suspension *next = std::exchange(newest->next, oldest);
@@ -135,7 +135,7 @@ Suspension *take_ready(Worker &worker) {
 void leave_for(Worker &worker, Suspension &here, Suspension &there) {
     take_over(worker, there);
     change_current(worker, &here, there.base_task);
-    go_to(here.place, there.place);
+    go_to(here.context, there.context);
     restore(here);
 }
 
@@ -143,7 +143,7 @@ void leave_for_new(Worker &worker, Suspension &here, Stack &stack, void (*loop)(
     change_current(worker, &here, nullptr);
     worker.stack = &stack;
     worker.stack_loop = loop;
-    go_to_new(here.place, stack, begin, &worker);
+    go_to_new(here.context, stack, enter_new_stack, &worker);
     restore(here);
 }
 
@@ -151,7 +151,7 @@ void abandon_for(Worker &worker, Suspension &there) {
     take_over(worker, there);
     change_current(worker, nullptr, there.base_task);
     worker.stacks.give(worker.stack);
-    leave_for(there.place);
+    abandon_for(there.context);
 }
 
 } // namespace omp_ext

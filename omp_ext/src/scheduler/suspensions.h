@@ -31,11 +31,11 @@ struct Suspension {
     const int n_locks;
     void *base_task = nullptr; // null: the one of the implicit task
     Suspension *next = nullptr; // in a list of ready ones
-    Place place;
+    StackContext context;
 };
 
 // True if the team suspends waiting tasks now. The worker needs a base task as well.
-bool may_suspend(const Worker &worker);
+bool suspends_waits(const Worker &worker);
 
 bool get_base_task(Worker &worker);
 // Gives the current task, if implicit, a base task through which the runtime can return to it. Returns false if it has one or
@@ -63,7 +63,7 @@ void make_ready(Suspension &suspension);
 
 // True if a suspended task can be resumed.
 inline bool has_ready(const Worker &worker) {
-    return worker.first_ready || worker.resumed.load(std::memory_order_seq_cst) ||
+    return worker.first_ready || worker.newly_ready.load(std::memory_order_seq_cst) ||
            worker.team->domain_queues[worker.domain].n_ready.load(std::memory_order_seq_cst) > 0;
 }
 // Takes the suspension that has been ready longest. Null: there is none.

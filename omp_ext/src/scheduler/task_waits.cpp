@@ -159,18 +159,18 @@ template <typename Arm>
     return Suspended::kYes;
 }
 
-bool runs_here(const Search &within, const Task &task) {
+bool runs_here(const Search &search, const Task &task) {
     // A task that is no descendant might need a lock or a result of the tasks below it.
-    return may_run_on_top(within.worker) && within.fits(&task);
+    return may_run_on_top(search.worker) && search.fits(&task);
 }
 
 // True if even a task that is no descendant may run on top of the waiting one. That saves a stack and two switches, but the waiting
 // task resumes only when the other is complete. So the other must be small: at most one level nearer to the root, which in a
 // recursion is part of the grandparent's work. scheduler.h shows that no cycle of waits results. The tasks must not
 // share exceptions, nor light tasks the runtime's settings.
-bool may_cover(const Search &within, const Task &task) {
-    const Worker &worker = within.worker;
-    const Task &waiting = *within.within;
+bool may_cover(const Search &search, const Task &task) {
+    const Worker &worker = search.worker;
+    const Task &waiting = *search.within;
     if (is_light(task) && !is_light(waiting) && waiting.parent) return false;
     // If domains share a processor, waits for other domains are long, and would block the task below as well.
     const int n_levels = worker.team->takes_turns ? 0 : 1;
@@ -179,9 +179,9 @@ bool may_cover(const Search &within, const Task &task) {
 }
 
 // True if the task may run on top of the waiting one. A child needs no look at cache lines of other threads.
-bool runs_on_top(const Search &within, const Task &task) {
-    return may_run_on_top(within.worker) &&
-           (task.parent == within.within || may_cover(within, task) || within.fits(&task));
+bool runs_on_top(const Search &search, const Task &task) {
+    return may_run_on_top(search.worker) &&
+           (task.parent == search.within || may_cover(search, task) || search.fits(&task));
 }
 
 // True if the current task may be suspended. For an observer an undeferred task is a part of the surrounding task, and cannot be
@@ -189,7 +189,7 @@ bool runs_on_top(const Search &within, const Task &task) {
 bool can_suspend(const Worker &worker) {
     const Task &task = *worker.current;
     const bool is_piece = (task.flags & kInline || is_light(task)) && observer && observer->wait_begins;
-    return worker.base_task && may_suspend(worker) && !is_piece;
+    return worker.base_task && suspends_waits(worker) && !is_piece;
 }
 
 // Waits until the condition holds (kOver), the task continues on another thread (kYes), or no stack is left.
@@ -198,18 +198,18 @@ template <typename Condition>
     Worker &worker = *condition.worker;
     // A completion wakes the thread that began the task. So a moved task does not sleep here but is suspended.
     const bool has_moved = worker.current->flags & kMoved && may_move(worker);
-    const Search within{worker, worker.current, true};
+    const Search search{worker, worker.current, true};
     Idle idle(worker);
     Watch watch(worker);
     int64_t next_search_ns = kRescueAnywayAfterNs;
     while (!condition.is_over()) {
-        Task *task = find_for_suspendable(within);
-        bool is_here = task && runs_on_top(within, *task);
+        Task *task = find_for_suspendable(search);
+        bool is_here = task && runs_on_top(search, *task);
         if (!task && idle.since_ns() != 0) {
             const int64_t now = now_ns(), waited_ns = now - idle.since_ns();
             const bool anyway =
                 waited_ns > kRescueAnywayAfterNs && (watch.sees_standstill(now) || waited_ns > kRescueFromWorkAfterNs);
-            is_here = (task = rescue(within, idle.since_ns(), next_search_ns, anyway)) != nullptr;
+            is_here = (task = rescue(search, idle.since_ns(), next_search_ns, anyway)) != nullptr;
         }
         Suspension *ready = is_here ? nullptr : take_ready(worker);
         if (!task && !ready && !has_moved) {
@@ -236,7 +236,7 @@ template <typename Condition>
             break;
         case Suspended::kNoStack: // then nothing is ready
             if (!task) return Suspended::kNoStack;
-            if (within.fits(task)) {
+            if (search.fits(task)) {
                 run(worker, *task);
                 break;
             }
@@ -260,7 +260,7 @@ template <typename Condition>
 // Waits on the present stack: runs tasks until `is_over()`. Resumes ready suspensions in a barrier; returns for them in other
 // waits. Barriers also call `prepare()` after each search without result.
 template <typename IsOver, typename Prepare>
-void wait_inside(Worker &worker, IsOver &&is_over, Prepare &&prepare, bool is_barrier) {
+void wait_on_stack(Worker &worker, IsOver &&is_over, Prepare &&prepare, bool is_barrier) {
     Idle idle(worker);
     const Search search{worker, worker.current, !is_barrier, &idle};
     int64_t next_search_ns = 20 * kRescueAfterNs;
@@ -321,7 +321,7 @@ void wait(int kind, Condition &&condition) {
                 make_ready(*ready);
             continue;
         }
-        wait_inside(worker, [&] { return condition.is_over(); }, [&] { return condition.prepare(); }, false);
+        wait_on_stack(worker, [&] { return condition.is_over(); }, [&] { return condition.prepare(); }, false);
     }
     // Avoids writing the line that other threads read at each completion.
     std::atomic<int64_t> &awaited_count = condition.worker->awaited_count;
@@ -378,10 +378,10 @@ void wait(int kind, Condition &&condition) {
 // Runs children and other tasks that may run on top of the wait. Returns true if all children are complete.
 [[gnu::always_inline]] static inline bool run_on_top_of_wait(Worker &worker, Task &task) {
     while (has_children_to_wait_for(task)) {
-        const Search within{worker, &task, true};
-        Task *found = find_for_suspendable(within);
+        const Search search{worker, &task, true};
+        Task *found = find_for_suspendable(search);
         if (!found) return false;
-        if (!runs_on_top(within, *found)) {
+        if (!runs_on_top(search, *found)) {
             put_back(worker, *found);
             return false;
         }
@@ -430,7 +430,7 @@ bool end_group(Worker &worker) {
     return is_known;
 }
 
-void wait_for_the_finishing(Worker &worker) {
+void wait_for_finishing_children(Worker &worker) {
     Team &team = *worker.team;
     for (int i = 0; i < team.n_workers; i++)
         while (team.workers[i].finishing.load(std::memory_order_acquire) == worker.current) sched_yield();
@@ -449,7 +449,7 @@ void wait_for_predecessors(Worker &worker, const Dependence *dependences, int n)
 void barrier(Worker &worker, int kind, bool is_followed) {
     Team &team = *worker.team;
     const uint64_t number = ++worker.n_barriers;
-    worker.publish_threshold = team.first_publish_threshold();
+    worker.throttle_threshold = team.first_throttle_threshold();
     const uint64_t n_arrivals = number * static_cast<uint64_t>(team.n_workers);
     inject_sleep();
     team.n_arrived.fetch_add(1, std::memory_order_seq_cst);
@@ -467,7 +467,7 @@ void barrier(Worker &worker, int kind, bool is_followed) {
     if (!try_to_end()) {
         if (is_followed) notify(&omp_ext_observer::wait_begins, kind);
         const BaseTaskScope base_task_scope(worker);
-        wait_inside(worker, is_over, try_to_end, true);
+        wait_on_stack(worker, is_over, try_to_end, true);
     }
     if (!is_followed) notify(&omp_ext_observer::wait_ends, kind);
 }
@@ -487,10 +487,10 @@ void end_region(Worker &worker) {
 
 void wait_suspended(Worker &worker, Awaited &awaited) {
     const BaseTaskScope base_task_scope(worker);
-    const Search within{worker, worker.current, true};
+    const Search search{worker, worker.current, true};
     while (!awaited.is_over()) {
         Suspension *ready = take_ready(worker);
-        Task *task = ready || !worker.base_task ? nullptr : find_for_suspendable(within);
+        Task *task = ready || !worker.base_task ? nullptr : find_for_suspendable(search);
         if (!ready && !task) {
             sched_yield();
             continue;
@@ -527,18 +527,18 @@ static bool resume_soon(Suspension &here) {
 
 void yield(Worker &worker) {
     const BaseTaskScope base_task_scope(worker);
-    const Search within{worker, worker.current, true};
+    const Search search{worker, worker.current, true};
     if (!can_suspend(worker)) {
-        if (Task *task = find(within)) run_on_top(worker, *task);
+        if (Task *task = find(search)) run_on_top(worker, *task);
         return;
     }
     // Alternates, so that yielding tasks do not starve new ones, nor the reverse.
     const bool prefers_ready = worker.n_yields++ % 2 == 0;
     Suspension *ready = prefers_ready ? take_ready(worker) : nullptr;
-    Task *task = ready ? nullptr : find_for_suspendable(within);
+    Task *task = ready ? nullptr : find_for_suspendable(search);
     if (!task && !prefers_ready) ready = take_ready(worker);
     if (!task && !ready) return;
-    if (task && runs_here(within, *task)) return run(worker, *task);
+    if (task && runs_here(search, *task)) return run(worker, *task);
     if (suspend(worker, ready, task, resume_soon) == Suspended::kNoStack) put_back(worker, *task);
 }
 } // namespace omp_ext

@@ -91,7 +91,7 @@ void assign_homes(Team &team) {
 
 Team::Team(const void *its_key, int n)
     : key(its_key), n_workers(n), n_surplus(n > n_processors() ? n - n_processors() : 0),
-      takes_turns(n_surplus > 0 && domains::n_places() > n_processors()), workers(make_array<Worker>(n)),
+      takes_turns(n_surplus > 0 && domains::n_distinct() > n_processors()), workers(make_array<Worker>(n)),
       domain_queues(make_array<DomainQueues>(domains::count())) {
     for (int i = 0; i < n; i++) {
         workers[i].team = this;
@@ -143,7 +143,7 @@ Worker *join_alone(int32_t runtime_thread) {
         teams_lock.unlock();
     }
     Worker &worker = team->workers[0];
-    worker.publish_threshold = team->first_publish_threshold();
+    worker.throttle_threshold = team->first_throttle_threshold();
     const bool has_domains = domains::count() > 1;
     begin_region(worker, has_domains ? domains::of_calling_thread() : 0, runtime_thread);
     if (has_domains) assign_homes(*team);
@@ -183,7 +183,7 @@ struct TeamCounts {
     uint64_t n_arrived() const { return team.n_arrived.load(std::memory_order_seq_cst); }
     uint64_t n_done(int i) const { return team.workers[i].n_done.load(std::memory_order_acquire); }
     uint64_t n_created(int i) const { return team.workers[i].n_created.load(std::memory_order_acquire); }
-    uint64_t n_done_by_others() const { return team.n_done_by_others.load(std::memory_order_acquire); }
+    uint64_t n_done_by_events() const { return team.n_done_by_events.load(std::memory_order_acquire); }
 };
 
 } // namespace

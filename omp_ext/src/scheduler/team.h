@@ -24,8 +24,8 @@ struct Team;
 struct Worker;
 class OrderedLoop;
 
-// Worker::publish_threshold after a barrier: other threads may still be on their way out of it.
-inline constexpr int64_t kFirstPublishThreshold = 2;
+// Worker::throttle_threshold after a barrier, which other threads may still be leaving.
+inline constexpr int64_t kFirstThrottleThreshold = 2;
 // Worker::awaited_count: no completion ends the wait, or any completion may.
 inline constexpr int64_t kNoCompletion = INT64_MIN;
 inline constexpr int64_t kAnyCompletion = INT64_MIN + 1;
@@ -55,7 +55,7 @@ struct alignas(64) WorkerState {
     Task *current = nullptr; // the running task
     int64_t mark = 0; // items of the deque from this number on are descendants of `current`
     DependenceTable *table = nullptr; // dependences among the children of `current`
-    int64_t publish_threshold = kFirstPublishThreshold; // tasks in the deque at which place() (scheduler.cpp) acts
+    int64_t throttle_threshold = kFirstThrottleThreshold; // deque size at which place() asks is_throttled()
     omp_ext_tallies *counters = nullptr; // of the current task; null: every event is reported (counters.h)
     int next_start_flags = 0; // OMP_EXT_AT_ONCE and OMP_EXT_AT_HAND, reported with the next start of a task
     bool left_to_event = false; // the task that just ended is incomplete until its event is fulfilled
@@ -108,7 +108,7 @@ struct alignas(64) WorkerWait {
 struct Worker : WorkerPlace, WorkerState, WorkerStacks, WorkerCounts, WorkerWait {
     Deque<Task> deque; // tasks placed in the worker's domain, tagged with their depth; pushed and popped by its thread
     // Ready suspensions, newest first. Pushed by any thread; take_ready() of the worker's thread moves them to first_ready.
-    alignas(64) std::atomic<Suspension *> resumed{nullptr};
+    alignas(64) std::atomic<Suspension *> newly_ready{nullptr};
     alignas(64) Task implicit; // the implicit task; other threads count the completion of its children
     Task bottom_task; // the current task at the bottom of a new stack
 };
@@ -130,7 +130,7 @@ struct Team {
     const void *key; // an address that identifies the team while its region runs (begin_part in libomp_abi.h)
     const int n_workers;
     const int n_surplus; // workers in excess of processors; so many may sleep even if tasks are queued
-    const bool takes_turns; // places share a processor, as on a described machine
+    const bool takes_turns; // domains share a processor, as on a described machine
     Team *next = nullptr; // in the table of teams
     Team *next_idle = nullptr; // in the list of idle teams of one thread
     Worker *const workers; // n_workers
@@ -145,13 +145,13 @@ struct Team {
     alignas(64) std::atomic<uint64_t> n_arrived{0}; // arrivals at barriers
     std::atomic<uint64_t> cancelled_barrier{0}; // number of the last one in a cancelled region of gcc's
     std::atomic<void *> copied{nullptr}; // gcc's copyprivate: set before a barrier, read after it
-    std::atomic<uint64_t> n_done_by_others{0}; // tasks that omp_fulfill_event completed
+    std::atomic<uint64_t> n_done_by_events{0}; // tasks that omp_fulfill_event completed
     alignas(64) std::atomic<uint64_t> n_released{0}; // barriers that ended
     alignas(64) std::atomic<int> n_asleep{0};
     std::atomic<int> n_searching{0};
 
     // The publish threshold after a barrier. 0 in a team of one, which runs every task at once.
-    int64_t first_publish_threshold() const { return n_workers > 1 ? kFirstPublishThreshold : 0; }
+    int64_t first_throttle_threshold() const { return n_workers > 1 ? kFirstThrottleThreshold : 0; }
     bool is_strict() const {
         const int own = strict.load(std::memory_order_relaxed);
         return own >= 0 ? own != 0 : options.strict;

@@ -14,12 +14,12 @@
 
 namespace omp_ext {
 
-// Counts: n_workers(), n_arrived(), n_done(i), n_created(i) of worker i, n_done_by_others(); each an acquiring load.
+// Counts: n_workers(), n_arrived(), n_done(i), n_created(i) of worker i, n_done_by_events(); each an acquiring load.
 // `n_arrivals`: the value of n_arrived() once all have arrived.
 template <typename Counts>
 bool barrier_may_end(const Counts &counts, uint64_t n_arrivals) {
     if (counts.n_arrived() < n_arrivals) return false;
-    uint64_t n_done = counts.n_done_by_others();
+    uint64_t n_done = counts.n_done_by_events();
     for (int i = 0; i < counts.n_workers(); i++) n_done += counts.n_done(i);
     uint64_t n_created = 0;
     for (int i = 0; i < counts.n_workers(); i++) n_created += counts.n_created(i);

@@ -63,8 +63,8 @@ Statistics of_domain(int domain) {
     });
     sum.n_placed += n_sent_in - std::min(sum.n_placed + n_sent_in, n_sent_out);
     for (Team *team = first_team(); team; team = team->next) {
-        sum.mailbox_depth += team->domain_queues[domain].inbox.depth();
-        sum.max_mailbox_depth = std::max(sum.max_mailbox_depth, team->domain_queues[domain].inbox.max_depth());
+        sum.mailbox_depth += team->domain_queues[domain].inbox.size();
+        sum.max_mailbox_depth = std::max(sum.max_mailbox_depth, team->domain_queues[domain].inbox.max_size());
     }
     return sum;
 }
@@ -158,5 +158,5 @@ void omp_ext_reset_statistics(void) {
         for_each_count(counts, [](Count &count) { count.reset(); });
     });
     for (Team *team = first_team(); team; team = team->next)
-        for (int i = 0; i < domains::count(); i++) team->domain_queues[i].inbox.reset_max_depth();
+        for (int i = 0; i < domains::count(); i++) team->domain_queues[i].inbox.reset_max_size();
 }
