@@ -20,7 +20,7 @@ constexpr int kExitWrong = 1;
 constexpr int kExitUsage = 2;
 
 struct Outcome {
-    std::vector<double> seconds; // of every repetition, in order
+    std::vector<double> seconds; // time of every repetition, in order
     std::optional<std::uint64_t> n_tasks;
     std::optional<double> n_units;
     std::string result;

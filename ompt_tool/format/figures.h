@@ -30,9 +30,9 @@ struct ConstructSlot {
     uint64_t create_weight; // share of pool_ticks that is creation of these tasks; part of the region's
     uint64_t own_ticks; // work known to belong to this construct; phases, in a log: sum of ends - sum of begins
     uint64_t sampled_weight; // its share of pool_ticks, relative to the sum over constructs
-    uint64_t inclusive_ticks; // of the timed tasks
+    uint64_t inclusive_ticks; // durations of the timed tasks, in total
     uint64_t n_timed;
-    uint64_t min_ticks; // of the timed tasks; ~0: none
+    uint64_t min_ticks; // shortest timed task; ~0: none
     uint64_t max_ticks;
     uint64_t ready_ticks;
     uint64_t ready_max_ticks;
@@ -43,7 +43,7 @@ struct ConstructSlot {
     uint64_t read_bytes;
     uint64_t write_bytes;
     uint64_t counters[kMaxCounters];
-    uint64_t histogram[kHistogramBins]; // of timed durations, bin k: [2^k, 2^(k+1)) ns
+    uint64_t histogram[kHistogramBins]; // timed durations; bin k: [2^k, 2^(k+1)) ns
     OffCpuTicks off_cpu; // part of own_ticks
 };
 static_assert(sizeof(ConstructSlot) <= kSlotBytes);
@@ -70,13 +70,13 @@ struct RegionSlot {
     uint64_t n_created; // deferred tasks created here
     uint64_t create_weight; // share of the creation of undeferred tasks in pool_ticks
     uint64_t sampled_weight; // share of the implicit task in pool_ticks
-    uint64_t counters[kMaxCounters]; // of the implicit task
+    uint64_t counters[kMaxCounters]; // counts in the implicit task
     // The next fields are for tasks that libomp_ext.so holds.
     uint64_t domain; // 1 + the locality domain of this thread when it last started a task; 0: none
     uint64_t n_rescued; // tasks started here outside their domain because the program would have hung
     uint64_t n_steals; // tasks taken from another thread's queue
     uint64_t n_failed_steals; // attempts at queues with tasks that took none
-    uint64_t steal_ticks; // of successful attempts
+    uint64_t steal_ticks; // time of successful attempts
     uint64_t failed_steal_ticks;
     uint64_t n_from_domain[kDomainCounts]; // tasks started here, by the domain of their placement; last: all others
     OffCpuTicks off_cpu[kStates]; // part of state_ticks
@@ -130,7 +130,7 @@ struct LoopSlot {
     uint64_t n_chunks; // taken by this thread
     uint64_t n_taken; // iterations in these chunks
     uint64_t ticks;
-    uint64_t max_ticks; // of one instance
+    uint64_t max_ticks; // longest instance
     uint64_t imbalance_ticks; // idle at the barrier after the loop, until the last thread arrived
 };
 static_assert(sizeof(LoopSlot) <= kSlotBytes);

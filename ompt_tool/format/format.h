@@ -61,7 +61,7 @@ enum class ExtentKind : uint32_t { kDefinitions = 1, kInstances = 2, kSlots = 3,
 struct ExtentHeader {
     uint32_t magic; // kExtentMagic; written last: without it the file ends before the extent
     ExtentKind kind;
-    uint64_t bytes; // of the whole extent, this header included; a multiple of 4096
+    uint64_t bytes; // size of the whole extent with this header; a multiple of 4096
     uint64_t
         first; // kSlots: id of the first slot; kEvents: number, see below; else the number among extents of the kind
     uint64_t unused[5];
@@ -84,7 +84,7 @@ struct GroupLimits {
     uint64_t period_us;
     uint64_t n_throttled; // periods in which a group used up its quota, over all levels since their creation
     uint64_t throttled_ns; // time for which it was stopped, summed over processors
-    uint32_t n_cpus; // of the cpuset; 0: unknown
+    uint32_t n_cpus; // processors in the cpuset; 0: unknown
     uint32_t is_known; // 0: not read; all other fields are 0
 };
 static_assert(sizeof(GroupLimits) == 40);
@@ -139,7 +139,7 @@ static_assert(sizeof(ProcessHeader) <= kHeaderBytes);
 // Appended one after the other in kDefinitions extents; `bytes` is a multiple of 8. Ids count from 0 for each of
 // {modules} and {all other kinds}; id 0 of the latter is the program itself ("outside every region").
 struct DefinitionRecord {
-    uint32_t bytes; // of the record with its text; written last
+    uint32_t bytes; // size of the record with its text; written last
     DefinitionKind kind;
     uint32_t id;
     uint32_t flags; // tasks: OMPT task flags at first creation; waits: kind of wait; loops: kind of work
@@ -155,7 +155,7 @@ static_assert(sizeof(DefinitionRecord) == 32);
 struct alignas(64) RegionInstance {
     uint64_t begin;
     uint64_t end; // 0 while the region runs
-    uint64_t sequence; // of this use of the entry; 0: never used
+    uint64_t sequence; // number of this use of the entry; 0: never used
     uint64_t id; // primary thread << 40 | its counter
     uint32_t construct;
     uint32_t team_size;
@@ -181,7 +181,7 @@ constexpr uint32_t waited_for(uint64_t entry, uint32_t n_barriers) {
 // A worker's part of a region that the worker has left and the primary has not ended: a gap since `begin`.
 struct PendingPart {
     uint64_t instance; // index
-    uint64_t sequence; // of the instance; 0: no part
+    uint64_t sequence; // sequence of the instance; 0: no part
     uint64_t begin;
     uint32_t region; // construct
     uint32_t n_barriers; // reached in it
@@ -239,7 +239,7 @@ struct ThreadHeader {
     uint32_t pad3_;
     struct PendingOffCpu {
         OffCpuTicks waiting, leaving; // before and after the last thread arrived at the barrier that ends the part
-    } pending_off_cpu[kMaxPendingParts]; // of `pending`, as known when the thread left the part
+    } pending_off_cpu[kMaxPendingParts]; // off-CPU times of `pending`, as known when the thread left the part
     uint64_t clock_ticks; // time in which switches were too frequent to record, and the thread's clock was read instead
 };
 static_assert(sizeof(ThreadHeader) <= kHeaderBytes);
@@ -376,7 +376,7 @@ inline constexpr EventTraits kEventTraits[kEventKinds] = {
 // precedes the record that ends its state interval. If records of switches were lost, only their total is exact; the times
 // and the kind are estimates.
 
-inline constexpr unsigned kConstructBits = 26; // of an argument
+inline constexpr unsigned kConstructBits = 26; // width of a construct in an argument
 inline constexpr uint32_t kArgumentLimit = 1u << kConstructBits;
 inline constexpr uint32_t kWithoutCreate = 1u << 25; // in the argument of a create_span_long
 // Numbers of OMPT (OpenMP 5.1, section 4.4.4) that records carry.

@@ -24,10 +24,10 @@ struct RunProfile {
     bool create_estimated = false;
     double create_estimate_ns = 0;
     std::vector<ThreadRow> threads;
-    std::vector<RegionRow> regions; // of all threads except helpers of the runtime
+    std::vector<RegionRow> regions; // rows of all threads except helpers of the runtime
     std::vector<RegionRow> helper_regions;
     std::vector<ConstructRow> constructs;
-    std::vector<WaitRow> waits; // of all threads except helpers of the runtime
+    std::vector<WaitRow> waits; // rows of all threads except helpers of the runtime
     std::vector<WaitRow> helper_waits;
     std::vector<LoopRow> loops;
 };

@@ -36,7 +36,7 @@ struct SamplesHeader {
     char magic[8]; // kSamplesMagic
     uint32_t version; // kSamplesVersion
     uint32_t header_bytes; // kHeaderBytes
-    uint32_t index; // of the thread
+    uint32_t index; // index of the thread
     uint32_t tid;
     SampleEvent event;
     uint32_t frequency_hz; // approximate samples per second of processor time
@@ -75,7 +75,7 @@ struct SampleRecord {
     uint16_t unused;
     uint64_t time; // ticks
     uint32_t region; // construct of the region; 0: outside every region
-    uint32_t construct; // of the task; 0: implicit task, or outside
+    uint32_t construct; // construct of the task; 0: implicit task, or outside
     uint32_t kernel; // construct of the innermost kernel; 0: none
     uint32_t weight; // samples that it represents: a long run does not keep all
 };
@@ -95,7 +95,7 @@ enum class LoadSource : uint8_t {
     kUnderWay, // its cache line was already being fetched
     kL2,
     kL3, // or another cache of the same node
-    kMemory, // of the same node
+    kMemory, // memory of the same node
     kOtherNode, // memory or caches of another node
 };
 inline constexpr unsigned kLoadSources = 7;

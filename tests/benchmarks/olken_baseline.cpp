@@ -18,7 +18,7 @@ public:
     void add(size_t place, uint64_t bytes) { // bytes may be negative, modulo 2^64
         for (size_t i = place + 1; i < sums_.size(); i += i & -i) sums_[i] += bytes;
     }
-    uint64_t before(size_t place) const { // of the places below
+    uint64_t before(size_t place) const { // sum of the places below
         uint64_t sum = 0;
         for (size_t i = place; i > 0; i -= i & -i) sum += sums_[i];
         return sum;

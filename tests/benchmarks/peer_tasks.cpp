@@ -127,7 +127,7 @@ int main(int argc, char **argv) {
     }
     long expected = 0;
     if (is_fib) {
-        long next = 1, calls = 1, next_calls = 1; // of fib(i)
+        long next = 1, calls = 1, next_calls = 1; // values and calls of fib(i)
         for (int i = 0; i < size; i++) {
             const long after = expected + next, calls_after = calls + next_calls + 1;
             expected = next, next = after;

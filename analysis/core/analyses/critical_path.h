@@ -20,7 +20,7 @@ public:
         uint64_t task;
         uint64_t ticks;
         uint64_t preempted; // part of `ticks`, unless these exclude it
-        uint64_t start_time; // of the task
+        uint64_t start_time; // start of the task
         uint32_t group;
         uint32_t thread;
         uint32_t previous; // 0: none

@@ -18,7 +18,7 @@ struct KrdSettings {
     GroupMap groups;
     std::vector<ReuseStream::Classes> classes; // by group
     double rate = 1; // share of blocks in the sample
-    unsigned block_shift = 0; // of a sampled block; 0: chosen by the sizes of the first accesses
+    unsigned block_shift = 0; // log2 of a sampled block's bytes; 0: chosen by the sizes of the first accesses
     bool coherent = true; // writes by other groups invalidate
     unsigned n_jobs = 1; // threads to use
 };
@@ -33,7 +33,7 @@ struct GroupReuse {
 
 struct KrdResult {
     std::vector<GroupReuse> groups;
-    uint64_t block_bytes = 0; // of a sample; 0 when exact
+    uint64_t block_bytes = 0; // size of a sampled block; 0 when exact
 };
 
 // Called on the caller's thread now and then with the finished share, 0 to 1; may throw to stop the analysis.

@@ -23,7 +23,7 @@ struct LastTouch {
     static constexpr uint32_t kLong = ~uint32_t{0} >> 1; // this long or longer: long_ends_ holds the end
 
     uint64_t begin;
-    uint32_t slot; // of the last touch
+    uint32_t slot; // slot of the last touch
     uint32_t invalid : 1; // another cache group has written these bytes since
     uint32_t length : 31; // 0: an unused entry of the table
 };

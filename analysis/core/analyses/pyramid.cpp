@@ -132,7 +132,7 @@ private:
     std::array<std::vector<Part>, kDimensions> parts_;
     std::map<int32_t, uint64_t> on_cpus_;
     std::vector<uint64_t> ran_;
-    int32_t cpu_ = -1; // of the thread at present
+    int32_t cpu_ = -1; // CPU of the thread at present
     uint64_t seen_ = 0; // when it was noted
 };
 
@@ -214,7 +214,7 @@ private:
     const uint64_t begin_, end_;
     const size_t limit_;
     size_t first_ = 0, last_ = 0; // row of the thread, and of its last interval
-    std::vector<OffCpuPart> parts_; // of the next interval
+    std::vector<OffCpuPart> parts_; // off-CPU parts of the next interval
     WindowIntervals &rows_;
 };
 
@@ -267,7 +267,7 @@ private:
     const TileRequest &request_;
     const size_t n_columns_;
     const bool by_state_;
-    std::array<int, 256> column_of_; // of small keys; -1: none
+    std::array<int, 256> column_of_; // columns of small keys; -1: none
     std::vector<uint64_t> &values_;
 };
 

@@ -66,7 +66,7 @@ struct WatchedInterval {
     uint32_t home, depth;
     uint64_t task; // 0: no deferred task
     uint64_t begin_ns, end_ns;
-    uint64_t ready, start; // of the task, ticks; 0: none
+    uint64_t ready, start; // times of the task, ticks; 0: none
     WatchedWait wait;
 };
 
@@ -188,7 +188,7 @@ struct TileRequest {
 // An interval of a window. Its off-CPU parts follow it as rows of their own.
 struct WindowInterval : WatchedInterval {
     enum OffCpu : uint8_t { kOnCpu, kPreempted, kBlocked } off_cpu = kOnCpu;
-    uint64_t created_ns = 0, ready_ns = 0, start_ns = 0; // of its task; 0: none or unknown
+    uint64_t created_ns = 0, ready_ns = 0, start_ns = 0; // times of its task; 0: none or unknown
     uint64_t wait_begin_ns = 0, wait_end_ns = 0; // 0: none or outside the window
     uint32_t waited_for = 0; // construct, if the wait ends in the window; 0: unknown
 };

@@ -433,7 +433,7 @@ private:
     std::unordered_map<uint64_t, GraphRegion *> regions_; // by id
     std::deque<GraphRegion> region_storage_; // never freed, so a damaged trace leaves no dangling pointer
     std::vector<GraphRegion *> free_regions_;
-    std::unordered_map<uint64_t, EndOfTask> ends_; // of tasks with successors
+    std::unordered_map<uint64_t, EndOfTask> ends_; // ends of tasks with successors, by id
     std::unordered_map<uint64_t, std::vector<uint64_t>> predecessors_;
     std::map<std::pair<uint32_t, uint32_t>, uint64_t> dependences_;
     Point last_; // latest of everything that has ended

@@ -23,7 +23,7 @@ struct TaskGraphOptions {
 // Tasks of one construct that were created in one group. Group 0 is the program outside of every region.
 struct GraphGroup {
     uint32_t parent = 0;
-    uint32_t construct = 0; // of a parallel region: its implicit tasks
+    uint32_t construct = 0; // construct of the tasks; a parallel region: its implicit tasks
     uint32_t depth = 0;
     bool folded = false; // includes tasks from deeper levels
     uint64_t n_tasks = 0; // deferred or implicit tasks that started
@@ -53,7 +53,7 @@ struct CriticalStep {
     uint64_t begin_ticks = 0; // position in the path
     uint64_t ticks = 0;
     uint64_t preempted_ticks = 0; // part of `ticks`, unless on_processors
-    uint64_t start_time = 0; // of the task
+    uint64_t start_time = 0; // start of the task
 };
 
 struct GraphTask {
@@ -75,11 +75,11 @@ struct TaskGraph {
     uint64_t n_taskgroup_ends = 0; // each may join more than its group
     uint64_t n_dependent_waits = 0; // `taskwait depend`, whose predecessors are not recorded
     uint64_t n_out_of_order = 0; // events that were applied before their cause
-    uint64_t n_steps = 0; // of the critical path, listed or not
+    uint64_t n_steps = 0; // steps of the critical path, listed or not
     std::vector<GraphGroup> groups;
     std::vector<GroupDependence> dependences;
     std::vector<CriticalStep> critical; // in order; the first max_tasks
-    std::vector<GraphTask> tasks; // of expanded groups
+    std::vector<GraphTask> tasks; // tasks of expanded groups
 };
 
 // A problem names file and byte; a run without a trace is a problem. Memory: twelve bytes per deferred task, some 250

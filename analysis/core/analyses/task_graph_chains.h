@@ -21,7 +21,7 @@ struct Point {
 };
 
 struct Barrier {
-    Point latest; // of the threads that have arrived and, once closed, of all tasks
+    Point latest; // latest end of the threads that have arrived and, once closed, of all tasks
     uint32_t n_arrived = 0;
     bool closed = false;
 };
@@ -34,7 +34,7 @@ struct GraphRegion {
     uint32_t n_closed = 0; // barriers
     bool ended = false;
     Point begin;
-    Point latest; // of everything that has ended in it
+    Point latest; // latest end in it
     std::vector<Barrier> barriers;
     RecordedRegion recorded; // as known so far
 };

@@ -22,7 +22,7 @@ using format::State;
 struct ReplayRun {
     const RunFiles &files;
     RunClock clock;
-    uint64_t start, end;      // of the window, ticks
+    uint64_t start, end;      // limits of the window, ticks
     std::unordered_map<uint32_t, uint32_t> dependences; // the wait for predecessors, by task construct
     TraceIndex index;
     TaskParts parts;
@@ -41,7 +41,7 @@ struct ReplayRun {
 class ThreadReplay : public IndexedObserver {
 public:
     struct FrameData {
-        uint32_t weight = 1; // of a timed undeferred task
+        uint32_t weight = 1; // tasks that a timed undeferred task represents
     };
     struct PartData {
         uint32_t loop = 0; // the last loop that the implicit task left, until the barrier after it ends
@@ -382,7 +382,7 @@ private:
     uint32_t phase_ = 0; // current phase of the thread
     uint64_t phase_begin_ = 0;
     bool dirty_ = false; // untimed undeferred tasks ran in the open interval
-    uint32_t sample_weight_ = 0; // of the open interval; 0: not a sample
+    uint32_t sample_weight_ = 0; // tasks that the open interval represents; 0: not a sample
     std::vector<uint32_t> since_timed_; // undeferred tasks by construct
     const uint64_t exit_ticks_ = shared_.clock.limit_ticks(format::kExitNanoseconds);
     const uint64_t after_loop_ticks_ = shared_.clock.limit_ticks(format::kAfterLoopNanoseconds);

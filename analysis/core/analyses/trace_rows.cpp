@@ -118,7 +118,7 @@ struct IntervalRows : WalkRows {
 // A wait of a task, up to its end or the task's suspension. Its lengths exclude tasks that ran in it.
 struct WaitRows : WalkRows {
     struct FrameData {
-        uint64_t ticks[format::kStates]; // of the task's current wait
+        uint64_t ticks[format::kStates]; // times by state in the task's current wait
     };
     using WalkRows::WalkRows;
     void state_interval(auto &walk, format::State state, uint64_t begin, uint64_t end, uint32_t) {

@@ -23,7 +23,7 @@ struct EventRecord {
     format::EventKind kind{};
     uint32_t argument = 0;
     uint64_t time = 0; // recorded ticks; of untimed records: of the timed record before
-    uint64_t id = 0; // of the task or region that the record makes; else 0
+    uint64_t id = 0; // id that the record gives to a task or region; else 0
     uint64_t words[3] = {}; // first word, as it is in the log, and the words that follow
 
     // The log has creations with a time and without one.
@@ -39,7 +39,7 @@ public:
     struct Bookmark {
         uint64_t extent, half; // extents begun, and half-words read from the last one
         uint64_t time, n_records, n_ids; // so far
-        uint64_t address; // of the last access
+        uint64_t address; // address of the last access
         uint64_t started; // id of the task that started last
         uint32_t codes[format::kInlineCodes];
         uint32_t n_codes;
@@ -222,7 +222,7 @@ private:
     uint64_t first_id_;
     Bookmark at_{}; // without `half`, which place_ replaces
     const uint32_t *begin_ = nullptr, *place_ = nullptr, *end_ = nullptr; // half-words of the extent
-    uint64_t offset_ = 0; // of begin_ in the file
+    uint64_t offset_ = 0; // place of begin_ in the file, bytes
     const char *what_ = nullptr;
 };
 

@@ -81,7 +81,7 @@ struct LastGap {
 // An event of another thread that must precede this one. ordered_walk.h waits for it.
 struct Precondition {
     enum Kind : uint8_t { kNone, kCreated, kStartable, kDetached, kChildrenEnded, kBarrierOver, kRegionBegun } kind;
-    uint64_t id = 0; // of the task or region
+    uint64_t id = 0; // id of the task or region
 };
 
 struct OffCpuInterval {

@@ -42,7 +42,7 @@ inline const RecordedRegion &region_in(const RecordedRegions &regions, uint64_t 
 
 // The time of a creation in ticks.  begin <= time <= latest
 struct Creation {
-    uint64_t begin;  // of the call that created the task; the creator's work before it precedes the task
+    uint64_t begin;  // begin of the creating call; the creator's work before it precedes the task
     uint64_t time;   // earliest possible time of the creation
     uint64_t latest; // latest possible time; == time if that is exact
 };
@@ -77,7 +77,7 @@ struct TraceIndex {
     ById<uint32_t> doubt;   // ticks from the earliest to the latest possible time
     RecordedRegions regions;
     enum class Creations : uint8_t { kNone, kEarliest, kWithDoubt } creations = Creations::kWithDoubt; // to search for
-    uint64_t end = 0; // of the run: the last event, or the end that the tool noted
+    uint64_t end = 0; // end of the run: the last event, or the end that the tool noted
 
     // Returns 0 if unknown.
     uint64_t created_at(uint64_t id) const { return created[id]; }

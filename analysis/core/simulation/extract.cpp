@@ -36,7 +36,7 @@ struct SeenRegion {
 class Extractor : public WalkObserver {
 public:
     struct FrameData {
-        uint32_t draft = 0; // that gets its operations
+        uint32_t draft = 0; // draft that gets its operations
         uint16_t construct = 0;
         bool own = false; // true if no other task has this draft
     };
@@ -48,11 +48,11 @@ public:
     };
     struct ThreadData {
         uint64_t counted_until = 0; // work before this time is in the drafts
-        std::vector<Piece> pieces; // of the open state interval
+        std::vector<Piece> pieces; // pieces of the open state interval
         std::vector<uint32_t> ended; // complete drafts with such pieces
         uint32_t created_in = 0, created_as = 0; // draft and operation of the last creation
         uint64_t preempted_in_creation = 0; // ticks in the last interval of creation
-        uint64_t taskloop_iterations = 0; // of the current taskloop, until its first task is created
+        uint64_t taskloop_iterations = 0; // iterations of the current taskloop, until its first task is created
     };
     using Walk = ThreadWalk<Extractor>;
     using Frame = Walk::Frame;
@@ -61,7 +61,7 @@ public:
     Extractor(const RunFiles &run, TaskProgram &program)
         : run_(run), program_(program), clock_(*run.process), task_of_(run.threads.size()),
           construct_of_(run.definitions.size(), kNoConstruct) {
-        program_.operations.push_back(Operation::of(OpKind::kEnd)); // of tasks that never ran
+        program_.operations.push_back(Operation::of(OpKind::kEnd)); // for tasks that never ran
         program_.tasks.emplace_back();
         program_.constructs.push_back(0);
         drafts_.emplace_back();

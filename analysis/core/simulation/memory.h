@@ -23,7 +23,7 @@ struct Distance {
 };
 
 struct CacheLevel {
-    uint64_t bytes = 0; // of one cache
+    uint64_t bytes = 0; // size of one cache
     Distance distance;
     std::vector<uint32_t> of_thread; // number of the cache of each thread
 };

@@ -120,7 +120,7 @@ private:
     }
 
     uint32_t n_lowest_ = 1; // fours of threads, a power of four
-    std::vector<Four> fours_; // of threads, then of fours of threads, and so on
+    std::vector<Four> fours_; // groups of four threads, then of four groups, and so on
     uint64_t earliest_ = kNever;
 };
 
@@ -157,7 +157,7 @@ private:
 
     static constexpr unsigned kLogBits = 8;
     static constexpr double kLog2 = 0.693147180559945309417;
-    using Logarithms = std::array<double, (1 << kLogBits) + 1>; // of 1 + i / 2^kLogBits
+    using Logarithms = std::array<double, (1 << kLogBits) + 1>; // [i] is the logarithm of 1 + i / 2^kLogBits
     static inline const Logarithms kLogarithms = [] {
         Logarithms table;
         for (size_t i = 0; i < table.size(); i++) table[i] = std::log1p(std::ldexp(static_cast<double>(i), -8));

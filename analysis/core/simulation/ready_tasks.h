@@ -157,7 +157,7 @@ private:
     const uint32_t n_threads_, n_domains_;
     const bool untied_, in_order_;
     const uint64_t lock_ns_;
-    std::vector<Queue> queues_; // of threads or domains, then the inboxes of domains, then urgent_
+    std::vector<Queue> queues_; // queues of threads or domains, then the inboxes of domains, then urgent_
     uint32_t urgent_ = kNoQueue; // queue of tasks with a priority
     std::vector<NumberSet> holding_;
     uint32_t n_holding_ = 0, n_thieves_ = 0;

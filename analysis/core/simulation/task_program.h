@@ -107,12 +107,12 @@ struct TaskProgram {
     std::vector<Dependence> dependences; // sorted
     std::vector<DataAccess> accesses;
     std::vector<uint32_t> constructs; // from number here to number in the run; 0 is the program
-    uint64_t wall_ns = 0; // of the recorded run
+    uint64_t wall_ns = 0; // duration of the recorded run
     uint64_t regions_ns = 0; // part of wall_ns in parallel regions
     uint32_t n_threads = 1; // size of the largest recorded team
     uint32_t n_domains = 0; // domains in which tasks were placed
     uint64_t n_deferred = 0;
-    std::map<uint16_t, uint64_t> taskloop_iterations; // of all taskloops, by construct of their tasks
+    std::map<uint16_t, uint64_t> taskloop_iterations; // iterations of all taskloops, by construct of their tasks
     // Where the simulation makes assumptions because the trace lacks information:
     uint64_t n_nested = 0; // implicit tasks of nested regions, which one thread runs one after the other
     uint64_t n_dependent_waits = 0; // `taskwait depend`, simulated as a taskwait

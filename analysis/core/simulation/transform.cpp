@@ -110,7 +110,7 @@ TaskProgram refine(const TaskProgram &program, uint16_t construct, uint32_t n_pa
 }
 
 TaskProgram spread(const TaskProgram &program, uint16_t construct, uint32_t least, uint32_t n_parts) {
-    std::vector<Operations> parts; // of the added tasks
+    std::vector<Operations> parts; // operations of the added tasks
     TaskProgram made = rewritten(program, [&](TaskProgram &changed, uint32_t task, Operations &operations) {
         for_each_row(program, operations, construct, [&](size_t begin, size_t end, uint64_t n) {
             if (n < least) return;

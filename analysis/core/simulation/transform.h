@@ -53,7 +53,7 @@ struct Shape {
     uint64_t n_tasks = 0;
     uint64_t n_deferred = 0; // part of n_tasks
     uint64_t n_untied = 0; // part of n_tasks
-    uint64_t n_iterations = 0; // of the taskloops that created them
+    uint64_t n_iterations = 0; // iterations of the taskloops that created them
     uint64_t most_in_a_row = 0; // tasks that one task creates with nothing but work in between
     uint64_t most_phases = 0; // phases of creations in one task, each ended by a taskwait
     uint16_t wait = 0; // construct of the last of these taskwaits; 0: unknown
@@ -65,7 +65,7 @@ std::vector<Shape> shapes_of(const TaskProgram &program);
 struct LoopShape {
     uint64_t n_instances = 0;
     uint64_t n_chunks = 0; // 0: unknown
-    uint64_t work_ns = 0; // of all threads
+    uint64_t work_ns = 0; // work of all threads
     uint64_t longest_ns = 0; // total work of the slowest thread of each instance
 };
 std::map<uint16_t, LoopShape> loops_of(const TaskProgram &program);

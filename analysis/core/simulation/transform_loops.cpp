@@ -100,7 +100,7 @@ TaskProgram balance_loop(const TaskProgram &program, uint16_t construct) {
 }
 
 TaskProgram loop_to_tasks(const TaskProgram &program, uint16_t construct, uint32_t n_tasks) {
-    std::vector<Operation> works; // of the added tasks
+    std::vector<Operation> works; // works of the added tasks
     std::vector<uint32_t> creators;
     TaskProgram made = with_loop(program, construct, [&](const Instance &instance, size_t i) {
         Operations inside;

@@ -56,7 +56,7 @@ struct Map {
     const int n = static_cast<int>(topology.domains.size());
     std::vector<int> neighbours; // n - 1 for each domain
     std::vector<int> domain_of_cpu; // -1: none
-    std::vector<int> first_alike; // of each domain
+    std::vector<int> first_alike; // first domain with the same CPUs, for each domain
     int n_distinct = 0;
     Placement placement{topology};
 

@@ -11,7 +11,7 @@ struct Division {
     uint64_t n_chunks;
     uint64_t size; // iterations of a chunk
     uint64_t n_longer; // chunks, from the first, that have one iteration more
-    uint64_t last_size; // of the last chunk
+    uint64_t last_size; // iterations of the last chunk
 };
 
 enum : int32_t { kNoSchedule = 0, kGrainsize = 1, kNumTasks = 2 };

@@ -66,7 +66,7 @@ public:
 private:
     struct Free {
         Free *next;
-        size_t n_lines; // of blocks that were given back
+        size_t n_lines; // size of blocks that were given back
     };
     static constexpr size_t kChunkLines = 1024;
     static constexpr unsigned kKeptPerLook = 256; // blocks kept before the next look at returned_

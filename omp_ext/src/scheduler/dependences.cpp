@@ -18,7 +18,7 @@ struct DependenceNode {
     std::atomic<uint32_t> n_references;
     std::atomic<uint32_t>
         n_predecessors; // incomplete ones, plus one for the creation, plus kArmedNode in an armed wait
-    Suspension *suspension = nullptr; // of an armed wait
+    Suspension *suspension = nullptr; // suspension of an armed wait
     SpinLock lock;
     bool is_complete = false; // under lock
     std::vector<DependenceNode *> successors; // under lock; each holds a reference

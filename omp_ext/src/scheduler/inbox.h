@@ -60,9 +60,9 @@ struct QueueEntry {
     QueueEntry *next, *previous; // in the inbox, under its lock
     QueueEntry *next_sibling, *previous_sibling; // under the parent's lock
     ChildList *siblings; // null: sent
-    std::atomic<Inbox *> inbox; // of an entry that was put; written under both locks
+    std::atomic<Inbox *> inbox; // inbox that the entry was put into; written under both locks
     bool claimed; // under the parent's lock
-    uint16_t depth; // of the task, 0: implicit; saturated
+    uint16_t depth; // depth of the task, saturated; 0: implicit
 };
 
 class alignas(64) Inbox {
@@ -259,7 +259,7 @@ private:
     SpinLock lock_;
     std::atomic<int> depth_of_first_{-1}; // written under lock_, read by any thread
     unsigned n_chains_ = 0; // the last one comes first; under lock_
-    QueueEntry *first_ = nullptr, *last_ = nullptr; // of the list; under lock_
+    QueueEntry *first_ = nullptr, *last_ = nullptr; // ends of the list; under lock_
     std::atomic<uint64_t> size_{0}; // number of entries in list and chains; as depth_of_first_
     std::atomic<uint64_t> max_size_{0};
     QueueEntry *chains_[kMostChains]; // the newest entry of each; under lock_

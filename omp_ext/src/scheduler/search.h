@@ -16,7 +16,7 @@ struct Search {
     Worker &worker;
     Task *within;
     bool is_constrained;
-    const Idle *idle = nullptr; // of the wait, if it lasts until a task is found
+    const Idle *idle = nullptr; // idle state of the wait, if it lasts until a task is found
 
     bool fits(const QueueEntry *entry) const {
         return !is_constrained || is_descendant(static_cast<const Task *>(entry), within);

@@ -47,7 +47,7 @@ constexpr size_t kLeastBytes = size_t{64} << 10; // more than kKeptBytes
 // Each stack takes two mappings; a process usually may have 65,530.
 constexpr int kMaxStacks = 20'000;
 constexpr size_t kSlabBytes = size_t{64} << 20, kMostPerSlab = 16; // bytes and stacks mapped at once
-constexpr int kManyStacks = 1024; // of a thread
+constexpr int kManyStacks = 1024; // stacks in use by a thread
 constexpr int64_t kTrimEveryNs = 100'000'000;
 constexpr size_t kKeptBytes = size_t{32} << 10; // kept of an idle stack that was needed since the last trim
 

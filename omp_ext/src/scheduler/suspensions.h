@@ -22,7 +22,7 @@ struct Suspension {
     Suspension(const Suspension &) = delete;
     Suspension &operator=(const Suspension &) = delete;
 
-    Worker *worker; // of the thread that suspended it and, once it continues, of the one that resumed it
+    Worker *worker; // worker that suspended it and, once it continues, the worker that resumed it
     bool may_move = false; // to another thread of the domain
     Task *const task; // the current task
     DependenceTable *const table;

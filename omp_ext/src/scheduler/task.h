@@ -26,9 +26,9 @@ inline constexpr int kNoDomain = -1;
 
 enum TaskFlag : uint16_t {
     kFinal = 1, // its children run at once
-    kImplicitTask = 2, // of a worker, or of a thread outside of regions
+    kImplicitTask = 2, // the implicit task of a worker, or of a thread outside of regions
     kUntied = 4, // may ask for its next part; any thread of the domain resumes it
-    kNextPart = 8, // asked for its next part
+    kNextPart = 8, // its next part must run
     kDetachable = 16, // incomplete until its event is fulfilled
     kPriority = 32, // goes to the front of the inbox
     kHasForeign = 64, // created tasks that the runtime schedules, so it needs the runtime's waits too
@@ -56,8 +56,8 @@ struct Task : QueueEntry {
     int16_t named_domain; // the one that the program named; kNoDomain: its parent's
     int16_t child_domain; // where its children go; kNoDomain: where it runs; written by the running thread
     int32_t creator; // worker number
-    uint32_t n_lines; // of a light task's block
-    BlockPool *pool; // of a light task's block; null: the runtime's task
+    uint32_t n_lines; // size of a light task's block
+    BlockPool *pool; // pool of a light task's block; null: the runtime's task
 
     // Children since the start but kUndeferred ones, modulo 2^32.
     uint32_t n_created; // running thread
@@ -116,7 +116,7 @@ inline bool is_descendant(const Task *task, const Task *ancestor) {
 struct Group {
     Group *outer;
     const Task *task; // opened the group
-    std::atomic<struct Worker *> worker; // of the thread that runs `task`
+    std::atomic<struct Worker *> worker; // worker that runs `task`
     bool is_known = true; // to the runtime
     int64_t n_here = 0; // counted by that thread; 0 if the task is untied and may move
     std::atomic<int64_t> n_elsewhere{0}; // counted by all others, whose last access to the group is this count

@@ -196,7 +196,7 @@ void forget_teams() {
     teams.store(nullptr, std::memory_order_relaxed);
     idle_teams = nullptr;
     forget_stacks();
-    last_team = nullptr; // of the only remaining thread
+    last_team = nullptr; // only one thread remains
     this_worker = nullptr;
 }
 

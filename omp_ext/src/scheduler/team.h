@@ -34,7 +34,7 @@ inline constexpr int64_t kAnyCompletion = INT64_MIN + 1;
 struct LoopPart {
     OrderedLoop *present = nullptr;
     uint64_t n_loops = 0; // loops that the thread began; in the upper half, the regions
-    uint64_t turn = 0; // of its first iteration that was not passed
+    uint64_t turn = 0; // turn of its first iteration that was not passed
     uint64_t n_to_pass = 0; // iterations left to pass
     int64_t stride = 1;
     bool has_passed = false; // in the present iteration
@@ -47,7 +47,7 @@ struct alignas(64) WorkerPlace {
     int16_t number = 0; // in the team
     int16_t domain = 0; // the first of those with the same CPUs
     int32_t runtime_thread = 0; // the runtime's number of the thread
-    clockid_t processor_clock = CLOCK_THREAD_CPUTIME_ID; // of the thread
+    clockid_t processor_clock = CLOCK_THREAD_CPUTIME_ID; // clock of the thread
 };
 
 // The running task of a worker and its own counts. Used by its thread only.
@@ -56,7 +56,7 @@ struct alignas(64) WorkerState {
     int64_t mark = 0; // items of the deque from this number on are descendants of `current`
     DependenceTable *table = nullptr; // dependences among the children of `current`
     int64_t throttle_threshold = kFirstThrottleThreshold; // deque size at which place() asks is_throttled()
-    omp_ext_tallies *counters = nullptr; // of the current task; null: every event is reported (counters.h)
+    omp_ext_tallies *counters = nullptr; // counters of the current task; null: every event is reported (counters.h)
     int next_start_flags = 0; // OMP_EXT_AT_ONCE and OMP_EXT_AT_HAND, reported with the next start of a task
     bool left_to_event = false; // the task that just ended is incomplete until its event is fulfilled
     bool is_searching = false; // counted in team->n_searching
@@ -79,7 +79,7 @@ struct alignas(64) WorkerStacks {
     unsigned n_yields = 0;
     Suspension *suspended_barrier = nullptr; // on the thread's own stack, while the thread is on another one
     Suspension *first_ready = nullptr, *last_ready = nullptr;
-    void *base_task = nullptr; // of the implicit task; null: no task may be suspended
+    void *base_task = nullptr; // base task of the implicit task; null: no task may be suspended
     bool base_task_lasts = false;
     int n_proxies = 0; // proxy tasks of tasks on the stack
     Task *proxied = nullptr; // the light task whose proxy task is the runtime's current task

@@ -19,7 +19,7 @@ namespace omp_ext {
 
 namespace {
 
-ompt_start_tool_result_t *tool; // of the process
+ompt_start_tool_result_t *tool; // tool of the process
 ompt_function_lookup_t look_up;
 ompt_set_callback_t set_in_runtime;
 ompt_get_task_info_t get_task_info;

@@ -212,7 +212,7 @@ inline void trace_place(ThreadState &thread, const format::WaitSlot &wait) {
 
 // The gap at the end of a wait.
 struct LastGap {
-    uint64_t until_arrival; // of the last thread, at barriers
+    uint64_t until_arrival; // ticks until the last thread arrived, at barriers
     uint64_t idle; // in total
     bool is_long; // longer than the cost of leaving
 };

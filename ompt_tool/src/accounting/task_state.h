@@ -63,13 +63,13 @@ struct alignas(64) TaskState {
     uint8_t n_predecessors;
     uint8_t creating; // inside a wrapped creation
     union {
-        uint32_t weight; // of a timed task: number of tasks that it represents; of a deferred one only after its start
+        uint32_t weight; // number of tasks that a timed task represents; for a deferred task, only after its start
         uint32_t home; // before the start: 1 + the domain in which the extension placed it; 0: the runtime holds it
     };
 
     uint64_t wait_begin; // while kWaiting
     format::WaitSlot *wait; // counts the wait, on the thread that runs the task
-    uint64_t end; // of a task with dependences: when it completed, valid while `id` is unchanged
+    uint64_t end; // completion of a task with dependences; valid while `id` is unchanged
     struct {
         const TaskState *task;
         uint64_t id;

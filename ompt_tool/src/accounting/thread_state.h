@@ -112,15 +112,15 @@ struct EnteredRegion {
 
 // How undeferred tasks affect the open interval of work.
 struct OpenWork {
-    unsigned char dirty; // untimed undeferred tasks ran in it
-    bool is_sample; // it belongs to the current task alone, and is a sample
-    uint16_t weight; // of the sample
+    unsigned char dirty; // untimed undeferred tasks ran in the open interval
+    bool is_sample; // the open interval belongs to the current task alone, and is a sample
+    uint16_t weight; // tasks that the sample represents
 };
 
 // The wrapped creation under way, while current->creating, and the sampling of creations.
 struct Creation {
     uint64_t begin;
-    TaskConstruct *construct; // of the reported creation
+    TaskConstruct *construct; // construct of the reported creation
     uint32_t weight; // number of creations that this one represents
     bool reported; // OMPT or the extension reported a creation inside the open wrapper
     bool left_out; // sampling does not time the creation under way
@@ -137,7 +137,7 @@ struct Announcement {
         kNoTask, // OMPT reports a task that is none of the program's
         kAddress // OMPT reports a creation whose return address is `address`
     } kind;
-    bool is_rescue; // of `task`
+    bool is_rescue; // true if `task` was rescued
     TaskState *task;
     const void *address;
 };
@@ -197,12 +197,12 @@ struct Kernels {
         format::ConstructSlot *slot;
         uint32_t construct;
         uint64_t begin;
-        format::OffCpuTicks off_cpu; // of the thread, when the kernel began
+        format::OffCpuTicks off_cpu; // off-CPU time of the thread when the kernel began
         uint64_t counters[format::kMaxCounters];
         bool is_counted; // the counters could be read
     } open[kMaxDepth];
     format::ConstructSlot *phase; // null: none
-    struct Name { // of a kernel or phase
+    struct Name { // name of a kernel or phase
         const char *address;
         format::ConstructSlot *slot;
         uint32_t construct;
@@ -214,7 +214,7 @@ struct Kernels {
 struct Regions {
     EnteredRegion outside;
     EnteredRegion *free;
-    format::RegionInstance *pending[format::kMaxPendingParts]; // of header->pending
+    format::RegionInstance *pending[format::kMaxPendingParts]; // instances of header->pending
     struct Known {
         const void *address;
         uint32_t construct, end_wait;
@@ -227,7 +227,7 @@ struct EventState {
     format::ThreadHeader *header;
     TaskState *current; // never null
     EnteredRegion *region;
-    uint64_t *n_tasks; // of the region
+    uint64_t *n_tasks; // tasks of the region
     uint64_t task_counter;
     uint32_t index;
     uint32_t seen_switch; // value of recorder::run_switch that this thread acted on

@@ -68,7 +68,7 @@ private:
 
     std::string path_;
     KeptFile kept_;
-    uint64_t device_ = 0, inode_ = 0; // of the created file
+    uint64_t device_ = 0, inode_ = 0; // identity of the created file
     int error_ = 0; // errno of a failed creation
     void *header_ = nullptr;
     uint64_t size_ = 0; // bytes of the file; 0: not created

@@ -48,7 +48,7 @@ struct Place {
 struct ConstructKey {
     Place place;
     DefinitionKind kind;
-    uint32_t flags; // of waits and loops; else 0
+    uint32_t flags; // kind of a wait or loop; else 0
 
     friend bool operator==(const ConstructKey &, const ConstructKey &) = default;
     struct Hash {

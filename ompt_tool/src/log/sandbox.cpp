@@ -27,7 +27,7 @@ namespace {
 constexpr long kUnknown = -1;
 
 constinit std::atomic<bool> entered{false};
-constinit KeptFile status; // of /proc/self/status
+constinit KeptFile status; // /proc/self/status
 constinit thread_local int n_one_answers = 0; // live OneAnswer objects; on the first thread only
 constinit thread_local bool answered_no = false; // during the outermost OneAnswer
 

@@ -189,7 +189,7 @@ private:
     omp_ext_order order_ = {0, kNoOps, nullptr, format::kInlineOpEnd, nullptr};
     uint8_t n_codes_ = 0;
     uint64_t base_ = 0; // time of the last timed record
-    uint64_t last_address_ = 0; // of the last access
+    uint64_t last_address_ = 0; // address of the last access
     uint64_t last_started_ = 0; // id of the last started task
     format::ThreadHeader *header_ = nullptr;
     format::ExtentHeader *window_ = nullptr; // the extent of the latest events; it stays in place

@@ -14,7 +14,7 @@ struct LoadEvent {
     uint64_t config = 0, config1 = 0, config2 = 0;
     uint8_t precise_ip = 0;
     bool exclude_kernel = true; // else the kernel's must be sorted out from the samples
-    uint32_t period_unit = 1; // of which the period must be a multiple
+    uint32_t period_unit = 1; // the period must be a multiple of this
 };
 
 inline constexpr char kEventSources[] = "/sys/bus/event_source/devices";

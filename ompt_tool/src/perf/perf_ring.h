@@ -54,10 +54,10 @@ public:
     bool has_room(size_t bytes, uint64_t head) const { return size_ - (head - tail()) >= bytes; }
 
 private:
-    static perf_event_mmap_page quiet_page; // of closed rings
+    static perf_event_mmap_page quiet_page; // control page of closed rings
 
     perf_event_mmap_page *page_ = &quiet_page;
-    size_t size_ = 0; // of the records' part, a power of two
+    size_t size_ = 0; // bytes for records, a power of two
 };
 
 } // namespace ompass

@@ -14,9 +14,9 @@ class ProcessorRing {
 public:
     enum class Kind : uint8_t { kPreempted, kBlocked, kReturned, kLost };
     struct Record {
-        Kind kind; // of the switches that end its time on a processor and begin it
-        uint64_t time; // recorded time in ticks; of kLost: 0
-        uint64_t n; // of kLost: how many records found no room
+        Kind kind; // kind of switch, or kLost
+        uint64_t time; // recorded time in ticks; kLost: 0
+        uint64_t n; // kLost: number of records that found no room
     };
 
     // Starts recording the calling thread. Returns false and sets errno if the kernel refuses; the ring stays closed.

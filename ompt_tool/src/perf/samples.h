@@ -72,11 +72,11 @@ private:
     bool is_left_out(); // long runs keep one sample in weight_
 
     PerfRing ring_;
-    PerfRing rare_; // of the first thread: one in kRare samples, for the time in which ring_ has no room
-    uint64_t last_time_ = 0; // of the last sample taken from ring_
+    PerfRing rare_; // one in kRare samples of the first thread, for the time in which ring_ has no room
+    uint64_t last_time_ = 0; // time of the last sample taken from ring_
     uint64_t missing_until_ = 0; // samples after last_time_ may be missing, up to here
     SampleLog log_; // created for the first sample: many threads have none
-    format::SamplesHeader head_ = {}; // of the log
+    format::SamplesHeader head_ = {}; // header of the log
     const std::string *directory_ = nullptr;
     const Sampling *sampling_ = nullptr;
     int loads_error_ = 0;

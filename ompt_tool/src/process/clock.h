@@ -17,7 +17,7 @@ namespace ompass::clock {
 
 // Readings of both clocks at nearly the same time, the closest pair of a few tries.
 struct Reading {
-    uint64_t ticks; // of the counter, including pauses
+    uint64_t ticks; // counter value, including pauses
     uint64_t monotonic_ns;
 };
 
@@ -29,7 +29,7 @@ struct alignas(64) ClockState {
     std::atomic<uint64_t> last_pause{0}; // recorded time of the last completed pause
     std::atomic<uint64_t> last_length{0}; // its length in ticks
     bool use_counter = false; // the counter is invariant; otherwise clock_gettime is the clock
-    Reading first = {}; // of the run
+    Reading first = {}; // first reading of the run
     uint64_t ns_multiplier = 1ull << 32; // nanoseconds per tick, 32.32 fixed point
 };
 extern ClockState state;
