@@ -192,7 +192,7 @@ int of_calling_thread() {
     return is_known ? std::max(domain_of_cpu[static_cast<size_t>(cpu)], 0) : 0;
 }
 
-int join_team(int worker, int n_workers, int level) {
+int settle_in_team(int worker, int n_workers, int level) {
     if (map().n == 1 && map().bind_mode != BindMode::kCore) return joined.domain = 0;
     const uint64_t ancestors = level > 1 ? hash_of_ancestors() : 0;
     const bool is_same =

@@ -24,7 +24,7 @@ int of_calling_thread();
 // Returns the domain of the calling thread, which begins its part of a region as `worker` of `n_workers`, nested in
 // `level` - 1 other active regions. Binds the thread if nobody else did and OMP_EXT_BIND allows it. Makes no system
 // call if the thread joined with the same numbers before.
-int join_team(int worker, int n_workers, int level);
+int settle_in_team(int worker, int n_workers, int level);
 
 // Returns the first domain with the same CPUs: `domain` itself, unless there are more domains than CPUs. The scheduler
 // treats such domains as one, because their threads would only take turns.

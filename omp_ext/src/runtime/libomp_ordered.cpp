@@ -150,7 +150,7 @@ struct Turn final : Awaited {
 
 // Enters the worker's next loop. Calls `prepare(loop)` for the first worker.
 template <typename Prepare>
-void come_to_loop(Worker &worker, Prepare &&prepare) {
+void enter_loop(Worker &worker, Prepare &&prepare) {
     Team &team = *worker.team;
     const uint64_t number = ++worker.loop.n_loops;
     team.loops_lock.lock();
@@ -200,7 +200,7 @@ bool is_ordered(int32_t schedule) { return (schedule & 0x40) != 0; }
 void begin_ordered(uint64_t first, int64_t stride) {
     Worker *worker = this_worker;
     if (!worker) return;
-    come_to_loop(*worker, [=](OrderedLoop &loop) { loop.order_from(first); });
+    enter_loop(*worker, [=](OrderedLoop &loop) { loop.order_from(first); });
     worker->loop.is_doacross = false;
     worker->loop.stride = stride;
     worker->loop.n_to_pass = 0;
@@ -316,7 +316,7 @@ OMP_EXT_GOMP_ORDERED_LOOP(GOMP_loop_ull_ordered_runtime, Unsigned,
 OMP_EXT_HOOK(void, __kmpc_doacross_init, (void *location, int32_t thread, int32_t n, const DoacrossBounds *bounds),
              (location, thread, n, bounds)) {
     if (Worker *worker = this_worker) {
-        come_to_loop(*worker, [=](OrderedLoop &loop) {
+        enter_loop(*worker, [=](OrderedLoop &loop) {
             if (loop.is_gated) loop.expect_posts(n, bounds);
         });
         worker->loop.is_doacross = true;

@@ -290,7 +290,7 @@ OMP_EXT_HOOK(void, __kmpc_omp_task_begin_if0, (void *location, int32_t thread, v
 
 OMP_EXT_HOOK(void, __kmpc_omp_task_complete_if0, (void *location, int32_t thread, void *block),
              (location, thread, block)) {
-    Worker *base_task_scope = nullptr;
+    Worker *base_task_owner = nullptr;
     bool runtime_has_it = true;
     if (Worker *worker = this_worker; worker && is_ours(block)) {
         Task &task = *task_of(block);
@@ -298,12 +298,12 @@ OMP_EXT_HOOK(void, __kmpc_omp_task_complete_if0, (void *location, int32_t thread
             task.flags &= static_cast<uint16_t>(~kNextPart);
             task.routine(thread, block);
         }
-        if (task.flags & kHasBaseTask) base_task_scope = worker;
+        if (task.flags & kHasBaseTask) base_task_owner = worker;
         runtime_has_it = !is_light(task);
         end_undeferred(*worker, task);
     }
     if (runtime_has_it) real___kmpc_omp_task_complete_if0()(location, number_of_this_thread(thread), block);
-    if (base_task_scope) end_base_task(*base_task_scope);
+    if (base_task_owner) end_base_task(*base_task_owner);
 }
 
 OMP_EXT_HOOK(void *, __kmpc_task_allow_completion_event, (void *location, int32_t thread, void *block),
@@ -592,7 +592,7 @@ void runtime::clean_up(Worker &worker, Task &task) {
     if (!task.proxy) return;
     const auto complete = real___kmpc_omp_task_complete_if0();
     for (; task.n_begun > 0; task.n_begun--) complete(nullptr, worker.runtime_thread, task.proxy);
-    if (--worker.n_proxies == 0) complete(nullptr, worker.runtime_thread, worker.unchanged);
+    if (--worker.n_proxies == 0) complete(nullptr, worker.runtime_thread, worker.task_before_proxies);
     worker.proxied = nullptr;
 }
 
@@ -602,12 +602,12 @@ static void *make_untied(const Worker &worker) {
 }
 
 void runtime::leave_proxy(Worker &worker) {
-    begin_unseen(worker, nullptr, worker.unchanged);
+    begin_unseen(worker, nullptr, worker.task_before_proxies);
     worker.proxied = nullptr;
 }
 
 void runtime::return_to_proxy(Worker &worker, Task &proxied) {
-    real___kmpc_omp_task_complete_if0()(nullptr, worker.runtime_thread, worker.unchanged);
+    real___kmpc_omp_task_complete_if0()(nullptr, worker.runtime_thread, worker.task_before_proxies);
     begin_unseen(worker, nullptr, proxied.proxy);
     proxied.n_begun++;
     worker.proxied = &proxied;
@@ -619,9 +619,9 @@ void abi::need_proxy(Worker &worker) {
     if (!is_light(task) || task.proxy) return;
     const int32_t thread = worker.runtime_thread;
     if (worker.n_proxies++ == 0) { // one begin more than ends, until the last proxy task is complete
-        worker.unchanged = make_untied(worker);
-        for (int i = 0; i < 2; i++) begin_unseen(worker, nullptr, worker.unchanged);
-        real___kmpc_omp_task_complete_if0()(nullptr, thread, worker.unchanged);
+        worker.task_before_proxies = make_untied(worker);
+        for (int i = 0; i < 2; i++) begin_unseen(worker, nullptr, worker.task_before_proxies);
+        real___kmpc_omp_task_complete_if0()(nullptr, thread, worker.task_before_proxies);
     }
     task.proxy = make_untied(worker);
     begin_unseen(worker, nullptr, task.proxy);

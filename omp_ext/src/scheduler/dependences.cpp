@@ -28,7 +28,7 @@ namespace {
 
 constexpr uint32_t kArmedNode = uint32_t{1} << 31;
 
-void take(DependenceNode *node) { node->n_references.fetch_add(1, std::memory_order_relaxed); }
+void add_reference(DependenceNode *node) { node->n_references.fetch_add(1, std::memory_order_relaxed); }
 
 // The last accesses to some memory: tasks in `last` may run concurrently, after all tasks in `before`.
 struct Accesses {
@@ -37,7 +37,7 @@ struct Accesses {
 };
 
 void clear(std::vector<DependenceNode *> &nodes) {
-    for (DependenceNode *node : nodes) give_back(node);
+    for (DependenceNode *node : nodes) release_reference(node);
     nodes.clear();
 }
 
@@ -51,7 +51,7 @@ void follow(DependenceNode *node, const std::vector<DependenceNode *> &earlier) 
         } else {
             // A task may name an address twice. Its edge is then the newest one.
             if (predecessor->successors.empty() || predecessor->successors.back() != node) {
-                take(node);
+                add_reference(node);
                 node->n_predecessors.fetch_add(1, std::memory_order_relaxed);
                 predecessor->successors.push_back(node);
                 // Alive, since it is incomplete.
@@ -76,7 +76,7 @@ void record(DependenceNode *node, Accesses &accesses, DependenceKind kind) {
         if (kind == DependenceKind::kInOut) clear(accesses.before); // the node itself waits for them
     }
     if (!accesses.last.empty() && accesses.last.back() == node) return;
-    take(node);
+    add_reference(node);
     accesses.last.push_back(node);
 }
 
@@ -149,7 +149,7 @@ bool arm(DependenceNode *node, Suspension &suspension) {
     return node->n_predecessors.fetch_add(kArmedNode, std::memory_order_acq_rel) != 0;
 }
 
-void give_back(DependenceNode *node) {
+void release_reference(DependenceNode *node) {
     if (node->n_references.fetch_sub(1, std::memory_order_acq_rel) == 1) delete node;
 }
 
@@ -167,9 +167,9 @@ void complete(DependenceNode *node, void (*start)(void *context, Task *task), vo
         const uint32_t n_before = successor->n_predecessors.fetch_sub(1, std::memory_order_acq_rel);
         if (n_before == 1 && task) start(context, task);
         if (n_before == kArmedNode + 1) resume(*successor->suspension);
-        give_back(successor);
+        release_reference(successor);
     }
-    give_back(node);
+    release_reference(node);
 }
 
 void destroy(DependenceTable *table) {

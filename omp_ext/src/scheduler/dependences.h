@@ -42,7 +42,7 @@ bool is_ready(const DependenceNode *node);
 bool arm(DependenceNode *node, Suspension &suspension);
 
 // Releases the caller's reference.
-void give_back(DependenceNode *node);
+void release_reference(DependenceNode *node);
 
 // Completes a task and releases the reference. Calls start(successor) for each task that becomes ready, and resume for each
 // armed wait.

@@ -78,7 +78,7 @@ inline bool has_no_helper(const Team &team) {
 
 // Wakes a worker for a task in the deque of an awake thread, unless another one searches or no processor is free. The first
 // helper is woken in any case.
-inline void signal_own_task(Team &team, int domain) {
+inline void signal_deque_task(Team &team, int domain) {
     const int n_asleep = team.n_asleep.load(std::memory_order_relaxed);
     if (__builtin_expect(n_asleep > 0, 0) && team.n_searching.load(std::memory_order_relaxed) == 0 &&
         (n_asleep > team.n_surplus || has_no_helper(team)))
@@ -86,14 +86,14 @@ inline void signal_own_task(Team &team, int domain) {
 }
 
 // Wakes a worker for a task in the inbox of that domain.
-inline void signal_task(Team &team, int domain) {
+inline void signal_inbox_task(Team &team, int domain) {
     if (__builtin_expect(team.n_asleep.load(std::memory_order_relaxed) > 0, 0)) wake_for_task(team, domain);
 }
 
 // Puts a task into the inbox of its domain, where its parent finds it too, and wakes a worker for it.
 inline void enqueue(Team &team, Task &task, bool at_front) {
     team.domain_queues[task.domain].inbox.put(&task, &task.parent->queued_children, at_front);
-    signal_task(team, task.domain);
+    signal_inbox_task(team, task.domain);
 }
 
 // Lends the processor of a thread that queues tasks, for some microseconds, to threads that are about to run tasks, until one

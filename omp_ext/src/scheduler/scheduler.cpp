@@ -312,7 +312,7 @@ void put_in_inbox(Worker &worker, Task &task, int domain, bool at_front) {
         inbox.send(&task);
     else
         inbox.put(&task, &task.parent->queued_children, at_front);
-    signal_task(team, domain);
+    signal_inbox_task(team, domain);
     // Thousands of waiting tasks would fall out of the caches, so a thread that is far ahead of the receivers lends its processor.
     if (domain != worker.domain && team.takes_turns && team.is_strict() &&
         ++worker.n_sent_this_turn >= worker.sends_per_turn)
@@ -341,7 +341,7 @@ void put_in_inbox(Worker &worker, Task &task, int domain, bool at_front) {
         return run_on_top(worker, task);
     }
     worker.deque.push(&task, task.depth);
-    signal_own_task(*worker.team, worker.domain);
+    signal_deque_task(*worker.team, worker.domain);
 }
 
 struct Starter {

@@ -58,7 +58,7 @@ void add_ready(Suspension &suspension) {
     queues.n_ready.fetch_add(1, std::memory_order_seq_cst);
     queues.ready_lock.unlock();
     if (worker.asleep.load(std::memory_order_seq_cst) == 1) return wake(worker);
-    signal_task(team, domain);
+    signal_inbox_task(team, domain);
 }
 
 Suspension *take_from_domain(Worker &worker) {

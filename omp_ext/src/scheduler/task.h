@@ -37,10 +37,10 @@ enum TaskFlag : uint16_t {
     kRemote = 512, // does not run on top of its parent
     kUndeferred = 1024, // called by compiled code inside its creator (begin_undeferred)
     kRescued = 2048, // taken out of its domain
-    kInline = 8192, // undeferred for tools: begins as it is created; kUndeferred or not
     kHasBaseTask = 4096, // undeferred: the surrounding implicit task got its base task for it
-    kAnnotated = 32768, // known to ThreadSanitizer
+    kInline = 8192, // undeferred for tools: begins as it is created; kUndeferred or not
     kMoved = 16384, // untied: resumed by another thread than the one that began it
+    kAnnotated = 32768, // known to ThreadSanitizer
 };
 
 // The fields that every task writes lie in four cache lines, with the compiler's part.

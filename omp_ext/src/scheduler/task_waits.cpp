@@ -104,7 +104,7 @@ Suspension &next_to_resume(Worker &worker) {
         if (Task *task = find(any)) {
             if (idle.since_ns() != 0) {
                 idle.found();
-                signal_own_task(*worker.team, worker.domain);
+                signal_deque_task(*worker.team, worker.domain);
             }
             run(worker, *task);
         } else {
@@ -159,7 +159,8 @@ template <typename Arm>
     return Suspended::kYes;
 }
 
-bool runs_here(const Search &search, const Task &task) {
+// True if the task may run on top of one that yields.
+bool may_run_in_yield(const Search &search, const Task &task) {
     // A task that is no descendant might need a lock or a result of the tasks below it.
     return may_run_on_top(search.worker) && search.fits(&task);
 }
@@ -204,14 +205,14 @@ template <typename Condition>
     int64_t next_search_ns = kRescueAnywayAfterNs;
     while (!condition.is_over()) {
         Task *task = find_for_suspendable(search);
-        bool is_here = task && runs_on_top(search, *task);
+        bool is_on_top = task && runs_on_top(search, *task);
         if (!task && idle.since_ns() != 0) {
             const int64_t now = now_ns(), waited_ns = now - idle.since_ns();
             const bool anyway =
                 waited_ns > kRescueAnywayAfterNs && (watch.sees_standstill(now) || waited_ns > kRescueFromWorkAfterNs);
-            is_here = (task = rescue(search, idle.since_ns(), next_search_ns, anyway)) != nullptr;
+            is_on_top = (task = rescue(search, idle.since_ns(), next_search_ns, anyway)) != nullptr;
         }
-        Suspension *ready = is_here ? nullptr : take_ready(worker);
+        Suspension *ready = is_on_top ? nullptr : take_ready(worker);
         if (!task && !ready && !has_moved) {
             inject_sleep();
             idle.nothing_found([&] { return !condition.prepare() && !has_ready(worker); });
@@ -219,9 +220,9 @@ template <typename Condition>
         }
         if (idle.since_ns() != 0) {
             idle.found();
-            signal_own_task(*worker.team, worker.domain);
+            signal_deque_task(*worker.team, worker.domain);
         }
-        if (is_here) {
+        if (is_on_top) {
             run_on_top(worker, *task);
             continue;
         }
@@ -285,7 +286,7 @@ void wait_on_stack(Worker &worker, IsOver &&is_over, Prepare &&prepare, bool is_
             if (idle.since_ns() != 0) {
                 worker.is_blocked.store(false, std::memory_order_release);
                 idle.found();
-                signal_own_task(*worker.team, worker.domain); // the same queue may have more
+                signal_deque_task(*worker.team, worker.domain); // the same queue may have more
             }
             // The task sets is_constrained in its own waits.
             worker.is_constrained.store(false, std::memory_order_relaxed);
@@ -443,7 +444,7 @@ void wait_for_predecessors(Worker &worker, const Dependence *dependences, int n)
     wait(OMP_EXT_WAIT_PREDECESSORS, PredecessorsComplete{&worker, node});
     note_acquire(node);
     notify(&omp_ext_observer::wait_ends, OMP_EXT_WAIT_PREDECESSORS);
-    give_back(node);
+    release_reference(node);
 }
 
 void barrier(Worker &worker, int kind, bool is_followed) {
@@ -519,7 +520,6 @@ void return_to_owner(Worker &began) {
     while (suspend(worker, take_ready(worker), nullptr, arm) != Suspended::kYes) sched_yield();
 }
 
-// Makes a suspension ready at once.
 static bool resume_soon(Suspension &here) {
     make_ready(here);
     return true;
@@ -538,7 +538,7 @@ void yield(Worker &worker) {
     Task *task = ready ? nullptr : find_for_suspendable(search);
     if (!task && !prefers_ready) ready = take_ready(worker);
     if (!task && !ready) return;
-    if (task && runs_here(search, *task)) return run(worker, *task);
+    if (task && may_run_in_yield(search, *task)) return run(worker, *task);
     if (suspend(worker, ready, task, resume_soon) == Suspended::kNoStack) put_back(worker, *task);
 }
 } // namespace omp_ext

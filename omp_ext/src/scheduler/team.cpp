@@ -153,7 +153,7 @@ Worker *join_alone(int32_t runtime_thread) {
 Worker *join_team(const void *key, int number, int n_workers, int level, int32_t runtime_thread) {
     Team &team = team_of(key, n_workers);
     Worker &worker = team.workers[number];
-    begin_region(worker, domains::join_team(number, n_workers, level), runtime_thread);
+    begin_region(worker, domains::settle_in_team(number, n_workers, level), runtime_thread);
     const uint64_t n_joined = team.n_joined.fetch_add(1, std::memory_order_acq_rel) + 1;
     if (domains::count() > 1 && n_joined % static_cast<uint64_t>(n_workers) == 0) assign_homes(team);
     return &worker;

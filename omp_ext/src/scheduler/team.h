@@ -83,7 +83,7 @@ struct alignas(64) WorkerStacks {
     bool base_task_lasts = false;
     int n_proxies = 0; // proxy tasks of tasks on the stack
     Task *proxied = nullptr; // the light task whose proxy task is the runtime's current task
-    void *unchanged = nullptr; // with proxy tasks: a runtime task with the settings from before them
+    void *task_before_proxies = nullptr; // with proxy tasks: a runtime task with the settings from before them
     StackPool stacks;
 };
 
@@ -168,7 +168,7 @@ extern constinit thread_local Worker *this_worker __attribute__((tls_model("init
 // Returns this_worker, also after a wait that an untied task left on another thread; compilers may reuse the old value.
 Worker *present_worker();
 
-// Enters a region. Called by each of its threads, with the same key; `level` as in domains::join_team.
+// Enters a region. Called by each of its threads, with the same key; `level` as in domains::settle_in_team.
 Worker *join_team(const void *key, int number, int n_workers, int level, int32_t runtime_thread);
 
 // Enters a region of one thread.
