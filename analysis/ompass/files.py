@@ -9,7 +9,7 @@ import stat
 from pathlib import Path
 from typing import Final
 
-_NAME_BYTES = 255  # where the file system does not say
+_NAME_BYTES = 255  # if the file system does not report it
 
 
 def file_problem(path: Path) -> str:

@@ -15,7 +15,7 @@ enum class QueueKind { kStealing, kSharedLifo };
 enum class Waits {
     kStrict, // descendants; in strict mode all tasks of the domain, because the waiting task is suspended
     kConstrained, // descendants; if the program would hang, a task runs outside its domain
-    kRelaxed, // as kStrict, in teams that are not strict too
+    kRelaxed, // like kStrict, also in teams that are not strict
 };
 
 struct Options {

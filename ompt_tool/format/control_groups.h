@@ -17,7 +17,7 @@ struct GroupFolders {
     std::vector<std::string> cpu, cpuset; // the controllers of version 1
 };
 
-// Returns the folders; empty lists if files cannot be read. `root` is put in front of every path, for tests.
+// Returns the folders; empty lists if files cannot be read. Tests pass a `root` that precedes every path.
 GroupFolders find_group_folders(const std::string &root = "");
 
 // Returns the limits; is_known is 0 if the files cannot be read.

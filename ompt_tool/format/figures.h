@@ -125,7 +125,7 @@ struct LoopSlot {
     uint32_t id; // construct; 0: unused slot
     DefinitionKind kind;
     uint64_t n_entered;
-    uint64_t n_led; // as the primary of the team, or alone
+    uint64_t n_led; // instances led as primary or executed alone
     uint64_t n_iterations; // in total, of the instances that the thread led
     uint64_t n_chunks; // taken by this thread
     uint64_t n_taken; // iterations in these chunks

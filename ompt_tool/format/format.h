@@ -234,7 +234,7 @@ struct ThreadHeader {
     // The wait, and the loop before it, of the gaps of pending parts and (open_loop) of the open interval; 0: none.
     uint32_t pending_wait[kMaxPendingParts];
     uint32_t pending_loop[kMaxPendingParts];
-    uint64_t barrier_begin; // when the thread reached the last barrier
+    uint64_t barrier_begin; // arrival at the last barrier
     uint32_t open_loop;
     uint32_t pad3_;
     struct PendingOffCpu {

@@ -67,7 +67,7 @@ void on_implicit_task(ompt_scope_endpoint_t endpoint, ompt_data_t *parallel, omp
                                    team_size);
     else if (TaskState *task = task_of(data)) {
         data->ptr = nullptr;
-        if (!runs(*thread, task)) resume_task(*thread, task); // what was above it has gone on elsewhere
+        if (!runs(*thread, task)) resume_task(*thread, task); // tasks above it continue on other threads
         end_implicit(*thread, task);
     }
 }
@@ -185,7 +185,7 @@ bool only_seems_to_switch(const TaskState *task) {
         fulfill_task(thread, prior);
         return;
     case ompt_taskwait_complete: end_wait(thread, format::kTaskwaitDepend); return;
-    default: return; // early fulfilment may race with the completion: the completion says all
+    default: return; // early fulfilment may race with the completion, which has all information
     }
 }
 
@@ -229,7 +229,7 @@ void on_task_schedule(ompt_data_t *prior_data, ompt_task_status_t status, ompt_d
     on_other_schedule(prior_data, status, next_data);
 }
 
-// Nothing to wait for, so no wait: after undeferred tasks alone the runtime returns at once.
+// True if the runtime returns at once, because no deferred task was created. Such a wait is not recorded.
 bool has_nothing_to_wait_for(uint16_t flags, ompt_sync_region_t kind) {
     return (kind == ompt_sync_region_taskwait && !(flags & kHasChildren)) ||
            (kind == ompt_sync_region_taskgroup && !(flags & (kHasChildren | kHasDescendants)));

@@ -2,7 +2,7 @@
 """The programs of the matrix, and which functions of libgomp each of them calls.
 
 Owns the corpus: the sources in `programs` and in tests/programs/gomp, and one program that only names the
-functions that nobody calls directly. A source may hold two directives in comments at its head:
+functions that no program calls directly. A source may hold two directives in comments at its head:
 `environment:`, variables for its runs, and `flags:` for its compiler.
 """
 
@@ -21,7 +21,7 @@ from toolchains import Toolchain
 
 SOURCES = Path(__file__).parent / "programs"
 _OTHERS = toolchains.PROGRAMS / "gomp"
-_OF_LIBRARIES = ("target_library.c", "loads_library.c")  # they are no programs by themselves
+_OF_LIBRARIES = ("target_library.c", "loads_library.c")  # no separate programs
 _VERSION = re.compile(r"(GOMP_PLUGIN|GOMP|OMP|GOACC|OACC)_[\d.]+")  # a version, not a function
 PREFIXES = ("GOMP_", "GOACC_", "omp_", "acc_")
 

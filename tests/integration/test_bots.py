@@ -30,7 +30,7 @@ def bots_of_gcc() -> Path:
     return bots_programs.built_by_gcc(*OF_GCC)
 
 
-BRANCH_AND_BOUND = ("floorplan", "knapsack")  # whose work depends on when good solutions are found
+BRANCH_AND_BOUND = ("floorplan", "knapsack")  # their work depends on when they find good solutions
 
 
 def check_version(
@@ -80,8 +80,8 @@ def test_placed_tasks_and_memory_verify_on_several_domains(
     bots_programs.verify(bots_dir / version, (1, 2, 4), environment=environment)
 
 
-# In class small these create up to 866 million tasks without a cut-off, which takes hours. They run with this
-# `--size`, and in class small with their default cut-off.
+# Without a cut-off these create up to 866 million tasks in class small, which takes hours. So they run with
+# this `--size`, and in class small only with their default cut-off.
 SMALLER = {"fib": 34, "floorplan": 15, "knapsack": 60, "nqueens": 13, "treeadd": 19}
 
 

@@ -20,7 +20,7 @@ from ext_programs import FORTRAN_MODULE, compile_with_ext
 from toolchains import Toolchain, toolchain_named
 
 FOUR_NODES = "synthetic:pack:4 numa:1 l3:1 core:8 pu:1"
-# Strict, so that every count is exact.
+# Strict mode makes every count exact.
 EXACTLY = {"OMP_EXT_STRICT": "1"}
 SIZES = [("4", "4"), ("8", "4"), ("8", "3"), ("2", "2")]  # threads, domains
 WITH_SIZES = pytest.mark.parametrize(("n_threads", "domains"), SIZES)

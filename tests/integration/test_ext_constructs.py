@@ -577,7 +577,7 @@ def test_an_unknown_runtime_is_reported_once_and_not_used(
         "LD_PRELOAD": str(ext_library()),
         "OMP_EXT_SCHEDULE": "1",
         "OMP_NUM_THREADS": "2",
-        "LD_LIBRARY_PATH": str(tmp_path),  # so it finds the system's libgomp
+        "LD_LIBRARY_PATH": str(tmp_path),  # finds the system's libgomp
     }
     finished = run([str(program)], gcc, settings)
     assert finished.returncode == 0

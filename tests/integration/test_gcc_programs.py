@@ -65,7 +65,7 @@ def test_a_program_that_calls_a_missing_function_is_refused_with_its_name(
 ) -> None:
     program = compile_program(f"gomp/{name}", gcc)
     refused = call(environment, tmp_path, "run", "--", program, status=NOT_STARTED)
-    assert not refused.stdout  # it did not start
+    assert not refused.stdout  # the program did not start
     reason = f"calls {REFUSED[name]}, which"
     assert reason in refused.stderr
     assert refused.stderr.count("\n") == 1

@@ -217,7 +217,7 @@ def test_the_page_reports_when_it_is_ready(visit: Visit) -> None:
 
 def test_the_source_shows_its_cost_and_only_on_request(visit: Visit, report: Path, tmp_path: Path) -> None:
     source = visit.page.locator("section[id=source-1]")
-    files = source.locator("h4").all_inner_texts()  # which one is hottest depends on the machine
+    files = source.locator("h4").all_inner_texts()  # the hottest line depends on the machine
     assert any("sort" in name for name in files), files
     assert source.locator(".line .said", has_text="tasks: work").count() >= 1
     page = tmp_path / "report.html"

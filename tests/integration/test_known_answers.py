@@ -25,7 +25,7 @@ Answer = dict[str, int]
 CLOCK_ERROR_NS = 1_000  # error of a spin, because program and tool use different clocks
 N_TRIES = 3
 PATIENCE_S = 90
-DISTURBED_NS = 100_000  # run delay above which a miss says nothing about the tool
+DISTURBED_NS = 100_000  # run delay above which a wrong answer does not prove a fault of the tool
 RELATIVE_TOLERANCE = 0.03
 ABSOLUTE_TOLERANCE_NS = 200_000
 

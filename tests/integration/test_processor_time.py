@@ -174,7 +174,7 @@ def test_a_clock_replaces_records_that_are_too_frequent(record: Record) -> None:
 
 
 def test_threads_that_wait_for_each_other_are_not_preempted_in_their_work(record: Record) -> None:
-    n_threads = 4 * len(os.sched_getaffinity(0))  # they yield at once in a wait
+    n_threads = 4 * len(os.sched_getaffinity(0))  # waiting threads yield at once
     recorded = record("processor/meetings.c", "400", "20000", opt_level="-O1", threads=n_threads)
     assert sum(thread.by_clock_ns for thread in check_sound(recorded.run_dir).threads) > 0
     report = report_of(recorded.run_dir)

@@ -86,6 +86,6 @@ def test_program_that_first_uses_openmp_in_its_sandbox_is_not_recorded(
     assert harsh.returncode == plain.returncode, harsh.stderr
     assert harsh.stdout == plain.stdout
     assert not run_dir.exists()
-    if plain.returncode == 0:  # it may fail, because libomp opens files when it starts
+    if plain.returncode == 0:  # the program may fail, because libomp opens files when it starts
         (line,) = tool_lines(harsh.stderr)
         assert "nothing is recorded" in line and "sandbox (seccomp)" in line

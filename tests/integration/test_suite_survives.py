@@ -21,7 +21,7 @@ from toolchains import REPOSITORY, neutral_environment
 
 SUITE = (sys.executable, "-m", "suite")
 
-# A program of the suite that sleeps, fails in the way that its name says, and writes a line for every start.
+# A program of the suite that sleeps, fails as its name states, and writes a line at every start.
 FAKE = (
     f"#!{sys.executable} -S\n"
     + """

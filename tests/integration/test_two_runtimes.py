@@ -31,7 +31,7 @@ TASKS_OF_LOOP = 10  # of each taskloop, one in each call
 
 
 def run(command: list[str], **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run the program to its end."""
+    """Runs the program to its end."""
     return subprocess.run(
         command,
         env=environment_of_two(**environment),
@@ -82,7 +82,7 @@ def test_tool_records_the_tasks_of_one_runtime(preload: bool, libompass: Path, t
 
 
 def library_of(toolchain: str) -> str:
-    """Return the real path of the runtime of a toolchain."""
+    """Returns the real path of the runtime of a toolchain."""
     return str(toolchain_named(toolchain).runtime_library.resolve())
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plugins that are loaded at one address in turn: each has its own constructs, and all that it did in them.
+"""Plugins loaded at one address in turn: each has its own constructs with all their counts.
 
 The programs are tests/programs/plugins/*.cpp. The host fails unless nearly all plugins are mapped where the
 one before was.
@@ -22,10 +22,10 @@ from recorded_run import check_accounts_agree, check_sound, facts_in
 from toolchains import Toolchain, compile_source, toolchain_named
 
 HOST, PLUGIN = "plugins/host.cpp", "plugins/plugin.cpp"
-TASKS = {"first": 60, "other": 100}  # deferred ones, and as many undeferred ones
+TASKS = {"first": 60, "other": 100}  # deferred tasks; each plugin also has as many undeferred ones
 ROUNDS = 3
 
-# How the tool is loaded, and whether the program's calls of dlclose come to it.
+# Ways to load the tool; in IN_FRONT the tool receives the program's calls of dlclose.
 IN_FRONT = ("preload", "extension-tool")
 LOADINGS = ("tool", *IN_FRONT)
 
@@ -67,7 +67,7 @@ def run_host(
 
 
 def settings(loading: str, tool: Path, run_dir: Path, **more: str) -> dict[str, str]:
-    """Return the environment that records into `run_dir`; `loading`: see LOADINGS."""
+    """Returns the environment that records into `run_dir`; `loading`: see LOADINGS."""
     return {"OMPASS_DIR": str(run_dir), "OMPASS_SUMMARY": "off", **ways_to_load(tool)[loading], **more}
 
 
@@ -77,7 +77,7 @@ def definitions_of(run: _core.Run, kind: str, module: Path) -> set[int]:
 
 
 def tasks_of(run: _core.Run, module: Path) -> Counter[str]:
-    """Count the tasks of the constructs in a module."""
+    """Counts the tasks of the constructs in a module."""
     ids = definitions_of(run, "task", module)
     rows = [row for row in run.constructs if row.construct in ids]
     assert {row.construct for row in rows} == ids, "a construct without tasks"
@@ -89,11 +89,11 @@ def tasks_of(run: _core.Run, module: Path) -> Counter[str]:
 
 
 def check_plugin(run: _core.Run, module: Path, name: str, rounds: int) -> None:
-    """Check every count of a plugin that ran its region in `rounds` rounds."""
+    """Checks every count of a plugin that ran its region in `rounds` rounds."""
     n = TASKS[name] * rounds
     assert tasks_of(run, module) == Counter(constructs=2, completed=2 * n, undeferred=n)
     regions = definitions_of(run, "parallel", module)
-    # The extension passes gcc's regions on, so that the runtime takes its address for the program's.
+    # The extension forwards gcc's regions, so the runtime may record its address instead of the program's.
     assert len(regions) == 1 or any(known.path == str(ext_library()) for known in run.modules)
     assert sum(row.n_primary for row in run.regions if row.construct in regions) == rounds * len(regions)
     loops = definitions_of(run, "loop", module)
@@ -179,7 +179,7 @@ def test_plugin_that_is_loaded_a_thousand_times_is_defined_once(
 def test_runtime_may_be_loaded_and_unloaded_with_a_plugin(
     compiler: str, loading: str, libompass: Path, tmp_path: Path
 ) -> None:
-    """Intel's runtime, unlike LLVM's, may be unloaded, and then what stands in front of it calls nothing."""
+    """After Intel's runtime, unlike LLVM's, is unloaded, the libraries before it no longer call it."""
     toolchain = require_toolchain(toolchain_named(compiler))
     run_dir = tmp_path / "run.ompass"
     if loading == "extension":

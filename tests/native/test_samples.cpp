@@ -294,8 +294,8 @@ TEST_F(Rings, with_truncated_records_do_no_harm) {
 TEST_F(Rings, of_time_have_no_loads) {
     MadeRing made;
     std::vector<uint64_t> words = load_words(clock::monotonic_ns(), 0, 0, 0);
-    words.erase(words.begin() + 1); // no address,
-    words.resize(words.size() - 2); // nor cycles and source
+    words.erase(words.begin() + 1); // no address
+    words.resize(words.size() - 2); // no cycles and no source
     made.add(words);
     const SampledThread thread = taken(made, format::SampleEvent::kTaskClock);
     ASSERT_EQ(thread.samples.size(), 1u);

@@ -34,7 +34,7 @@ Plain read_back(const StepPool &pool, uint32_t step) {
 TEST(StepPool, KeepsEveryChainWhileOthersBranchAndEnd) {
     for (unsigned seed = 0; seed < 20; seed++) {
         std::minstd_rand random(seed + 1);
-        StepPool pool(16); // so small that it compacts constantly
+        StepPool pool(16); // small, to be compacted constantly
         std::vector<Chain> chains = {{0, 1, {}}};
         uint64_t next_task = 2;
         for (int i = 0; i < 5000; i++) {

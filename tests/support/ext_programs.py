@@ -24,7 +24,7 @@ def ext_library() -> Path:
 
 
 def ways_to_load(tool: Path) -> dict[str, dict[str, str]]:
-    """Return the variables that load the tool, the extension or both, by a name; the extension schedules."""
+    """Returns the variables that load the tool, the extension or both, by a name; the extension schedules."""
     extension = str(ext_library())
     return {
         "tool": {"OMP_TOOL_LIBRARIES": str(tool)},
@@ -38,7 +38,7 @@ def ways_to_load(tool: Path) -> dict[str, dict[str, str]]:
 def compile_with_ext(
     source: str, toolchain: Toolchain, *flags: str, extra_sources: Sequence[Path] = ()
 ) -> Path:
-    """Compiles a program of tests/programs and link it with the extension, before the runtime."""
+    """Compiles a program of tests/programs and links it with the extension, before the runtime."""
     folder = ext_library().parent
     linking = ("-Wl,--no-as-needed", f"-L{folder}", "-lomp_ext", f"-Wl,-rpath,{folder}")
     return toolchains.compile_source(source, toolchain, flags=(*linking, *flags), extra_sources=extra_sources)

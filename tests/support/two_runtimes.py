@@ -37,12 +37,12 @@ class Layout:
 
     @property
     def tasks(self) -> int:
-        """How many tasks the program runs."""
+        """Number of tasks that the program runs."""
         return (ROUNDS + self.is_first) * TASKS if self.program else 0
 
     @property
     def library_tasks(self) -> int:
-        """How many all libraries run; inside a region of the program, each thread calls them once more."""
+        """Number of tasks of all libraries; in a region of the program, each thread calls them once more."""
         return len(self.libraries) * (ROUNDS + (2 if self.program else 1)) * TASKS
 
 
@@ -63,12 +63,12 @@ LAYOUTS = (
 
 
 def toolchain_of(name: str) -> Toolchain:
-    """Return the toolchain, or skip the test."""
+    """Returns the toolchain, or skips the test."""
     return require_toolchain(toolchain_named(GCC if name in (WHEEL, "") else name))
 
 
 def system_libgomp() -> Path:
-    """Return the libgomp of the system's gcc."""
+    """Returns the libgomp of the system's gcc."""
     gcc = toolchain_of(GCC).cc
     asked = subprocess.run([gcc, "-print-file-name=libgomp.so.1"], capture_output=True, text=True, check=True)
     return Path(asked.stdout.strip())
@@ -102,7 +102,7 @@ def compile_library(name: str, folder: Path) -> Path:
 
 
 def command_of(layout: Layout, folder: Path) -> list[str]:
-    """Return the command that runs the program with its libraries."""
+    """Returns the command that runs the program with its libraries."""
     libraries = [str(compile_library(name, folder)) for name in layout.libraries]
     flags = _run_path(layout.program) if layout.program else ()
     if layout.is_linked:
@@ -113,5 +113,5 @@ def command_of(layout: Layout, folder: Path) -> list[str]:
 
 
 def environment_of_two(**settings: str) -> dict[str, str]:
-    """Return an environment for these programs: two threads, and two LLVM runtimes are allowed."""
+    """Returns an environment for these programs: two threads, and two LLVM runtimes are allowed."""
     return neutral_environment() | {"OMP_NUM_THREADS": "2", "KMP_DUPLICATE_LIB_OK": "TRUE"} | settings

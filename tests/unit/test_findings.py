@@ -640,7 +640,7 @@ def test_threads_that_a_quota_stops_are_throttled_and_not_disturbed() -> None:
 
 def test_other_programs_are_reported_for_time_that_the_quota_does_not_explain() -> None:
     assert problems(under_quota(50, n_throttled=3, throttled_ns=60 * MS)) == ["throttled", "disturbed"]
-    # stopped by nobody, though there is a quota
+    # a quota exists, but stopped no thread
     assert "throttled" not in problems(under_quota(50, n_throttled=0, throttled_ns=0))
     assert "disturbed" in problems(under_quota(50, n_throttled=0, throttled_ns=0))
 

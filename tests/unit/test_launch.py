@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Planning a recording: the right environment, nothing of the user's lost, a refusal that says what to do."""
+"""Plans of a recording: the right environment, the user's settings, and refusals that state what to do."""
 
 from __future__ import annotations
 
@@ -186,7 +186,7 @@ def test_static_program_is_refused() -> None:
 
 
 def test_libgomp_with_ompt_is_recorded_directly() -> None:
-    # gcc is gaining an OMPT of its own: what counts is whether it is there
+    # a future libgomp may have OMPT: only its presence matters
     made = plan(Runtime("libgomp", Path("/g"), has_ompt=True, has_gomp=True))
     assert made.variables["LD_PRELOAD"] == str(TOOL)
 

@@ -20,7 +20,7 @@ namespace ompass {
 
 // The last touch of one range. Small, because most lookups miss the cache.
 struct LastTouch {
-    static constexpr uint32_t kLong = ~uint32_t{0} >> 1; // this long or longer: long_ends_ holds the end
+    static constexpr uint32_t kLong = ~uint32_t{0} >> 1; // from this length on, long_ends_ has the end
 
     uint64_t begin;
     uint32_t slot; // slot of the last touch

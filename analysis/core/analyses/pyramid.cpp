@@ -133,7 +133,7 @@ private:
     std::map<int32_t, uint64_t> on_cpus_;
     std::vector<uint64_t> ran_;
     int32_t cpu_ = -1; // CPU of the thread at present
-    uint64_t seen_ = 0; // when it was noted
+    uint64_t seen_ = 0; // time at which cpu_ was noted
 };
 
 // Returns the sums of each 2^by bins.

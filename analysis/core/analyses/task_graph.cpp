@@ -215,7 +215,7 @@ public:
     void began_region(Walk &walk, Part &part) {
         GraphRegion &region = new_region(part.id);
         region.recorded = {part.begin, 0, 0, part.construct, part.level, false};
-        if (!walk.is_waiting_helper()) // else the region is the runtime's own
+        if (!walk.is_waiting_helper()) // otherwise the region belongs to the runtime
             region.group = groups_.intern(walk.current().data.group, part.construct, true);
         region.team_size = 1;
         region.begin = chains_.copy(chain_of(walk).now);
@@ -332,7 +332,7 @@ private:
             if (!parent.complete) chains_.raise(parent.children, end);
         }
         while (above && chains_[above].complete) above = chains_[above].parent;
-        if (above != chain.parent) { // this chain needs no completed ancestors
+        if (above != chain.parent) { // completed ancestors are no longer needed
             if (above) chains_[above].refs++;
             const uint32_t before = chain.parent;
             chain.parent = above;

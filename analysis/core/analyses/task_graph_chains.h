@@ -44,7 +44,7 @@ struct Chain {
     uint64_t id = 0, parent_id = 0;
     uint32_t construct = 0, group = 0, thread = 0;
     uint32_t parent = 0; // the nearest ancestor whose chain is kept; 0: none
-    uint32_t refs = 1; // one until it completes, and one per child
+    uint32_t refs = 1; // one until the task completes, and one per child
     uint32_t n_children = 0; // direct children that have not completed
     bool complete = false, orphan = false, detached = false;
     GraphRegion *region = nullptr; // null: outside of every region
@@ -57,7 +57,7 @@ struct Chain {
 class Chains {
 public:
     explicit Chains(size_t n_threads) : of_task_(n_threads) {
-        chains_.emplace_back(); // 0 stands for none
+        chains_.emplace_back(); // number 0: no chain
     }
 
     Chain &operator[](uint32_t chain) { return chains_[chain]; }

@@ -45,7 +45,7 @@ public:
     };
     struct PartData {
         uint32_t loop = 0; // the last loop that the implicit task left, until the barrier after it ends
-        uint64_t loop_end = 0; // when the task left it
+        uint64_t loop_end = 0; // time at which the task left the loop
     };
     using Walk = ThreadWalk<ThreadReplay>;
     using Frame = Walk::Frame;

@@ -38,7 +38,7 @@ public:
     // pointers, so a file can keep it.
     struct Bookmark {
         uint64_t extent, half; // extents begun, and half-words read from the last one
-        uint64_t time, n_records, n_ids; // so far
+        uint64_t time, n_records, n_ids; // values up to here
         uint64_t address; // address of the last access
         uint64_t started; // id of the task that started last
         uint32_t codes[format::kInlineCodes];

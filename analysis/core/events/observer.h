@@ -86,7 +86,7 @@ struct Precondition {
 
 struct OffCpuInterval {
     uint64_t begin, end;
-    bool blocked; // else preempted
+    bool blocked; // false: preempted
     bool guessed; // true if its times and `blocked` are estimates
 };
 

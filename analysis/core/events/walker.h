@@ -257,7 +257,7 @@ public:
     const LastGap &last_gap() const { return last_gap_; }
     const EventDecoder &decoder() const { return decoder_; }
 
-    // True on a helper thread of the runtime that runs no explicit task. It waits, although its events say work.
+    // True on a helper thread of the runtime that runs no explicit task. It waits, although its events show work.
     bool is_waiting_helper() const {
         const auto kind = current_->kind;
         return run_.threads[thread_].header->kind == format::ThreadKind::kHelper &&

@@ -20,7 +20,7 @@ struct alignas(64) LiveTask { // one cache line of the host
     uint32_t parent = kNone;
     uint32_t below = kNone; // the task on top of which it runs
     uint32_t n_children = 0; // direct children that are not complete
-    uint32_t refs = 0; // one until it completes, and one per child
+    uint32_t refs = 0; // one until the task completes, and one per child
     uint32_t group = 0; // the taskgroup that it belongs to; 0: none
     uint32_t own_group = 0; // the taskgroup of its descendants
     uint32_t thread = 0; // the last thread that ran it

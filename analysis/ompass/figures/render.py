@@ -121,7 +121,7 @@ class BrowserScript:
                 "the script of figures cannot be built", "vl-convert failed", "install the package again"
             )
         if self._kept.is_absolute():
-            with suppress(OSError):  # it is then built again next time
+            with suppress(OSError):  # the next run builds it again
                 self._kept.parent.mkdir(parents=True, exist_ok=True)
                 own = self._kept.with_suffix(f".{os.getpid()}")
                 own.write_bytes(made)

@@ -101,7 +101,7 @@ def _alone_ns(run: Run) -> int:
 
 
 def _verification_ns(run: Run) -> int:
-    """Returns the time of the phases in which the program says that it checks its result."""
+    """Returns the time of the phases in which the program checks its result."""
     own = {d.id for d in run.definitions if d.kind == "phase" and d.name.lower().startswith("verif")}
     return sum(row.work_ns for row in run.constructs if row.construct in own)
 

@@ -60,7 +60,7 @@ class SimulationOptions:
     seed: int = 1
     speed: Mapping[int, float] = field(default_factory=dict)  # by construct
     max_depth: int = 0  # deeper tasks run inside their creator; 0: none
-    min_ns: int = 0  # so do tasks with less work
+    min_ns: int = 0  # tasks with less work do the same
     serial_below: bool = False  # at no cost
     untied: bool = False
     untraced_task_ns: int = 0

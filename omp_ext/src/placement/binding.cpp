@@ -39,7 +39,7 @@ private:
         CpuSet made, replaced;
     };
     std::mutex mutex_;
-    std::vector<Binding> bindings_; // one for each domain or core, and for each other binding that spans several
+    std::vector<Binding> bindings_; // an entry for each domain or core, and for each other binding that spans several
 };
 
 OwnBindings &own_bindings() {

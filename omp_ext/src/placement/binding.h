@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Assigns the threads of a team to domains, and binds threads that nobody else bound. Owns the meaning of OMP_EXT_BIND.
+// Assigns the threads of a team to domains, and binds threads that are not bound yet. Owns the meaning of OMP_EXT_BIND.
 #pragma once
 
 #include "placement/topology.h"
@@ -8,7 +8,7 @@ namespace omp_ext {
 
 enum class BindMode {
     kNo, // threads belong to domains, but stay unbound
-    kDomain, // binds threads that nobody bound to the CPUs of their domain
+    kDomain, // binds unbound threads to the CPUs of their domain
     kCore, // in an outermost team with enough cores: one core for each thread
 };
 
@@ -20,7 +20,7 @@ struct DomainRange {
     friend bool operator==(const DomainRange &, const DomainRange &) = default;
 };
 
-// The place of a worker that nobody bound.
+// The place of an unbound worker.
 struct Seat {
     int domain = 0;
     DomainRange own; // for teams that this worker begins
@@ -33,7 +33,7 @@ struct Seat {
 // worker has a range of domains and sits in the first.
 Seat seat_of(const Topology &topology, DomainRange within, int worker, int n_workers);
 
-// Returns the domain of the calling thread, and binds it there if nobody else bound it and `mode` and the machine allow
+// Returns the domain of the calling thread, and binds it there if it is unbound and `mode` and the machine allow
 // it. A thread bound to CPUs of one domain belongs to that domain; a thread bound to CPUs of several belongs to one of
 // those, preferably the domain of `seat`. `is_outermost`: no team is around this one. Never fails.
 int settle_calling_thread(const Topology &topology, BindMode mode, const Seat &seat, bool is_outermost);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The domains of this process: reads OMP_EXT_DOMAINS and OMP_EXT_BIND, seats threads, and implements the functions of
-// omp_ext.h that need no tasks and queues.
+// omp_ext.h that use neither tasks nor queues.
 #include "placement/domains.h"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ namespace omp_ext::domains {
 
 namespace {
 
-// Returns the CPUs that were allowed when the library was loaded: later the runtime, or we, may have bound the first
+// Returns the CPUs that were allowed when the library was loaded. Later the runtime or this library may bind the first
 // thread to some of them.
 const CpuSet &cpus_at_start() {
     static const CpuSet *cpus = new CpuSet(CpuSet::of_calling_thread());
@@ -156,7 +156,7 @@ DomainRange range_within_ancestors() {
     return within;
 }
 
-// True if the calling thread runs in the domain. Detects, sooner or later, that others changed its binding.
+// True if the calling thread runs in the domain. Detects a binding changed elsewhere after some calls.
 bool runs_in(int domain) {
     if (!map().topology.binds_threads || map().bind_mode == BindMode::kNo) return true;
     const int cpu = sched_getcpu();

@@ -22,7 +22,7 @@ int count();
 int of_calling_thread();
 
 // Returns the domain of the calling thread, which begins its part of a region as `worker` of `n_workers`, nested in
-// `level` - 1 other active regions. Binds the thread if nobody else did and OMP_EXT_BIND allows it. Makes no system
+// `level` - 1 other active regions. Binds an unbound thread if OMP_EXT_BIND allows it. Makes no system
 // call if the thread joined with the same numbers before.
 int settle_in_team(int worker, int n_workers, int level);
 

@@ -68,7 +68,7 @@ using Routine = int32_t (*)(int32_t, void *);
 // A hooked function. The section of all hooks is an array, so they are aligned to their size.
 struct alignas(64) Hook {
     const char *name;
-    void **target; // where the exported function jumps to
+    void **target; // jump target of the exported function
     void *ours;
     void *sorting; // looks at the caller, then jumps to the function that target_for returns
     ompass::Router *router;

@@ -46,10 +46,10 @@ bool runtime_is_known;
 bool handles_forks;
 bool cancellation;
 bool tool;
-bool tool_observes; // it sees light tasks without the runtime
+bool tool_observes; // the tool is notified of light tasks without the runtime
 bool runtime_tasks_may_come;
 bool is_set_up; // options are read, and every hook has its target
-bool says_unknown; // the message about an unknown runtime
+bool says_unknown; // the message about an unknown runtime was printed
 uint64_t n_loads; // libraries loaded before the last search for runtimes
 ompass::Library runtime_code; // the runtime that we schedule; written before any hook is set
 pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -135,13 +135,13 @@ bool find_cancellation() {
             strcasecmp(text, ".t.") == 0 || strcasecmp(text, "y") == 0 || strcasecmp(text, "enabled") == 0);
 }
 
-// True if the library is linked or preloaded in front of the runtime. Otherwise the program's calls do not reach it.
+// True if the library is linked or preloaded before the runtime. Otherwise the program's calls do not reach the library.
 bool is_in_front() { return ompass::is_ours(dlsym(RTLD_DEFAULT, "__kmp_invoke_microtask")); }
 
 void decide_on_light_tasks() {
     const bool may_suspend_waits =
         options.waits == Waits::kRelaxed || (options.waits == Waits::kStrict && domains::count() > 1 && options.strict);
-    // Nothing notifies an observing tool when a thread leaves a light task for another one.
+    // No event notifies an observing tool when a thread leaves a light task for another one.
     const bool is_unseen = tool && (!tool_observes || may_suspend_waits);
     tasks_may_be_light.store(options.light_tasks && !runtime_tasks_may_come && !is_unseen && !cancellation &&
                                  !is_under_tsan(),
@@ -155,8 +155,7 @@ void set_target(Hook &hook, void *target) {
     if (target) __atomic_store_n(hook.target, target, __ATOMIC_RELEASE);
 }
 
-// Sends calls for other runtimes there from now on. Calls for the runtime that we schedule get their targets in
-// set_targets.
+// Passes calls for other runtimes on to them from now on. set_targets sets the targets of calls for the scheduled runtime.
 void set_destination(size_t i, const ompass::Destination &destination) {
     Hook &hook = hook_at(i);
     hook.real = destination.own;
@@ -170,7 +169,7 @@ void set_destination(size_t i, const ompass::Destination &destination) {
 void set_targets(bool to_ours) {
     for (size_t i = 0; i < n_hooks(); i++) {
         Hook &hook = hook_at(i);
-        // Our functions do not need those that an old runtime lacks.
+        // Our functions do not call the functions that an old runtime lacks.
         void *own = to_ours ? hook.ours : hook.real;
         if (!own) continue;
         __atomic_store_n(&hook.own, own, __ATOMIC_RELEASE);
@@ -188,8 +187,8 @@ void decide() {
         handles_forks = true;
         pthread_atfork(nullptr, nullptr, after_fork_in_child);
     }
-    // Without a runtime this reads and prints nothing, because a preload reaches shells too. A runtime may still come
-    // by dlopen.
+    // Without a runtime this reads and prints nothing, because a preload reaches shells too. dlopen may still load a
+    // runtime.
     const uint64_t n_loads_now = ompass::loader_counts().loaded;
     if (n_loads == n_loads_now || !ompass::find_exported("omp_get_num_threads")) return;
     n_loads = n_loads_now;
@@ -207,7 +206,7 @@ void decide() {
     runtime_is_known = find_runtime();
     if (wanted && !runtime_is_known && !std::exchange(says_unknown, true))
         say("this library does not know the OpenMP runtime of this process and leaves all tasks to it.");
-    if (runtime_code.end == 0) return; // an LLVM runtime may still come by dlopen
+    if (runtime_code.end == 0) return; // dlopen may still load an LLVM runtime
     if (wanted && runtime_is_known && !is_in_front()) {
         say("the OpenMP runtime stands in front of this library (link it before the runtime, or preload it); "
             "everything "
@@ -238,8 +237,7 @@ void print_at_exit(void *) {
     if (options.statistics && first_team()) print_statistics();
 }
 
-// Destructors of other libraries may still use OpenMP. An exit handler that is registered while they run is called
-// after all of them.
+// Destructors of other libraries may still use OpenMP. An exit handler registered here runs after all of them.
 __attribute__((destructor)) void stop() {
     if (__cxa_atexit(print_at_exit, nullptr, nullptr) != 0) print_at_exit(nullptr);
 }
@@ -258,7 +256,7 @@ void *target_for(Hook &hook, const void *caller) {
     void *target = found.function;
     if (found.is_own) {
         target = __atomic_load_n(&hook.own, __ATOMIC_ACQUIRE);
-        if (!target) { // the runtime came by dlopen
+        if (!target) { // dlopen loaded the runtime
             resolve();
             target = __atomic_load_n(&hook.own, __ATOMIC_ACQUIRE);
         }

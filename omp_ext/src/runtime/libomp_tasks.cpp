@@ -330,7 +330,7 @@ OMP_EXT_HOOK(int32_t, __kmpc_omp_taskwait, (void *location, int32_t thread), (lo
     if (Worker *own = this_worker) {
         const Task *task = own->current;
         wait_for_children(*own);
-        if (is_light(*task) && !(task->flags & kHasForeign)) return 0; // an active tool observes us
+        if (is_light(*task) && !(task->flags & kHasForeign)) return 0; // any active tool is an observer
         Worker &worker = *present_worker();
         note_acquire(worker.current);
         // A tool must see children complete before the wait ends.
@@ -506,12 +506,12 @@ Task *make_task(Worker &worker, void *location, int32_t flags, size_t block_byte
     auto *block = static_cast<Block *>(real___kmpc_omp_task_alloc()(
         location, worker.runtime_thread, runtime_flags, block_bytes, shared_bytes + sizeof(Task), run_routine));
     Task *task = ::new (block->shareds) Task;
-    note_acquire(block); // from the task that used it before
+    note_acquire(block); // from the previous task in this block
     block->shareds = task + 1;
     task->block = block;
     task->pool = nullptr;
     set_up(*task, worker, task_flags, location, block_bytes, shared_bytes, routine, code);
-    // Light ancestors cannot know when the runtime frees it.
+    // Light ancestors cannot know when the runtime frees this task.
     if (is_light(*worker.current)) worker.current->n_holds.fetch_add(1, std::memory_order_relaxed);
     return task;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions to which compilers pass the thread number that the program's function read when it began. An untied task
-// may have moved to another thread since, so each function corrects the number and calls the runtime. Functions that
-// are hooked elsewhere correct it there.
+// Functions with a thread number as an argument. The program's function read the number when it began; an untied task may
+// have moved to another thread since. So each function corrects the number and calls the runtime. Functions that other
+// files hook correct the number there.
 #include "runtime/libomp_abi.h"
 #include "scheduler/scheduler.h"
 
@@ -22,8 +22,8 @@ OMP_EXT_HOOK(void, __kmpc_push_num_teams, (void *location, int32_t thread, int32
     real___kmpc_push_num_teams()(location, number_of_this_thread(thread), n_teams, n_threads);
 }
 
-// Lets a thread that leaves a cancelled region pass the barrier in which others wait. Compiled by clang, it calls
-// __kmpc_cancel_barrier itself. gcc's functions, which the runtime forwards to these, leave at once.
+// Lets a thread that leaves a cancelled region pass the barrier in which other threads wait. Programs of clang call
+// __kmpc_cancel_barrier themselves. Programs of gcc, whose calls the runtime forwards here, leave at once.
 static int32_t pass_barrier_if_left(int32_t is_cancelled, int32_t construct, const void *caller) {
     constexpr int32_t kRegion = 1;
     if (is_cancelled && construct == kRegion && this_worker && is_in_runtime(caller))

@@ -333,7 +333,7 @@ void put_in_inbox(Worker &worker, Task &task, int domain, bool at_front) {
 [[gnu::always_inline]] inline void place(Worker &worker, Task &task, bool may_run) {
     inject_sleep();
     const bool is_shared = options.queue == QueueKind::kSharedLifo;
-    // If tasks may be suspended, the newest entries come first, as in a deque; otherwise a whole level would be suspended at once.
+    // If tasks may be suspended, the newest entries come first, as in a deque; oldest first would suspend a whole level.
     if (__builtin_expect(task.domain != worker.domain || is_shared || (task.flags & kPriority), 0))
         return put_in_inbox(worker, task, task.domain, is_shared || (task.flags & kPriority) || suspends_waits(worker));
     if (__builtin_expect(worker.deque.size_hint() >= worker.throttle_threshold, 0) && is_throttled(worker) && may_run) {

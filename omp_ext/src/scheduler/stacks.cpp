@@ -49,7 +49,7 @@ constexpr int kMaxStacks = 20'000;
 constexpr size_t kSlabBytes = size_t{64} << 20, kMostPerSlab = 16; // bytes and stacks mapped at once
 constexpr int kManyStacks = 1024; // stacks in use by a thread
 constexpr int64_t kTrimEveryNs = 100'000'000;
-constexpr size_t kKeptBytes = size_t{32} << 10; // kept of an idle stack that was needed since the last trim
+constexpr size_t kKeptBytes = size_t{32} << 10; // present part of an idle stack that was needed since the last trim
 
 std::atomic<int> n_stacks{0};
 
@@ -100,7 +100,8 @@ struct ExceptionGlobals { // as in the C++ ABI
     unsigned n_uncaught;
 };
 
-// The program's own, because this library has a separate copy. Null in programs without exceptions; searched for with each new stack.
+// The program's function, because this library has a separate copy. Null in programs without exceptions; each new stack
+// searches again.
 using GetExceptionGlobals = ExceptionGlobals *(*)();
 std::atomic<GetExceptionGlobals> get_exception_globals{nullptr};
 
@@ -120,7 +121,7 @@ void set_present(const char *lowest, size_t bytes) {
 }
 
 void find_bounds() {
-    present_stack.middle = 0; // stays if the bounds cannot be found
+    present_stack.middle = 0; // remains 0 if the bounds cannot be found
     pthread_attr_t attributes;
     if (pthread_getattr_np(pthread_self(), &attributes) != 0) return;
     void *lowest = nullptr;
@@ -231,7 +232,7 @@ Stack *StackPool::take() {
     return new Stack{nullptr, lowest, bytes, true};
 }
 
-// Maps as many stacks as there are, because each mmap stops all threads that are in memory calls of the kernel.
+// Doubles the number of stacks, because each mmap stops all threads that are in memory calls of the kernel.
 bool StackPool::map_slab() {
     const size_t step = page_bytes() + stack_bytes();
     const size_t most = std::clamp(kSlabBytes / step, size_t{1}, kMostPerSlab);

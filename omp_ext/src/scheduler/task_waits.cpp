@@ -185,8 +185,8 @@ bool runs_on_top(const Search &search, const Task &task) {
            (task.parent == search.within || may_cover(search, task) || search.fits(&task));
 }
 
-// True if the current task may be suspended. For an observer an undeferred task is a part of the surrounding task, and cannot be
-// resumed on its own; and no event reports that a light task is suspended.
+// True if the current task may be suspended. An observer treats an undeferred task as part of the surrounding task, which
+// cannot be resumed alone. No event reports that a light task is suspended.
 bool can_suspend(const Worker &worker) {
     const Task &task = *worker.current;
     const bool is_piece = (task.flags & kInline || is_light(task)) && observer && observer->wait_begins;
@@ -197,7 +197,7 @@ bool can_suspend(const Worker &worker) {
 template <typename Condition>
 [[gnu::noinline]] Suspended wait_or_suspend(const Condition &condition) {
     Worker &worker = *condition.worker;
-    // A completion wakes the thread that began the task. So a moved task does not sleep here but is suspended.
+    // A completion wakes the thread that began the task. So a moved task is suspended instead of sleeping here.
     const bool has_moved = worker.current->flags & kMoved && may_move(worker);
     const Search search{worker, worker.current, true};
     Idle idle(worker);
@@ -315,7 +315,7 @@ void wait(int kind, Condition &&condition) {
         Worker &worker = *condition.worker;
         if (can_suspend(worker) && wait_or_suspend(condition) != Suspended::kNoStack) continue;
         Suspension *ready = __builtin_expect(has_ready(worker), 0) ? take_ready(worker) : nullptr;
-        if (ready) { // this wait may depend on it
+        if (ready) { // the current wait may depend on `ready`
             if (suspend(worker, ready, nullptr, arm) == Suspended::kYes)
                 condition.disarm();
             else
@@ -343,7 +343,7 @@ void wait(int kind, Condition &&condition) {
 }
 
 [[gnu::noinline]] static void wait_for_children_seen(Worker &worker, Task &task) {
-    if (is_light(task) && !has_children_to_wait_for(task)) return; // other tasks enter the runtime's wait next
+    if (is_light(task) && !has_children_to_wait_for(task)) return; // other tasks next enter the runtime's wait
     Task *child = is_light(task) && !worker.base_task ? worker.deque.pop(worker.mark) : nullptr;
     if (child) {
         // The wait is not reported as long as every task that it runs was counted at its creation.
@@ -457,7 +457,7 @@ void barrier(Worker &worker, int kind, bool is_followed) {
     const auto is_over = [&] { return team.n_released.load(std::memory_order_acquire) >= number; };
     const auto try_to_end = [&] {
         if (is_over()) return true;
-        std::atomic_thread_fence(std::memory_order_seq_cst); // one of the last two threads sees the other
+        std::atomic_thread_fence(std::memory_order_seq_cst); // at least one of the last two threads sees the other
         if (!has_ended(team, n_arrivals)) return false;
         // Several threads may see the end; all write the same number.
         team.n_released.store(number, std::memory_order_seq_cst);
@@ -473,8 +473,7 @@ void barrier(Worker &worker, int kind, bool is_followed) {
     if (!is_followed) notify(&omp_ext_observer::wait_ends, kind);
 }
 
-// In a cancelled region each thread passes one barrier more after the cancellation, `cancelled_barrier`, and then the one at
-// the end.
+// In a cancelled region each thread passes one more barrier, `cancelled_barrier`, and then the barrier at the end.
 void leave_cancelled_region(Worker &worker) {
     worker.team->cancelled_barrier.store(worker.n_barriers + 1, std::memory_order_relaxed);
     barrier(worker, kOmptBarrierImplicit, false);
@@ -516,7 +515,7 @@ void return_to_owner(Worker &began) {
         return true;
     };
     Worker &worker = *present_worker();
-    // The worker resumed the task from another stack, to which it returns, or which is idle now.
+    // The worker resumed the task from another stack. It returns to that stack, unless that is idle now.
     while (suspend(worker, take_ready(worker), nullptr, arm) != Suspended::kYes) sched_yield();
 }
 
@@ -532,7 +531,7 @@ void yield(Worker &worker) {
         if (Task *task = find(search)) run_on_top(worker, *task);
         return;
     }
-    // Alternates, so that yielding tasks do not starve new ones, nor the reverse.
+    // Alternates: yielding tasks and new tasks must not starve each other.
     const bool prefers_ready = worker.n_yields++ % 2 == 0;
     Suspension *ready = prefers_ready ? take_ready(worker) : nullptr;
     Task *task = ready ? nullptr : find_for_suspendable(search);

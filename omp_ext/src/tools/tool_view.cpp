@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The view of held tasks for OMPT tools that do not know this library. The runtime reports the creation of such a task
-// when the task begins, on another thread, when its creator may be complete. This file stands between runtime and tool:
+// when the task begins, on another thread, when its creator may be complete. This file is between runtime and tool:
 // it reports creations when they happen, and suppresses the runtime's late reports. It replaces only that callback. A
 // tool that observes us (omp_ext_tool.h) needs none of this.
 #include <cstdlib>
@@ -54,7 +54,7 @@ void *task_created(const void *code, int flags, int has_dependences, int) {
     return data;
 }
 
-// To the tool the pattern of a taskloop is an empty undeferred task, as to the runtime.
+// The tool, like the runtime, sees the pattern of a taskloop as an empty undeferred task.
 void task_starts(void *task, int, int) { held_task = static_cast<ompt_data_t *>(task); }
 
 void undeferred_starts(const void *code) { next_code = code; }

@@ -64,7 +64,7 @@ void undeferred_starts(const void *code) {
     thread->announced.address = code;
 }
 
-// True if nothing was done since the previous event and that one was recorded: its time replaces a reading of the clock.
+// True if the thread did nothing since the previous event, which was recorded. Its time then replaces a reading of the clock.
 bool has_time_of_last(const ThreadState *thread, int flags) {
     return (flags & OMP_EXT_AT_ONCE) && thread && thread->seen_switch == recorder::current_switch();
 }
@@ -81,7 +81,7 @@ void task_begins(void *seen, int domain, int how) {
     }
     thread->announced.is_rescue = how & OMP_EXT_RESCUED;
     thread->held.domain = static_cast<uint32_t>(domain) + 1;
-    const bool is_known = at_once && thread->header->open_state == format::kOpenGap; // else no clock was read
+    const bool is_known = at_once && thread->header->open_state == format::kOpenGap; // otherwise the clock was not read
     const uint64_t known = is_known ? thread->header->mark : 0;
     if (how & OMP_EXT_AT_HAND) return start_at_hand(*thread, task, known);
     start_task(*thread, task, known ? known : clock::now());
@@ -105,11 +105,11 @@ void task_ends(void *seen) {
     ThreadState *thread = recorder::thread();
     auto *task = static_cast<TaskState *>(seen);
     if (!thread || !task || !(task->flags & kStarted)) return;
-    if (is_untimed_deferred(*task) && task == thread->current) return end_untimed(*thread, task); // else after a fork
+    if (is_untimed_deferred(*task) && task == thread->current) return end_untimed(*thread, task); // not after a fork
     finish_task(*thread, task, nullptr, kComplete);
 }
 
-// True if the thread runs untimed tasks that it had at hand, in a wait of its current task.
+// True if the thread runs untimed tasks from its own queue, in a wait of its current task.
 bool has_tasks_at_hand(const ThreadState &thread) {
     return thread.current->flags & kHeldWait && thread.header->open_state == format::kOpenWork;
 }
@@ -140,7 +140,7 @@ void wait_ends(int kind) {
     if (thread->current->flags & kHeldWait)
         (at_once ? end_wait_at_once : end_wait)(*thread, static_cast<uint32_t>(kind));
     else if (static_cast<uint32_t>(kind) == format::kTaskwait)
-        thread->current->flags &= static_cast<uint16_t>(~kHasChildren); // they had completed already
+        thread->current->flags &= static_cast<uint16_t>(~kHasChildren); // the children were already complete
 }
 
 void steal_begins() {
@@ -195,7 +195,7 @@ void *tallied_task(const omp_ext_tally *tally, uint64_t time, int domain, int fl
         task->flags = kInline;
         return task;
     }
-    task->flags = kHasChildren | kHasDescendants; // it may have
+    task->flags = kHasChildren | kHasDescendants; // the task may have both
     if (creator != thread) task->flags |= kAdopted;
     task->id = thread->new_id();
     task->ready = time;

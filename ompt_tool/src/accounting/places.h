@@ -21,7 +21,7 @@ public:
     format::LoopSlot &loop(const void *address, uint32_t work) {
         return *static_cast<format::LoopSlot *>(find(address, work, format::DefinitionKind::kLoop));
     }
-    // Return the slot of a definition by its number; 0: a slot that nobody reads.
+    // Return the slot of a definition by its number; 0: a slot that is never read.
     format::WaitSlot &wait_of(uint32_t id) {
         return *static_cast<format::WaitSlot *>(slot_of(id, format::DefinitionKind::kWait));
     }
@@ -29,7 +29,7 @@ public:
         return *static_cast<format::LoopSlot *>(slot_of(id, format::DefinitionKind::kLoop));
     }
 
-    // Selects the real slots, or a slot that nobody reads. Slots returned before stay valid.
+    // Selects the real slots, or a slot that is never read. Slots returned before stay valid.
     void count(bool really);
 
     // Forgets all addresses, because another library may be mapped there now.

@@ -31,12 +31,12 @@ enum TaskFlag : uint16_t {
     kImplicit = 4, // implicit or initial task
     kStarted = 8,
     kHasChildren = 16, // created a deferred task since its last taskwait
-    kHasDescendants = 32, // it or an inline child has ever created a deferred task
+    kHasDescendants = 32, // the task or an inline child has ever created a deferred task
     kWaiting = 64, // inside a wait region
     kDependent = 128, // has dependences
     kUntied = 256, // its threads run parts
     kPart = 512, // one thread's part of an untied task
-    kUncounted = 1024, // inline, on the stack while a pause began or ended: neither begun nor completed for the record
+    kUncounted = 1024, // inline, on the stack while a pause began or ended: its begin and end are not counted
     kInitial = 2048, // implicit, of a thread and not of a region
     kHeldWait = 4096, // in a wait that the extension reported: the runtime's wait is a part of it
     kLight = 8192, // the runtime does not know it; the task below is the runtime's current task

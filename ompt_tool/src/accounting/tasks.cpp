@@ -247,7 +247,7 @@ static void leave_part(ThreadState &thread, TaskState *part, uint64_t now) {
     if (task->id == part->id) {
         __atomic_fetch_add(&task->worked, part->worked, __ATOMIC_RELAXED);
         task->ready = now;
-    } else { // its duration has been counted without this part
+    } else { // the task's duration was counted without this part
         part->local->slot->inclusive_ticks += part->worked;
     }
     part->id = 0;
@@ -341,12 +341,12 @@ void begin_untimed(ThreadState &thread, TaskState *task, TaskConstruct &construc
     task->frame = task;
     task->below = thread.current;
     thread.current = task;
-    open_interval(thread, format::kOpenWork); // since the last event: to find the task took next to nothing
+    open_interval(thread, format::kOpenWork); // since the last event, because finding the task took almost no time
 }
 
 void begin_tallied_inline(ThreadState &thread, TaskState *task, TaskConstruct &construct) {
     task->flags |= kStarted | kUntimed;
-    if (!thread.counting) { // it has begun for the record, and will not end
+    if (!thread.counting) { // the record has the task's begin, and will not have its end
         construct.real_slot->n_converted++;
         task->flags |= kUncounted;
     }
@@ -377,7 +377,7 @@ void resume_task(ThreadState &thread, TaskState *task) {
         place = task->flags & kUntied ? take_part(thread, task) : task;
         place->below = top;
         if (!(task->flags & (kUntied | kImplicit | kInline))) place->local = thread.constructs.of(task->construct);
-        if (place->flags & kWaiting) { // which lasts from here on, for the account and for the trace
+        if (place->flags & kWaiting) { // in the statistics and the trace, the wait begins here
             place->wait = &thread.places.wait_of(place->wait->id);
             place->wait_begin = now;
             if (thread.tracing) trace_place(thread, *place->wait);
@@ -424,7 +424,7 @@ void complete_task(ThreadState &thread, TaskState *task, TaskState *next, uint32
     thread.last_ended.what.store(thread.header->open_sequence << format::kConstructBits | slot.id,
                                  std::memory_order_relaxed);
     thread.last_ended.time.store(now, std::memory_order_relaxed);
-    if (status != format::kStatusDetach) { // else the event that completes it is still to come
+    if (status != format::kStatusDetach) { // otherwise a later event completes the task
         slot.n_completed++;
         *thread.n_tasks += thread.counting;
         free_task(thread, task);

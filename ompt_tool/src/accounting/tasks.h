@@ -34,7 +34,7 @@ inline void free_task(ThreadState &thread, TaskState *task) {
     const bool dependent = task->flags & kDependent;
     task->creating = 0;
     task->n_predecessors = 0;
-    if (!dependent) task->id = 0; // else a successor may still read its end
+    if (!dependent) task->id = 0; // a successor may still read the end of a dependent task
     if (task->creator != thread.index)
         thread.pool.give_back_to(recorder::thread_of_index(task->creator)->pool, task);
     else if (dependent)
@@ -87,7 +87,7 @@ inline void end_inline(ThreadState &thread, TaskState *task) {
     *thread.n_tasks += thread.counting;
     thread.work.dirty = true;
     thread.current = task->below;
-    thread.pool.give_back(task); // it ran where it was created
+    thread.pool.give_back(task); // the task ran on its creating thread
     if (thread.tracing) thread.log.inline_end();
 }
 
@@ -104,7 +104,7 @@ inline bool runs(const ThreadState &thread, const TaskState *task) {
 void create_deferred(ThreadState &thread, TaskState *task, TaskConstruct *construct, uint32_t home = 0);
 void note_dependence(ThreadState &thread, const TaskState &before, TaskState &after);
 void start_task(ThreadState &thread, TaskState *task, uint64_t now);
-// Starts a light task that the thread had at hand, in a wait of the task around it. If such tasks are short, one in `period`
+// Starts a light task from the thread's own queue, in a wait of the task around it. If such tasks are short, one in `period`
 // is timed, as undeferred ones are, and the clock is not read for the others. `known`: the time, or 0.
 void start_at_hand(ThreadState &thread, TaskState *task, uint64_t known);
 void begin_untimed(ThreadState &thread, TaskState *task, TaskConstruct &construct);

@@ -56,7 +56,7 @@ TaskConstruct *ConstructTable::find_of(uint32_t id, const void *address) {
         by_id_[id] = made;
     }
     if (address && by_id_[id]->light_counters.code != address)
-        by_id_[id]->light_counters.code = address; // others may read it
+        by_id_[id]->light_counters.code = address; // other threads may read it
     return by_id_[id];
 }
 

@@ -28,7 +28,7 @@ namespace ompass {
 
 // A task construct as one thread knows it, with its sampling of undeferred tasks.
 struct TaskConstruct {
-    format::ConstructSlot *slot; // where to count: real_slot, or a spare one during a pause
+    format::ConstructSlot *slot; // slot in use: real_slot, or a spare one during a pause
     format::ConstructSlot *real_slot;
     omp_ext_tally light_counters; // the construct's address; the extension counts its light tasks here
     uint32_t id;
@@ -67,7 +67,7 @@ public:
         if (__builtin_expect(id < size_ && by_id_[id] != nullptr, 1)) return by_id_[id];
         return find_of(id, nullptr);
     }
-    // Directs counts to the real slots, or to a slot that nobody reads.
+    // Directs counts to the real slots, or to a slot that is never read.
     void count(bool really);
     // Forgets all addresses, because another library may be mapped there now.
     void forget_addresses();
@@ -100,7 +100,7 @@ struct EnteredRegion {
     uint64_t begin;
     const void *address; // return address of the call that began the region; null unless this thread leads it
     format::LoopSlot *loop; // the last loop that the implicit task left, until the next barrier ends
-    uint64_t loop_end; // when the task left it
+    uint64_t loop_end; // time at which the task left the loop
     uint32_t construct;
     uint32_t level;
     uint32_t n_barriers; // barriers that this thread has reached
@@ -271,7 +271,7 @@ struct OwnState {
     TaskState base_task; // stands for user code outside of all tasks
     Kernels kernels;
     int counter_set; // counters::kNone unless has_counters
-    uint64_t counters[format::kMaxCounters]; // as read last
+    uint64_t counters[format::kMaxCounters]; // last readings
     format::ThreadKind kind;
 #if OMPASS_ASSERTIONS
     uint64_t accounted; // sum of all ticks added to state_ticks

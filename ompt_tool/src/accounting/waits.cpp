@@ -11,7 +11,7 @@ namespace ompass {
 
 namespace {
 
-// When the last member so far came to the barrier that this thread has reached last.
+// Returns the latest arrival so far at the barrier that this thread reached last.
 uint64_t last_arrival(const EnteredRegion &region) {
     return __atomic_load_n(&region.instance->last_arrival[(region.n_barriers - 1) & 1], __ATOMIC_ACQUIRE);
 }
@@ -21,8 +21,8 @@ void note_waited_for(format::RegionInstance &instance, uint32_t n_barriers, uint
                      __ATOMIC_RELAXED);
 }
 
-// The wait at this barrier. Members come to that at the region's end without an address, its primary with the region's
-// own; and runtimes for gcc come without one to the barrier that ends a loop.
+// Returns the wait at this barrier. At the region's end, workers report no address, and the primary reports the region's.
+// At the end of a loop, runtimes of gcc programs report no address.
 format::WaitSlot &barrier_wait(ThreadState &thread, uint32_t kind, const void *address) {
     const EnteredRegion &region = *thread.region;
     if (!region.instance || (address && address != region.address)) return thread.places.wait(address, kind);
@@ -47,8 +47,8 @@ void arrive(ThreadState &thread, uint64_t now) {
         note_waited_for(*region.instance, region.n_barriers, region.loop ? region.loop->id : region.construct);
 }
 
-// The construct of the task that ended last on another thread of the team, after `since`; 0: none did, or the wait was
-// too short to look at all threads.
+// Returns the construct of the task that ended last on another thread of the team, after `since`; 0: none ended, or the
+// wait was too short to look at all threads.
 uint32_t last_ended(const ThreadState &thread, uint64_t since, uint64_t now) {
     const format::RegionInstance *instance = thread.region->instance;
     const uint32_t n_threads = __atomic_load_n(&process_log::header()->n_threads, __ATOMIC_RELAXED);
@@ -67,10 +67,10 @@ uint32_t last_ended(const ThreadState &thread, uint64_t since, uint64_t now) {
     return found;
 }
 
-// The holder of a lock, or its last one, unless another lock has taken the entry. A thread that has acquired the lock writes
-// the entry and finds the previous holder there.
+// The present or last holder of a lock, unless another lock overwrote the entry. A thread that acquires the lock reads the
+// previous holder and writes itself.
 struct alignas(64) Holder {
-    std::atomic<uint64_t> of{0}; // a hash of the lock << kConstructBits | construct
+    std::atomic<uint64_t> of{0}; // hash of the lock << kConstructBits | construct
 };
 constexpr unsigned kHolders = 512; // a power of two
 Holder holders[kHolders];

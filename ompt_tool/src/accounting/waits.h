@@ -13,10 +13,10 @@ void begin_wait(ThreadState &thread, uint32_t kind, const void *address);
 void end_wait(ThreadState &thread, uint32_t kind);
 // Ends a wait for tasks of which the last has just ended.
 void end_wait_at_once(ThreadState &thread, uint32_t kind);
-// Begin and end a wait in an untimed task, if the thread has the awaited tasks at hand.
+// Begin and end a wait in an untimed task, if the awaited tasks are in the thread's own queue.
 void begin_untimed_wait(ThreadState &thread, uint32_t kind);
 void end_untimed_wait(ThreadState &thread);
-// Opens a gap: the tasks at hand are complete, and the wait continues.
+// Opens a gap: the tasks in the thread's own queue are complete, and the wait continues.
 void begin_gap(ThreadState &thread);
 // Records the place of a wait in a team of one, which ran all tasks at once: with more threads there would be a wait.
 void name_wait(ThreadState &thread, uint32_t kind, const void *address);

@@ -31,7 +31,7 @@ std::optional<uint64_t> number_in(const std::string &text, int base) {
     return value;
 }
 
-// Puts `value` where `format` says. False: it does not say.
+// Puts `value` into the bits that `format` lists. Returns false if it lists none.
 bool place(const std::string &format, uint64_t value, LoadEvent &event) {
     const size_t colon = format.find(':');
     if (colon == std::string::npos) return false;

@@ -8,12 +8,12 @@
 
 namespace ompass {
 
-// As perf_event_open(2) wants it.
+// Arguments of perf_event_open(2).
 struct LoadEvent {
     uint32_t type = 0;
     uint64_t config = 0, config1 = 0, config2 = 0;
     uint8_t precise_ip = 0;
-    bool exclude_kernel = true; // else the kernel's must be sorted out from the samples
+    bool exclude_kernel = true; // false: samples of the kernel must be removed
     uint32_t period_unit = 1; // the period must be a multiple of this
 };
 

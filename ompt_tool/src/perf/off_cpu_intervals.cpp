@@ -213,7 +213,7 @@ format::OffCpuTicks OffCpuIntervals::take_until(uint64_t end, ThreadLog *log) {
         const uint64_t until = std::min(next_.end, end), ticks = until - next_.begin;
         add(sum, next_.blocked, ticks);
         if (log && ticks) log->off_cpu(next_.blocked, next_.guessed, next_.begin, ticks);
-        asked_until_ = std::max(asked_until_, until); // where the next guess may begin
+        asked_until_ = std::max(asked_until_, until); // earliest begin of the next guess
         if (until < next_.end) {
             next_.begin = until;
             break;

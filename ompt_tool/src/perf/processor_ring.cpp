@@ -25,7 +25,7 @@ perf_event_attr switches_event() {
     event.exclude_hv = 1;
     event.use_clockid = 1;
     event.clockid = CLOCK_MONOTONIC;
-    event.watermark = 1; // nobody waits for records
+    event.watermark = 1; // no thread waits for records
     event.wakeup_watermark = ~0u;
     return event;
 }

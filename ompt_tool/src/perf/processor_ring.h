@@ -61,7 +61,7 @@ private:
     PerfRing ring_;
     uint64_t next_ = 0, last_ = 0; // place of the next record and of the last one taken
     uint64_t known_head_ = 0; // end of the records known so far
-    bool overflown_ = false; // there was no room after known_head_
+    bool overflown_ = false; // true if there was no room after known_head_
     clock::Reading now_ = {}; // read together with known_head_
 };
 

@@ -58,13 +58,13 @@ perf_event_attr common_event() {
         event.sample_regs_user = kRegisterMask;
         event.sample_stack_user = kStackBytes;
     }
-    event.exclude_kernel = 1; // what users without privilege may see
+    event.exclude_kernel = 1; // unprivileged users must not sample the kernel
     event.exclude_hv = 1;
     event.exclude_callchain_kernel = 1;
     event.sample_max_stack = kMostCallers;
     event.use_clockid = 1;
     event.clockid = CLOCK_MONOTONIC;
-    event.watermark = 1; // nobody waits for records
+    event.watermark = 1; // no thread waits for records
     event.wakeup_watermark = ~0u;
     return event;
 }
@@ -274,7 +274,7 @@ void Samples::log_sample(const uint64_t *record, size_t n_words, uint64_t time, 
         to += kLoadWords;
     }
     for (uint64_t i = 0; i < n_addresses && head.n_chain < kMostCallers; i++) {
-        if (addresses[i] >= static_cast<uint64_t>(PERF_CONTEXT_MAX)) continue; // says whose addresses follow
+        if (addresses[i] >= static_cast<uint64_t>(PERF_CONTEXT_MAX)) continue; // marks the context of addresses
         *to++ = code_map::word_of(addresses[i], true, time);
         head.n_chain++;
     }

@@ -39,7 +39,7 @@ public:
     int open(const Sampling &sampling, const std::string &directory, uint32_t index, uint32_t tid);
     // Starts on a ring that already holds samples of that event; for tests.
     void open_on(PerfRing &ring, format::SampleEvent event, const std::string &directory, uint32_t index);
-    int loads_error() const { return loads_error_; } // 0: not refused, or not asked for
+    int loads_error() const { return loads_error_; } // 0: not refused, or not requested
 
     // data_head and data_tail of this page differ while there are samples to take. Never null.
     const volatile perf_event_mmap_page *page() const { return ring_.page(); }

@@ -68,7 +68,7 @@ void pause() {
         end = running_time() + from_ns(kSeenAfterNs);
         state.frozen.store(end);
         state.running.store(~uint64_t{0});
-    } while (running_time() > end - from_ns(kSeenAfterNs / 2)); // this thread was preempted in between
+    } while (running_time() > end - from_ns(kSeenAfterNs / 2)); // the thread was preempted between the readings
 }
 
 uint64_t resume() {

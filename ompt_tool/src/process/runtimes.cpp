@@ -31,7 +31,7 @@ Family family_of_version(const char *version) {
 
 struct Runtime {
     const LoadedLibrary *library;
-    bool is_gnu, is_llvm; // it has the functions that gcc programs call, and those that clang programs call
+    bool is_gnu, is_llvm; // has the functions that gcc programs call; that clang programs call
     bool is_of(Family family) const { return family == Family::kAny || (family == Family::kGnu ? is_gnu : is_llvm); }
 };
 

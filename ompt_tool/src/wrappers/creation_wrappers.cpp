@@ -69,7 +69,7 @@ struct LoopCreation {
         outer = std::exchange(thread->wrapper.is_open, true);
         outer_address = thread->wrapper.loop_address;
         outer_task = thread->wrapper.loop_task;
-        if (outer_task != thread->current) // else the runtime's GOMP_taskloop calls this
+        if (outer_task != thread->current) // otherwise the runtime's GOMP_taskloop calls this
             thread->wrapper.loop_address =
                 task && task == thread->wrapper.allocated ? thread->wrapper.allocated_at : address;
         thread->wrapper.loop_task = thread->current;

@@ -12,7 +12,7 @@ namespace ompass {
 template <typename Function>
 struct Next {
     Function *function;
-    bool is_own; // it belongs to the recorded runtime
+    bool is_own; // true if the function belongs to the recorded runtime
 };
 
 // Returns the runtime's function for the library that called the function that this is inlined into.

@@ -1,5 +1,5 @@
 ! SPDX-License-Identifier: Apache-2.0
-! A taskwait inside the loop that should stand behind it.
+! A taskwait inside the loop that should be after it.
 program wait_in_loop
   use disease
   implicit none

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A team of two with tasks of equal length, and beside them a few deferred target tasks, which libomp runs on hidden
+ * A team of two with tasks of equal length, and also a few deferred target tasks, which libomp runs on hidden
  * helper threads. The team has work for much longer than the target tasks take, so it does not wait for them.
  */
 #include "../facts.h"
