@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bytes of a run directory: file headers, extents and trace events, each declared once. figures.h has the slots of the
-// profile. The tool writes them (process_log, thread_log); this folder reads files, extents and slots; events/ of the core
-// decodes records. docs/trace-format.md explains them. Two writers of test traces repeat the bytes, to detect a change
-// (tests/support/made_traces.py, tests/benchmarks/large_trace.py).
+// The bytes of a run directory: file headers, extents and trace events, each declared once. figures.h has the slots of
+// the profile. The tool writes them (process_log, thread_log); this folder reads files, extents and slots; events/ of
+// the core decodes records. docs/trace-format.md explains them. Two writers of test traces repeat the bytes, to detect
+// a change (tests/support/made_traces.py, tests/benchmarks/large_trace.py).
 //
 // Conventions: little endian, all fields naturally aligned, times in clock ticks unless a name says otherwise.
 // A file is a header of kHeaderBytes followed by extents, each beginning with an ExtentHeader. Files only grow.
-// A log has a single writer, which stores the first 32 bits of a record last. A reader stops where they are zero, and so
-// reads only whole records, wherever the writer stopped.
+// A log has a single writer, which stores the first 32 bits of a record last. A reader stops where they are zero, and
+// so reads only whole records, wherever the writer stopped.
 #pragma once
 
 #include <cstddef>
@@ -46,8 +46,8 @@ enum class ThreadKind : uint32_t { kInitial = 0, kWorker = 1, kOther = 2, kHelpe
 enum class State : uint32_t { kWork = 0, kCreate = 1, kSchedule = 2, kSync = 3, kIdle = 4 };
 inline constexpr size_t kStates = 5;
 
-// The source of a thread's off-CPU intervals. The thread is preempted if the kernel switched it out although it could run,
-// and blocked if it left the processor by itself; in both cases until it runs again.
+// The source of a thread's off-CPU intervals. The thread is preempted if the kernel switched it out although it could
+// run, and blocked if it left the processor by itself; in both cases until it runs again.
 enum class CpuSource : uint32_t {
     kNone = 0, // unknown
     kSwitches = 1, // the kernel's record of each switch
@@ -150,8 +150,8 @@ struct DefinitionRecord {
 };
 static_assert(sizeof(DefinitionRecord) == 32);
 
-// A parallel region in flight. An entry of the pool is reused after every thread has closed its part. The primary thread
-// writes all fields except last_arrival, which every thread of the team raises by an atomic maximum, and those marked atomic.
+// A parallel region in flight. An entry of the pool is reused after every thread has closed its part. The primary
+// thread writes all fields except last_arrival, which every thread of the team raises by an atomic maximum, and those marked atomic.
 struct alignas(64) RegionInstance {
     uint64_t begin;
     uint64_t end; // 0 while the region runs
@@ -264,11 +264,11 @@ static_assert(sizeof(ExtentHeader) + kSlotsPerExtent * kSlotBytes <= kSlotExtent
 
 // A record is one to three 64-bit words, aligned to 32 bits. The first: delta:32 | argument:26 | kind:6. Short records,
 // see below, are one word or half a word with other fields.
-// delta: ticks since the last timed record of this thread; 0 in untimed records, whose event lies between the timed records
-// around them. Task ids: creating thread << 40 | its counter, which counts deferred and implicit tasks and regions from 1.
-// Undeferred tasks have no id.
-// `fields` describes the argument and the words after the first one, a letter each: c construct, i id of a task or region,
-// v value, t ticks, h ticks * 2 + a flag, a address, - not shown in tables of events.
+// delta: ticks since the last timed record of this thread; 0 in untimed records, whose event lies between the timed
+// records around them. Task ids: creating thread << 40 | its counter, which counts deferred and implicit tasks and
+// regions from 1. Undeferred tasks have no id.
+// `fields` describes the argument and the words after the first one, a letter each: c construct, i id of a task or
+// region, v value, t ticks, h ticks * 2 + a flag, a address, - not shown in tables of events.
 // `words` 0: half a word.
 //   X(name, words, timed, fields, text, meaning)
 #define OMPASS_EVENTS(X)                                                                                               \
@@ -373,8 +373,8 @@ inline constexpr EventTraits kEventTraits[kEventKinds] = {
 };
 
 // kPreempted and kBlocked come in order of the times in their words. They are cut where state intervals end, and each
-// precedes the record that ends its state interval. If records of switches were lost, only their total is exact; the times
-// and the kind are estimates.
+// precedes the record that ends its state interval. If records of switches were lost, only their total is exact; the
+// times and the kind are estimates.
 
 inline constexpr unsigned kConstructBits = 26; // width of a construct in an argument
 inline constexpr uint32_t kArgumentLimit = 1u << kConstructBits;
@@ -414,9 +414,9 @@ constexpr EventKind event_kind(uint64_t word) { return static_cast<EventKind>(wo
 constexpr uint32_t event_argument(uint64_t word) { return static_cast<uint32_t>(word >> 6) & (kArgumentLimit - 1); }
 constexpr uint64_t event_delta(uint64_t word) { return word >> 32; }
 
-// kInlineOps packs undeferred tasks into four bits an operation, from bit 8 upwards: 0 ends the word; 1 the current task
-// completes; 2 + c a task of the construct with inline code c begins. The first kInlineCodes constructs of a thread have
-// codes; tasks of others begin with an inline_begin.
+// kInlineOps packs undeferred tasks into four bits an operation, from bit 8 upwards: 0 ends the word; 1 the current
+// task completes; 2 + c a task of the construct with inline code c begins. The first kInlineCodes constructs of a
+// thread have codes; tasks of others begin with an inline_begin.
 inline constexpr unsigned kInlineCodes = 14;
 inline constexpr unsigned kInlineOpsPerWord = 14;
 inline constexpr unsigned kInlineOpEnd = 1;
@@ -516,14 +516,14 @@ constexpr uint64_t start_moved(uint64_t word) { return (word >> kMovedShift & 3)
 
 // ---------------------------------------------------------------- accounting rules shared by writer and reader
 
-// Converts the limits below to ticks. Writer and reader use ProcessHeader::rate, although a reader knows a better rate: both
-// must classify a gap in the same way.
+// Converts the limits below to ticks. Writer and reader use ProcessHeader::rate, although a reader knows a better rate:
+// both must classify a gap in the same way.
 constexpr uint64_t limit_ticks(uint64_t ns, uint64_t rate) {
     return rate ? static_cast<uint64_t>((static_cast<unsigned __int128>(ns) << 32) / rate) : ns;
 }
 
-// If nothing is left to wait for, a last gap shorter than this is the cost of leaving a wait: sync, not idle. A wait whose
-// last gap is longer is a long wait.
+// If nothing is left to wait for, a last gap shorter than this is the cost of leaving a wait: sync, not idle. A wait
+// whose last gap is longer is a long wait.
 inline constexpr uint64_t kExitNanoseconds = 1000;
 
 // A barrier that a thread reaches within this time after a loop belongs to the loop.

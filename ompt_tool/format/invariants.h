@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Assertions of invariants, in debug and sanitizer builds only: release libraries must never end the program. A condition
-// that a damaged file can break is checked, not asserted.
+// Assertions of invariants, in debug and sanitizer builds only: release libraries must never end the program. A
+// condition that a damaged file can break is checked, not asserted.
 #pragma once
 
 #if !defined(NDEBUG) || defined(OMPASS_SANITIZED)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the statistics that the tool kept in its logs. The header of a thread that ended or was killed has the begin and
-// the state of its open interval. This file closes the interval by the rules of the tool.
+// Reads the statistics that the tool kept in its logs. The header of a thread that ended or was killed has the begin
+// and the state of its open interval. This file closes the interval by the rules of the tool.
 #include "run_profile.h"
 
 #include <algorithm>
@@ -39,8 +39,8 @@ void read_slots(const ThreadFile &thread, size_t n_definitions, ThreadAccount &a
                 account.construct(id) = construct;
             }
         }
-    // Undeferred tasks count as completed when they begin. Regions count tasks when they complete, so the difference is the
-    // tasks that a kill interrupted.
+    // Undeferred tasks count as completed when they begin. Regions count tasks when they complete, so the difference is
+    // the tasks that a kill interrupted.
     uint64_t begun = 0, completed = 0;
     format::ConstructSlot *most = nullptr;
     for (format::ConstructSlot &slot : account.constructs) {

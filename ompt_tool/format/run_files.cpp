@@ -124,8 +124,8 @@ char *keep_copy(const MappedFile &file, uint64_t offset, size_t n_bytes, Copies 
     return bytes;
 }
 
-// Calls visit(header, contents, offset) for every extent, up to the first without magic, which its writer did not finish.
-// Headers are read, not mapped, because the file may be truncated at any time after and inside the last extent.
+// Calls visit(header, contents, offset) for every extent, up to the first without magic, which its writer did not
+// finish. Headers are read, not mapped, because the file may be truncated at any time after and inside the last extent.
 template <typename Visit>
 Problem for_each_extent(const MappedFile &file, std::vector<std::string> &losses, Visit visit) {
     const std::span<const char> bytes = file.bytes();
@@ -219,8 +219,8 @@ Problem read_process(RunFiles &run, std::vector<std::string> &losses) {
 
 using Words = std::span<const uint64_t>;
 
-// Returns the number of a copy of the first extent of events, the window, which the thread writes repeatedly. `head` was
-// read before the copy was made. Returns kNoNumber if the number has changed since.
+// Returns the number of a copy of the first extent of events, the window, which the thread writes repeatedly. `head`
+// was read before the copy was made. Returns kNoNumber if the number has changed since.
 uint64_t number_of_copy(const MappedFile &file, const ExtentHeader &head, uint64_t offset) {
     ExtentHeader after;
     file.copy(offset, &after, sizeof after);
@@ -309,8 +309,8 @@ std::string log_name(uint32_t index) {
     return name;
 }
 
-// Drops logs whose number lies far beyond the number of threads: they do not belong to this run, and tables by number must
-// stay small. Logs are numbered in the order in which threads begin.
+// Drops logs whose number lies far beyond the number of threads: they do not belong to this run, and tables by number
+// must stay small. Logs are numbered in the order in which threads begin.
 void drop_foreign_logs(RunFiles &run, std::vector<uint32_t> &indices) {
     constexpr uint64_t kBegunMeanwhile = 1024; // threads whose log is missing or not counted when a program is killed
     const uint64_t limit = run.process->n_threads + indices.size() + kBegunMeanwhile;
@@ -371,8 +371,8 @@ Problem read_thread_at_rest(RunFiles &run, uint32_t index) {
 
 } // namespace
 
-// While the program runs, process.log is read twice: before the other logs, for their number, and after them, because it then
-// has all definitions that they use.
+// While the program runs, process.log is read twice: before the other logs, for their number, and after them, because
+// it then has all definitions that they use.
 Problem open_run(const std::string &directory, RunFiles &run) {
     run.directory = directory;
     std::vector<std::string> losses; // in process.log

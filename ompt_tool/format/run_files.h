@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Maps and checks a run directory: headers, definitions, and the extents of each log. It checks all bounds; later code uses
-// spans. It throws no exceptions and prints nothing, because the tool uses it for its summary.
+// Maps and checks a run directory: headers, definitions, and the extents of each log. It checks all bounds; later code
+// uses spans. It throws no exceptions and prints nothing, because the tool uses it for its summary.
 //
 // A run can be read at any moment. While the program runs, data that may change or be truncated are copied (headers,
 // statistics, regions in flight, the window of each thread). The result is a snapshot, of which no page can vanish.

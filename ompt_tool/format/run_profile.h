@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The figures of a run in nanoseconds, as rows of figures.h, and the statistics in ticks from which they are computed. The
-// statistics come from the tool (profile_reader) or from events (trace_replay).
+// The figures of a run in nanoseconds, as rows of figures.h, and the statistics in ticks from which they are computed.
+// The statistics come from the tool (profile_reader) or from events (trace_replay).
 #pragma once
 
 #include <cstdint>

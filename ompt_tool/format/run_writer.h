@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes the run directory of a simulated run: logs of computed events, with one tick per nanosecond and the definitions of
-// a recorded run. The tool has other writers, whose files survive a kill.
+// Writes the run directory of a simulated run: logs of computed events, with one tick per nanosecond and the
+// definitions of a recorded run. The tool has other writers, whose files survive a kill.
 #pragma once
 
 #include <initializer_list>

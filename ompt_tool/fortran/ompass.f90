@@ -11,9 +11,9 @@
 !   call ompass_kernel_end()
 !   call ompass_phase('assembly')                 ! the whole process is now in this phase; '' ends it
 !
-! Data may have any type and rank, but must be contiguous: for a section, pass the first element, because the compiler may
-! pass the address of a copy. ompass_read_at(address, bytes) and ompass_write_at(address, bytes) take a type(c_ptr). Bytes
-! are of default or 64-bit integer kind. Any thread may call the marks.
+! Data may have any type and rank, but must be contiguous: for a section, pass the first element, because the compiler
+! may pass the address of a copy. ompass_read_at(address, bytes) and ompass_write_at(address, bytes) take a type(c_ptr).
+! Bytes are of default or 64-bit integer kind. Any thread may call the marks.
 !
 ! Fortran 2008 with the assumed type of TS 29113. Two directives allow any rank in gfortran and flang (flang 19 lacks
 ! assumed rank).
@@ -55,8 +55,8 @@ module ompass
   integer(c_int), parameter :: api_version = 1
   integer(c_intptr_t), parameter :: not_looked_for = 0, no_tool = -1
 
-  ! not_looked_for, no_tool, or the address of the api_table. Written by the first call (racing threads write the same value),
-  ! read by all threads. Volatile, so that every read and write is one access to memory.
+  ! not_looked_for, no_tool, or the address of the api_table. Written by the first call (racing threads write the same
+  ! value), read by all threads. Volatile, so that every read and write is one access to memory.
   integer(c_intptr_t), volatile, save :: state = not_looked_for
 
   abstract interface

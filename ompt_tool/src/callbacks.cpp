@@ -40,8 +40,8 @@ void on_thread_end(ompt_data_t *) {
     recorder::end_thread(*thread);
 }
 
-// True if the runtime begins the region for itself, as libomp does for its hidden helper threads: from code of its own, on a
-// thread of its own, and outside of every other region.
+// True if the runtime begins the region for itself, as libomp does for its hidden helper threads: from code of its own,
+// on a thread of its own, and outside of every other region.
 bool is_runtimes_own(const ThreadState &thread, const void *address) {
     return runtime.holds(address) && thread.index != 0 && thread.region == &thread.regions.outside;
 }
@@ -108,8 +108,8 @@ void on_implicit_task(ompt_scope_endpoint_t endpoint, ompt_data_t *parallel, omp
 }
 
 // An undeferred task starts at once, or never (merged with its creator): its state is not taken before it starts. In
-// teams of one thread, one with dependences may have to wait for a target task: it counts as deferred. The short path is
-// a known construct's, without wrappers.
+// teams of one thread, one with dependences may have to wait for a target task: it counts as deferred. The short path
+// is a known construct's, without wrappers.
 void on_task_create(ompt_data_t *, const ompt_frame_t *, ompt_data_t *data, int flags, int has_dependences,
                     const void *address) {
     ThreadState *thread = recorder::this_thread;
@@ -148,8 +148,8 @@ void drop_task(ThreadState &thread, TaskState *task, ompt_task_status_t status) 
     discard_task(thread, task);
 }
 
-// True for an undeferred untied task: in a team of one thread, the runtime reports switches between its parts that do not
-// happen.
+// True for an undeferred untied task: in a team of one thread, the runtime reports switches between its parts that do
+// not happen.
 bool only_seems_to_switch(const TaskState *task) {
     constexpr uint16_t kBoth = kInline | kUntied;
     return task && (task->flags & (kBoth | kStarted)) == (kBoth | kStarted);
@@ -202,8 +202,8 @@ bool only_seems_to_switch(const TaskState *task) {
     }
 }
 
-// Undeferred tasks begin and end here without a further call: their path must stay the shortest. Deferred ones that begin,
-// or complete, on top of the task that the thread runs need no look at its stack.
+// Undeferred tasks begin and end here without a further call: their path must stay the shortest. Deferred ones that
+// begin, or complete, on top of the task that the thread runs need no look at its stack.
 void on_task_schedule(ompt_data_t *prior_data, ompt_task_status_t status, ompt_data_t *next_data) {
     ThreadState *thread = recorder::this_thread;
     if (__builtin_expect(thread && thread->seen_switch == recorder::current_switch(), 1)) {
@@ -351,8 +351,8 @@ int initialize(ompt_function_lookup_t lookup, int, ompt_data_t *) {
     return 1;
 }
 
-// True if the tool was started before by another library: a second runtime of the process. The callbacks of two would mix up
-// the states of threads and tasks, so only the first one is recorded.
+// True if the tool was started before by another library: a second runtime of the process. The callbacks of two would
+// mix up the states of threads and tasks, so only the first one is recorded.
 bool is_second_runtime(const void *starter) {
     static constinit uintptr_t first = 0;
     const uintptr_t starting = library_of(starter).begin;

@@ -108,8 +108,8 @@ void drop(int *set) {
     papi.destroy_eventset(set);
 }
 
-// Creates a set of these counters, not yet started. Returns PAPI's error code, and then no set. Only adding an event shows
-// whether it can be counted; PAPI's enumeration and queries do not.
+// Creates a set of these counters, not yet started. Returns PAPI's error code, and then no set. Only adding an event
+// shows whether it can be counted; PAPI's enumeration and queries do not.
 int make_set(const std::vector<std::string> &names, int *set) {
     *set = PAPI_NULL;
     int error = papi.create_eventset(set);
@@ -157,8 +157,8 @@ struct Trial {
     long long read_ns; // shortest time of a reading
 };
 
-// Causes at least some 10,000 of each event that most counters count: instructions, mispredicted branches, cache and TLB
-// misses.
+// Causes at least some 10,000 of each event that most counters count: instructions, mispredicted branches, cache and
+// TLB misses.
 void exercise_counters(const std::vector<unsigned char> &memory) {
     uint64_t state = 1;
     volatile unsigned sum = 0;
@@ -195,9 +195,9 @@ Trial try_together(const std::vector<std::string> &names) {
     return trial;
 }
 
-// Adds a name to accepted() unless it cannot be counted together with them, or makes one of them stay 0: a virtual machine
-// may have fewer counters than it shows. `before`: the counts without the new name; updated. Returns the reason for a
-// refusal, or an empty string.
+// Adds a name to accepted() unless it cannot be counted together with them, or makes one of them stay 0: a virtual
+// machine may have fewer counters than it shows. `before`: the counts without the new name; updated. Returns the reason
+// for a refusal, or an empty string.
 std::string try_to_accept(const std::string &name, Trial &before) {
     accepted().push_back(name);
     const Trial trial = try_together(accepted());
@@ -212,9 +212,9 @@ std::string try_to_accept(const std::string &name, Trial &before) {
     return reason;
 }
 
-// Chooses the faster way to read counters. PAPI uses the processor's instruction if the kernel allows it. Virtual machines
-// that trap it are faster through the kernel (three counters: 8 to 11 us, not 52 to 86 us). PAPI has no function for the
-// choice; it checks a field of the component's description at each reading.
+// Chooses the faster way to read counters. PAPI uses the processor's instruction if the kernel allows it. Virtual
+// machines that trap it are faster through the kernel (three counters: 8 to 11 us, not 52 to 86 us). PAPI has no
+// function for the choice; it checks a field of the component's description at each reading.
 void choose_reading(long long read_ns) {
     if (!papi.get_component_index || !papi.get_component_info) return;
     const int component = papi.get_component_index("perf_event");

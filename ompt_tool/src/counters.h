@@ -12,8 +12,8 @@ namespace ompass::counters {
 
 inline constexpr int kNone = -1;
 
-// Loads PAPI and tries the names. Prints one line for each refused name, with the reason and the available names. Returns
-// the names that will be counted.
+// Loads PAPI and tries the names. Prints one line for each refused name, with the reason and the available names.
+// Returns the names that will be counted.
 std::vector<std::string> open(const std::vector<std::string> &names);
 
 // Starts counting for the calling thread, and reads into `values`. Returns its set of counters; kNone: none.

@@ -15,8 +15,8 @@ namespace ompass {
 namespace {
 
 // Returns the bytes of a text such as `500` (megabytes), `500M` or `1.5 GiB`: units are binary, in upper or lower case.
-// Returns 0 for anything else, and beyond an exabyte. ompass.units.parse_limit has the same rule. Does not use strtod(),
-// which depends on the program's locale.
+// Returns 0 for anything else, and beyond an exabyte. ompass.units.parse_limit has the same rule. Does not use
+// strtod(), which depends on the program's locale.
 uint64_t parse_limit(const char *text) {
     const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
     while (*text == ' ') text++;

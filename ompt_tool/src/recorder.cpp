@@ -42,8 +42,8 @@ bool ended = false;
 bool fork_handlers_set = false;
 bool wrappers_measure = false;
 std::atomic<bool> forked{false}; // a child of a recorded process that has not started its own run
-// Created by start(), which another library's constructor may call before this library's constructors run. Never destroyed,
-// because the runtime ends after this library's destructors have run.
+// Created by start(), which another library's constructor may call before this library's constructors run. Never
+// destroyed, because the runtime ends after this library's destructors have run.
 struct Settings {
     Options options;
     std::string directory;
@@ -290,8 +290,8 @@ bool start(const char *runtime_version) {
     return true;
 }
 
-// Another thread may end the process at any moment, since exit() does not wait for other callers of exit(). If that cuts
-// this function short, the run is as readable as after a kill.
+// Another thread may end the process at any moment, since exit() does not wait for other callers of exit(). If that
+// cuts this function short, the run is as readable as after a kill.
 void stop(format::EndReason reason) {
     const sandbox::OneAnswer one_answer;
     {

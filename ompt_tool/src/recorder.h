@@ -42,8 +42,8 @@ void sync_switch(ThreadState &thread, uint32_t now); // acts on a changed run_sw
 // Takes the calling thread's samples so far, as part of its open state interval.
 void take_samples_of_this_thread();
 
-// Returns the calling thread if its events are recorded, else null. Every callback calls this first. `begins`: in the child
-// of a fork, the event starts a run.
+// Returns the calling thread if its events are recorded, else null. Every callback calls this first. `begins`: in the
+// child of a fork, the event starts a run.
 inline ThreadState *thread(format::ThreadKind kind = format::ThreadKind::kOther, bool begins = false) {
     ThreadState *state = this_thread;
     const uint32_t now = current_switch();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decodes the records of one thread's log: reads its event extents, keeps its clock, counts its ids and unpacks its short
-// forms. It knows the encoding of events (format.h), and leaves their meaning to walker.h.
+// Decodes the records of one thread's log: reads its event extents, keeps its clock, counts its ids and unpacks its
+// short forms. It knows the encoding of events (format.h), and leaves their meaning to walker.h.
 #pragma once
 
 #include <algorithm>

@@ -92,8 +92,8 @@ struct OffCpuInterval {
 
 struct NoData {};
 
-// Ignores every event. `walk` is at the event. Frames and parts that the event ends are still there; those that it begins
-// are there already.
+// Ignores every event. `walk` is at the event. Frames and parts that the event ends are still there; those that it
+// begins are there already.
 struct WalkObserver {
     using FrameData = NoData;
     using PartData = NoData;
@@ -107,9 +107,9 @@ struct WalkObserver {
     void began_thread(auto & /*walk*/) {} // before its first event
     void ended_thread(auto & /*walk*/) {} // the walk's stacks hold the tasks, kernels and regions that are still open
 
-    // The intervals of a thread come in order. An interval ends before its begin if a clock was read tens of ns early. An
-    // interval of creation represents `weight` creations; creation_cost() reports its construct. A task starts or resumes
-    // right after an interval of scheduling. walk.off_cpu() returns the off-CPU time in the interval.
+    // The intervals of a thread come in order. An interval ends before its begin if a clock was read tens of ns early.
+    // An interval of creation represents `weight` creations; creation_cost() reports its construct. A task starts or
+    // resumes right after an interval of scheduling. walk.off_cpu() returns the off-CPU time in the interval.
     void state_interval(auto & /*walk*/, format::State, uint64_t /*begin*/, uint64_t /*end*/, uint32_t /*weight*/) {}
     // Comes before the state intervals in which it lies.
     void off_cpu(auto & /*walk*/, const OffCpuInterval &) {}

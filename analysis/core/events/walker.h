@@ -447,8 +447,8 @@ private:
         current_--;
     }
 
-    // Pops the tasks above the task with this id. They have been queued again and will resume on some thread. Returns false
-    // if the task is not on the stack.
+    // Pops the tasks above the task with this id. They have been queued again and will resume on some thread. Returns
+    // false if the task is not on the stack.
     bool pop_to(uint64_t id) {
         const Frame *found = current_;
         while (found->id != id)

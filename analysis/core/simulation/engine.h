@@ -66,8 +66,8 @@ struct Team {
     Recorder *recorder = nullptr; // records the run; only with policies for which can_record() is true
 };
 
-// Several threads may call it at once, also on one program. Memory: 64 bytes per created task that is not complete or has
-// children that are not.
+// Several threads may call it at once, also on one program. Memory: 64 bytes per created task that is not complete or
+// has children that are not.
 Simulated simulate(const TaskProgram &program, const Machine &machine, const Policy &policy, const Team &team,
                    const Changes &changes = {});
 

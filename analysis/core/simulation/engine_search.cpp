@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How threads find tasks. A thread that finds none is parked: it takes no steps. Queueing a task wakes one parked thread,
-// which arrives at the queue after as many failed attempts as its policy would have made.
+// How threads find tasks. A thread that finds none is parked: it takes no steps. Queueing a task wakes one parked
+// thread, which arrives at the queue after as many failed attempts as its policy would have made.
 //
 //   while an unbound thread is parked: n queued tasks <= n threads on their way to one
 #include <algorithm>
@@ -133,8 +133,8 @@ void SimulatedRun::wake_next_thief(uint32_t queue, uint64_t now) {
     if (queue != kNoQueue && ready_.n_tasks(queue) && threads_.n_parked()) wake_thief(queue, ready_.oldest(queue), now);
 }
 
-// Sends a parked thread to a queue. All parked threads and thieves try at random and find tasks one after the other; this
-// thief is the next to succeed.
+// Sends a parked thread to a queue. All parked threads and thieves try at random and find tasks one after the other;
+// this thief is the next to succeed.
 void SimulatedRun::send_thief(Thread &thief, uint32_t queue, uint64_t now, bool at_home) {
     const uint32_t n_looking = threads_.n_parked() + ready_.n_thieves();
     unpark(thief, now);
@@ -150,8 +150,8 @@ void SimulatedRun::send_thief(Thread &thief, uint32_t queue, uint64_t now, bool 
     begin_steal(thief, victim);
 }
 
-// Runs a queued task although the rules of tied tasks or domains forbid it, because all threads wait. Returns false if no
-// task is queued.
+// Runs a queued task although the rules of tied tasks or domains forbid it, because all threads wait. Returns false if
+// no task is queued.
 bool SimulatedRun::rescue() {
     for (uint32_t set = 0; set < ready_.n_sets(); set++)
         for (uint32_t i = 0; i < ready_.holding(set).size(); i++) {

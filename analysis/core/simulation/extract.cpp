@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Extracts the task program of a trace: an observer of all threads in order of time that notes the operations of each task.
 //
-// Untimed begins and ends of undeferred tasks cut the time between two clock readings into pieces. Each piece gets an equal
-// share of that time.
+// Untimed begins and ends of undeferred tasks cut the time between two clock readings into pieces. Each piece gets an
+// equal share of that time.
 #include <algorithm>
 #include <deque>
 #include <unordered_map>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Models caches and memory from the data that kernels declare. A block enters the caches of the thread that touches it, and
-// replaces the least recently used block. A write invalidates the copies in all other caches. A page belongs to the node
-// that touches it first, or pages are interleaved. The time of a block depends on where it is found and, in memory, on how
-// busy the node is. Writing lines back takes no time.
+// Models caches and memory from the data that kernels declare. A block enters the caches of the thread that touches it,
+// and replaces the least recently used block. A write invalidates the copies in all other caches. A page belongs to the
+// node that touches it first, or pages are interleaved. The time of a block depends on where it is found and, in
+// memory, on how busy the node is. Writing lines back takes no time.
 //
 //   time of a kernel  =  its recorded time  -  modelled time of its data on the recording machine  +  modelled time here
 //

@@ -78,9 +78,9 @@ private:
     std::vector<uint32_t> members_, place_;
 };
 
-// Finds the thread whose next event is the earliest, and the lowest number among equals. A tournament tree: each node has
-// the smallest keys of four nodes below it. The tree has few levels, and an update compares keys without a dependency on
-// the level below, except for one.
+// Finds the thread whose next event is the earliest, and the lowest number among equals. A tournament tree: each node
+// has the smallest keys of four nodes below it. The tree has few levels, and an update compares keys without a
+// dependency on the level below, except for one.
 class NextThread {
 public:
     static constexpr unsigned kThreadBits = 12, kEventBits = 3;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The queues of ready tasks, and which of these tasks a thread may take. Depending on the policy, each thread has a queue,
-// or each domain, or each thread with an inbox for each domain. Tasks with a priority have one queue for the team.
+// The queues of ready tasks, and which of these tasks a thread may take. Depending on the policy, each thread has a
+// queue, or each domain, or each thread with an inbox for each domain. Tasks with a priority have one queue for the team.
 #pragma once
 
 #include <algorithm>
@@ -101,8 +101,8 @@ public:
         return task.untied || untied_ || tasks_.is_descendant(task, thread.current);
     }
     bool is_bound(const LiveTask &task) const { return !task.untied && !untied_; }
-    // Returns how many of n queues or tasks a search examines. Without dependences, a queue holds only descendants of its
-    // owner's task; the tasks at its ends then decide whether the thread may run any.
+    // Returns how many of n queues or tasks a search examines. Without dependences, a queue holds only descendants of
+    // its owner's task; the tasks at its ends then decide whether the thread may run any.
     uint32_t search_limit(uint32_t n) const { return in_order_ ? std::min(n, kSearchLimit) : n; }
     // Returns the index of a task in the queue that the thread may run, or kNoQueue.
     uint32_t find_allowed(const Thread &thread, uint32_t number, bool newest) const {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The input of a simulation: the operations of every task of a recorded run, one after the other. Times are nanoseconds of
-// work on the recorded machine. Waiting, queueing and stealing are left out, because the simulation determines them.
+// The input of a simulation: the operations of every task of a recorded run, one after the other. Times are nanoseconds
+// of work on the recorded machine. Waiting, queueing and stealing are left out, because the simulation determines them.
 //
 //   tasks[0] is the program outside every region; a task's creator has a lower index than the task
 //   the operations of a task end with kEnd
@@ -130,8 +130,8 @@ struct TaskProgram {
 // Memory: 16 bytes per task, 8 per operation (three to five per task), and 4 more per task while it reads.
 Problem extract_program(const RunFiles &run, TaskProgram &program);
 
-// Describes an error in the program, or returns "": an index out of range, a task created twice or never, a dependence on
-// a later task.
+// Describes an error in the program, or returns "": an index out of range, a task created twice or never, a dependence
+// on a later task.
 std::string check_program(const TaskProgram &program);
 
 } // namespace ompass::simulation

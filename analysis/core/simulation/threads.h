@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The simulated threads: their time by state, the order of their steps, and which of them are parked because they have no
-// task to run. A parked thread takes no steps; its time is charged when it is woken.
+// The simulated threads: their time by state, the order of their steps, and which of them are parked because they have
+// no task to run. A parked thread takes no steps; its time is charged when it is woken.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Derives programs as their authors could have written them: the same work in other tasks. Pure functions. A new program
-// keeps the tasks that it no longer creates in its list.
+// Derives programs as their authors could have written them: the same work in other tasks. Pure functions. A new
+// program keeps the tasks that it no longer creates in its list.
 #pragma once
 
 #include <cstdint>
@@ -11,31 +11,31 @@
 
 namespace ompass::simulation {
 
-// Merges each `grain` tasks of `construct` that one task creates in a row and that neither create tasks, wait nor depend on
-// others: a taskloop with a larger grain size.
+// Merges each `grain` tasks of `construct` that one task creates in a row and that neither create tasks, wait nor
+// depend on others: a taskloop with a larger grain size.
 TaskProgram coarsen(const TaskProgram &program, uint16_t construct, uint32_t grain);
 
-// Divides each task of `construct` that only works and depends on no others into n_parts tasks of equal work: a taskloop
-// with a smaller grain size.
+// Divides each task of `construct` that only works and depends on no others into n_parts tasks of equal work: a
+// taskloop with a smaller grain size.
 TaskProgram refine(const TaskProgram &program, uint16_t construct, uint32_t n_parts);
 
 // Divides the creation of `least` or more tasks of `construct` in a row between n_parts tasks, which create them and wait.
 TaskProgram spread(const TaskProgram &program, uint16_t construct, uint32_t least, uint32_t n_parts);
 
-// Removes all taskwaits but the last from tasks of `construct`, which create tasks in phases that end with a taskwait. The
-// result bounds the gain from dependences in place of the waits.
+// Removes all taskwaits but the last from tasks of `construct`, which create tasks in phases that end with a taskwait.
+// The result bounds the gain from dependences in place of the waits.
 TaskProgram join_phases(const TaskProgram &program, uint16_t construct);
 
-// Replaces the same waits by the dependences that the declared data of kernels require: a task depends on tasks of earlier
-// phases that wrote data which it touches, or touched data which it writes. A wait remains if the task touches data itself
-// or creates tasks that declare none.
+// Replaces the same waits by the dependences that the declared data of kernels require: a task depends on tasks of
+// earlier phases that wrote data which it touches, or touched data which it writes. A wait remains if the task touches
+// data itself or creates tasks that declare none.
 TaskProgram depend_on_data(const TaskProgram &program, uint16_t construct);
 
 // Sets the flag of all deferred tasks of `construct`: kUntied, or kUrgent (a priority above all others).
 TaskProgram flagged(const TaskProgram &program, uint16_t construct, ProgramTask::Flag flag);
 
-// Gives all threads an equal share of the work in each instance of the worksharing loop, which bounds the gain from another
-// schedule. Instances in which threads do anything but work do not change.
+// Gives all threads an equal share of the work in each instance of the worksharing loop, which bounds the gain from
+// another schedule. Instances in which threads do anything but work do not change.
 TaskProgram balance_loop(const TaskProgram &program, uint16_t construct);
 
 // Turns the loop into a taskloop: the first thread creates n_tasks tasks of equal work and waits for them.

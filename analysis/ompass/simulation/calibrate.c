@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measures what an OpenMP runtime takes for its operations, and prints `name ns` lines; `ompass calibrate` builds and runs
-// it. Each figure is the lowest decile of many rounds, so that a round in which another program had the processor does
-// not count.
+// Measures what an OpenMP runtime takes for its operations, and prints `name ns` lines; `ompass calibrate` builds and
+// runs it. Each figure is the lowest decile of many rounds, so that a round in which another program had the processor
+// does not count.
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -180,8 +180,8 @@ static double measure_chunk(int n) {
     return lowest_decile();
 }
 
-// For a trace: tasks that do nothing, of a task that does nothing but create them and wait; they run on its thread while the
-// other one is busy elsewhere.
+// For a trace: tasks that do nothing, of a task that does nothing but create them and wait; they run on its thread
+// while the other one is busy elsewhere.
 static void run_empty_tasks(int n) {
     for (int r = 0; r < kRounds; r++) {
         go = 0;

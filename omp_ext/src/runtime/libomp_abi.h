@@ -130,8 +130,8 @@ void submit_dependent(Worker &worker, Task &task, int32_t n, const BlockDependen
 void wait_for_dependences(Worker &worker, int32_t n, const BlockDependence *first, int32_t n_more,
                           const BlockDependence *more);
 
-// Begins and ends the calling thread's part of a region (libomp_regions.cpp). All workers of a region pass the same key.
-// begin_part returns null if the scheduler does not handle the region.
+// Begins and ends the calling thread's part of a region (libomp_regions.cpp). All workers of a region pass the same
+// key. begin_part returns null if the scheduler does not handle the region.
 Worker *begin_part(const void *key, int number, int32_t runtime_thread);
 void end_part(Worker &worker, Worker *outer);
 

@@ -72,8 +72,8 @@ OMP_EXT_HOOK(int32_t, __kmp_invoke_microtask,
               void **exit_frame),
              (microtask, thread, number, n_arguments, arguments, exit_frame)) {
     const auto real = real___kmp_invoke_microtask();
-    // A function of the runtime starts the regions of gcc programs; they join in libomp_gomp.cpp. Helper threads of the runtime never
-    // join.
+    // A function of the runtime starts the regions of gcc programs; they join in libomp_gomp.cpp. Helper threads of the
+    // runtime never join.
     if (is_in_runtime(reinterpret_cast<const void *>(microtask)))
         return real(microtask, thread, number, n_arguments, arguments, exit_frame);
     Worker *outer = this_worker;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions with a thread number as an argument. The program's function read the number when it began; an untied task may
-// have moved to another thread since. So each function corrects the number and calls the runtime. Functions that other
-// files hook correct the number there.
+// Functions with a thread number as an argument. The program's function read the number when it began; an untied task
+// may have moved to another thread since. So each function corrects the number and calls the runtime. Functions that
+// other files hook correct the number there.
 #include "runtime/libomp_abi.h"
 #include "scheduler/scheduler.h"
 

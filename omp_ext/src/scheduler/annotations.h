@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Annotations for ThreadSanitizer, which does not see how the scheduler passes tasks between threads. They do nothing in
-// programs that are not built with it.
+// Annotations for ThreadSanitizer, which does not see how the scheduler passes tasks between threads. They do nothing
+// in programs that are not built with it.
 #pragma once
 
 extern "C" {

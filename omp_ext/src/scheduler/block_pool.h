@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The memory of light tasks: blocks of whole cache lines, reused for tasks of the same size. Memory never returns to the
-// system, so a thread that is too late to steal a task reads old memory at worst.
+// The memory of light tasks: blocks of whole cache lines, reused for tasks of the same size. Memory never returns to
+// the system, so a thread that is too late to steal a task reads old memory at worst.
 //
-// Contract: only the owner, one thread at a time, calls take, give, lend, take_back and keep. Any thread calls give_back.
-// Blocks of more than kMostLines come from malloc.
+// Contract: only the owner, one thread at a time, calls take, give, lend, take_back and keep. Any thread calls
+// give_back. Blocks of more than kMostLines come from malloc.
 #pragma once
 
 #include <atomic>
@@ -36,8 +36,8 @@ public:
         free_[n_lines] = block;
     }
 
-    // Threads that send each other tasks exchange blocks, because a block is in the cache of its last user. A pool keeps as many
-    // foreign blocks as it lent and did not take back, so no pool grows at the expense of another.
+    // Threads that send each other tasks exchange blocks, because a block is in the cache of its last user. A pool
+    // keeps as many foreign blocks as it lent and did not take back, so no pool grows at the expense of another.
     void lend() { n_to_keep_++; }
     void take_back() { n_to_keep_--; }
     [[gnu::noinline]] void keep(void *memory, size_t n_lines, BlockPool &other) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // A work-stealing deque (Chase and Lev, SPAA 2005; memory orders after Le et al., PPoPP 2013), for pointers with a tag.
 //
-// Contract: only the owner, one thread at a time, calls push, pop and bottom. Any thread calls steal and size_hint. Each pushed
-// item is returned by exactly one pop or steal: pop takes the newest item, steal the oldest. push numbers items from 0; the
-// newest has the number bottom() - 1. Only the destructor frees memory, so a late thief reads old memory at worst, and then
-// loses the race for `top_`.
+// Contract: only the owner, one thread at a time, calls push, pop and bottom. Any thread calls steal and size_hint.
+// Each pushed item is returned by exactly one pop or steal: pop takes the newest item, steal the oldest. push numbers
+// items from 0; the newest has the number bottom() - 1. Only the destructor frees memory, so a late thief reads old
+// memory at worst, and then loses the race for `top_`.
 //
 // Invariants: top_ never decreases; size = bottom_ - top_ >= 0, except inside pop, where it is at least -1.
 // The template argument lets tests replace the atomics by ones that choose the interleaving.

@@ -94,8 +94,8 @@ void Idle::sleep() {
     const int64_t start_ns = now_ns();
     futex_wait(worker_.asleep, 1, sleep_ns_);
     retract();
-    // Waking takes longer than most waits. A thread that sleeps makes others that wait for it sleep too, so short sleeps lengthen
-    // the spin.
+    // Waking takes longer than most waits. A thread that sleeps makes others that wait for it sleep too, so short
+    // sleeps lengthen the spin.
     if (options.spin_ns > 0 && now_ns() - start_ns < kShortSleepNs)
         worker_.spin_ns = std::min(2 * std::max(worker_.spin_ns, options.spin_ns), kLongestSpinNs);
     else

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Threads without a task: a short spin, then sleep, and their wake-up. Owns Worker::asleep and the counts of sleeping and
-// searching workers.
+// Threads without a task: a short spin, then sleep, and their wake-up. Owns Worker::asleep and the counts of sleeping
+// and searching workers.
 //
-// A thread announces its sleep and searches once more before it sleeps. It can still miss a wake-up, because a fence in the
-// threads that create tasks would cost every task. So each sleep is limited to some milliseconds.
+// A thread announces its sleep and searches once more before it sleeps. It can still miss a wake-up, because a fence in
+// the threads that create tasks would cost every task. So each sleep is limited to some milliseconds.
 #pragma once
 
 #include <cstdint>
@@ -76,8 +76,8 @@ inline bool has_no_helper(const Team &team) {
            static_cast<uint64_t>(team.n_asleep.load(std::memory_order_relaxed));
 }
 
-// Wakes a worker for a task in the deque of an awake thread, unless another one searches or no processor is free. The first
-// helper is woken in any case.
+// Wakes a worker for a task in the deque of an awake thread, unless another one searches or no processor is free. The
+// first helper is woken in any case.
 inline void signal_deque_task(Team &team, int domain) {
     const int n_asleep = team.n_asleep.load(std::memory_order_relaxed);
     if (__builtin_expect(n_asleep > 0, 0) && team.n_searching.load(std::memory_order_relaxed) == 0 &&
@@ -96,8 +96,8 @@ inline void enqueue(Team &team, Task &task, bool at_front) {
     signal_inbox_task(team, task.domain);
 }
 
-// Lends the processor of a thread that queues tasks, for some microseconds, to threads that are about to run tasks, until one
-// of them takes a task.
+// Lends the processor of a thread that queues tasks, for some microseconds, to threads that are about to run tasks,
+// until one of them takes a task.
 void lend_processor(Worker &worker);
 
 } // namespace omp_ext

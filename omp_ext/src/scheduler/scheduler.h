@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // The scheduler: places, runs and completes tasks (scheduler.cpp) and waits for them (task_waits.cpp). The files
-// runtime/libomp_*.cpp create the tasks and call it; it knows the runtime only through runtime.h. Each function is called by the
-// thread of its worker. After a function that waits, an untied task may be on another thread, with another worker.
+// runtime/libomp_*.cpp create the tasks and call it; it knows the runtime only through runtime.h. Each function is
+// called by the thread of its worker. After a function that waits, an untied task may be on another thread, with another worker.
 //
-// OpenMP's task scheduling constraint holds: a thread that waits in a task starts only descendants of that task, unless it
-// waits in a barrier or suspends the task. So the tasks on a stack are a chain of descendants, and the items of the deque
-// from `mark` on are descendants of the current task. A held task is in the deque of a thread that can return to it, or in
-// an inbox and its parent's list of children, where the parent's thread finds it. So waiting threads cannot deadlock: the
-// thread that waits in the deepest task can run that task's children, wherever they are, and their children.
+// OpenMP's task scheduling constraint holds: a thread that waits in a task starts only descendants of that task, unless
+// it waits in a barrier or suspends the task. So the tasks on a stack are a chain of descendants, and the items of the
+// deque from `mark` on are descendants of the current task. A held task is in the deque of a thread that can return to
+// it, or in an inbox and its parent's list of children, where the parent's thread finds it. So waiting threads cannot
+// deadlock: the thread that waits in the deepest task can run that task's children, wherever they are, and their children.
 //
-// In strict mode a waiting task may be suspended, or a small task may run on top of it, which it then waits for as well.
-// Every wait is for a task that began later. So there is no cycle as long as tasks wait for their children only.
+// In strict mode a waiting task may be suspended, or a small task may run on top of it, which it then waits for as
+// well. Every wait is for a task that began later. So there is no cycle as long as tasks wait for their children only.
 #pragma once
 
 #include "scheduler/dependences.h"
@@ -47,8 +47,8 @@ bool end_group(Worker &worker); // waits; returns true if the runtime knows the 
 void wait_for_predecessors(Worker &worker, const Dependence *dependences, int n);
 void barrier(Worker &worker, int kind, bool is_followed = true);
 
-// Waits for all threads and tasks of a cancelled region: called by a thread that leaves it past the barriers in which others
-// wait. The others meet it in their next barrier or in end_region.
+// Waits for all threads and tasks of a cancelled region: called by a thread that leaves it past the barriers in which
+// others wait. The others meet it in their next barrier or in end_region.
 void leave_cancelled_region(Worker &worker);
 // Waits for all threads and tasks at the end of a region.
 void end_region(Worker &worker);
@@ -74,8 +74,8 @@ void yield(Worker &worker);
 // Returns the current untied task, whose body has ended, to the thread that began it and owns the frames below it.
 void return_to_owner(Worker &began);
 
-// Ends a task after its body, before the runtime completes it: starts its successors and counts a remote task for its parent.
-// Not needed by other tasks: run() in scheduler.cpp counts them.
+// Ends a task after its body, before the runtime completes it: starts its successors and counts a remote task for its
+// parent. Not needed by other tasks: run() in scheduler.cpp counts them.
 void end_body(Worker &worker, Task &task);
 // Fulfils the event of a detachable task, before the runtime does. `worker`: null for a thread outside of teams.
 void fulfill(Worker *worker, Team &team, Task &task);

@@ -39,8 +39,8 @@ Task *take_entry(const Search &search, int domain) {
     return task_of(search.is_constrained ? inbox.take(kLookedAt, fits) : inbox.take_first(fits, fetch));
 }
 
-// Takes the first entry, unless the deque has a deeper task. Deep tasks are small, and tasks of other domains wait for them: so
-// few tasks are unfinished at a time, and their data stay in the caches.
+// Takes the first entry, unless the deque has a deeper task. Deep tasks are small, and tasks of other domains wait for
+// them: so few tasks are unfinished at a time, and their data stay in the caches.
 Task *take_deep_entry(Worker &worker) {
     Inbox &inbox = worker.team->domain_queues[worker.domain].inbox;
     const int newest = worker.deque.newest_tag();
@@ -57,8 +57,8 @@ Task *take_deep_entry(Worker &worker) {
 Task *steal_task(const Search &search, int domain) {
     Worker &worker = search.worker;
     const uint32_t min_tag = search.is_constrained ? search.within->depth + 1u : 0;
-    // At first leaves the last task to its owner, who often wins the race for it, and would starve if thieves were quicker than
-    // the creator.
+    // At first leaves the last task to its owner, who often wins the race for it, and would starve if thieves were
+    // quicker than the creator.
     const int64_t n_left = search.idle && search.idle->is_fresh() ? 1 : 0;
     Task *task = steal(worker, {domain, static_cast<uint16_t>(min_tag > UINT16_MAX ? UINT16_MAX : min_tag), n_left});
     if (!task || search.fits(task)) return task;
@@ -166,8 +166,8 @@ Task *find_for_suspendable(const Search &search) {
 
 namespace {
 
-// True if the thread runs, wants to run, or waits in the kernel for something that ends, such as a page migration (state D).
-// False if the system does not show it.
+// True if the thread runs, wants to run, or waits in the kernel for something that ends, such as a page migration
+// (state D). False if the system does not show it.
 bool wants_processor(clockid_t processor_clock) {
     const int number = ~(processor_clock >> 3); // the thread id from which the system made the clock id
     char path[64], line[256];

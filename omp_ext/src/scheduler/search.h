@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Searches for tasks: in the thread's deque, the inboxes of its domain, the deques of other threads. Owns their order;
-// task_waits.cpp decides when to search. Each function is called by the thread of `Search::worker`, which runs the returned
-// task or puts it back.
+// task_waits.cpp decides when to search. Each function is called by the thread of `Search::worker`, which runs the
+// returned task or puts it back.
 #pragma once
 
 #include <cstdint>
@@ -29,8 +29,8 @@ Task *find(const Search &search);
 // Finds a task for a thread that waits in `within` and may suspend it: if possible one that can run on its stack.
 Task *find_for_suspendable(const Search &search);
 
-// Time without a task after which a constrained wait takes entries that strict mode denies it, if all threads of the entry's
-// domain are blocked in such waits.
+// Time without a task after which a constrained wait takes entries that strict mode denies it, if all threads of the
+// entry's domain are blocked in such waits.
 inline constexpr int64_t kRescueAfterNs = 200'000;
 // Time after which any wait takes such entries, if the team's other threads neither use nor want a processor: something
 // outside of OpenMP blocks them. Constrained waits skip that check.
@@ -50,9 +50,9 @@ private:
     int64_t asked_ns_ = 0, processor_ns_ = 0;
 };
 
-// Finds a task that strict mode denies a thread which found nothing since `since_ns`, but without which the program could hang.
-// Tries children first: deeper descendants need a search, and matter to taskgroups only. `anyway`: even if the threads of
-// the task's domain are not blocked.
+// Finds a task that strict mode denies a thread which found nothing since `since_ns`, but without which the program
+// could hang. Tries children first: deeper descendants need a search, and matter to taskgroups only. `anyway`: even if
+// the threads of the task's domain are not blocked.
 Task *rescue(const Search &search, int64_t since_ns, int64_t &next_search_ns, bool anyway);
 
 // Returns a task to a queue in which others find it.

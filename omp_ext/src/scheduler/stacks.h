@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stacks on which a thread continues while a task of it waits, and switches between them. Owns their memory and the state
-// that belongs to a stack: registers and floating-point control words (Boost.Context), C++ exceptions in flight, the view
-// of sanitizers. Knows nothing of tasks.
+// Stacks on which a thread continues while a task of it waits, and switches between them. Owns their memory and the
+// state that belongs to a stack: registers and floating-point control words (Boost.Context), C++ exceptions in flight,
+// the view of sanitizers. Knows nothing of tasks.
 #pragma once
 
 #include <atomic>
@@ -25,9 +25,9 @@ public:
     Stack *take();
     // Returns a stack. May be called on this stack, just before leaving it for good.
     void give(Stack *stack);
-    // Releases pages of idle stacks to the system: all of stacks that were not needed since the last call, and the lower ones
-    // of the others. Does so at most ten times a second, and not before a tenth of a second after the first stack unless there
-    // are many, since following regions need the same pages.
+    // Releases pages of idle stacks to the system: all of stacks that were not needed since the last call, and the
+    // lower ones of the others. Does so at most ten times a second, and not before a tenth of a second after the first
+    // stack unless there are many, since following regions need the same pages.
     void trim();
 
 private:
@@ -56,8 +56,8 @@ void wait_until_left(const StackContext &there);
 
 // Leaves the stack for another one that was left. Returns when a thread goes to `here`, on that thread.
 void go_to(StackContext &here, StackContext &there);
-// Leaves the stack for a new one, and calls entry(argument) there, which must end in abandon_for. The argument must not lie on
-// the stack that is left if other threads may go to `here`.
+// Leaves the stack for a new one, and calls entry(argument) there, which must end in abandon_for. The argument must not
+// lie on the stack that is left if other threads may go to `here`.
 void go_to_new(StackContext &here, Stack &stack, void (*entry)(void *), void *argument);
 // Leaves a new stack for good.
 [[noreturn]] void abandon_for(StackContext &there);

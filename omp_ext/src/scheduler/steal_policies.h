@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The steal policies of libomp_ext.so (OMP_EXT_STEAL) and of the simulator (--policy): their names, meanings and rules. They
-// are those that Contreras and Martonosi compare (IISWC 2008), and kNearest, since threads are bound in order of their numbers.
+// The steal policies of libomp_ext.so (OMP_EXT_STEAL) and of the simulator (--policy): their names, meanings and rules.
+// They are those that Contreras and Martonosi compare (IISWC 2008), and kNearest, since threads are bound in order of their numbers.
 #pragma once
 
 namespace omp_ext {
@@ -20,8 +20,8 @@ enum class StealPolicy : unsigned char {
 #undef OMP_EXT_CONSTANT
 };
 
-// Searches by the rule of `policy`. Each function of `search` looks at queues from which the thief may steal, and returns what
-// it finds, or a value that converts to false:
+// Searches by the rule of `policy`. Each function of `search` looks at queues from which the thief may steal, and
+// returns what it finds, or a value that converts to false:
 //   last_victim()                the queue from which the thief stole last
 //   nearest()                    the first queue that holds tasks, from the thief's number on
 //   random()                     any queue that holds tasks, from a random number on

@@ -36,8 +36,8 @@ void restore(const Suspension &here) {
     worker.proxied = here.proxied;
 }
 
-// Prepares to resume `there` on this thread, once the thread that suspended it has left the stack. Threads that wait here cannot
-// form a cycle: a thread takes the suspension it goes to before others can take the one it leaves.
+// Prepares to resume `there` on this thread, once the thread that suspended it has left the stack. Threads that wait
+// here cannot form a cycle: a thread takes the suspension it goes to before others can take the one it leaves.
 void take_over(Worker &worker, Suspension &there) {
     wait_until_left(there.context);
     if (there.worker == &worker) return;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Suspends tasks that wait: the task stays on its stack, and its thread continues on another one. Owns the lists of suspended
-// tasks that are ready, and the current task of worker and runtime across a switch; stacks.h has the stacks,
+// Suspends tasks that wait: the task stays on its stack, and its thread continues on another one. Owns the lists of
+// suspended tasks that are ready, and the current task of worker and runtime across a switch; stacks.h has the stacks,
 // task_waits.cpp decides when to suspend.
 //
-// Every function but make_ready is called by the worker's thread. Only its own thread resumes a tied task. Any thread of the
-// domain resumes an untied task, on the stack where it was left. The lower frames of that stack belong to the thread that
-// began the task, so the task returns there when its body has ended (return_to_owner in scheduler.h). A scheduler loop runs
-// at the bottom of each stack; on the thread's own stack this is a barrier, which can be suspended too.
+// Every function but make_ready is called by the worker's thread. Only its own thread resumes a tied task. Any thread
+// of the domain resumes an untied task, on the stack where it was left. The lower frames of that stack belong to the
+// thread that began the task, so the task returns there when its body has ended (return_to_owner in scheduler.h). A
+// scheduler loop runs at the bottom of each stack; on the thread's own stack this is a barrier, which can be suspended too.
 #pragma once
 
 #include "scheduler/stacks.h"
@@ -38,8 +38,8 @@ struct Suspension {
 bool suspends_waits(const Worker &worker);
 
 bool get_base_task(Worker &worker);
-// Gives the current task, if implicit, a base task through which the runtime can return to it. Returns false if it has one or
-// needs none; then end_base_task must not be called.
+// Gives the current task, if implicit, a base task through which the runtime can return to it. Returns false if it has
+// one or needs none; then end_base_task must not be called.
 inline bool begin_base_task(Worker &worker) {
     return __builtin_expect(worker.current == &worker.implicit, 0) && !worker.base_task && get_base_task(worker);
 }
@@ -69,15 +69,15 @@ inline bool has_ready(const Worker &worker) {
 // Takes the suspension that has been ready longest. Null: there is none.
 Suspension *take_ready(Worker &worker);
 
-// Suspend the present wait, `here`, and continue in another one, or on a new stack with `loop`. They return when `here` is
-// resumed, perhaps on another thread; `loop` never returns.
+// Suspend the present wait, `here`, and continue in another one, or on a new stack with `loop`. They return when `here`
+// is resumed, perhaps on another thread; `loop` never returns.
 void leave_for(Worker &worker, Suspension &here, Suspension &there);
 void leave_for_new(Worker &worker, Suspension &here, Stack &stack, void (*loop)(Worker &worker));
 // Gives a new stack back, at its bottom, and continues in another wait.
 [[noreturn]] void abandon_for(Worker &worker, Suspension &there);
 
-// True if a task may run on top of the waiting one: half of the stack is left, and no task on it holds a lock, which the task
-// on top might need.
+// True if a task may run on top of the waiting one: half of the stack is left, and no task on it holds a lock, which
+// the task on top might need.
 inline bool may_run_on_top(const Worker &worker) { return worker.n_locks == 0 && !stack_is_half_used(); }
 
 } // namespace omp_ext

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The scheduler's data of a task, inside the block that compilers know. The block of a light task is from a BlockPool, and
-// unknown to the runtime. All other blocks are the runtime's, which keeps them until the task and its children are complete.
-// n_holds does the same for light tasks, so a child may read all its ancestors. No thread may touch a task after counting its
-// completion, or reporting it to the runtime.
+// The scheduler's data of a task, inside the block that compilers know. The block of a light task is from a BlockPool,
+// and unknown to the runtime. All other blocks are the runtime's, which keeps them until the task and its children are
+// complete. n_holds does the same for light tasks, so a child may read all its ancestors. No thread may touch a task
+// after counting its completion, or reporting it to the runtime.
 #pragma once
 
 #include <atomic>
@@ -62,11 +62,11 @@ struct Task : QueueEntry {
     // Children since the start but kUndeferred ones, modulo 2^32.
     uint32_t n_created; // running thread
     uint32_t n_done_here; // running thread: children that completed inside this task
-    // The other completed children, in the lower 32 bits. If kArmed is set, the child that raises them to bits 32 to 62 resumes
-    // the task, or releases a hold of a light task that has ended.
+    // The other completed children, in the lower 32 bits. If kArmed is set, the child that raises them to bits 32 to 62
+    // resumes the task, or releases a hold of a light task that has ended.
     std::atomic<uint64_t> n_done_elsewhere;
-    // Light tasks: one for the task itself, one for each light child that ended before its own children, and one for these
-    // children if the task ends before them. The thread that releases the last hold frees the block.
+    // Light tasks: one for the task itself, one for each light child that ended before its own children, and one for
+    // these children if the task ends before them. The thread that releases the last hold frees the block.
     std::atomic<uint32_t> n_holds;
 
     std::atomic<int> n_to_complete; // detachable: 2, then 1 when the body has ended or the event is fulfilled
@@ -111,8 +111,8 @@ inline bool is_descendant(const Task *task, const Task *ancestor) {
     return task == ancestor;
 }
 
-// A taskgroup. n_here + n_elsewhere is the number of its incomplete tasks, with descendants. The sum is exact in the group's
-// thread, and stays 0 once it is 0.
+// A taskgroup. n_here + n_elsewhere is the number of its incomplete tasks, with descendants. The sum is exact in the
+// group's thread, and stays 0 once it is 0.
 struct Group {
     Group *outer;
     const Task *task; // opened the group

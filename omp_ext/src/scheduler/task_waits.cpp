@@ -20,9 +20,9 @@ namespace {
 
 // ---------------------------------------------------------------- conditions
 
-// A condition of a wait has is_over(). prepare() publishes in Worker::awaited_count the count of completions that should wake the
-// thread, and returns is_over(). arm(suspension) returns false if the wait is over. disarm() is called after the armed
-// suspension is resumed. `worker` is the waiting one; it may change if the task is untied.
+// A condition of a wait has is_over(). prepare() publishes in Worker::awaited_count the count of completions that
+// should wake the thread, and returns is_over(). arm(suspension) returns false if the wait is over. disarm() is called
+// after the armed suspension is resumed. `worker` is the waiting one; it may change if the task is untied.
 
 struct ChildrenComplete {
     Worker *worker;
@@ -120,16 +120,16 @@ void run_stack_loop(Worker &worker) {
     abandon_for(worker, next_to_resume(worker));
 }
 
-// True if another thread may resume the current task. A light task belongs to the runtime's implicit task of this thread. A lock
-// of the runtime may belong to the thread. An OMPT tool would see an untied task on a thread that does not run it.
+// True if another thread may resume the current task. A light task belongs to the runtime's implicit task of this
+// thread. A lock of the runtime may belong to the thread. An OMPT tool would see an untied task on a thread that does not run it.
 bool may_move(const Worker &worker) {
     return (worker.current->flags & (kUntied | kUndeferred | kInline)) == kUntied && !is_light(*worker.current) &&
            worker.n_locks == 0 && !runtime::is_watched();
 }
 
-// Suspends the current task, in the wait `here`. The thread continues in `ready`, or runs `task` on another stack, or searches.
-// After kYes an untied task may be on another thread. Otherwise nothing was done: kOver means that `arm(here)` found the
-// wait over. Not inlined, here and below, so that each waiting task does not take the stack space of the switch.
+// Suspends the current task, in the wait `here`. The thread continues in `ready`, or runs `task` on another stack, or
+// searches. After kYes an untied task may be on another thread. Otherwise nothing was done: kOver means that
+// `arm(here)` found the wait over. Not inlined, here and below, so that each waiting task does not take the stack space of the switch.
 enum class Suspended { kYes, kOver, kNoStack };
 template <typename Arm>
 [[gnu::noinline]] Suspended suspend(Worker &worker, Suspension *ready, Task *task, Arm &&arm) {
@@ -165,10 +165,10 @@ bool may_run_in_yield(const Search &search, const Task &task) {
     return may_run_on_top(search.worker) && search.fits(&task);
 }
 
-// True if even a task that is no descendant may run on top of the waiting one. That saves a stack and two switches, but the waiting
-// task resumes only when the other is complete. So the other must be small: at most one level nearer to the root, which in a
-// recursion is part of the grandparent's work. scheduler.h shows that no cycle of waits results. The tasks must not
-// share exceptions, nor light tasks the runtime's settings.
+// True if even a task that is no descendant may run on top of the waiting one. That saves a stack and two switches, but
+// the waiting task resumes only when the other is complete. So the other must be small: at most one level nearer to the
+// root, which in a recursion is part of the grandparent's work. scheduler.h shows that no cycle of waits results. The
+// tasks must not share exceptions, nor light tasks the runtime's settings.
 bool may_cover(const Search &search, const Task &task) {
     const Worker &worker = search.worker;
     const Task &waiting = *search.within;
@@ -185,8 +185,8 @@ bool runs_on_top(const Search &search, const Task &task) {
            (task.parent == search.within || may_cover(search, task) || search.fits(&task));
 }
 
-// True if the current task may be suspended. An observer treats an undeferred task as part of the surrounding task, which
-// cannot be resumed alone. No event reports that a light task is suspended.
+// True if the current task may be suspended. An observer treats an undeferred task as part of the surrounding task,
+// which cannot be resumed alone. No event reports that a light task is suspended.
 bool can_suspend(const Worker &worker) {
     const Task &task = *worker.current;
     const bool is_piece = (task.flags & kInline || is_light(task)) && observer && observer->wait_begins;
@@ -258,8 +258,8 @@ template <typename Condition>
 
 // ---------------------------------------------------------------- wait loops
 
-// Waits on the present stack: runs tasks until `is_over()`. Resumes ready suspensions in a barrier; returns for them in other
-// waits. Barriers also call `prepare()` after each search without result.
+// Waits on the present stack: runs tasks until `is_over()`. Resumes ready suspensions in a barrier; returns for them in
+// other waits. Barriers also call `prepare()` after each search without result.
 template <typename IsOver, typename Prepare>
 void wait_on_stack(Worker &worker, IsOver &&is_over, Prepare &&prepare, bool is_barrier) {
     Idle idle(worker);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Teams: a worker for each thread of a region, with its deque and counts, and an inbox for each domain. Owns how threads
-// join their team, and the end of barriers (termination.h); scheduler.cpp runs the tasks. A team is made once for each
-// key and size, and never freed.
+// Teams: a worker for each thread of a region, with its deque and counts, and an inbox for each domain. Owns how
+// threads join their team, and the end of barriers (termination.h); scheduler.cpp runs the tasks. A team is made once
+// for each key and size, and never freed.
 #pragma once
 
 #include <atomic>

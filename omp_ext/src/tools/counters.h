@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Light tasks that are only counted, in the tool's own counters (omp_ext_tool.h), because the tool would not time them. While
-// such a task has a counter, Task::seen points to it; the first event to be reported replaces it by the tool's data. All
-// functions are called by the thread that runs the current task.
+// Light tasks that are only counted, in the tool's own counters (omp_ext_tool.h), because the tool would not time them.
+// While such a task has a counter, Task::seen points to it; the first event to be reported replaces it by the tool's
+// data. All functions are called by the thread that runs the current task.
 //
-// While Worker::counters is set, the current task is known to the tool and untimed, or a counted task on top of such a task; and
-// all of them began in unreported waits, or in teams of one.
+// While Worker::counters is set, the current task is known to the tool and untimed, or a counted task on top of such a
+// task; and all of them began in unreported waits, or in teams of one.
 #pragma once
 
 #include "scheduler/team.h"

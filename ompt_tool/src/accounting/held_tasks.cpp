@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Turns the reports of libomp_ext.so on held tasks into events of the accounting. OMPT reports the creation of a held task
-// when it begins to run: the extension announces that event, which then means the begin of the task. OMPT does not report
-// light tasks.
+// Turns the reports of libomp_ext.so on held tasks into events of the accounting. OMPT reports the creation of a held
+// task when it begins to run: the extension announces that event, which then means the begin of the task. OMPT does not
+// report light tasks.
 #include "accounting/held_tasks.h"
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The effects of loops, and other constructs that share work, on a thread. They end no state interval; their time is counted
-// in addition to the states.
+// The effects of loops, and other constructs that share work, on a thread. They end no state interval; their time is
+// counted in addition to the states.
 #pragma once
 
 #include "accounting/tasks.h"

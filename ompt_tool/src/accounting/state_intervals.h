@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The time of a thread, cut into state intervals. Each is closed into one of the five states of metrics.md and charged to a
-// construct. Owns header.mark and every sum of ticks. tasks, waits, loops and regions decide which event closes which interval.
+// The time of a thread, cut into state intervals. Each is closed into one of the five states of metrics.md and charged
+// to a construct. Owns header.mark and every sum of ticks. tasks, waits, loops and regions decide which event closes which interval.
 //
-// Invariant, per thread and region:  sum of state_ticks == header.mark - begin of its part of the region - time in inner
-// regions. Every function here moves `mark` from the begin of an interval to its end and adds exactly their difference.
+// Invariant, per thread and region:  sum of state_ticks == header.mark - begin of its part of the region - time in
+// inner regions. Every function here moves `mark` from the begin of an interval to its end and adds exactly their difference.
 //
-// Timing an undeferred task of some 20 ns costs more than the task. All are counted, and one in `period` is timed. The time
-// of the others stays, exactly, in the thread's work (pool_ticks). The reader distributes it over constructs in proportion to
-// the sampled intervals (sampled_weight).
+// Timing an undeferred task of some 20 ns costs more than the task. All are counted, and one in `period` is timed. The
+// time of the others stays, exactly, in the thread's work (pool_ticks). The reader distributes it over constructs in
+// proportion to the sampled intervals (sampled_weight).
 #pragma once
 
 #include "accounting/thread_state.h"
@@ -135,8 +135,8 @@ inline void close_gap(ThreadState &thread, State state, uint64_t now) {
 
 inline void open_interval(ThreadState &thread, format::OpenState state) { thread.header->open_state = state; }
 
-// Ends a wrapped creation, at the return from the runtime or when the created task starts inside it: the state interval of
-// work before it, which nothing else has closed, and its own.
+// Ends a wrapped creation, at the return from the runtime or when the created task starts inside it: the state interval
+// of work before it, which nothing else has closed, and its own.
 inline void close_creation(ThreadState &thread, uint64_t now) {
     const uint64_t begin = thread.creation.begin;
     if (__builtin_expect(!thread.has_counters, 1)) close_work(thread, begin);

@@ -6,9 +6,9 @@
 // that is the same thread, else in chains of kReturnBatch, so that no cache line is shared per task.
 // Memory of a pool is never freed, so a stale pointer reads an old state and never faults.
 //
-// An untied task may be queued again, and continue on another thread, before its first thread reports the suspension. So
-// threads share its state, and each runs a part of it: a separate state that lives from a start or resumption to the next
-// suspension or the completion. One thread at a time runs any other task.
+// An untied task may be queued again, and continue on another thread, before its first thread reports the suspension.
+// So threads share its state, and each runs a part of it: a separate state that lives from a start or resumption to the
+// next suspension or the completion. One thread at a time runs any other task.
 //
 // At rest: creator is the owner of the pool; creating, n_predecessors == 0; id == 0 or a dependent task's.
 #pragma once
@@ -40,15 +40,15 @@ enum TaskFlag : uint16_t {
     kInitial = 2048, // implicit, of a thread and not of a region
     kHeldWait = 4096, // in a wait that the extension reported: the runtime's wait is a part of it
     kLight = 8192, // the runtime does not know it; the task below is the runtime's current task
-    // Light and not chosen for timing. The tasks in it may be only counted. If it is deferred, its work is distributed as the
-    // work of undeferred tasks is.
+    // Light and not chosen for timing. The tasks in it may be only counted. If it is deferred, its work is distributed
+    // as the work of undeferred tasks is.
     kUntimed = 16384,
     kAdopted = 32768, // its state was made by the first thread that reported it, not by its creator (held_tasks.cpp)
     kSampled = kTimed | kUntimed
 };
 
-// A plain task touches only cache line 1, a task that waits also the begin of line 2. The rest of lines 2 and 3 is for tasks
-// with dependences and for parts.
+// A plain task touches only cache line 1, a task that waits also the begin of line 2. The rest of lines 2 and 3 is for
+// tasks with dependences and for parts.
 struct alignas(64) TaskState {
     uint64_t id; // creating thread << 40 | counter; 0: inline, or at rest
     uint64_t ready; // when it was created

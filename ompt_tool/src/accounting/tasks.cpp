@@ -54,8 +54,8 @@ void consider_coarse(TaskConstruct &construct, uint64_t ticks) {
     construct.is_coarse = construct.n_coarse >= kConsider;
 }
 
-// Returns when the task became ready: its creation, or the end of the last task that it had to wait for; then sets `last` to
-// that task's construct.
+// Returns when the task became ready: its creation, or the end of the last task that it had to wait for; then sets
+// `last` to that task's construct.
 uint64_t ready_time(const TaskState &task, uint32_t &last) {
     uint64_t ready = task.ready;
     for (unsigned i = 0; i < task.n_predecessors; i++) {
@@ -82,8 +82,8 @@ bool count_domains(ThreadState &thread, const TaskState &task) {
     return home != here;
 }
 
-// Closes the open state interval because a task, ready since then, will run from now on. Returns how long the thread idled
-// until then.
+// Closes the open state interval because a task, ready since then, will run from now on. Returns how long the thread
+// idled until then.
 uint64_t leave_for(ThreadState &thread, uint64_t ready, uint64_t now) {
     if (thread.header->open_state == format::kOpenGap) return close_gap_before_task(thread, ready, now);
     close_open(thread, now);
@@ -181,10 +181,10 @@ void convert_inline(ThreadState &thread, TaskState *task) {
 // ---------------------------------------------------------------- deferred tasks
 
 void create_deferred(ThreadState &thread, TaskState *task, TaskConstruct *construct, uint32_t home) {
-    // The clock is not read if a known time is as good: the begin of the wrapper of a single creation, or the last event in a
-    // task of a construct whose tasks are shorter than kCoarseBelowNanoseconds; if a wrapper is open, also a taskloop's, its
-    // begin. A reader dates an untimed creation by the span that follows. So if a wrapper may have been left out (see
-    // begin_creation), the creation has a separate time, or the reader would use the span of the next wrapper.
+    // The clock is not read if a known time is as good: the begin of the wrapper of a single creation, or the last
+    // event in a task of a construct whose tasks are shorter than kCoarseBelowNanoseconds; if a wrapper is open, also a
+    // taskloop's, its begin. A reader dates an untimed creation by the span that follows. So if a wrapper may have been
+    // left out (see begin_creation), the creation has a separate time, or the reader would use the span of the next wrapper.
     TaskState *creator = thread.current;
     const bool wrapped = creator->creating && thread.wrapper.loop_task != creator;
     const bool left_out = !creator->creating && thread.creation.inline_period > 1;

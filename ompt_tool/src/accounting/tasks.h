@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The effects of task events on a thread: undeferred tasks, deferred ones from creation to completion, and the wrappers of
-// creations. Each function closes a state interval (state_intervals.h), counts, and writes the trace record. It receives
-// times and places; callbacks.cpp translates OMPT. Called by the thread whose state it takes.
+// The effects of task events on a thread: undeferred tasks, deferred ones from creation to completion, and the wrappers
+// of creations. Each function closes a state interval (state_intervals.h), counts, and writes the trace record. It
+// receives times and places; callbacks.cpp translates OMPT. Called by the thread whose state it takes.
 #pragma once
 
 #include <utility>
@@ -60,8 +60,8 @@ inline void trace_inline_begin(ThreadState &thread, TaskConstruct &construct) {
         trace_uncoded_begin(thread, construct);
 }
 
-// Do the work of begin_inline and end_inline for tasks that are timed, or run while a sample or a wrapper is open. They are
-// separate, so that the short path calls no function and saves no register.
+// Do the work of begin_inline and end_inline for tasks that are timed, or run while a sample or a wrapper is open. They
+// are separate, so that the short path calls no function and saves no register.
 [[gnu::noinline]] void begin_inline_slowly(ThreadState &thread, TaskState *task);
 [[gnu::noinline]] void end_inline_slowly(ThreadState &thread, TaskState *task);
 
@@ -104,8 +104,8 @@ inline bool runs(const ThreadState &thread, const TaskState *task) {
 void create_deferred(ThreadState &thread, TaskState *task, TaskConstruct *construct, uint32_t home = 0);
 void note_dependence(ThreadState &thread, const TaskState &before, TaskState &after);
 void start_task(ThreadState &thread, TaskState *task, uint64_t now);
-// Starts a light task from the thread's own queue, in a wait of the task around it. If such tasks are short, one in `period`
-// is timed, as undeferred ones are, and the clock is not read for the others. `known`: the time, or 0.
+// Starts a light task from the thread's own queue, in a wait of the task around it. If such tasks are short, one in
+// `period` is timed, as undeferred ones are, and the clock is not read for the others. `known`: the time, or 0.
 void start_at_hand(ThreadState &thread, TaskState *task, uint64_t known);
 void begin_untimed(ThreadState &thread, TaskState *task, TaskConstruct &construct);
 void begin_tallied_inline(ThreadState &thread, TaskState *task, TaskConstruct &construct);
@@ -138,8 +138,8 @@ inline bool is_light_sample(const ThreadState &thread, const TaskState &task) {
     return !(task.flags & kInline) || (task.flags & kLight && !thread.has_counters && is_alone(thread));
 }
 
-// Begins a creation, in the runtime calls that allocate and enqueue a task; the first decides whether it is timed. It only
-// notes the begin, because a second reading of the clock follows.
+// Begins a creation, in the runtime calls that allocate and enqueue a task; the first decides whether it is timed. It
+// only notes the begin, because a second reading of the clock follows.
 inline void begin_creation(ThreadState &thread) {
     if (thread.header->open_state != format::kOpenWork || thread.current->creating) return;
     uint32_t weight = 1;

@@ -21,8 +21,8 @@ void note_waited_for(format::RegionInstance &instance, uint32_t n_barriers, uint
                      __ATOMIC_RELAXED);
 }
 
-// Returns the wait at this barrier. At the region's end, workers report no address, and the primary reports the region's.
-// At the end of a loop, runtimes of gcc programs report no address.
+// Returns the wait at this barrier. At the region's end, workers report no address, and the primary reports the
+// region's. At the end of a loop, runtimes of gcc programs report no address.
 format::WaitSlot &barrier_wait(ThreadState &thread, uint32_t kind, const void *address) {
     const EnteredRegion &region = *thread.region;
     if (!region.instance || (address && address != region.address)) return thread.places.wait(address, kind);
@@ -67,8 +67,8 @@ uint32_t last_ended(const ThreadState &thread, uint64_t since, uint64_t now) {
     return found;
 }
 
-// The present or last holder of a lock, unless another lock overwrote the entry. A thread that acquires the lock reads the
-// previous holder and writes itself.
+// The present or last holder of a lock, unless another lock overwrote the entry. A thread that acquires the lock reads
+// the previous holder and writes itself.
 struct alignas(64) Holder {
     std::atomic<uint64_t> of{0}; // hash of the lock << kConstructBits | construct
 };

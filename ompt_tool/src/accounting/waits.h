@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The effects of waits and locks on a thread. Each is charged to its place in the source. A long one is also charged to its
-// cause: a lock to the construct that held it before, a barrier to the loop or region that the last thread came from, a wait
-// for tasks to the construct of the task that ended last on another thread.
+// The effects of waits and locks on a thread. Each is charged to its place in the source. A long one is also charged to
+// its cause: a lock to the construct that held it before, a barrier to the loop or region that the last thread came
+// from, a wait for tasks to the construct of the task that ended last on another thread.
 #pragma once
 
 #include "accounting/tasks.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A descriptor that stays open in the program, with a number that the program does not use. It is checked before each use,
-// because programs close and reuse descriptors that they did not open.
+// A descriptor that stays open in the program, with a number that the program does not use. It is checked before each
+// use, because programs close and reuse descriptors that they did not open.
 #pragma once
 
 #include <sys/types.h>
@@ -9,8 +9,8 @@ namespace ompass {
 
 class KeptFile {
 public:
-    // Moves `descriptor` to a number that the program does not use. Returns false, and leaves `descriptor` to the caller, if
-    // the limit on descriptors leaves no room. Any thread.
+    // Moves `descriptor` to a number that the program does not use. Returns false, and leaves `descriptor` to the
+    // caller, if the limit on descriptors leaves no room. Any thread.
     bool keep(int descriptor);
 
     // Returns the descriptor; -1 if none is kept, or if its number now belongs to another file.

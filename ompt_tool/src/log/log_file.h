@@ -2,10 +2,10 @@
 // A file that only grows: a header, then extents, mapped while they are written. Owns disk space and address space, not
 // the contents.
 //
-// Space is allocated before it is mapped, so a full disk, a quota or a file size limit is an error code here and never a
-// SIGBUS or SIGXFSZ in the program. A descriptor stays open (kept_file.h), because a sandbox may kill a program that opens
-// a file. If the program closes the descriptor, the file is opened again, but never inside a sandbox. If the disk refuses,
-// indispensable pieces are kept in memory. They are lost with the process; their number is recorded, and the
+// Space is allocated before it is mapped, so a full disk, a quota or a file size limit is an error code here and never
+// a SIGBUS or SIGXFSZ in the program. A descriptor stays open (kept_file.h), because a sandbox may kill a program that
+// opens a file. If the program closes the descriptor, the file is opened again, but never inside a sandbox. If the disk
+// refuses, indispensable pieces are kept in memory. They are lost with the process; their number is recorded, and the
 // first refusal is reported.
 #pragma once
 
@@ -25,8 +25,8 @@ public:
     void *header() const { return header_; }
     bool is_on_disk() const { return size_ != 0; } // false: it could not be created, so it is in memory
 
-    // Appends an extent of `bytes` (a multiple of 4096), writes its ExtentHeader and maps it. Returns null if there is no
-    // space, unless `in_memory_if_full`. Callers serialize calls per file.
+    // Appends an extent of `bytes` (a multiple of 4096), writes its ExtentHeader and maps it. Returns null if there is
+    // no space, unless `in_memory_if_full`. Callers serialize calls per file.
     void *append(format::ExtentKind kind, size_t bytes, uint64_t first, bool in_memory_if_full);
 
     // Appends a copy of an extent, with its header, and does not map it. Returns false if there is no space.

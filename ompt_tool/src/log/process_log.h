@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // process.log: definitions of modules and constructs, the pool of open parallel regions, clock readings, the end of the
-// run. Any thread may call these functions. Functions that define or allocate take a lock; they are called once per construct
-// and thread or once per region, never once per task.
+// run. Any thread may call these functions. Functions that define or allocate take a lock; they are called once per
+// construct and thread or once per region, never once per task.
 #pragma once
 
 #include <cstdint>

@@ -37,8 +37,8 @@ long value_of(const char *text, const char *name) {
     return line ? strtol(line + strlen(name), nullptr, 10) : kUnknown;
 }
 
-// Returns the number of filters from the first `Bytes` of the file. Sets `is_cut` if these bytes lack the number and the
-// file is longer. Returns kUnknown also if other threads keep moving the file's read position.
+// Returns the number of filters from the first `Bytes` of the file. Sets `is_cut` if these bytes lack the number and
+// the file is longer. Returns kUnknown also if other threads keep moving the file's read position.
 template <size_t Bytes>
 [[gnu::noinline]] long filters_in_first(int file, bool &is_cut) {
     is_cut = false;
@@ -77,8 +77,8 @@ bool was_loaded_at_start() {
     return program && dlsym(program, "ompass_get_api") == reinterpret_cast<void *>(&ompass_get_api);
 }
 
-// True if the filters allow opening a file for writing and opening perf events. A separate process tries both, because a
-// filter may kill it. The program's wait() does not see that process, and its end sends no signal.
+// True if the filters allow opening a file for writing and opening perf events. A separate process tries both, because
+// a filter may kill it. The program's wait() does not see that process, and its end sends no signal.
 bool may_record() {
     const long child = syscall(SYS_clone, 0, nullptr, nullptr, nullptr, nullptr);
     if (child == 0) {
@@ -92,8 +92,8 @@ bool may_record() {
     return child > 0 && WIFEXITED(ending) && WEXITSTATUS(ending) == 0;
 }
 
-// Returns the number of inherited filters. If the runtime opened this library, the program may have added filters before:
-// those that its parent lacks count as added if they forbid recording.
+// Returns the number of inherited filters. If the runtime opened this library, the program may have added filters
+// before: those that its parent lacks count as added if they forbid recording.
 long count_at_first() {
     const int saved = errno;
     long n = filters_of("/proc/self/status");
@@ -107,8 +107,8 @@ long count_at_first() {
     return n;
 }
 
-// Returns the number of filters when the library was loaded; kUnknown: /proc is missing. Counts at first use, because another
-// library's constructor may start recording before ours runs.
+// Returns the number of filters when the library was loaded; kUnknown: /proc is missing. Counts at first use, because
+// another library's constructor may start recording before ours runs.
 long filters_at_first() {
     static const long n = count_at_first();
     return n;

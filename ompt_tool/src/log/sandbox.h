@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Detects that the program has entered a sandbox (seccomp) since this library was loaded. A sandbox may kill the process at
-// any unexpected call, above all open(). Callers check here before they open a file or a perf event.
+// Detects that the program has entered a sandbox (seccomp) since this library was loaded. A sandbox may kill the
+// process at any unexpected call, above all open(). Callers check here before they open a file or a perf event.
 #pragma once
 
 namespace ompass::sandbox {
@@ -8,12 +8,12 @@ namespace ompass::sandbox {
 // Opens the file that is_entered() reads. Called when recording begins, before other threads call is_entered().
 void begin();
 
-// True once the process has more filters than when the library was loaded. Calls only lseek and read while the descriptor
-// of begin() is open. Any thread. Takes some microseconds, so for slow paths only.
+// True once the process has more filters than when the library was loaded. Calls only lseek and read while the
+// descriptor of begin() is open. Any thread. Takes some microseconds, so for slow paths only.
 bool is_entered();
 
-// While one lives on the first thread of the process, is_entered() asks the kernel only once: that thread cannot enter a
-// sandbox while it runs the tool. No effect on other threads.
+// While one lives on the first thread of the process, is_entered() asks the kernel only once: that thread cannot enter
+// a sandbox while it runs the tool. No effect on other threads.
 class OneAnswer {
 public:
     OneAnswer();

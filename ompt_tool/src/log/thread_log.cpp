@@ -12,8 +12,8 @@ namespace ompass {
 
 namespace {
 
-// Events are always written into the same window of the file. When it is full, a copy is appended to the file. That takes a
-// third of the time of mapping and touching new pages.
+// Events are always written into the same window of the file. When it is full, a copy is appended to the file. That
+// takes a third of the time of mapping and touching new pages.
 constexpr size_t kWindowBytes = 64 << 10;
 
 constexpr size_t kEventBytes = 256; // upper bound of the records of one event and the zero after them

@@ -24,8 +24,8 @@ public:
     bool is_on_disk() const { return file_.is_on_disk(); } // false: no reader will see it
     uint64_t tasks_in_memory() const; // number of completed tasks that are counted in memory only
 
-    // Returns the statistics of construct `id` on this thread; makes them at the first call. Never null: without memory, or
-    // beyond the last slot, all constructs share one slot that is never read.
+    // Returns the statistics of construct `id` on this thread; makes them at the first call. Never null: without
+    // memory, or beyond the last slot, all constructs share one slot that is never read.
     void *slot(uint32_t id) {
         const uint32_t extent = id / format::kSlotsPerExtent;
         if (__builtin_expect(extent < kMaxSlotExtents && slots_[extent] != nullptr, 1))
@@ -120,8 +120,8 @@ public:
         return n_codes_++;
     }
 
-    // Cuts the unused end of the file; the log is complete. Another thread may call it after recording has ended, while the
-    // owner still finishes an event.
+    // Cuts the unused end of the file; the log is complete. Another thread may call it after recording has ended, while
+    // the owner still finishes an event.
     void trim();
 
     // Unmaps the log of an ended thread. header() then returns a header that all such logs share.

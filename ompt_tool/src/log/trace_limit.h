@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decides whether the traces of the process may still grow: OMPASS_LIMIT_MB, and a full disk. One answer for all threads.
-// Called once per window of events, by any thread.
+// Decides whether the traces of the process may still grow: OMPASS_LIMIT_MB, and a full disk. One answer for all
+// threads. Called once per window of events, by any thread.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the descriptions in sysfs: `type`, events such as `event=0xcd,umask=0x1,ldlat=3`, and where the bits of each term
-// go, such as `config:0-7,32-35`.
+// Reads the descriptions in sysfs: `type`, events such as `event=0xcd,umask=0x1,ldlat=3`, and where the bits of each
+// term go, such as `config:0-7,32-35`.
 #include "perf/load_event.h"
 
 #include <cerrno>

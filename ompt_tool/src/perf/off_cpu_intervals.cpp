@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A full ring loses records. The processor-time clock still shows the total off-CPU time of the thread: the time that the
-// records lack is placed after the last of them, preempted and blocked in their proportion.
+// A full ring loses records. The processor-time clock still shows the total off-CPU time of the thread: the time that
+// the records lack is placed after the last of them, preempted and blocked in their proportion.
 #include "perf/off_cpu_intervals.h"
 
 #include <algorithm>
@@ -97,8 +97,8 @@ bool OffCpuIntervals::ask_clock(uint64_t end) {
     const uint64_t now = clock::now();
     const uint64_t ran_ns = on_processor_ns - processor_ns_;
     const uint64_t off_cpu_ns = now_ns - monotonic_ns_ > ran_ns ? now_ns - monotonic_ns_ - ran_ns : 0;
-    // Time beyond the state interval belongs to short intervals before it, or to one after it that also ends now, as the rest
-    // of a wait does if the others arrived long ago: the next call takes it. The thread ran for a part of each interval.
+    // Time beyond the state interval belongs to short intervals before it, or to one after it that also ends now, as
+    // the rest of a wait does if the others arrived long ago: the next call takes it. The thread ran for a part of each interval.
     const uint64_t since = asked_until_ + clock::from_ns(kRanNanoseconds);
     const uint64_t missing = std::min(clock::from_ns(off_cpu_ns), end - std::min(end, since));
     known_ = now;

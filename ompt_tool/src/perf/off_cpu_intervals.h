@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The off-CPU intervals of a thread: each lasts from a switch out to the next switch in, preempted or blocked. Built from the
-// records of processor_ring.h, returned in order of time, cut at the caller's state intervals, and written into the trace.
-// state_intervals.h adds them to states and constructs.
+// The off-CPU intervals of a thread: each lasts from a switch out to the next switch in, preempted or blocked. Built
+// from the records of processor_ring.h, returned in order of time, cut at the caller's state intervals, and written
+// into the trace. state_intervals.h adds them to states and constructs.
 //
-// Records add some 2 us to a switch. A thread that switches thousands of times a second, such as one of several that yield
-// to each other on one processor, would be slowed too much: its records end. The thread's processor-time clock, read at the
-// end of state intervals, then shows how long it was off-CPU since the previous reading.
+// Records add some 2 us to a switch. A thread that switches thousands of times a second, such as one of several that
+// yield to each other on one processor, would be slowed too much: its records end. The thread's processor-time clock,
+// read at the end of state intervals, then shows how long it was off-CPU since the previous reading.
 #pragma once
 
 #include <atomic>
@@ -17,8 +17,8 @@ namespace ompass {
 
 class OffCpuIntervals {
 public:
-    // Starts for the calling thread, with the records of `begun` if that is open. Returns false and sets errno if the kernel
-    // refuses.
+    // Starts for the calling thread, with the records of `begun` if that is open. Returns false and sets errno if the
+    // kernel refuses.
     bool open(ProcessorRing &begun, uint32_t tid);
     bool open(uint32_t tid);
     void close();
@@ -34,8 +34,8 @@ public:
         return clock_ticks_ + (by_clock_ && now > by_clock_since_ ? now - by_clock_since_ : 0);
     }
 
-    // Takes the off-CPU time before `end` that was not taken yet. If `end` decreases, nothing is taken twice. Writes what it
-    // takes to `log` unless that is null.
+    // Takes the off-CPU time before `end` that was not taken yet. If `end` decreases, nothing is taken twice. Writes
+    // what it takes to `log` unless that is null.
     format::OffCpuTicks take_until(uint64_t end, ThreadLog *log);
 
     format::OffCpuTicks taken() const { return taken_; } // in total

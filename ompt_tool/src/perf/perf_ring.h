@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A ring into which the kernel writes records of one thread, and from which that thread reads them (perf_event_open(2)).
-// Owns the event, the mapping and the order of memory; readers give the records their meaning.
+// A ring into which the kernel writes records of one thread, and from which that thread reads them
+// (perf_event_open(2)). Owns the event, the mapping and the order of memory; readers give the records their meaning.
 //
 // The mapping alone keeps the event, so no descriptor stays open that the program could close or count. The child of a
 // fork does not inherit the mapping, and the event counts no other thread.
@@ -25,8 +25,8 @@ public:
         std::swap(size_, other.size_);
     }
 
-    // Starts the event for the calling thread, with a ring of `pages` pages (a power of two), or fewer, down to `least`, if
-    // the kernel allows no more. Returns 0, or errno; then the ring stays closed.
+    // Starts the event for the calling thread, with a ring of `pages` pages (a power of two), or fewer, down to
+    // `least`, if the kernel allows no more. Returns 0, or errno; then the ring stays closed.
     int open(const perf_event_attr &event, size_t pages, size_t least);
     // Uses `page` and the `bytes` of records behind it, laid out as by the kernel; for tests. close() unmaps them.
     void open_on(perf_event_mmap_page *page, size_t bytes) { page_ = page, size_ = bytes; }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernel's records of a thread's switches out of a processor and in again. They come with a software event that counts
-// nothing and needs neither hardware nor privilege. off_cpu_intervals.h uses them.
+// The kernel's records of a thread's switches out of a processor and in again. They come with a software event that
+// counts nothing and needs neither hardware nor privilege. off_cpu_intervals.h uses them.
 #pragma once
 
 #include <cstdint>
@@ -40,8 +40,8 @@ public:
     // Releases all but the record taken last.
     void release_but_last() { ring_.release(last_); }
 
-    // Calls visit(record) for every record and takes none. Any thread may call it; records that the owner takes meanwhile
-    // may be read wrong.
+    // Calls visit(record) for every record and takes none. Any thread may call it; records that the owner takes
+    // meanwhile may be read wrong.
     template <typename Visit>
     void peek(Visit visit) const {
         const clock::Reading now = clock::read_both();

@@ -23,9 +23,9 @@ constexpr uint32_t kStackBytes = 1024;
 constexpr unsigned kStackWords = kStackBytes / 8;
 constexpr unsigned kMostCallers = 48;
 
-// Three samples a page, so that four seconds of the first thread fit at the default frequency, and one second of another.
-// The first thread may be in a serial part for long, where nothing empties the ring: it has a second one, in which a minute
-// fits, with one in kRare samples. Users without privilege share what kernel.perf_event_mlock_kb allows.
+// Three samples a page, so that four seconds of the first thread fit at the default frequency, and one second of
+// another. The first thread may be in a serial part for long, where nothing empties the ring: it has a second one, in
+// which a minute fits, with one in kRare samples. Users without privilege share what kernel.perf_event_mlock_kb allows.
 constexpr size_t kFirstPages = 128, kPages = 32, kRarePages = 64, kLeastPages = 4;
 constexpr uint32_t kRare = 32;
 constexpr size_t kLongestRecord = 1600; // bytes
@@ -75,8 +75,8 @@ uint64_t period_of(uint64_t per_second, uint32_t frequency_hz) {
     return std::max<uint64_t>(period - period / 97, 1);
 }
 
-// Counts the thread's processor time with one period, so that shares are exact. Cycles would depend on the processor's clock
-// frequency.
+// Counts the thread's processor time with one period, so that shares are exact. Cycles would depend on the processor's
+// clock frequency.
 perf_event_attr task_clock_event(uint32_t frequency_hz) {
     perf_event_attr event = common_event();
     event.type = PERF_TYPE_SOFTWARE;
@@ -218,8 +218,8 @@ bool Samples::is_wanted(const uint64_t *record, size_t n_words) const {
     return misc == PERF_RECORD_MISC_USER && format::is_load(record[n_words - 1]);
 }
 
-// Logs a record: time, address of a load, callchain { n, addresses }, registers { abi, values }, stack { size, words, used size },
-// cycles and source of a load.
+// Logs a record: time, address of a load, callchain { n, addresses }, registers { abi, values }, stack { size, words,
+// used size }, cycles and source of a load.
 void Samples::log_sample(const uint64_t *record, size_t n_words, uint64_t time, uint32_t weight, const Place &place) {
     const bool is_load = has_loads(head_.event);
     size_t next = 2;

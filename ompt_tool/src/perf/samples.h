@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Samples of where a thread is, taken by the kernel some hundred times per second of its processor time. The kernel writes
-// them into a ring; the thread copies them to its log where it closes a state interval, and so knows their state and
-// construct. No signal is sent, and nothing is unwound or named in the program: a sample keeps the few words of the stack
-// that may lead to callers.
+// Samples of where a thread is, taken by the kernel some hundred times per second of its processor time. The kernel
+// writes them into a ring; the thread copies them to its log where it closes a state interval, and so knows their state
+// and construct. No signal is sent, and nothing is unwound or named in the program: a sample keeps the few words of the
+// stack that may lead to callers.
 #pragma once
 
 #include <atomic>
@@ -34,8 +34,8 @@ public:
         uint32_t region, construct, kernel;
     };
 
-    // Starts for the calling thread. Returns 0 or errno. If the kernel refuses samples of loads, samples are of time, and
-    // loads_error() returns why. `sampling` and `directory` must outlive this object.
+    // Starts for the calling thread. Returns 0 or errno. If the kernel refuses samples of loads, samples are of time,
+    // and loads_error() returns why. `sampling` and `directory` must outlive this object.
     int open(const Sampling &sampling, const std::string &directory, uint32_t index, uint32_t tid);
     // Starts on a ring that already holds samples of that event; for tests.
     void open_on(PerfRing &ring, format::SampleEvent event, const std::string &directory, uint32_t index);

@@ -9,8 +9,8 @@ namespace ompass::code_map {
 // Enters all loaded modules. Called when recording begins, and after a fork.
 void read();
 
-// Returns a code address in the form of samples.h; 0: not code, or at `time` (ticks) another library may have been there.
-// `was_executed`: the address certainly is code, so modules loaded meanwhile are searched, too.
+// Returns a code address in the form of samples.h; 0: not code, or at `time` (ticks) another library may have been
+// there. `was_executed`: the address certainly is code, so modules loaded meanwhile are searched, too.
 uint64_t word_of(uint64_t address, bool was_executed, uint64_t time);
 
 } // namespace ompass::code_map

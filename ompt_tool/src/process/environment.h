@@ -20,8 +20,8 @@ struct Choice {
     int value;
 };
 
-// Returns the variable's value; `fallback` if it is not set, or, with a message, if it is none of the choices. A program with
-// more rights than its caller (set-uid) uses `fallback`, too.
+// Returns the variable's value; `fallback` if it is not set, or, with a message, if it is none of the choices. A
+// program with more rights than its caller (set-uid) uses `fallback`, too.
 inline int read_choice(Say *say, const char *name, std::initializer_list<Choice> choices, int fallback) {
     const char *text = secure_getenv(name);
     if (!text || !*text) return fallback;
@@ -44,8 +44,8 @@ inline int read_switch(Say *say, const char *name, int fallback) {
                        fallback);
 }
 
-// Reports each variable that begins with `prefix` and is not known, since it may be misspelt. `names`: the known variables
-// without the prefix. `owner`: ends the message.
+// Reports each variable that begins with `prefix` and is not known, since it may be misspelt. `names`: the known
+// variables without the prefix. `owner`: ends the message.
 inline void report_unknown_names(Say *say, const char *prefix, std::initializer_list<const char *> names,
                                  const char *owner) {
     const size_t prefix_length = strlen(prefix);

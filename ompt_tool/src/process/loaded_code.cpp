@@ -81,8 +81,8 @@ bool is_function(const Symbols &library, uint32_t index, const char *name) {
 }
 
 // Returns the index of the function of this name; 0: none.
-// Table: n_buckets, first hashed symbol, n_bloom_words, shift, filter, buckets, then the hash of every symbol, whose lowest
-// bit marks the end of a bucket.
+// Table: n_buckets, first hashed symbol, n_bloom_words, shift, filter, buckets, then the hash of every symbol, whose
+// lowest bit marks the end of a bucket.
 uint32_t find_function(const Symbols &library, const char *name) {
     if (!library.symbols || !library.names) return 0;
     if (!library.hashes) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds code in the loaded libraries without the lock that dlopen holds while constructors run. dlsym and dladdr take that
-// lock, and would deadlock on a thread that such a constructor waits for. Any thread, except keep_loaded().
+// Finds code in the loaded libraries without the lock that dlopen holds while constructors run. dlsym and dladdr take
+// that lock, and would deadlock on a thread that such a constructor waits for. Any thread, except keep_loaded().
 // Compiled into libompass.so and libomp_ext.so; includes nothing of either.
 #pragma once
 
@@ -86,8 +86,8 @@ Library library_of(const void *address);
 // Returns the described library.
 Library library_in(const dl_phdr_info &info);
 
-// True if this address is in our own library. The addresses of our functions do not show that: their names may be bound to
-// the runtime's functions.
+// True if this address is in our own library. The addresses of our functions do not show that: their names may be bound
+// to the runtime's functions.
 bool is_ours(const void *address);
 
 // Keeps the library that contains this code loaded for good. Takes the lock of dlopen.

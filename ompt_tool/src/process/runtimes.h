@@ -20,8 +20,8 @@ struct Destination {
     bool is_for_all; // holds for all callers, now and later
 };
 
-// Returns the destination of a call from `caller`; null: a caller that is not linked with a runtime. `runtime_only`: ignores
-// functions of libraries that are not runtimes.
+// Returns the destination of a call from `caller`; null: a caller that is not linked with a runtime. `runtime_only`:
+// ignores functions of libraries that are not runtimes.
 Destination destination_of(const char *name, const void *caller, bool runtime_only = false);
 
 // Calls take(i, destination) for `n` names and a null caller.
@@ -37,8 +37,8 @@ Library own_runtime();
 // Makes the runtime with this address our own for good.
 void claim_runtime(const void *code);
 
-// Writes the path of a runtime other than our own that the program or a library calls into `path`, cut to `size`. Writes
-// nothing if there is none; a runtime that another one has replaced is not called.
+// Writes the path of a runtime other than our own that the program or a library calls into `path`, cut to `size`.
+// Writes nothing if there is none; a runtime that another one has replaced is not called.
 void find_other_runtime(char *path, size_t size);
 
 // Routes calls of one of our functions to the runtime function that they would reach without ours, by calling library.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Detects that the program unloads libraries, after which other code may be mapped at the same addresses. Threads then clear
-// their tables of code addresses (run_switch); process_log and code_map compare the loader's count of unloaded libraries.
+// Detects that the program unloads libraries, after which other code may be mapped at the same addresses. Threads then
+// clear their tables of code addresses (run_switch); process_log and code_map compare the loader's count of unloaded libraries.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@ namespace ompass::unloads {
 // Returns the number of libraries unloaded so far. If it has changed, every thread notices that with its next event.
 uint64_t check();
 
-// Calls check() if the program's calls of dlclose do not reach ours (dlclose.cpp), because this library is neither preloaded
-// nor linked. Called at the begin of a region.
+// Calls check() if the program's calls of dlclose do not reach ours (dlclose.cpp), because this library is neither
+// preloaded nor linked. Called at the begin of a region.
 void check_unless_notified();
 
 // Returns the time at which unloaded libraries were last noticed, in ticks; 0: never.
@@ -25,8 +25,8 @@ void end_unload();
 // Called when recording begins.
 void start();
 
-// Returns the bits of run_switch for the calling thread's unloads under way. For the child of a fork, which has no other
-// threads.
+// Returns the bits of run_switch for the calling thread's unloads under way. For the child of a fork, which has no
+// other threads.
 uint32_t under_way_here();
 
 } // namespace ompass::unloads

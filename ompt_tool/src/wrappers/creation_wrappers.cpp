@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Wrappers of the runtime functions that create tasks. OMPT reports when a task was created, and the wrappers measure how
-// long that took. They work only if this library is preloaded or linked. They forward all arguments, and only forward while
-// nothing is recorded. The only file with these signatures (LLVM's kmp.h and kmp_gsupport.cpp; libgomp's libgomp_g.h).
+// Wrappers of the runtime functions that create tasks. OMPT reports when a task was created, and the wrappers measure
+// how long that took. They work only if this library is preloaded or linked. They forward all arguments, and only
+// forward while nothing is recorded. The only file with these signatures (LLVM's kmp.h and kmp_gsupport.cpp; libgomp's libgomp_g.h).
 #include "wrappers/creation_wrappers.h"
 
 #include <cstddef>
@@ -25,8 +25,8 @@ Code runtime_code = {};
 
 namespace {
 
-// Returns the calling thread if a creation is measured here; null: the wrapper only forwards the call, by a tail call if it
-// can. `is_own`: the call is for the recorded runtime.
+// Returns the calling thread if a creation is measured here; null: the wrapper only forwards the call, by a tail call
+// if it can. `is_own`: the call is for the recorded runtime.
 inline ThreadState *recording_thread(bool is_own, bool can_jump = true) {
     if (!active || !is_own) return nullptr;
     ThreadState *thread = recorder::this_thread;
@@ -41,8 +41,8 @@ inline ThreadState *recording_thread(bool is_own, bool can_jump = true) {
     return thread->announced.kind ? nullptr : thread; // the extension measures announced creations
 }
 
-// Measures a call that creates one task, and keeps the program's return address, since the runtime sees ours. The address of
-// the allocation is preferred, because the call that enqueues the task may be a tail call.
+// Measures a call that creates one task, and keeps the program's return address, since the runtime sees ours. The
+// address of the allocation is preferred, because the call that enqueues the task may be a tail call.
 struct Creation {
     Creation(ThreadState *its_thread, const void *address, const void *task = nullptr) : thread(its_thread) {
         outer = std::exchange(thread->wrapper.is_open, true);
@@ -183,9 +183,9 @@ constexpr unsigned kUntiedFlag = 1; // a flag of GOMP_task
 using GompTask = void(void (*function)(void *), void *data, void (*copy)(void *, void *), long bytes, long alignment,
                       bool if_clause, unsigned flags, void **dependences, int priority, void *event);
 
-// Copies the data of an undeferred task and creates it, also while nothing is recorded: LLVM's GOMP_task (at least 14 to 19)
-// does not call `copy` if the if clause is false, so the task would use its creator's data instead of its firstprivate copy.
-// Not inlined, because a function that calls alloca makes no tail calls.
+// Copies the data of an undeferred task and creates it, also while nothing is recorded: LLVM's GOMP_task (at least 14
+// to 19) does not call `copy` if the if clause is false, so the task would use its creator's data instead of its
+// firstprivate copy. Not inlined, because a function that calls alloca makes no tail calls.
 [[gnu::noinline]] static void copy_and_create(GompTask *next, void (*function)(void *), void *data,
                                               void (*copy)(void *, void *), long bytes, long alignment, unsigned flags,
                                               void **dependences, int priority, void *event) {

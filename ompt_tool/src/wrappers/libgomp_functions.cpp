@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions of gcc programs whose calls would not reach an LLVM runtime that replaces libgomp. The loader binds a call by
-// name and version. LLVM's runtimes define some functions of OpenMP 5 with other versions than libgomp, and lack others, so
-// such calls would reach the unused libgomp. The functions here have no version, so the loader binds calls of any
-// version to them, and they forward the call to the runtime in use. They work only if this library is preloaded or linked.
+// Functions of gcc programs whose calls would not reach an LLVM runtime that replaces libgomp. The loader binds a call
+// by name and version. LLVM's runtimes define some functions of OpenMP 5 with other versions than libgomp, and lack
+// others, so such calls would reach the unused libgomp. The functions here have no version, so the loader binds calls
+// of any version to them, and they forward the call to the runtime in use. They work only if this library is preloaded or linked.
 #include <climits>
 #include <cstdint>
 #include <cstdio>
@@ -58,8 +58,8 @@ OMPASS_PASS_ON(omp_get_teams_thread_limit_)
 OMPASS_PASS_ON(omp_set_teams_thread_limit)
 OMPASS_PASS_ON(omp_set_teams_thread_limit_)
 
-// Returns the allocator to use instead of this one. libgomp has one memory for all predefined allocators. LLVM's runtimes
-// search for several, and some (14, 15) crash if there are none.
+// Returns the allocator to use instead of this one. libgomp has one memory for all predefined allocators. LLVM's
+// runtimes search for several, and some (14, 15) crash if there are none.
 static uintptr_t allocator_of(uintptr_t allocator) {
     constexpr uintptr_t kDefault = 1, kLastPredefined = 8;
     return allocator > kDefault && allocator <= kLastPredefined ? kDefault : allocator;
@@ -234,8 +234,8 @@ OMPASS_EXPORT void omp_get_partition_place_nums_8_(int64_t *places) {
 
 // ---------------------------------------------------------------- loops with ordered dependences
 
-// In a team of one thread, LLVM's runtimes read data of the loop that they did not store. One thread runs the iterations in
-// order and need not wait, so the call is dropped. Otherwise a tail call forwards it, with the arguments on the stack in place.
+// In a team of one thread, LLVM's runtimes read data of the loop that they did not store. One thread runs the
+// iterations in order and need not wait, so the call is dropped. Otherwise a tail call forwards it, with the arguments on the stack in place.
 #define OMPASS_ORDERED(name)                                                                                           \
     OMPASS_EXPORT void name(uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d, uintptr_t e, uintptr_t f, uintptr_t g, \
                             uintptr_t h) {                                                                             \
@@ -266,8 +266,8 @@ namespace {
 
 constexpr int kNotRecorded = 125; // the exit status of `ompass run` for a program that it does not start
 
-// Ends a program that runs on another runtime than its own and would compute wrong results. `ompass run` does not start such a
-// program, unless the call is in a library that the program loads later.
+// Ends a program that runs on another runtime than its own and would compute wrong results. `ompass run` does not start
+// such a program, unless the call is in a library that the program loads later.
 void refuse(const char *name) {
     ompass::say(
         "the program calls %s, which the OpenMP runtime that replaces libgomp lacks. It ends here, because its results "

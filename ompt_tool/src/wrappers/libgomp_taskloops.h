@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Taskloops of gcc programs that LLVM's runtimes (at least 14 to 19) run wrongly: they fail an assertion or crash on loops
-// that count downwards or have no iterations, and ignore `strict`. Divides such a loop into tasks, as libgomp does. The
-// caller creates each task by GOMP_task.
+// Taskloops of gcc programs that LLVM's runtimes (at least 14 to 19) run wrongly: they fail an assertion or crash on
+// loops that count downwards or have no iterations, and ignore `strict`. Divides such a loop into tasks, as libgomp
+// does. The caller creates each task by GOMP_task.
 #pragma once
 
 #include <cstdint>
@@ -42,8 +42,8 @@ struct Loop {
     bool is_wrong_on_llvm() const { return !is_upwards() || flags & kStrict || start >= end; }
 };
 
-// The division of iterations: `n_longer` tasks with `size` + 1 iterations, then tasks with `size` iterations. The last task
-// has the remaining ones.
+// The division of iterations: `n_longer` tasks with `size` + 1 iterations, then tasks with `size` iterations. The last
+// task has the remaining ones.
 struct Shares {
     uint64_t n_tasks, size, n_longer;
 };
@@ -66,8 +66,8 @@ Shares share(const Loop<Bound> &loop, uint64_t n, uint64_t n_threads) {
     return {n_tasks, n / n_tasks, n % n_tasks};
 }
 
-// Copies the taskloop's data for the task that is being created, with the bounds of its iterations. The runtime calls it on
-// this thread before GOMP_task returns.
+// Copies the taskloop's data for the task that is being created, with the bounds of its iterations. The runtime calls
+// it on this thread before GOMP_task returns.
 void copy_share(void *to, void *from);
 
 // Sets the data that copy_share copies next.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Cancels constructs while the library holds and runs tasks, some of them placed. Repeats each construct, and checks the team
- * after each time. Usage: cancelled CONSTRUCT, one of barrier, points, for, sections, taskgroup, end. Needs
+ * Cancels constructs while the library holds and runs tasks, some of them placed. Repeats each construct, and checks
+ * the team after each time. Usage: cancelled CONSTRUCT, one of barrier, points, for, sections, taskgroup, end. Needs
  * OMP_CANCELLATION=true. "end" is for gcc only: with clang, libomp hangs if a region is cancelled while threads are at its end.
  */
 #include <omp.h>
@@ -26,8 +26,8 @@ static void make_tasks(int n) {
 }
 
 /*
- * Some threads wait in the barrier, others make tasks, one cancels. It first waits until all have left the first barrier,
- * because libomp may treat that barrier as cancelled too, and then hangs.
+ * Some threads wait in the barrier, others make tasks, one cancels. It first waits until all have left the first
+ * barrier, because libomp may treat that barrier as cancelled too, and then hangs.
  */
 static void cancel_at_barrier(int round) {
     long n_past = 0;
