@@ -28,6 +28,6 @@ __all__ = ["__version__", "open"]
 
 def open(path: str | PathLike[str]) -> Recording:
     """Returns the recorded run in a directory. Raises ompass.errors.RunNotFoundError, DamagedRunError."""
-    from ompass.recording import open_recording  # everything is behind it, and the command needs little
+    from ompass.recording import open_recording  # slow to import, and the command needs little of it
 
     return open_recording(path)

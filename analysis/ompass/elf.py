@@ -182,7 +182,7 @@ def imported_symbols(path: Path, prefixes: tuple[str, ...]) -> frozenset[tuple[s
 
 
 def exported_symbols(path: Path, wanted: Collection[str]) -> frozenset[tuple[str, str]]:
-    """Returns (name, version) of each of `wanted` that the file defines; the version is empty for any."""
+    """Returns (name, version) of each of `wanted` that the file defines; an empty version fits all."""
     with _open(path) as elf:
         table = elf.get_section_by_name(".dynsym")
         if not isinstance(table, SymbolTableSection) or not _mentions(table, wanted):
@@ -196,7 +196,7 @@ def exported_symbols(path: Path, wanted: Collection[str]) -> frozenset[tuple[str
 
 
 class _Versions:
-    """The versions of dynamic symbols by their numbers, as the file defines or needs them."""
+    """The versions of dynamic symbols, by symbol number, that the file defines or needs."""
 
     _HIDDEN = 0x8000
 
@@ -205,7 +205,7 @@ class _Versions:
         self._names: Any = elf.get_section_by_name(section)
 
     def of(self, symbol: int) -> str:
-        """Returns the version of the symbol; empty for none, and for the version that any request accepts."""
+        """Returns the version of the symbol; empty if it has none, or one that fits any request."""
         if self._numbers is None or self._names is None:
             return ""
         number = self._numbers.get_symbol(symbol).entry["ndx"]

@@ -23,7 +23,7 @@ _TASK_WAITS = (5, 6, 63)  # kinds of waits for tasks
 def write_perfetto(timeline: Timeline, names: Mapping[int, str], path: Path) -> None:
     """Writes a Perfetto trace: a track per thread, flows from creation to start, counters of tasks.
 
-    `names` are names of constructs. OutputError.
+    `names` are names of constructs. Raises OutputError.
     """
     try:
         with path.open("wb") as file:
@@ -168,7 +168,7 @@ def write_otf2(
 
     It has a location per thread, and a region per construct, wait and lock. A resumed task has a separate
     region, "... (resumed)", so tasks can be counted. `names` and `places` are by construct.
-    OutputError.
+    Raises OutputError.
     """
     import otf2
     from otf2.enums import LocationGroupType, LocationType

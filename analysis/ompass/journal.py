@@ -59,7 +59,7 @@ class Journal:
                 yield number, None
 
     def append(self, entry: Mapping[str, Any]) -> None:
-        """Writes an entry, which then survives a kill and a power cut. OutputError."""
+        """Writes an entry, which then survives a kill and a power cut. Raises OutputError."""
         data = _line(entry)
         try:
             while data:

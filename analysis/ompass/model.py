@@ -118,7 +118,7 @@ class StateTimes:
 
 @dataclass(frozen=True, slots=True)
 class CpuTimes:
-    """Thread-time by what the processors did; `total_ns` is the thread-time."""
+    """Thread-time on and off processors; `total_ns` is the thread-time."""
 
     running_ns: int = 0  # on a processor
     preempted_ns: int = 0  # off the processor although it could have run

@@ -109,9 +109,10 @@ class Recording:
         self, *, start_ns: int = 0, end_ns: int = -1, limit: int = DEFAULT_LIMIT, by_home: bool = False,
         n_bins: int = 200,
     ) -> Schedule:  # fmt: skip
-        """Returns a window, states over time, and who ran whose tasks. DamagedRunError without a trace.
+        """Returns a window, states over time, and the matrix of creating and running threads.
 
-        Up to `limit` state intervals are single bars, more become bins; 0: no bars.
+        Up to `limit` state intervals are single bars, more become bins; 0: no bars. DamagedRunError without a
+        trace.
         """
         return read_schedule(
             self.path, start_ns=start_ns, end_ns=end_ns, limit=limit, by_home=by_home, n_bins=n_bins
@@ -151,9 +152,10 @@ class Recording:
         self, *, threads: Sequence[int] = (), policies: Sequence[str] = ("libomp",), machine: str = "",
         seed: int = 1, untraced: bool = False,
     ) -> Simulation:  # fmt: skip
-        """Returns predicted runs; `machine`: a machine file or an hwloc synthetic string. UsageError.
+        """Returns predicted runs; `machine`: a machine file or an hwloc synthetic string.
 
-        NothingToShowError without a trace or tasks. An empty `threads` means the recorded number.
+        An empty `threads` means the recorded number. Raises UsageError, and NothingToShowError without a
+        trace or tasks.
         """
         return simulate(
             self.path,

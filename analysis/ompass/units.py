@@ -95,7 +95,7 @@ def parse_size(text: str) -> int:
 def parse_limit(text: str) -> int:
     """Returns the bytes of a trace limit, parsed as by parse_size; a bare number is megabytes.
 
-    Raises ValueError with `why; cure`. The tool parses OMPASS_LIMIT_MB likewise (ompt_tool/src/options.cpp).
+    Raises ValueError with `why; cure`. ompt_tool/src/options.cpp parses OMPASS_LIMIT_MB by the same rule.
     """
     try:
         n_bytes = parse_size(text if text.strip()[-1:].isalpha() else f"{text}M")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where runs are analysed: in this process, in local processes, or on a Dask cluster's workers.
+"""Analyses runs in this process, in local processes, or on a Dask cluster's workers.
 
 The place does not change a result, which depends on one run directory alone. Owns the processes, and the
 messages about unusable clusters. Dask is loaded only with --dask.

@@ -248,7 +248,7 @@ NOTHING = Ending(1, 0, 0)
         ({"interpreters": (Path("/bin/sh"),)}, (), {}, NOTHING, "nor its child processes"),
         ({}, (LIBOMP,), {}, NOTHING, "was never started"),
         ({"is_privileged": True}, (LIBOMP,), {}, NOTHING, "raised privileges"),
-        ({"has_own_tool": True}, (LIBOMP,), {}, NOTHING, "tool of its own"),
+        ({"has_own_tool": True}, (LIBOMP,), {}, NOTHING, "contains an OMPT tool"),
         ({}, (LIBOMP,), {"OMPASS_ENABLED": "off"}, NOTHING, "OMPASS_ENABLED"),
         ({}, (LIBOMP,), {}, Ending(1, 139, 11), "ended by SIGSEGV before recording began"),
     ],

@@ -34,8 +34,8 @@ _EPILOG = """
 `ompass docs install` has whole examples.
 """
 
-# Some linkers drop a library whose functions the program does not call. Behind the extension, which answers
-# the calls for the OpenMP runtime, they would drop the runtime. So there the option stays in force.
+# Some linkers drop a library whose functions the program does not call. The extension answers the calls to
+# the OpenMP runtime, so behind it they would drop the runtime: there the option stays in force.
 _KEPT = {
     Component.TOOL: ("-Wl,--push-state,--no-as-needed", "-lompass", "-Wl,--pop-state"),
     Component.EXT: ("-Wl,--no-as-needed", "-lomp_ext"),

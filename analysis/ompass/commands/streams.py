@@ -69,7 +69,7 @@ def console_for(stderr: bool = False) -> TerminalConsole:
 
 
 def write_result(result: str | bytes, path: Path | None) -> None:
-    """Writes a result to a file, or to stdout when `path` is None or `-`. OutputError."""
+    """Writes a result to a file, or to stdout when `path` is None or `-`. Raises OutputError."""
     if path is None or str(path) == "-":
         if isinstance(result, bytes):
             sys.stdout.buffer.write(result)
@@ -109,7 +109,7 @@ def measuring_bar(shown: bool, transient: bool = False) -> Progress:
 
 @contextmanager
 def waiting(what: str) -> Iterator[None]:
-    """Shows `what` and the elapsed seconds, from the first second on. Meanwhile, nothing else may be printed.
+    """Shows `what` and the elapsed seconds, from the first second on. The caller prints nothing inside.
 
     A thread draws it, so work inside of the core shows as well.
     """

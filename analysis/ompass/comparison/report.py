@@ -233,7 +233,7 @@ def _changes(title: str, changes: Sequence[Change[Place]]) -> Table:
             Column("before_ns", "before", Kind.TIME, "before_mean"),
             Column("after_ns", "after", Kind.TIME, "after_mean"),
             Column("", "change", Kind.FIGURE, _difference),
-            Column("", "of it", Kind.FIGURE, _relative),
+            Column("", "relative", Kind.FIGURE, _relative),
             Column("", "p", Kind.FIGURE, lambda c: None if c.p_value is None else f"{c.p_value:.2g}"),
             Column("", "verdict", Kind.TEXT, lambda change: VERDICTS[change.verdict]),
             *fields(

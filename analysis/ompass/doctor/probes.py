@@ -60,7 +60,7 @@ def ask_runtime(path: Path) -> RuntimeAnswer:
 
 
 def loading_problem(path: Path) -> str:
-    """Returns why a shared library does not load; empty if it does. The tool does not record."""
+    """Returns why a shared library does not load; empty if it does. Recording is disabled."""
     environ = {**os.environ, "OMPASS_ENABLED": "off"}
     answer = answer_of([sys.executable, "-c", _LOAD, str(path)], environ, errors_too=True)
     if answer is None:

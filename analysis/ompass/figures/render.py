@@ -81,7 +81,7 @@ FORMATS: Final[dict[str, Callable[[Spec], bytes]]] = {
 
 
 def render(spec: Spec, path: Path) -> None:
-    """Writes the figure in the format of the file's name. UsageError, OutputError."""
+    """Writes the figure in the format of the file's name. Raises UsageError, OutputError."""
     convert = FORMATS.get(path.suffix.lower())
     if convert is None:
         raise UsageError(f"{path}", "the format is unknown", f"name a file that ends in {', '.join(FORMATS)}")
@@ -97,7 +97,7 @@ def render(spec: Spec, path: Path) -> None:
 class BrowserScript:
     """The JavaScript that draws specifications in a browser: window.vegaEmbed, with its dependences.
 
-    Another process builds it: that takes seconds, in which this process could do nothing else. The user's
+    Another process builds it: this takes seconds, which would block this process. The user's
     cache keeps it, if possible.
     """
 
@@ -112,7 +112,7 @@ class BrowserScript:
 
     @cached_property
     def text(self) -> str:
-        """Waits for the script and returns it. IncompleteInstallationError."""
+        """Waits for the script and returns it. Raises IncompleteInstallationError."""
         if self._maker is None:
             return self._kept.read_text(encoding="utf-8")
         made, _ = self._maker.communicate()

@@ -156,7 +156,7 @@ def _constructs(content: GraphContent) -> Table:
             data("construct"),
             data("kind"),
             Column("critical_ns", "on the path", Kind.TIME),
-            Column("", "of it", Kind.SHARE, lambda row: share(row.critical_ns, graph.span_ns)),
+            Column("", "share", Kind.SHARE, lambda row: share(row.critical_ns, graph.span_ns)),
             Column("steps", "pieces", Kind.COUNT, "n_steps"),
             Column("work_ns", "work", Kind.TIME),
             Column("", "of all", Kind.SHARE, lambda row: share(row.work_ns, work_ns)),

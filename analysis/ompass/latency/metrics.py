@@ -15,7 +15,7 @@ from ompass.samples.metrics import Owner
 SOURCES: Final = ("L1", "under way", "L2", "L3", "memory", "other node", "unknown")
 """Sources of data, nearest first. Under way: the line was already being fetched."""
 
-_MOST_POINTS: Final = 200  # of a curve
+_MOST_POINTS: Final = 200  # most points of a curve
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +40,8 @@ class OwnerLoads:
     by_source: Mapping[str, int]  # samples; has every source
     cycles_by_source: Mapping[str, int]
     n_modified: int  # samples of lines that another core had modified
-    slowed_cycles: int  # of samples whose data came from another node or from a modified line
-    waited_cycles: int  # the same cycles for all loads that these samples represent
+    slowed_cycles: int  # cycles of samples whose data came from another node or a modified line
+    waited_cycles: int  # cycles of all loads that these samples represent
 
     @property
     def n(self) -> int:

@@ -34,7 +34,7 @@ _NOT_REPLACED = re.compile(
 )
 _DEFAULTS = ("OMP_SCHEDULE", "KMP_STACKSIZE")  # variables that libgomp_defaults sets
 _LLVM_STACK_BYTES = 4 << 20  # default of a thread
-# Functions to which libgomp gives the same answer with any runtime.
+# Functions whose results in libgomp do not depend on the runtime.
 _CONSTANT = re.compile(r"omp_get_(supported_active_levels|device_num)_?")
 
 

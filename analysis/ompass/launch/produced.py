@@ -63,7 +63,7 @@ def absolute_pattern(pattern: str) -> str:
 
 
 def check_place(pattern: str, named: str) -> None:
-    """Refuses a place that cannot be written, before the program runs. OutputError.
+    """Raises OutputError for a place that cannot be written, before the program runs.
 
     `named`: the option or variable that sets the pattern.
     """
@@ -159,14 +159,14 @@ def why_nothing(program: Program, plan: Plan, ending: Ending, environ: Mapping[s
         )
     if program.has_own_tool:
         return (
-            f"{program.path} contains an OMPT tool of its own, and only one can be active",
+            f"{program.path} contains an OMPT tool, and only one can be active",
             "link it without that tool",
         )
     if ending.signal:
         return (
             f"the program {ending.describe()} before recording began",
-            f"run {program.path} without ompass: if it ends likewise, the fault is in the program; "
-            "otherwise, please report a fault of ompass",
+            f"run {program.path} without ompass: if it ends in the same way, the fault is in the "
+            "program; otherwise, please report a bug of ompass",
         )
     if program.is_script and plan.runtime is None:
         return (

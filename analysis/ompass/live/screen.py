@@ -154,7 +154,7 @@ class Top(App[None]):
         self.sort = names[(names.index(self.sort) + 1) % len(names)]
         self.show()
 
-    # ------------------------------------------------------------ what is shown
+    # ------------------------------------------------------------ display
 
     def tick(self) -> None:
         """Updates, unless all programs have ended."""

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The progress of running programs: in total, and since the last look. Reads only their logs.
 
-Owns the search for a run directory by its process id, and the pace: a program that uses all processors keeps
-them.
+Owns the search for a run directory by its process id, and the time between looks, which is longer if the
+program uses all processors.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class Watch:
         self._resolvers: dict[Path, tuple[int, Resolver]] = {}
 
     def look(self) -> Look:
-        """Returns the current state of the runs. RunNotFoundError, DamagedRunError."""
+        """Returns the current state of the runs. Raises RunNotFoundError, DamagedRunError."""
         contents = tuple(self._content(path) for path in self.directories)
         has_ended = all(_has_ended(content.run) for content in contents)
         if has_ended:  # perhaps during the first read
@@ -110,7 +110,7 @@ class Watch:
                 constructs[label] = constructs.get(label, Cost()) + cost
         return Look(contents, time.monotonic(), threads, constructs, has_ended)
 
-    # Samples would be unwound again for each look, on a processor that the program needs.
+    # Without samples: each look would unwind them again, on a processor that the program needs.
     def _content(self, path: Path, *, with_samples: bool = False) -> ReportContent:
         run = open_run(path)
         known = self._resolvers.get(path)
@@ -137,7 +137,7 @@ def change(before: Look, now: Look) -> Change:
 
 
 def directories_of(pid: int) -> list[Path]:
-    """Returns the run directories into which a process writes. RunNotFoundError."""
+    """Returns the run directories into which a process writes. Raises RunNotFoundError."""
     try:
         lines = Path(f"/proc/{pid}/maps").read_text().splitlines()
     except OSError as error:

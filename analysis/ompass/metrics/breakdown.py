@@ -204,7 +204,7 @@ def region_shares(run: Run, rows: Iterable[RegionRow], groups: Mapping[int, int]
 def _of_program(run: Run, shares: tuple[RegionShare, ...], *, fell_back: bool) -> Breakdown:
     """Returns the breakdown over the whole wall time; a thread's time without a row is idle.
 
-    A thread of kind "other" that never took part in OpenMP has no row, and is not counted; nor is a helper.
+    Helpers, and threads of kind "other" that never took part in OpenMP, are not counted.
     """
     recorded = {t.thread: t for t in thread_shares(run, run.regions)}
     rows = {t.thread: t for t in run.threads}

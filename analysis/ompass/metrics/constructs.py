@@ -17,7 +17,7 @@ Shares = tuple[tuple[int, int], ...]
 
 
 class ConstructTotals(ConstructRow):
-    """One construct over all threads: the sum of its rows, and who created and completed its tasks.
+    """One construct over all threads: the sum of its rows, and its tasks by creating and completing thread.
 
     `created_by` and `completed_by` are pairs of a thread and a number of tasks, most first.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Waits and loops, summed over threads: where threads waited, for what, and how evenly loops were shared.
+"""Waits and loops, summed over threads: the places and causes of waits, and the imbalance of loops.
 
 Owns how the rows of one place are merged. The breakdown also contains the thread-time of waits.
 """
@@ -152,7 +152,7 @@ def _waited_for(run: Run, rows: Sequence[WaitRow], groups: Mapping[int, int]) ->
     found: dict[int, tuple[int, int]] = {}
     for row in rows:
         for construct, n, ns in zip(row.waited_for, row.waited_for_n, row.waited_for_ns, strict=True):
-            if construct:  # 0: those for which a thread's row had no room
+            if construct:  # 0: all others, for which a row has no room
                 key = groups.get(construct, construct)
                 before = found.get(key, (0, 0))
                 found[key] = (before[0] + n, before[1] + ns)

@@ -144,7 +144,7 @@ class Timeline:
         return _columns(self.pyramids[run].read_links(task, thread, at_ns, _MOST_RECORDS))
 
     def moment(self, run: int, threads: Sequence[int], at_ns: int) -> Value:
-        """Returns what each of these threads does at a moment, and until when it waits."""
+        """Returns the activity of each of these threads at a moment, and the end of its wait."""
         most = _MOST_RECORDS // max(len(threads), 1)
         return _columns(self.pyramids[run].read_moment(threads, at_ns, most))
 

@@ -34,10 +34,10 @@ OTHERS: Final = -1
 
 @dataclass(frozen=True, slots=True)
 class Bars:
-    """Activity of threads. From `begin_ns` to `end_ns`, a thread spent `part_ns` so, below `before_ns`.
+    """Bars that show the activity of threads, as columns of equal length.
 
-    Columns of equal length. For a state interval, `part_ns` is its whole length; for a bin, the length of one
-    kind.
+    From `begin_ns` to `end_ns`, a thread spent `part_ns` on the activity; the bars below this one add up to
+    `before_ns`. For a state interval, `part_ns` is its whole length; for a bin, the length of one kind.
     """
 
     thread: NDArray[np.int64]

@@ -85,14 +85,14 @@ TABLES: Final[Mapping[str, Table]] = {
             False,
             (*_PLACE, *_TOTALS),
         ),
-        Table("regions", "what each thread did in each parallel construct", False, _figures(RegionRow)),
+        Table("regions", "figures of each parallel construct and thread", False, _figures(RegionRow)),
         Table(
             "wait_places",
-            "how long each thread waited at each wait in `constructs`",
+            "waiting times of each wait in `constructs` and thread",
             False,
             _figures(WaitRow),
         ),
-        Table("loops", "what each thread did in each loop of `constructs`", False, _figures(LoopRow)),
+        Table("loops", "figures of each loop in `constructs` and thread", False, _figures(LoopRow)),
         Table("threads", "threads of the process that took part", False, _figures(ThreadRow)),
     )
 }

@@ -22,7 +22,7 @@ def place_columns(content: ReportContent, title: str) -> tuple[Column, Column]:
 
 
 def cpu_fields(times: CpuTimes) -> dict[str, int]:
-    """Returns a time by what processors did."""
+    """Returns a time divided into running, preempted and blocked, by field name."""
     return {column.key: column.value(times) for column in fields("running_ns preempted_ns blocked_ns")}
 
 
@@ -65,7 +65,7 @@ def tasks_table(content: ReportContent) -> Table:
 
 
 def _work_of(content: ReportContent, totals: ConstructTotals) -> dict[str, int] | None:
-    """Returns the work of a construct by what processors did; None unless known of every thread."""
+    """Returns the work of a construct on and off processors; None unless known for every thread."""
     if not knows_switches(content.run):
         return None
     return cpu_fields(CpuTimes.of(totals.work_ns, totals.preempted_ns, totals.blocked_ns))

@@ -145,7 +145,7 @@ def _who(content: SampleContent) -> tuple[Column, ...]:
 
 
 _COUNTS: Final = (
-    Column("share", "of it", Kind.SHARE, hint="of the samples in that construct or state"),
+    Column("share", "share", Kind.SHARE, hint="of the samples in that construct or state"),
     Column("share_of_all", "of all", Kind.SHARE, hint="of all samples"),
     Column("samples", "samples", Kind.COUNT, "n"),
     data("error"),

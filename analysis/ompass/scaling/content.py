@@ -99,7 +99,10 @@ def default_scope(spec: SweepSpec) -> Scope:
 
 
 def read_sweep(path: Path, scope: Scope | None = None) -> ScalingContent:
-    """Returns the content of a sweep's finished runs. UsageError, DamagedRunError, NothingToShowError."""
+    """Returns the content of a sweep's finished runs.
+
+    Raises UsageError, DamagedRunError, NothingToShowError.
+    """
     with SweepDirectory.open(path, None, None) as sweep:
         chosen = scope or default_scope(sweep.spec)
         return collect_scaling(load_runs(sweep, chosen), sweep.spec, chosen, str(path), len(allowed_cpus()))

@@ -33,7 +33,7 @@ class ServedRuns:
     """Runs and their page. Several threads may request answers at a time."""
 
     def __init__(self, contents: Sequence[ReportContent]) -> None:
-        """Builds the pyramids of all traces. DamagedRunError."""
+        """Builds the pyramids of all traces. Raises DamagedRunError."""
         self.contents = tuple(contents)
         job = job_of_reports(self.contents)
         self.shown = tuple(ranks_to_show(job, self.contents) if job else self.contents)

@@ -41,7 +41,7 @@ from ompass.simulation.runs import DeclaredData, notes_on, predict
 from ompass.symbols.resolver import UNKNOWN, Location, Resolver
 
 FASTER = 2.0  # speed-up of a construct in the causal profile
-_LEAST_SHARE = 0.005  # of the work: smaller constructs are ignored
+_LEAST_SHARE = 0.005  # least part of the work: smaller constructs are ignored
 _LEAST_GAIN = 0.01
 _EQUAL = 0.01  # relative difference below which runs count as equally long
 _MANY = 32  # consecutive tasks from which grain and producer matter
@@ -53,7 +53,7 @@ _PARTS = (2, 4, 8, 16)
 _CHUNKS = (2, 4, 8, 16, 32, 64)
 _TASKS_OF_LOOP = (2, 8, 32)  # per thread
 _UNBALANCED = 1.02  # slowest thread over the mean, from which a loop is unbalanced
-_MOST_ACCESSES = 2_000_000  # to derive dependences from
+_MOST_ACCESSES = 2_000_000  # most accesses from which to derive dependences
 _SEEDS = (2, 3)
 _COSTS = (0.5, 2.0)  # factors by which the machine's costs may be wrong
 _CHECKED = 12  # changes with a computed uncertainty

@@ -52,7 +52,7 @@ _SIMULATE_EPILOG = (
 
 
 def parse_threads(text: str) -> list[int]:
-    """Parses numbers of threads, separated by commas. UsageError."""
+    """Parses numbers of threads, separated by commas. Raises UsageError."""
     try:
         threads = [int(part) for part in text.split(",")] if text else []
     except ValueError:

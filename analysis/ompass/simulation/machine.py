@@ -31,10 +31,10 @@ _KEYS = {
     "name", "source", "topology", "clock_ghz", "clock_ratio", "costs", "libomp", "omp_ext",
     "recording", "memory",
 }  # fmt: skip
-_SIZES_BYTES = {1: 32 << 10, 2: 1 << 20, 3: 32 << 20}  # of caches without a size in their topology
+_SIZES_BYTES = {1: 32 << 10, 2: 1 << 20, 3: 32 << 20}  # default sizes of caches, by level
 _PLACEMENTS = ("first-touch", "interleaved")
 _SMALLEST_BLOCK, _LARGEST_BLOCK = 64, 1 << 20
-_LONGEST_NS = 1e9  # of one operation
+_LONGEST_NS = 1e9  # most expensive operation
 _RATIOS = (0.01, 100.0)
 
 Points = tuple[tuple[int, float], ...]
@@ -62,7 +62,7 @@ Distance = tuple[float, float]  # latency in ns, ns per byte
 class MemoryCosts:
     """Costs of data accesses, by the location of the data."""
 
-    levels: tuple[Distance, ...]  # of caches, from the first on; further ones cost as the last
+    levels: tuple[Distance, ...]  # costs of caches, first level first; further levels cost as the last
     local: Distance
     remote: Distance
     other_cache: Distance

@@ -54,14 +54,14 @@ def read_task_program(path: Path) -> TaskProgram:
 class SimulationOptions:
     """The options of a simulated run, with the names that the core gives them."""
 
-    domains: Sequence[int] = ()  # of each thread
+    domains: Sequence[int] = ()  # the domain of each thread
     clock_ratio: float = 1.0
     costs: Mapping[str, Sequence[tuple[int, float]]] = field(default_factory=dict)
     seed: int = 1
-    speed: Mapping[int, float] = field(default_factory=dict)  # by construct
+    speed: Mapping[int, float] = field(default_factory=dict)  # speed-up by construct
     max_depth: int = 0  # deeper tasks run inside their creator; 0: none
-    min_ns: int = 0  # tasks with less work do the same
-    serial_below: bool = False  # at no cost
+    min_ns: int = 0  # tasks with less work run inside their creator
+    serial_below: bool = False  # True if such tasks cost nothing
     untied: bool = False
     untraced_task_ns: int = 0
     untraced_creation_ns: int = 0

@@ -185,7 +185,7 @@ def advice_report(content: AdviceContent) -> Report:
         title=f"ompass advise · {content.run.path.name} · {plural(content.threads, 'thread')}",
         facts=(),
         sections=(
-            Section("changes", "What to change", tuple(_changes(content))),
+            Section("changes", "Changes by gain", tuple(_changes(content))),
             Section("causal", "Gain by faster code", (_causal(content),)),
         ),
         notes=content.notes,
