@@ -4,7 +4,7 @@
 //
 // Each hooked function is one jump through a pointer. The pointer first leads to a function that finds the runtime,
 // then to our function, or to the runtime's if the library does not schedule the program. In a process with several
-// runtimes it may lead to a function that looks at the caller, and passes calls for other runtimes on to them.
+// runtimes it may lead to a function that routes each call by its caller.
 #pragma once
 
 #include <cstddef>
@@ -70,7 +70,7 @@ struct alignas(64) Hook {
     const char *name;
     void **target; // jump target of the exported function
     void *ours;
-    void *sorting; // looks at the caller, then jumps to the function that target_for returns
+    void *routing; // looks at the caller, then jumps to the function that target_for returns
     ompass::Router *router;
     void *real = nullptr; // the runtime's; null: it has none
     void *own = nullptr; // ours or real, as decided; null: not decided yet
@@ -153,11 +153,11 @@ extern int32_t (*kmpc_global_thread_num)(void *location);
 #define OMP_EXT_HOOK(result, name, parameters, arguments)                                                              \
     static result our_##name parameters;                                                                               \
     static result first_##name parameters;                                                                             \
-    static result sorting_##name parameters;                                                                           \
+    static result routing_##name parameters;                                                                           \
     static constinit ::ompass::Router router_##name;                                                                   \
     static void *target_##name = reinterpret_cast<void *>(first_##name);                                               \
     __attribute__((section("omp_ext_hooks"), used)) static ::omp_ext::abi::Hook hook_##name{                           \
-        #name, &target_##name, reinterpret_cast<void *>(our_##name), reinterpret_cast<void *>(sorting_##name),         \
+        #name, &target_##name, reinterpret_cast<void *>(our_##name), reinterpret_cast<void *>(routing_##name),         \
         &router_##name};                                                                                               \
     [[maybe_unused]] static result(*real_##name()) parameters {                                                        \
         return reinterpret_cast<result(*) parameters>(hook_##name.real);                                               \
@@ -172,7 +172,7 @@ extern int32_t (*kmpc_global_thread_num)(void *location);
         if (!target || target == reinterpret_cast<void *>(first_##name)) ::omp_ext::abi::end_for_lack_of(#name);       \
         OMPASS_JUMP reinterpret_cast<result(*) parameters>(target) arguments;                                          \
     }                                                                                                                  \
-    static result sorting_##name parameters {                                                                          \
+    static result routing_##name parameters {                                                                          \
         void *target = ::omp_ext::abi::target_for(hook_##name, __builtin_return_address(0));                           \
         OMPASS_JUMP reinterpret_cast<result(*) parameters>(target) arguments;                                          \
     }                                                                                                                  \

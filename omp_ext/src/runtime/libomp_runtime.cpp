@@ -161,7 +161,7 @@ void set_destination(size_t i, const ompass::Destination &destination) {
     hook.real = destination.own;
     hook.is_for_own = destination.is_for_all && destination.is_own;
     if (!destination.is_for_all)
-        set_target(hook, hook.sorting);
+        set_target(hook, hook.routing);
     else if (!destination.is_own)
         set_target(hook, destination.function);
 }

@@ -291,7 +291,7 @@ namespace {
 
 // ---------------------------------------------------------------- placing
 
-void lend_turn(Worker &worker) {
+void lend_processor_to_receivers(Worker &worker) {
     const int64_t start_ns = now_ns();
     sched_yield();
     const bool was_long = now_ns() - start_ns > kLongTurnNs;
@@ -316,7 +316,7 @@ void put_in_inbox(Worker &worker, Task &task, int domain, bool at_front) {
     // Thousands of waiting tasks would fall out of the caches, so a thread that is far ahead of the receivers lends its processor.
     if (domain != worker.domain && team.takes_turns && team.is_strict() &&
         ++worker.n_sent_this_turn >= worker.sends_per_turn)
-        lend_turn(worker);
+        lend_processor_to_receivers(worker);
 }
 
 // Returns true if the deque is full, so a new task should run at once. First lends the processor to thieves and raises the threshold.

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The scheduler: places, runs and completes tasks (scheduler.cpp) and waits for them (task_waits.cpp). The files
 // runtime/libomp_*.cpp create the tasks and call it; it knows the runtime only through runtime.h. Each function is
-// called by the thread of its worker. After a function that waits, an untied task may be on another thread, with another worker.
+// called by its worker's thread. After a wait, an untied task may be on another thread, with another worker.
 //
 // OpenMP's task scheduling constraint holds: a thread that waits in a task starts only descendants of that task, unless
 // it waits in a barrier or suspends the task. So the tasks on a stack are a chain of descendants, and the items of the
 // deque from `mark` on are descendants of the current task. A held task is in the deque of a thread that can return to
-// it, or in an inbox and its parent's list of children, where the parent's thread finds it. So waiting threads cannot
-// deadlock: the thread that waits in the deepest task can run that task's children, wherever they are, and their children.
+// it, or in an inbox. The parent's thread finds it there too, unless the parent may be suspended. So waiting threads
+// cannot deadlock: the thread in the deepest waiting task can run that task's children, wherever they are, and theirs.
 //
 // In strict mode a waiting task may be suspended, or a small task may run on top of it, which it then waits for as
 // well. Every wait is for a task that began later. So there is no cycle as long as tasks wait for their children only.

@@ -392,7 +392,7 @@ void wait(int kind, Condition &&condition) {
 }
 
 // Not inlined, so that tasks below others take less stack.
-[[gnu::noinline]] static void wait_for_others(Worker &worker, Task &task) {
+[[gnu::noinline]] static void wait_for_remaining_children(Worker &worker, Task &task) {
     wait(kOmptTaskwait, ChildrenComplete{&worker, task});
 }
 
@@ -404,7 +404,7 @@ void wait_for_children(Worker &worker) {
     } else if (can_suspend(worker)) {
         if (run_on_top_of_wait(worker, task)) return;
     }
-    wait_for_others(worker, task);
+    wait_for_remaining_children(worker, task);
 }
 
 void begin_group(Worker &worker) {
