@@ -208,10 +208,10 @@ class Run(Row):
     definitions: Final[tuple[Definition, ...]]  # constructs, by number
     threads: Final[tuple[ThreadRow, ...]]  # threads that took part
     regions: Final[tuple[RegionRow, ...]]  # rows per parallel construct and thread, and outside of regions; without helper threads
-    helper_regions: Final[tuple[RegionRow, ...]]  # likewise for the runtime's helper threads
+    helper_regions: Final[tuple[RegionRow, ...]]  # the same for the runtime's helper threads
     constructs: Final[tuple[ConstructRow, ...]]  # rows per task construct or kernel, and thread
     waits: Final[tuple[WaitRow, ...]]  # rows per wait and thread; without helper threads
-    helper_waits: Final[tuple[WaitRow, ...]]  # likewise for the runtime's helper threads
+    helper_waits: Final[tuple[WaitRow, ...]]  # the same for the runtime's helper threads
     loops: Final[tuple[LoopRow, ...]]  # rows per loop and thread
     log_bytes: Final[int]  # size of all logs
     def kind_of(self, construct: int) -> str:
@@ -343,7 +343,7 @@ class TaskGraph(Row):
 def task_graph(directory: str, depth: int = 3, expanded: Sequence[int] = [], max_tasks: int = 10000, on_processors: bool = False) -> TaskGraph:
     """
     Returns work, span, critical path and collapsed graph.
-    `depth` levels of task nesting have groups of their own. Lists at most `max_tasks` tasks of `expanded` groups, and as many steps of the critical path. `on_processors`: work and span exclude preempted time. Raises LogError if the run has no trace.
+    `depth` levels of task nesting have separate groups. Lists at most `max_tasks` tasks of `expanded` groups, and as many steps of the critical path. `on_processors`: work and span exclude preempted time. Raises LogError if the run has no trace.
     """
 
 class KernelReuse(Row):
@@ -589,7 +589,7 @@ class Slices(Columns):
     """Slices by thread, in order of their ends."""
     def __init__(self, *, begin_ns: NDArray[numpy.int64], end_ns: NDArray[numpy.int64], thread: NDArray[numpy.uint32], kind: NDArray[numpy.uint8], construct: NDArray[numpy.int32], task: NDArray[numpy.uint64], depth: NDArray[numpy.uint16], flags: NDArray[numpy.uint8]) -> None: ...
     begin_ns: Final[NDArray[numpy.int64]]  # since the start of the run, cut to the window
-    end_ns: Final[NDArray[numpy.int64]]  # likewise
+    end_ns: Final[NDArray[numpy.int64]]  # since the start of the run, cut to the window
     thread: Final[NDArray[numpy.uint32]]  # number of the thread
     kind: Final[NDArray[numpy.uint8]]  # 0 region, 1 implicit task, 2 task, 3 wait, 4 lock, 5 creation, 6 kernel, 7 created (a moment), 8 preempted, 9 blocked
     construct: Final[NDArray[numpy.int32]]  # number of the construct; for waits and locks the OMPT kind; -1: unknown
@@ -621,10 +621,10 @@ class WindowIntervals(Columns):
     depth: Final[NDArray[numpy.uint32]]  # number of explicit tasks on the thread's stack
     task: Final[NDArray[numpy.uint64]]  # id of the task; 0: no deferred task
     begin_ns: Final[NDArray[numpy.int64]]  # since the start of the run, cut to the window
-    end_ns: Final[NDArray[numpy.int64]]  # likewise
+    end_ns: Final[NDArray[numpy.int64]]  # since the start of the run, cut to the window
     created_ns: Final[NDArray[numpy.int64]]  # creation of the task; 0: none or unknown
-    ready_ns: Final[NDArray[numpy.int64]]  # likewise, when it was ready
-    start_ns: Final[NDArray[numpy.int64]]  # likewise, when it started
+    ready_ns: Final[NDArray[numpy.int64]]  # time at which the task was ready; 0: none or unknown
+    start_ns: Final[NDArray[numpy.int64]]  # start of the task; 0: none or unknown
     absent: Final[NDArray[numpy.uint8]]  # 1 preempted, 2 blocked: off-CPU part of the interval above; 0: a state interval
     wait_kind: Final[NDArray[numpy.uint32]]  # OMPT kind of the thread's wait, or 128 | kind of lock; 0: none or unknown
     wait_place: Final[NDArray[numpy.uint32]]  # construct of the wait; 0: unknown

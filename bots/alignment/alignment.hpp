@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Global alignment of two sequences with affine gap penalties in linear space. The scores in the middle row of the
 // matrix are computed from both ends; the best path through that row divides the problem into two halves, which are
-// solved in the same way. The result is which residues are opposite to each other, and the score.
+// solved in the same way. The result is the score, and the pairs of opposite residues.
 //
 //   work  Theta(m n) for sequences of m and n residues: each level of the division computes half as many scores
 //   span  the same: a pair of sequences is one task

@@ -17,7 +17,7 @@ std::string_view name_of(Cutoff cutoff);
 struct Options {
     std::string input_class; // one of kClassNames, or "custom" when an input number was given
     Inputs inputs = {};      // in the order of the ProgramSpec; 0 where the program has none
-    Cuts cuts = {};          // likewise
+    Cuts cuts = {};          // in the order of the ProgramSpec; 0 where the program has none
     Cutoff cutoff = Cutoff::kManual;
     bool untied = false;
     int n_threads = 1;

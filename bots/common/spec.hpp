@@ -19,7 +19,7 @@ inline constexpr std::size_t kMaxCuts = 3;
 inline constexpr std::size_t kMaxChoices = 10;
 
 using Inputs = std::array<std::int64_t, kMaxInputs>; // in the order of the ProgramSpec
-using Cuts = std::array<std::int64_t, kMaxCuts>;     // likewise
+using Cuts = std::array<std::int64_t, kMaxCuts>;     // in the order of the ProgramSpec
 
 // The way in which a program stops creating deferred tasks. Below its depth or grain ...
 enum class Cutoff : std::uint8_t {

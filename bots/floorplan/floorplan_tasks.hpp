@@ -61,7 +61,7 @@ public:
     const Plan &best() const { return best_.plan(); }
 
 private:
-    struct alignas(64) ThreadCounts { // the counts of one thread, on a cache line of their own
+    struct alignas(64) ThreadCounts { // the counts of one thread, on a separate cache line
         FloorplanCounts counts;
     };
 

@@ -59,7 +59,7 @@ public:
     }
 
 private:
-    struct alignas(64) ThreadCounts { // the counts of one thread, on a cache line of their own
+    struct alignas(64) ThreadCounts { // the counts of one thread, on a separate cache line
         KnapsackCounts counts;
     };
 

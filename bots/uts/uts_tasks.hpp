@@ -13,7 +13,7 @@ namespace bots {
 
 inline constexpr int kMaxNestedTasks = 3000; // fit on a stack of 4 MiB, the smallest default of the runtimes
 
-// The counts of one thread, on a cache line of their own.
+// The counts of one thread, on a separate cache line.
 struct alignas(64) ThreadTreeCounts {
     TreeCounts counts;
 };

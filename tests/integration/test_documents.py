@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every command, query and piece of Python in README.md and docs/ gives the shown output.
 
-The examples of a page run in order in a directory of their own. It contains the programs and recorded runs
+The examples of a page run in order in a new directory. It contains the programs and recorded runs
 that the page names but does not make. NOT_RUN lists the commands that cannot run in a test.
 """
 

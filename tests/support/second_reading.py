@@ -23,7 +23,7 @@ from typing import Any, Literal
 from ompass import _core
 
 KINDS = [name for name, _ in _core.event_kinds()]
-# Records that have no time of their own (docs/trace-format.md); a creation may have one or not.
+# Records without a time stamp (docs/trace-format.md); a creation may have one or not.
 UNTIMED = {
     "inline_begin", "inline_end", "inline_code", "inline_ops", "discard", "fulfill", "dependence",
     "implicit_end", "read", "write", "cpu", "counter", "domain", "placed", "read_near", "write_near",

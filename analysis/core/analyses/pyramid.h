@@ -172,7 +172,7 @@ private:
 struct TileRequest {
     std::vector<std::vector<uint32_t>> rows; // threads of each row, which is their sum
     Dimension dimension = Dimension::kState;
-    std::vector<uint32_t> keys; // keys with a column of their own, unless by state
+    std::vector<uint32_t> keys; // keys with a separate column, unless by state
     unsigned shift = 0;
     uint64_t first_bin = 0;
     uint32_t n_bins = 0;
@@ -185,7 +185,7 @@ struct TileRequest {
     }
 };
 
-// An interval of a window. Its off-CPU parts follow it as rows of their own.
+// An interval of a window. Its off-CPU parts follow it as separate rows.
 struct WindowInterval : WatchedInterval {
     enum OffCpu : uint8_t { kOnCpu, kPreempted, kBlocked } off_cpu = kOnCpu;
     uint64_t created_ns = 0, ready_ns = 0, start_ns = 0; // times of its task; 0: none or unknown

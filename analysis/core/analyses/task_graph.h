@@ -14,7 +14,7 @@
 namespace ompass {
 
 struct TaskGraphOptions {
-    uint32_t depth = 3; // levels of task nesting with groups of their own; deeper ones are folded
+    uint32_t depth = 3; // levels of task nesting with separate groups; deeper ones are folded
     std::vector<uint32_t> expanded; // groups whose tasks are listed
     uint64_t max_tasks = 10'000; // most listed tasks, and most listed steps of the critical path
     bool on_processors = false; // work and span exclude preempted time

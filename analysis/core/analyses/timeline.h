@@ -27,7 +27,7 @@ enum class SliceKind : uint8_t {
 // Columns of one length, thread by thread. The slices of a thread are in order of their ends.
 #define OMPASS_SLICE_COLUMNS(X)                                                                                        \
     X(int64_t, begin_ns, "since the start of the run, cut to the window")                                              \
-    X(int64_t, end_ns, "likewise")                                                                                     \
+    X(int64_t, end_ns, "since the start of the run, cut to the window")                                                \
     X(uint32_t, thread, "number of the thread")                                                                        \
     X(uint8_t, kind,                                                                                                   \
       "0 region, 1 implicit task, 2 task, 3 wait, 4 lock, 5 creation, 6 kernel, 7 created (a moment), 8 preempted, "   \

@@ -22,10 +22,10 @@ namespace {
     X(Column<uint32_t>, depth, "number of explicit tasks on the thread's stack", row.depth)                            \
     X(Column<uint64_t>, task, "id of the task; 0: no deferred task", row.task)                                         \
     X(Column<int64_t>, begin_ns, "since the start of the run, cut to the window", row.begin_ns)                        \
-    X(Column<int64_t>, end_ns, "likewise", row.end_ns)                                                                 \
+    X(Column<int64_t>, end_ns, "since the start of the run, cut to the window", row.end_ns)                            \
     X(Column<int64_t>, created_ns, "creation of the task; 0: none or unknown", row.created_ns)                         \
-    X(Column<int64_t>, ready_ns, "likewise, when it was ready", row.ready_ns)                                          \
-    X(Column<int64_t>, start_ns, "likewise, when it started", row.start_ns)                                            \
+    X(Column<int64_t>, ready_ns, "time at which the task was ready; 0: none or unknown", row.ready_ns)                 \
+    X(Column<int64_t>, start_ns, "start of the task; 0: none or unknown", row.start_ns)                                \
     X(Column<uint8_t>, absent, "1 preempted, 2 blocked: off-CPU part of the interval above; 0: a state interval",      \
       row.off_cpu)                                                                                                     \
     X(Column<uint32_t>, wait_kind, "OMPT kind of the thread's wait, or 128 | kind of lock; 0: none or unknown",        \

@@ -114,12 +114,12 @@ using Texts = nb::typed<nb::tuple, nb::str, nb::ellipsis>;
     X(Rows<RegionRow>, regions,                                                                                        \
       "rows per parallel construct and thread, and outside of regions; without helper threads",                        \
       to_rows(std::move(profile.regions)))                                                                             \
-    X(Rows<RegionRow>, helper_regions, "likewise for the runtime's helper threads",                                    \
+    X(Rows<RegionRow>, helper_regions, "the same for the runtime's helper threads",                                    \
       to_rows(std::move(profile.helper_regions)))                                                                      \
     X(Rows<ConstructRow>, constructs, "rows per task construct or kernel, and thread",                                 \
       to_rows(std::move(profile.constructs)))                                                                          \
     X(Rows<WaitRow>, waits, "rows per wait and thread; without helper threads", to_rows(std::move(profile.waits)))     \
-    X(Rows<WaitRow>, helper_waits, "likewise for the runtime's helper threads",                                        \
+    X(Rows<WaitRow>, helper_waits, "the same for the runtime's helper threads",                                        \
       to_rows(std::move(profile.helper_waits)))                                                                        \
     X(Rows<LoopRow>, loops, "rows per loop and thread", to_rows(std::move(profile.loops)))                             \
     X(uint64_t, log_bytes, "size of all logs", run.log_bytes)

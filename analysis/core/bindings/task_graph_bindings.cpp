@@ -137,7 +137,7 @@ void bind_task_graph(nb::module_ &m) {
           nb::arg("expanded") = std::vector<uint32_t>{}, nb::arg("max_tasks") = 10'000,
           nb::arg("on_processors") = false,
           "Returns work, span, critical path and collapsed graph.\n\n"
-          "`depth` levels of task nesting have groups of their own. Lists at most `max_tasks` tasks of `expanded` "
+          "`depth` levels of task nesting have separate groups. Lists at most `max_tasks` tasks of `expanded` "
           "groups, "
           "and as many steps of the critical path. `on_processors`: work and span exclude preempted time. Raises "
           "LogError "

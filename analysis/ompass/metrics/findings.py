@@ -50,7 +50,7 @@ KINDS: Final = (
         "machine",
         "Threads were bound to fewer processors than the process could use",
         thread_findings.bound_together,
-        "give each thread a place of its own: widen OMP_PLACES, GOMP_CPU_AFFINITY or KMP_AFFINITY, set "
+        "give each thread a separate place: widen OMP_PLACES, GOMP_CPU_AFFINITY or KMP_AFFINITY, set "
         "OMP_PROC_BIND=spread, or look for code in the program that binds threads",
         anyhow=True,
     ),

@@ -113,7 +113,7 @@ def scale(
         bool,
         typer.Option("--wrappers/--no-wrappers", help="Measure task creation (default), or estimate it."),
     ] = True,
-    pin: Annotated[bool, typer.Option("--pin/--no-pin", help="Give each thread a core of its own.")] = True,
+    pin: Annotated[bool, typer.Option("--pin/--no-pin", help="Give each thread a separate core.")] = True,
     libomp: Annotated[
         Path | None, typer.Option("--libomp", metavar="FILE", help="Run on this OpenMP runtime.")
     ] = None,

@@ -10,7 +10,7 @@
 enum { kRounds = 100, kTasks = 128 }; // fewer tasks than libomp's queues hold
 
 static double rounds[kRounds];
-// On lines of their own: who waits for one must not slow the other.
+// On separate cache lines: a thread that waits for one must not slow the other.
 static volatile int go __attribute__((aligned(64))), done __attribute__((aligned(64)));
 static volatile double started __attribute__((aligned(64)));
 

@@ -61,7 +61,7 @@ class SimulationOptions:
     speed: Mapping[int, float] = field(default_factory=dict)  # speed-up by construct
     max_depth: int = 0  # deeper tasks run inside their creator; 0: none
     min_ns: int = 0  # tasks with less work run inside their creator
-    serial_below: bool = False  # True if such tasks cost nothing
+    serial_below: bool = False  # True: such tasks are plain calls of a serial function
     untied: bool = False
     untraced_task_ns: int = 0
     untraced_creation_ns: int = 0

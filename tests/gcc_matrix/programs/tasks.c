@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tasks with each clause: data with constructors of its own alignment, conditions, final, untied, mergeable, priorities.
+// Tasks with each clause: data aligned to 64 bytes, conditions, final, untied, mergeable, priorities.
 #include <omp.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 /*
  * A program and its libraries on different OpenMP runtimes: compiled by different compilers, with LIBRARY defined for
  * a library. The program is linked with one library (LINKED), and loads those whose paths are its arguments; without
- * OpenMP it creates no tasks itself. Program and libraries create tasks in turn, each under a lock of its own, and the
+ * OpenMP it creates no tasks itself. Program and libraries create tasks in turn, each under a separate lock, and the
  * libraries once more inside a region of the program. With `first` before the paths, the program's runtime starts
  * before the libraries are loaded; with `wait` it waits for a signal at the end. Prints FACTS: `tasks` of the program,
  * `library_tasks` of the libraries together.

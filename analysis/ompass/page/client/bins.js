@@ -159,7 +159,7 @@ class ServedBins extends Bins {
 
     // Returns a task that runs on `thread` at `at`, with its predecessors and successors.
     async links(run, task, thread, at) { return rowsOf(await (await ask("links", { run, task, thread, at })).json()); }
-    // Returns what each of these threads does at a moment.
+    // Returns the activity of each of these threads at a moment.
     async moment(run, threads, at) { return rowsOf(await (await ask("moment", { run, threads, at })).json()); }
     // Returns the source around a construct; null if it was not found.
     async excerpt(run, construct) { return (await ask("excerpt", { run, construct })).json(); }
