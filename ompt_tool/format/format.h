@@ -151,7 +151,7 @@ struct DefinitionRecord {
 static_assert(sizeof(DefinitionRecord) == 32);
 
 // A parallel region in flight. An entry of the pool is reused after every thread has closed its part. The primary
-// thread writes all fields except last_arrival, which every thread of the team raises by an atomic maximum, and those marked atomic.
+// thread writes all fields except last_arrival, the atomic maximum over all threads, and those marked atomic.
 struct alignas(64) RegionInstance {
     uint64_t begin;
     uint64_t end; // 0 while the region runs

@@ -62,14 +62,14 @@ static inline void ompass_phase(const char *name) { (void)name; }
 extern "C" {
 #endif
 
-/* Weak, so that programs link without another library if they are static, or if the C library has dlopen in a library of
- * its own. A null address means that no tool can be found. */
+/* Weak: static programs link without dlopen, and so do programs whose C library has it in a separate library. Null: no
+ * tool can be found. */
 extern void *ompass_dlopen_(const char *, int) __asm__("dlopen") __attribute__((weak));
 extern void *ompass_dlsym_(void *, const char *) __asm__("dlsym") __attribute__((weak));
 extern char *ompass_getenv_(const char *) __asm__("getenv");
 
-/* One per linked module. 0: not searched yet; -1: no tool; otherwise the address of struct ompass_api. Written by the first
- * call (racing threads write the same value), read by all threads. */
+/* One per linked module. 0: not searched yet; -1: no tool; otherwise the address of struct ompass_api. The first
+ * call writes it (racing threads write the same value), all threads read it. */
 __attribute__((weak, visibility("hidden"))) ptrdiff_t ompass_state_;
 
 /* Searches for the tool in the process (preloaded or linked), then in OMP_TOOL_LIBRARIES. */

@@ -366,7 +366,7 @@ void finalize(ompt_data_t *) { recorder::stop(format::EndReason::kFinalized); }
 } // namespace
 } // namespace ompass
 
-// Called by each OpenMP runtime of the process, once. No OpenMP call may be made from here on to the end of initialize().
+// Called once by each OpenMP runtime of the process. Must not call OpenMP, from here to the end of initialize().
 OMPASS_EXPORT ompt_start_tool_result_t *ompt_start_tool(unsigned, const char *runtime_version) {
     if (ompass::is_second_runtime(__builtin_return_address(0))) return nullptr;
     // A runtime that is unloaded ends the recording, and none that is loaded later begins it anew.

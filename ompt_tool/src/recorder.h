@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Starts, pauses and ends the recording of the process, and creates the states of its threads. The accounting handles events.
+// Starts, pauses and ends the recording of the process, and creates its threads' states. The accounting handles events.
 #pragma once
 
 #include <atomic>
@@ -17,12 +17,12 @@ namespace recorder {
 
 extern constinit thread_local ThreadState *this_thread __attribute__((tls_model("initial-exec")));
 
-// Starts recording unless it has started or is switched off. Returns true if the process is being recorded. Thread-safe.
+// Starts recording unless it has started or is switched off. Returns true if the process is recorded. Thread-safe.
 bool start(const char *runtime_version);
 void stop(format::EndReason reason);
 void pause();
 void resume();
-// Records whether wrappers measure creations, in this run and in runs of forked children. Called when the runtime starts.
+// Records if wrappers measure creations, in this run and in forked children. Called when the runtime starts.
 void note_wrappers(bool measured);
 void flush(); // renews the clock calibration
 

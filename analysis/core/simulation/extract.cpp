@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Extracts the task program of a trace: an observer of all threads in order of time that notes the operations of each task.
+// Extracts the task program of a trace. Observes all threads in order of time and notes the operations of each task.
 //
 // Untimed begins and ends of undeferred tasks cut the time between two clock readings into pieces. Each piece gets an
 // equal share of that time.
@@ -294,7 +294,7 @@ private:
     static bool is_simulated(Walk &walk) { return (walk.part().id || walk.thread() == 0) && !walk.is_waiting_helper(); }
     static bool is_alone(Walk &walk) { return walk.part().id && walk.part().team_size == 1; }
 
-    // Returns the number of a construct in the program. All constructs beyond the limit of Operation share the last number.
+    // Returns the number of a construct in the program. All constructs beyond Operation's limit share the last number.
     uint16_t number_of(uint32_t construct) {
         uint16_t &number = construct_of_[construct];
         if (number == kNoConstruct) {
@@ -429,7 +429,7 @@ private:
         draft.task = kStored;
         free_.push_back(place);
     }
-    // Assumes that a task of a team of one waits for its children after the last creation. Used if the trace names no wait.
+    // Assumes that a task of a team of one waits for its children after the last creation, if the trace has no wait.
     void assume_wait(std::vector<Operation> &operations) {
         const auto last = std::ranges::find(operations.rbegin(), operations.rend(), OpKind::kCreate, &Operation::kind);
         if (last == operations.rbegin() || last == operations.rend()) return;

@@ -4,7 +4,7 @@
 // node that touches it first, or pages are interleaved. The time of a block depends on where it is found and, in
 // memory, on how busy the node is. Writing lines back takes no time.
 //
-//   time of a kernel  =  its recorded time  -  modelled time of its data on the recording machine  +  modelled time here
+//   time of a kernel  =  recorded time  -  modelled time of its data on the recording machine  +  modelled time here
 //
 // If the modelled time on the recording machine exceeds the kernel's recorded time, it is scaled down to that.
 #pragma once

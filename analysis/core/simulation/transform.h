@@ -19,7 +19,7 @@ TaskProgram coarsen(const TaskProgram &program, uint16_t construct, uint32_t gra
 // taskloop with a smaller grain size.
 TaskProgram refine(const TaskProgram &program, uint16_t construct, uint32_t n_parts);
 
-// Divides the creation of `least` or more tasks of `construct` in a row between n_parts tasks, which create them and wait.
+// Divides the creation of `least` or more tasks of `construct` in a row between n_parts tasks, which create and wait.
 TaskProgram spread(const TaskProgram &program, uint16_t construct, uint32_t least, uint32_t n_parts);
 
 // Removes all taskwaits but the last from tasks of `construct`, which create tasks in phases that end with a taskwait.

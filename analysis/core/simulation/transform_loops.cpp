@@ -58,7 +58,7 @@ void for_each_loop(const TaskProgram &program, Found found) {
     }
 }
 
-// Returns the program with the operations instead(instance, part) between begin and end of each part of a divisible loop.
+// Returns the program with instead(instance, part) as the operations of each part of a divisible loop.
 template <typename Instead>
 TaskProgram with_loop(const TaskProgram &program, uint16_t construct, Instead instead) {
     std::unordered_map<uint32_t, std::vector<std::pair<Part, Operations>>> of_task;

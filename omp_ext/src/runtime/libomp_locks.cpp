@@ -50,7 +50,7 @@ public:
         return is_refused;
     }
 
-    // Returns true if the task was inside and has left. It was not inside if it entered before waits could be suspended.
+    // Returns true if the task was inside and has left. Tasks that entered before waits could be suspended are not.
     bool leave(const Task *task) {
         Suspension *next = nullptr;
         lock_.lock();

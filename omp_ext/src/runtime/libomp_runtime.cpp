@@ -135,7 +135,7 @@ bool find_cancellation() {
             strcasecmp(text, ".t.") == 0 || strcasecmp(text, "y") == 0 || strcasecmp(text, "enabled") == 0);
 }
 
-// True if the library is linked or preloaded before the runtime. Otherwise the program's calls do not reach the library.
+// True if the library is linked or preloaded before the runtime. Otherwise the program's calls do not reach it.
 bool is_in_front() { return ompass::is_ours(dlsym(RTLD_DEFAULT, "__kmp_invoke_microtask")); }
 
 void decide_on_light_tasks() {
@@ -155,7 +155,7 @@ void set_target(Hook &hook, void *target) {
     if (target) __atomic_store_n(hook.target, target, __ATOMIC_RELEASE);
 }
 
-// Passes calls for other runtimes on to them from now on. set_targets sets the targets of calls for the scheduled runtime.
+// Forwards calls for other runtimes from now on. set_targets sets the targets of calls for the scheduled runtime.
 void set_destination(size_t i, const ompass::Destination &destination) {
     Hook &hook = hook_at(i);
     hook.real = destination.own;

@@ -38,7 +38,7 @@ bool release_creation(DependenceNode *node);
 // True if all predecessors of a node of enter_wait are complete.
 bool is_ready(const DependenceNode *node);
 
-// Arms a node of enter_wait: the thread that completes its last predecessor resumes the wait. Returns false if all are complete.
+// Arms a node of enter_wait: completing its last predecessor resumes the wait. Returns false if all are complete.
 bool arm(DependenceNode *node, Suspension &suspension);
 
 // Releases the caller's reference.

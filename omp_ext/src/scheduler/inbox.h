@@ -4,7 +4,7 @@
 // Contract. Any thread may call every function but claim. put, send, take and claim each cost O(1). An entry is in at
 // most one inbox. An entry that was put is in its parent's list too, until it is taken or claimed.
 // put:   adds an entry, whose parent exists until the entry's task is complete.
-// send:  as put, for an entry that the parent will not claim. Writes to one shared cache line, where put writes to three.
+// send:  as put, for an entry that the parent will not claim. Writes to one shared cache line; put writes to three.
 // take:  returns the first entry that `fits`, of the first `n_looked_at`. `fits` may read the entry and all its
 //        ancestors, which exist as long as the entry is in an inbox.
 // take_first: returns the first entry, if it fits. Calls `see_next` with the address of the entry that becomes the
@@ -14,7 +14,7 @@
 // Sent entries come before the others, newest first. The receiver takes them as a chain, unread, because they lie in
 // other caches, and moves them to the list of the others when more than the first entry is needed.
 // Locks: an inbox's lock before a parent's; claim holds one at a time. The thread that sets `claimed` or unlinks an
-// entry from its parent's list, under the parent's lock, owns the entry. The one that then unlinks it from the inbox may free it.
+// entry from its parent's list, under the parent's lock, owns it. The thread that unlinks it there may free it.
 #pragma once
 
 #include <atomic>

@@ -62,7 +62,7 @@ void hold_parent(const Task &task) {
     if (is_light(*task.parent)) task.parent->n_holds.fetch_add(1, std::memory_order_relaxed);
 }
 
-// Arms the task's count of children, so that the last one frees its block. Called after the task is counted as complete.
+// Arms the task's count of children: the last child frees its block. Called after the task is counted as complete.
 [[gnu::noinline]] void defer_release(Task &task) {
     task.n_holds.fetch_add(1, std::memory_order_relaxed); // the children
     task.suspension = nullptr;
@@ -141,7 +141,7 @@ void report_counted(const Worker &worker, Task &task) {
 
 namespace {
 
-// True if descendants may still read a task whose body has ended. Then holds its parent. Called before the task is counted.
+// True if descendants may still read a task whose body has ended; then holds its parent. Called before it is counted.
 [[gnu::always_inline]] inline bool must_defer_release(const Task &task) {
     if (__builtin_expect(!has_children_to_wait_for(task), 1) && task.n_holds.load(std::memory_order_acquire) == 1)
         return false;
@@ -313,13 +313,13 @@ void put_in_inbox(Worker &worker, Task &task, int domain, bool at_front) {
     else
         inbox.put(&task, &task.parent->queued_children, at_front);
     signal_inbox_task(team, domain);
-    // Thousands of waiting tasks would fall out of the caches, so a thread that is far ahead of the receivers lends its processor.
+    // Thousands of waiting tasks exceed the caches, so a thread that is far ahead of the receivers lends its processor.
     if (domain != worker.domain && team.takes_turns && team.is_strict() &&
         ++worker.n_sent_this_turn >= worker.sends_per_turn)
         lend_processor_to_receivers(worker);
 }
 
-// Returns true if the deque is full, so a new task should run at once. First lends the processor to thieves and raises the threshold.
+// True if the deque is full and a new task should run at once. First lends the processor and raises the threshold.
 [[gnu::noinline]] bool is_throttled(Worker &worker) {
     if (worker.throttle_threshold == kFirstThrottleThreshold) {
         worker.throttle_threshold = options.throttle ? kThrottleThreshold : INT64_MAX;
@@ -329,11 +329,11 @@ void put_in_inbox(Worker &worker, Task &task, int domain, bool at_front) {
     return !suspends_waits(worker) || may_run_on_top(worker);
 }
 
-// Puts a task where its domain's threads find it, or runs it inside the current task if `may_run` and the deque is full.
+// Queues a task for its domain's threads, or runs it inside the current task if `may_run` and the deque is full.
 [[gnu::always_inline]] inline void place(Worker &worker, Task &task, bool may_run) {
     inject_sleep();
     const bool is_shared = options.queue == QueueKind::kSharedLifo;
-    // If tasks may be suspended, the newest entries come first, as in a deque; oldest first would suspend a whole level.
+    // If tasks may be suspended, the newest come first, as in a deque; oldest first would suspend a whole level.
     if (__builtin_expect(task.domain != worker.domain || is_shared || (task.flags & kPriority), 0))
         return put_in_inbox(worker, task, task.domain, is_shared || (task.flags & kPriority) || suspends_waits(worker));
     if (__builtin_expect(worker.deque.size_hint() >= worker.throttle_threshold, 0) && is_throttled(worker) && may_run) {

@@ -34,7 +34,7 @@ inline void run_on_top(Worker &worker, Task &task) {
 // Runs a child that the current task created and that must not be queued.
 void run_at_once(Worker &worker, Task &task);
 
-// Begins and ends a task that compiled code calls inside its creator. `code`: the call's return address for tools, or null.
+// Begins and ends a task that compiled code calls inside its creator. `code`: return address for tools, or null.
 void begin_undeferred(Worker &worker, Task &task, const void *code);
 void end_undeferred(Worker &worker, Task &task); // a light task may be freed on return
 

@@ -79,7 +79,7 @@ Task *find_in_domain(const Search &search) {
     return task;
 }
 
-// Searches other domains, which strict mode denies. An unconstrained thief also moves a batch of entries to its own domain.
+// Searches other domains, not in strict mode. An unconstrained thief also moves a batch of entries to its own domain.
 Task *find_outside(const Search &search) {
     Worker &worker = search.worker;
     Team &team = *worker.team;

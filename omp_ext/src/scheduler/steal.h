@@ -8,7 +8,8 @@
 
 namespace omp_ext {
 
-// The task that a thief looks for: the oldest one of another worker in `domain` that has more than n_left tasks, if its tag (depth) is at least min_tag.
+// The task that a thief looks for: the oldest task of another worker in `domain` with more than n_left tasks. Its tag
+// (depth) must be at least min_tag.
 struct StealTarget {
     int domain;
     uint16_t min_tag;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The steal policies of libomp_ext.so (OMP_EXT_STEAL) and of the simulator (--policy): their names, meanings and rules.
-// They are those that Contreras and Martonosi compare (IISWC 2008), and kNearest, since threads are bound in order of their numbers.
+// Contreras and Martonosi compare them (IISWC 2008), except kNearest, for threads bound in order of their numbers.
 #pragma once
 
 namespace omp_ext {
@@ -26,7 +26,7 @@ enum class StealPolicy : unsigned char {
 //   nearest()                    the first queue that holds tasks, from the thief's number on
 //   random()                     any queue that holds tasks, from a random number on
 //   fullest()                    the queue with the most tasks
-//   fullest_of(group)            the same in a group of kStealGroup threads: search.own_group() or search.random_group()
+//   fullest_of(group)            the same among kStealGroup threads: search.own_group() or search.random_group()
 template <typename Search>
 auto search_by(StealPolicy policy, Search &search) -> decltype(search.nearest()) {
     switch (policy) {

@@ -12,7 +12,7 @@ namespace omp_ext {
 
 namespace {
 
-// True if the runtime's current task is the implicit one: in that task, and in light tasks while no task has a proxy task.
+// True if the runtime's current task is the implicit one: in it, and in light tasks while no task has a proxy task.
 bool is_in_implicit_task(const Worker &worker, const Task &task) {
     return &task == &worker.implicit || (is_light(task) && worker.n_proxies == 0 && !runtime::is_watched());
 }

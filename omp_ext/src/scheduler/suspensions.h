@@ -6,7 +6,7 @@
 // Every function but make_ready is called by the worker's thread. Only its own thread resumes a tied task. Any thread
 // of the domain resumes an untied task, on the stack where it was left. The lower frames of that stack belong to the
 // thread that began the task, so the task returns there when its body has ended (return_to_owner in scheduler.h). A
-// scheduler loop runs at the bottom of each stack; on the thread's own stack this is a barrier, which can be suspended too.
+// scheduler loop runs at the bottom of each stack; on the thread's own stack it is a barrier, which may be suspended.
 #pragma once
 
 #include "scheduler/stacks.h"

@@ -121,7 +121,7 @@ void run_stack_loop(Worker &worker) {
 }
 
 // True if another thread may resume the current task. A light task belongs to the runtime's implicit task of this
-// thread. A lock of the runtime may belong to the thread. An OMPT tool would see an untied task on a thread that does not run it.
+// thread. A lock of the runtime may belong to the thread. An OMPT tool would see an untied task on the wrong thread.
 bool may_move(const Worker &worker) {
     return (worker.current->flags & (kUntied | kUndeferred | kInline)) == kUntied && !is_light(*worker.current) &&
            worker.n_locks == 0 && !runtime::is_watched();
@@ -129,7 +129,7 @@ bool may_move(const Worker &worker) {
 
 // Suspends the current task, in the wait `here`. The thread continues in `ready`, or runs `task` on another stack, or
 // searches. After kYes an untied task may be on another thread. Otherwise nothing was done: kOver means that
-// `arm(here)` found the wait over. Not inlined, here and below, so that each waiting task does not take the stack space of the switch.
+// `arm(here)` found the wait over. Not inlined, here and below, to save the stack space of the switch in each wait.
 enum class Suspended { kYes, kOver, kNoStack };
 template <typename Arm>
 [[gnu::noinline]] Suspended suspend(Worker &worker, Suspension *ready, Task *task, Arm &&arm) {
@@ -331,7 +331,7 @@ void wait(int kind, Condition &&condition) {
 }
 
 } // namespace
-// Runs the children of the task that are in the worker's deque, newest first. Returns true if all children are complete.
+// Runs the task's children in the worker's deque, newest first. Returns true if all children are complete.
 [[gnu::always_inline]] static inline bool run_own_children(Worker &worker, Task &task) {
     while (has_children_to_wait_for(task)) {
         Task *child = worker.deque.pop(worker.mark);

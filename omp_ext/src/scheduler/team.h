@@ -107,7 +107,7 @@ struct alignas(64) WorkerWait {
 // A thread of a team. The bases group the fields by writer, each on cache lines of its own.
 struct Worker : WorkerPlace, WorkerState, WorkerStacks, WorkerCounts, WorkerWait {
     Deque<Task> deque; // tasks placed in the worker's domain, tagged with their depth; pushed and popped by its thread
-    // Ready suspensions, newest first. Pushed by any thread; take_ready() of the worker's thread moves them to first_ready.
+    // Ready suspensions, newest first. Any thread pushes; the worker's take_ready() moves them to first_ready.
     alignas(64) std::atomic<Suspension *> newly_ready{nullptr};
     alignas(64) Task implicit; // the implicit task; other threads count the completion of its children
     Task bottom_task; // the current task at the bottom of a new stack

@@ -2,7 +2,7 @@
 // The end of a barrier: all workers have arrived and no task is left. A template over its counts, so that a test can
 // try all interleavings of its steps.
 //
-// Each worker counts a task as created before others can see it, and as completed after its children are counted as created.
+// Each worker counts a task as created before others see it, and as completed after its children's creation.
 // Claim: if all workers have arrived, and the sum of n_done equals the sum of n_created, which is read after it, then
 // no task is left and none will come. Proof: a thread that sees a completion sees the creation of the task and of its
 // children. So the completed tasks seen are among the created tasks seen; equal sums mean equal sets, which contain all

@@ -64,7 +64,7 @@ void undeferred_starts(const void *code) {
     thread->announced.address = code;
 }
 
-// True if the thread did nothing since the previous event, which was recorded. Its time then replaces a reading of the clock.
+// True if the thread did nothing since the previous, recorded event. Its time then replaces a reading of the clock.
 bool has_time_of_last(const ThreadState *thread, int flags) {
     return (flags & OMP_EXT_AT_ONCE) && thread && thread->seen_switch == recorder::current_switch();
 }

@@ -103,7 +103,7 @@ static void leave_implicit(ThreadState &thread, const TaskState *task) {
 }
 
 // Ends the region that the thread entered last and ignores the runtime's data: libomp releases a nested team, and gives
-// its data to another region, before it reports the end of the region; and in a serialised league it names the outer one.
+// its data to another region, before it reports the end. In a serialised league it names the outer region.
 void end_region(ThreadState &thread) {
     if (!thread.region->primary) return;
     EnteredRegion *region = thread.region;

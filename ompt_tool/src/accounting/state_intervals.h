@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The time of a thread, cut into state intervals. Each is closed into one of the five states of metrics.md and charged
-// to a construct. Owns header.mark and every sum of ticks. tasks, waits, loops and regions decide which event closes which interval.
+// to a construct. Owns header.mark and all sums of ticks. tasks, waits, loops and regions decide when intervals close.
 //
 // Invariant, per thread and region:  sum of state_ticks == header.mark - begin of its part of the region - time in
-// inner regions. Every function here moves `mark` from the begin of an interval to its end and adds exactly their difference.
+// inner regions. Every function here moves `mark` from begin to end of an interval and adds exactly the difference.
 //
 // Timing an undeferred task of some 20 ns costs more than the task. All are counted, and one in `period` is timed. The
 // time of the others stays, exactly, in the thread's work (pool_ticks). The reader distributes it over constructs in
@@ -67,7 +67,7 @@ inline uint64_t account(ThreadState &thread, State state, uint64_t end) {
     return ticks;
 }
 
-// Asserts, where a thread's part of `region` ends, that all time since its begin is accounted, here and in inner regions.
+// Asserts at the end of a thread's part of `region` that its time is accounted, there and in inner regions.
 inline void check_part([[maybe_unused]] const ThreadState &thread, [[maybe_unused]] const EnteredRegion &region) {
 #if OMPASS_ASSERTIONS
     OMPASS_ASSERT(thread.accounted - region.accounted_before == thread.header->mark - region.begin);

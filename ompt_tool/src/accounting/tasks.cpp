@@ -184,7 +184,7 @@ void create_deferred(ThreadState &thread, TaskState *task, TaskConstruct *constr
     // The clock is not read if a known time is as good: the begin of the wrapper of a single creation, or the last
     // event in a task of a construct whose tasks are shorter than kCoarseBelowNanoseconds; if a wrapper is open, also a
     // taskloop's, its begin. A reader dates an untimed creation by the span that follows. So if a wrapper may have been
-    // left out (see begin_creation), the creation has a separate time, or the reader would use the span of the next wrapper.
+    // omitted (see begin_creation), the creation has a separate time, or the reader would use the next wrapper's span.
     TaskState *creator = thread.current;
     const bool wrapped = creator->creating && thread.wrapper.loop_task != creator;
     const bool left_out = !creator->creating && thread.creation.inline_period > 1;

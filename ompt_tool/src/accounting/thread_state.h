@@ -249,7 +249,7 @@ struct EventState {
     uint64_t exit_ticks; // kExitNanoseconds
 };
 
-// Other threads give tasks back to the pool and read last_ended at any time. stop() completes the rest on another thread.
+// Other threads return tasks to the pool and read last_ended at any time. stop() completes the rest elsewhere.
 struct SharedState {
     TaskPool pool;
     ThreadLog log;

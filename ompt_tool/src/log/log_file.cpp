@@ -60,7 +60,7 @@ void refuse(const char *what, const std::string &path, int error) {
         what, path.c_str(), refusal_text(reason).c_str(), refusal_cure(reason));
 }
 
-// Uses lseek and write, which sandboxes allow more often than pwrite. No other thread uses the descriptor. Returns 0 or an errno.
+// Returns 0 or an errno. Sandboxes allow lseek and write more often than pwrite. No other thread uses the descriptor.
 int write_all(int descriptor, const char *from, size_t bytes, uint64_t offset) {
     if (lseek(descriptor, static_cast<off_t>(offset), SEEK_SET) < 0) return errno;
     while (bytes > 0) {

@@ -32,7 +32,7 @@ public:
     // Appends a copy of an extent, with its header, and does not map it. Returns false if there is no space.
     bool append_copy(const void *extent, size_t bytes);
 
-    // Cuts an extent to `kept` bytes (whole pages) if it is the last of the file. The rest of the mapping becomes memory.
+    // Cuts the last extent of the file to `kept` bytes (whole pages). The rest of the mapping becomes memory.
     void shrink_last(void *extent, size_t bytes, size_t kept);
 
     // Closes the descriptor and keeps the mappings. No more extents may be appended.
@@ -75,7 +75,7 @@ private:
     void *last_ = nullptr; // the extent at the end of the file
 };
 
-// True if this process may grow a file to `size` bytes. Beyond the limit the kernel sends SIGXFSZ, which kills the process.
+// True if this process may grow a file to `size` bytes. Beyond the limit the kernel kills it by SIGXFSZ.
 bool within_size_limit(uint64_t size);
 
 } // namespace ompass

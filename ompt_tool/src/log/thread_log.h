@@ -99,7 +99,7 @@ public:
         last_address_ = address;
     }
 
-    // Append begin and end of an untimed undeferred task, packed into the last record if that is such a record with room.
+    // Append begin and end of an untimed undeferred task, packed into the last record if it is such a record with room.
     void inline_begin(unsigned code) { append_op(format::kInlineOpBegin + code); }
     void inline_end() { append_op(format::kInlineOpEnd); }
     // Returns that record, for callers that append to it directly and call append_op() when it is full.

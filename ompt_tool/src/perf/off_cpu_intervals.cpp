@@ -98,7 +98,7 @@ bool OffCpuIntervals::ask_clock(uint64_t end) {
     const uint64_t ran_ns = on_processor_ns - processor_ns_;
     const uint64_t off_cpu_ns = now_ns - monotonic_ns_ > ran_ns ? now_ns - monotonic_ns_ - ran_ns : 0;
     // Time beyond the state interval belongs to short intervals before it, or to one after it that also ends now, as
-    // the rest of a wait does if the others arrived long ago: the next call takes it. The thread ran for a part of each interval.
+    // the rest of a wait does if the others arrived long ago: the next call takes it. The thread partly ran in each.
     const uint64_t since = asked_until_ + clock::from_ns(kRanNanoseconds);
     const uint64_t missing = std::min(clock::from_ns(off_cpu_ns), end - std::min(end, since));
     known_ = now;

@@ -42,7 +42,7 @@ public:
 
     uint64_t n_lost() const { return n_lost_; } // records of switches lost because the ring was full
 
-    // Returns the off-CPU time in [begin, end), an open interval included. Any thread may call it once recording has ended.
+    // Returns the off-CPU time in [begin, end), with an open interval. Any thread, after recording has ended.
     format::OffCpuTicks look_between(uint64_t begin, uint64_t end) const;
 
 private:

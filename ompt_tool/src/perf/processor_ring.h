@@ -33,7 +33,7 @@ public:
     // Takes the next record; false if there is none, or has_overflown(). Owner only. A taken record keeps its room, and
     // page() shows it as unread, until release().
     bool next(Record &record);
-    // True if there was no room after the record taken last, so records may be missing. forgive() continues after the loss.
+    // True if records may be missing after the last taken one, for lack of room. forgive() continues after the loss.
     bool has_overflown() const { return overflown_ && next_ >= known_head_; }
     void forgive() { overflown_ = false; }
     void release() { ring_.release(next_); }

@@ -11,7 +11,7 @@
 namespace ompass {
 
 // Hides the plugins while it lives. hwloc searches for them at a process's first topology_init. Has no effect if the
-// process has several threads, because another one may be reading the environment, or if the user names a plugin directory.
+// process has several threads, which may be reading the environment, or if the user names a plugin directory.
 class WithoutHwlocPlugins {
 public:
     WithoutHwlocPlugins() {

@@ -43,7 +43,7 @@ ompass::Library find_runtime() {
 }
 
 // True if `code` belongs to a libgomp that a preloaded runtime has replaced. Wheels name their libgomp, for example,
-// libgomp-a34b3233.so.1. A libgomp that is not replaced, or was replaced because the program links two runtimes, may bind.
+// libgomp-a34b3233.so.1. A libgomp may bind if no runtime was preloaded in its place.
 bool is_replaced_libgomp(const void *code) {
     const ompass::Library caller = ompass::library_of(code);
     if (strncmp(base_name(caller.path), "libgomp", strlen("libgomp")) != 0) return false;

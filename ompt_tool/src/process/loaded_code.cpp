@@ -71,7 +71,7 @@ struct FunctionSearch {
     void *found;
 };
 
-// True if the symbol at `index` is a defined function of this name. Of several versions only one is not hidden: the default.
+// True if the symbol at `index` is a defined function of this name. Only its default version is not hidden.
 bool is_function(const Symbols &library, uint32_t index, const char *name) {
     constexpr uint16_t kHidden = 0x8000;
     const ElfW(Sym) &symbol = library.symbols[index];
@@ -111,7 +111,7 @@ const char *name_of(const Symbols &library, const char *path) {
     return path;
 }
 
-// Descriptions of all libraries. Not allocated by malloc: another thread may hold an allocator's lock and wait for the loader.
+// Descriptions of all libraries. Not from malloc: another thread may hold its lock and wait for the loader.
 struct Descriptions {
     LoadedLibrary *libraries;
     size_t n, room;

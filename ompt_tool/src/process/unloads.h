@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Detects that the program unloads libraries, after which other code may be mapped at the same addresses. Threads then
-// clear their tables of code addresses (run_switch); process_log and code_map compare the loader's count of unloaded libraries.
+// clear their tables of code addresses (run_switch); process_log and code_map compare the loader's count of unloads.
 #pragma once
 
 #include <cstdint>

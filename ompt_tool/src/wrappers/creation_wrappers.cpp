@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Wrappers of the runtime functions that create tasks. OMPT reports when a task was created, and the wrappers measure
 // how long that took. They work only if this library is preloaded or linked. They forward all arguments, and only
-// forward while nothing is recorded. The only file with these signatures (LLVM's kmp.h and kmp_gsupport.cpp; libgomp's libgomp_g.h).
+// forward while nothing is recorded. Signatures: LLVM's kmp.h and kmp_gsupport.cpp, libgomp's libgomp_g.h.
 #include "wrappers/creation_wrappers.h"
 
 #include <cstddef>
@@ -118,7 +118,7 @@ using namespace ompass;
 OMPASS_EXPORT void *__kmpc_omp_task_alloc(void *location, int32_t thread_id, int32_t flags, size_t task_bytes,
                                           size_t shared_bytes, void *routine) {
     static Router router;
-    // The creation begins here and ends in the call that enqueues the task. In between, the program only copies the data.
+    // The creation begins here and ends in the call that enqueues the task. In between, the program only copies data.
     const auto [next, is_own] = next_of<decltype(__kmpc_omp_task_alloc)>(router, "__kmpc_omp_task_alloc");
     ThreadState *thread = wrappers::recording_thread(is_own);
     if (!thread) OMPASS_JUMP next(location, thread_id, flags, task_bytes, shared_bytes, routine);
@@ -196,7 +196,7 @@ using GompTask = void(void (*function)(void *), void *data, void (*copy)(void *,
     next(function, copied, nullptr, bytes, alignment, false, flags, dependences, priority, event);
 }
 
-// Calls the runtime's GOMP_task. Creates undeferred tasks tied, because untied ones fail an assertion in LLVM's runtimes.
+// Calls the runtime's GOMP_task. Makes undeferred tasks tied, because untied ones fail an assertion of LLVM's runtimes.
 static void create_task(GompTask *next, void (*function)(void *), void *data, void (*copy)(void *, void *), long bytes,
                         long alignment, bool if_clause, unsigned flags, void **dependences, int priority, void *event) {
     if (!if_clause && copy && bytes > 0)

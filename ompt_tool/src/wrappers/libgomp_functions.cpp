@@ -2,7 +2,7 @@
 // Functions of gcc programs whose calls would not reach an LLVM runtime that replaces libgomp. The loader binds a call
 // by name and version. LLVM's runtimes define some functions of OpenMP 5 with other versions than libgomp, and lack
 // others, so such calls would reach the unused libgomp. The functions here have no version, so the loader binds calls
-// of any version to them, and they forward the call to the runtime in use. They work only if this library is preloaded or linked.
+// of any version to them, and they forward it to the runtime in use. This library must be preloaded or linked.
 #include <climits>
 #include <cstdint>
 #include <cstdio>
@@ -235,7 +235,7 @@ OMPASS_EXPORT void omp_get_partition_place_nums_8_(int64_t *places) {
 // ---------------------------------------------------------------- loops with ordered dependences
 
 // In a team of one thread, LLVM's runtimes read data of the loop that they did not store. One thread runs the
-// iterations in order and need not wait, so the call is dropped. Otherwise a tail call forwards it, with the arguments on the stack in place.
+// iterations in order and need not wait, so the call is dropped. Otherwise a tail call forwards it with its arguments.
 #define OMPASS_ORDERED(name)                                                                                           \
     OMPASS_EXPORT void name(uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d, uintptr_t e, uintptr_t f, uintptr_t g, \
                             uintptr_t h) {                                                                             \
@@ -252,7 +252,7 @@ OMPASS_ORDERED(GOMP_doacross_ull_wait)
 
 // ---------------------------------------------------------------- scopes
 
-// Begins a scope. Where the runtime lacks this function, a worksharing loop without iterations registers task reductions.
+// Begins a scope. If the runtime lacks the function, a worksharing loop without iterations registers task reductions.
 OMPASS_EXPORT void GOMP_scope_start(uintptr_t *reductions) {
     using Start = bool(long, long, long, long, long, long *, long *, uintptr_t *, void **);
     if (void *its = ompass::destination_of("GOMP_scope_start", __builtin_return_address(0), true).function)

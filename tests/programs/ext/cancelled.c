@@ -2,7 +2,7 @@
 /*
  * Cancels constructs while the library holds and runs tasks, some of them placed. Repeats each construct, and checks
  * the team after each time. Usage: cancelled CONSTRUCT, one of barrier, points, for, sections, taskgroup, end. Needs
- * OMP_CANCELLATION=true. "end" is for gcc only: with clang, libomp hangs if a region is cancelled while threads are at its end.
+ * OMP_CANCELLATION=true. "end" is for gcc only: with clang, libomp hangs if threads are at the end.
  */
 #include <omp.h>
 #include <omp_ext.h>

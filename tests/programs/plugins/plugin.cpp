@@ -3,7 +3,7 @@
  * A library that a program loads, runs and unloads. Built several times with other TASKS and NAME, which change no
  * address: TASKS is below 128, and all NAMEs have the same length. run_tasks creates TASKS deferred tasks and waits for
  * them, then TASKS undeferred ones. run_region has a phase NAME and one region, and in that the same tasks, a kernel
- * NAME, and a loop of TASKS iterations with a critical section. spin computes for some milliseconds of processor time, without OpenMP.
+ * NAME, and a loop of TASKS iterations with a critical section. spin uses some ms of processor time, without OpenMP.
  */
 #include <ompass.h>
 
