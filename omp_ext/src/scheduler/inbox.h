@@ -14,7 +14,7 @@
 // Sent entries come before the others, newest first. The receiver takes them as a chain, unread, because they lie in
 // other caches, and moves them to the list of the others when more than the first entry is needed.
 // Locks: an inbox's lock before a parent's; claim holds one at a time. The thread that sets `claimed` or unlinks an
-// entry from its parent's list, under the parent's lock, owns it. The thread that unlinks it there may free it.
+// entry from its parent's list, under that lock, owns it. The thread that then unlinks it from the inbox may free it.
 #pragma once
 
 #include <atomic>
