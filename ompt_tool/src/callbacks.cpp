@@ -40,8 +40,8 @@ void on_thread_end(ompt_data_t *) {
     recorder::end_thread(*thread);
 }
 
-// True if the runtime begins the region for itself, as libomp does for its hidden helper threads: from code of its own,
-// on a thread of its own, and outside of every other region.
+// True if the runtime begins the region for itself, as libomp does for its hidden helper threads: its code calls, on a
+// thread that it created, outside of every other region.
 bool is_runtimes_own(const ThreadState &thread, const void *address) {
     return runtime.holds(address) && thread.index != 0 && thread.region == &thread.regions.outside;
 }
@@ -284,7 +284,7 @@ void on_work(ompt_work_t work, ompt_scope_endpoint_t endpoint, ompt_data_t *, om
     if (!thread) return;
     if (endpoint != ompt_scope_begin) return end_work(*thread, work);
     held_tasks::report_current(*thread);
-    // The runtime calls the function that creates a taskloop's tasks from another one of its own.
+    // The function that creates a taskloop's tasks is called by another function of the runtime.
     if (work == ompt_work_taskloop && thread->wrapper.loop_task == thread->current)
         address = thread->wrapper.loop_address;
     begin_work(*thread, work, count, address);
@@ -338,7 +338,7 @@ int initialize(ompt_function_lookup_t lookup, int, ompt_data_t *) {
     add(ompt_callback_masked, &on_masked);
     add(ompt_callback_dispatch, &on_dispatch);
     add(ompt_callback_control_tool, &on_control);
-    // Not ompt_set_callback: the extension gives us one of its own.
+    // Not ompt_set_callback, which the extension replaces.
     const auto *entry = reinterpret_cast<const void *>(lookup("ompt_get_thread_data"));
     claim_runtime(entry);
     if (const Library own = own_runtime(); *own.path) runtime = own;

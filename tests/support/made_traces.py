@@ -189,7 +189,7 @@ class Schedule:
             worker.clock += op.ns
         elif isinstance(op, Spawn):
             self._spawn(worker, task, op)
-        elif task.has_new_children:  # a taskwait without is none
+        elif task.has_new_children:  # without new children, a taskwait leaves no record
             task.waiting, task.has_new_children = True, False
             worker.log.add(WAIT_BEGIN, TASKWAIT, worker.clock)
         return True

@@ -28,7 +28,7 @@ _LOG: Final = re.compile(r"(/.*)/process\.log( \(deleted\))?$")
 _SHARE: Final = 0.002
 """Part of all processors' time for updates if no processor is idle."""
 _LONGEST_S: Final = 10.0
-"""Longest time between updates, for the person who watches."""
+"""Longest time between updates that a reader tolerates."""
 Thread = tuple[int, int]
 """Number of the run, and of the thread within it."""
 

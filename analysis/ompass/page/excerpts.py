@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Excerpts of the source around constructs, located by the program's debug information.
 
-With the heat of each line: its number of samples.
+Counts the samples of each line.
 """
 
 from __future__ import annotations

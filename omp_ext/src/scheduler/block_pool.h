@@ -20,7 +20,7 @@ public:
 
     static size_t lines_for(size_t bytes) { return (bytes + kLine - 1) / kLine; }
 
-    // Returns memory on cache lines of its own.
+    // Returns memory that shares no cache line with other memory.
     void *take(size_t n_lines) {
         if (__builtin_expect(n_lines > kMostLines, 0)) return allocate(n_lines);
         Free *block = free_[n_lines];

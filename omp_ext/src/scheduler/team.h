@@ -87,7 +87,7 @@ struct alignas(64) WorkerStacks {
     StackPool stacks;
 };
 
-// Counts of a worker. Written by its thread, summed by others, who also end barriers by the first two.
+// Counts of a worker. Written by its thread, summed by others, which also end barriers by the first two.
 struct alignas(64) WorkerCounts {
     std::atomic<uint64_t> n_created{0}; // tasks created here but kUndeferred ones, over all regions
     std::atomic<uint64_t> n_done{0}; // such tasks completed here
@@ -104,7 +104,7 @@ struct alignas(64) WorkerWait {
     std::atomic<bool> is_blocked{false}; // is_constrained, and found none
 };
 
-// A thread of a team. The bases group the fields by writer, each on cache lines of its own.
+// A thread of a team. The bases group the fields by writer, each on separate cache lines.
 struct Worker : WorkerPlace, WorkerState, WorkerStacks, WorkerCounts, WorkerWait {
     Deque<Task> deque; // tasks placed in the worker's domain, tagged with their depth; pushed and popped by its thread
     // Ready suspensions, newest first. Any thread pushes; the worker's take_ready() moves them to first_ready.

@@ -122,7 +122,7 @@ void print_statistics() {
             continue;
         }
         const Statistics one = of_domain(i);
-        say("domain %d: %llu placed, %llu run, %llu of its own; mailbox at most %llu deep", i,
+        say("domain %d: %llu placed, %llu run, %llu of them placed here; inbox at most %llu deep", i,
             static_cast<unsigned long long>(one.n_placed), static_cast<unsigned long long>(one.n_run),
             static_cast<unsigned long long>(one.n_local), static_cast<unsigned long long>(one.max_mailbox_depth));
     }

@@ -12,7 +12,7 @@ namespace ompass {
 
 namespace {
 
-// The first line of a file; empty when there is none.
+// Returns the first line of a file; empty if there is none.
 std::string line_of(const std::string &path) {
     char line[256] = "";
     if (FILE *file = fopen(path.c_str(), "re")) {

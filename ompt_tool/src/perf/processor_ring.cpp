@@ -30,8 +30,8 @@ perf_event_attr switches_event() {
     return event;
 }
 
-// By the distance from a reading just made, at the rate between that and the first one of the run: the error is that of
-// two readings, some 20 ns, however long the run.
+// Converts the distance from a reading just made, at the rate between that and the first one of the run. The error comes
+// from the two readings: some 20 ns, however long the run.
 uint64_t to_recorded(const clock::Reading &now, uint64_t monotonic_ns) {
     const clock::Reading &first = clock::state.first;
     const uint64_t before = now.monotonic_ns > monotonic_ns ? now.monotonic_ns - monotonic_ns : 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cancelled sections, whose results do not depend on who is first.
+// Cancelled sections, whose results do not depend on which thread is first.
 // environment: OMP_CANCELLATION=true
 #include <omp.h>
 #include <stdio.h>

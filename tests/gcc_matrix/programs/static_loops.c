@@ -21,8 +21,8 @@ extern bool GOMP_loop_runtime_next(long *, long *);
 
 static int owner[60];
 
-// Prints who ran the iterations, or, where chunks are given, only whether they were run: LLVM's runtimes share a loop
-// evenly all the same.
+// Prints the thread of each iteration or, where chunks are given, only whether it ran: LLVM's runtimes divide such a
+// loop evenly.
 static void show(const char *name, long chunk) {
     printf("%s:", name);
     for (int i = 0; i < 60; i++) {
