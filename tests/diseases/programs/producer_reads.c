@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One thread computes for a while before it creates each of the tasks, which are shorter.
+// Before each creation of a task, the only producer computes for longer than a task takes.
 #include "disease.h"
 
 int main(void) {

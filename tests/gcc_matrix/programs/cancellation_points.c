@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loops and sections that might be cancelled, where cancellation is active, and are not.
+// Loops and sections with cancellation points, with active cancellation, that are not cancelled.
 // environment: OMP_CANCELLATION=true
 #include <stdio.h>
 

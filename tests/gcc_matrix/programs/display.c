@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Settings that a program has printed to stderr.
+// Makes the runtime print its settings to stderr.
 #include <omp.h>
 #include <stdio.h>
 

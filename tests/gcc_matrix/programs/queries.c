@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads and sets the values that a runtime keeps for a program, and checks those that it knows.
+// Reads and sets the runtime's settings for the program, and checks those with known values.
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>

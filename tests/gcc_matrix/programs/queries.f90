@@ -1,5 +1,5 @@
 ! SPDX-License-Identifier: Apache-2.0
-! Reads and sets the values that a runtime keeps for a Fortran program.
+! Reads and sets the runtime's settings for a Fortran program.
 program queries
     use omp_lib
     implicit none

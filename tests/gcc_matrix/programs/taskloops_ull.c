@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Taskloops with unsigned bounds of eight bytes, also such that are no signed ones, and with empty ranges.
+// Taskloops with unsigned bounds of eight bytes, also beyond the signed range, and with empty ranges.
 #include <stdio.h>
 
 typedef unsigned long long ull;

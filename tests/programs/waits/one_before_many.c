@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A task that takes LATE_NS, and N_AFTER tasks that depend on it. The other thread idles once, meanwhile; then it runs
+ * A task that takes LATE_NS, and N_AFTER tasks that depend on it. Meanwhile the other thread idles once; then it runs
  * several of the dependent tasks, all of which became ready at the same moment.
  */
 #include <omp.h>
