@@ -45,7 +45,7 @@ class Caches:
     """The data caches of one level."""
 
     level: int
-    size_bytes: int  # of one cache; 0: unknown
+    size_bytes: int  # size of one cache; 0: unknown
     of_cpu: tuple[int, ...]  # number of the cache, by place in Topology.cpus
 
 

@@ -15,7 +15,7 @@ _DURATION_UNIT_NS = {
     "ns": 1, "us": 1_000, "µs": 1_000, "ms": 1_000_000, "s": 1_000_000_000, "m": 60_000_000_000
 }  # fmt: skip
 _LONGEST_NS = 10**18
-"""Some thirty years, so that sums with other times still fit 64 bits."""
+"""Some thirty years, so sums with other times still fit 64 bits."""
 
 
 def duration(ns: float) -> str:

@@ -22,7 +22,7 @@ from suite.programs import BuiltProgram
 
 CLASSES = ("test", "small", "medium", "large")
 CUTOFFS = ("none", "if", "final", "manual")
-DEFAULT = "default"  # as a cut-off: the program's preferred one
+DEFAULT = "default"  # the program's preferred cut-off
 BOTH = {"tied": (True,), "untied": (False,), "both": (True, False)}
 
 # The policies of libomp_ext.so, with the environment that selects each.
@@ -137,7 +137,7 @@ class Plan:
         return len(self.configurations) * self.rounds
 
     def in_order(self) -> Iterator[tuple[int, Configuration]]:
-        """Yields (round, configuration), round by round, so that disturbances affect all alike.
+        """Yields (round, configuration), round by round, so disturbances affect all alike.
 
         Each round has its own order, which is the same for equal plans.
         """

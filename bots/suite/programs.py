@@ -27,7 +27,7 @@ class BuiltProgram:
     path: Path
     program: str
     version: str
-    unit: str  # of work
+    unit: str  # unit of work
     cutoffs: tuple[str, ...]  # empty for serial versions
     has_untied: bool
     digest: str  # SHA-256 of the file, in hexadecimal

@@ -33,7 +33,7 @@ class Line:
     speed_up: float | None  # median of the serial version by the same compiler / this median
     ns_per_unit: float | None  # from the median
     unit: str | None
-    n_tasks: int | None  # of the last verified measurement
+    n_tasks: int | None  # tasks of the last verified measurement
 
 
 def summarise(runs: Sequence[Run]) -> list[Line]:

@@ -56,7 +56,7 @@ module ompass
   integer(c_intptr_t), parameter :: not_looked_for = 0, no_tool = -1
 
   ! not_looked_for, no_tool, or the address of the api_table. Written by the first call (racing threads write the same
-  ! value), read by all threads. Volatile, so that every read and write is one access to memory.
+  ! value), read by all threads. Volatile, so every read and write is one access to memory.
   integer(c_intptr_t), volatile, save :: state = not_looked_for
 
   abstract interface

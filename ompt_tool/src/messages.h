@@ -13,7 +13,7 @@ void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 // Reports that the program calls a function that no runtime has, and aborts.
 [[noreturn]] void end_for_lack_of(const char *name);
 
-// Prints lines, in one write(2) if the system accepts that, so that output of other processes does not get in between.
+// Prints lines, in one write(2) if the system accepts that, so output of other processes does not get in between.
 void print(const std::string &lines);
 
 } // namespace ompass

@@ -366,7 +366,7 @@ ThreadState *thread_while_off(format::ThreadKind kind) {
 
 ThreadState *make_thread(format::ThreadKind kind) {
     if (making_thread) return nullptr; // called from within this function
-    making_thread = true; // stays true if the thread cannot be recorded, so that it is counted once
+    making_thread = true; // stays true if the thread cannot be recorded, so it is counted once
     const sandbox::OneAnswer one_answer;
     const uint32_t index = next_thread.fetch_add(1);
     if (index >= kMaxThreads) return refuse_thread(format::kRefusedByBounds);

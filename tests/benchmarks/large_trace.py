@@ -91,7 +91,7 @@ SHORT = {
     "wait_end_short": ("wait_end", 1, 4, 10),
     "wait_place_short": ("wait_place", 1, 26, 32),
 }
-NEAR_BYTES_BITS = 20  # of read_near and write_near: the rest above is the distance from the last access
+NEAR_BYTES_BITS = 20  # bits of the bytes in read_near and write_near; the distance is above
 
 
 def extent_words(halves: list[int], place: int, n_words: int) -> list[int]:

@@ -85,7 +85,7 @@ TaskProgram producer(uint32_t n) {
     return std::move(maker.program);
 }
 
-// Makes leaves that access three ranges of 1 KiB each, at odd addresses, so that each spans two blocks.
+// Makes leaves that access three ranges of 1 KiB each, at odd addresses, so each spans two blocks.
 TaskProgram with_data(const TaskProgram &from) {
     TaskProgram program = from;
     program.operations.clear();

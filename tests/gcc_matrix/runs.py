@@ -164,7 +164,7 @@ def _environment(case: Case) -> dict[str, str]:
     }
 
 
-_campaign: Campaign | None = None  # of a process of the pool
+_campaign: Campaign | None = None  # campaign of a process of the pool
 
 
 def _begin(campaign: Campaign) -> None:

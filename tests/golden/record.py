@@ -61,7 +61,7 @@ class Case:
 _TASKS = (
     "7",
     "120",
-)  # of random_tasks.c: nested, dependent, undeferred, untied and final tasks, groups and loops
+)  # random_tasks.c: nested, dependent, undeferred, untied and final tasks, groups and loops
 _EXT = {"OMP_EXT_SCHEDULE": "1", "OMP_EXT_DOMAINS": "2", "OMP_EXT_STRICT": "1"}
 _CANCELLATION = {"OMP_CANCELLATION": "true"}
 _KINDS = {

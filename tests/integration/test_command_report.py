@@ -206,7 +206,7 @@ def test_program_without_debug_information_still_has_functions(
     trace: Path, program: Path, default_toolchain: Toolchain
 ) -> None:
     require_commands("strip")
-    # The build id stays, so that the file is still recognised as the recorded one.
+    # The build id stays, so the file is still recognised as the recorded one.
     subprocess.run(["strip", "--strip-debug", program], check=True)
     report = json_of("report", trace)
     assert any("compile with -g" in problem for problem in report["problems"])

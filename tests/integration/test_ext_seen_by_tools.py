@@ -33,7 +33,7 @@ from task_programs import TASK_PROGRAMS, TaskProgram, compiled, flags_for
 from toolchains import RunRecorded, Toolchain, compile_source, toolchain_named
 
 SCHEDULED = {"OMP_EXT_SCHEDULE": "1", "OMP_EXT_DOMAINS": "2"}
-# The other programs end while tasks are running, so that a tool cannot sum them up.
+# The other programs end while tasks are running, so a tool cannot sum them up.
 SUMMED_UP = [
     program
     for program in TASK_PROGRAMS

@@ -14,7 +14,7 @@ from command import ompass
 from recorded_run import check_sound, counted
 from toolchains import Record, Toolchain
 
-N_TASKS, N_TARGETS, N_HELPERS = 200, 20, 8  # of the program; libomp starts so many helper threads
+N_TASKS, N_TARGETS, N_HELPERS = 200, 20, 8  # counts of the program; libomp starts N_HELPERS helper threads
 TEAM_SIZE = 2
 LEAST_NS = N_TARGETS * 200_000  # the target tasks' work
 WITHOUT_HELPERS = {"LIBOMP_NUM_HIDDEN_HELPER_THREADS": "0"}

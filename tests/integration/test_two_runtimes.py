@@ -27,7 +27,7 @@ from two_runtimes import (
 )
 
 PATIENCE_S = 60
-TASKS_OF_LOOP = 10  # of each taskloop, one in each call
+TASKS_OF_LOOP = 10  # tasks of each taskloop; each call runs one taskloop
 
 
 def run(command: list[str], **environment: str) -> subprocess.CompletedProcess[str]:

@@ -81,7 +81,7 @@ private:
         unsigned n_left = n_preemptions_;
         int last = -1;
         for (;;) {
-            std::vector<int> runnable; // begins with the thread that ran last, so that choice 0 continues it
+            std::vector<int> runnable; // begins with the thread that ran last, so choice 0 continues it
             if (last >= 0 && !threads_[static_cast<size_t>(last)]->has_ended) runnable.push_back(last);
             const bool can_go_on = !runnable.empty();
             for (int i = 0; i < static_cast<int>(threads_.size()); i++)

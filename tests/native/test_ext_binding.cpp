@@ -95,7 +95,7 @@ TEST(Seats, are_valid_for_wrong_numbers_too) {
     EXPECT_EQ(seat_of(topology, {0, 2}, 0, 0).domain, 0);
 }
 
-// Tests bindings on this machine, divided in two, with new threads, so that the test's thread keeps its binding.
+// Tests bindings on this machine, divided in two, with new threads, so the test's thread keeps its binding.
 class Binding : public testing::Test {
 protected:
     void SetUp() override {

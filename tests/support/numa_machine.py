@@ -28,7 +28,7 @@ CPUS_PER_NODE = 2
 DISTANCES = {(0, 1): 16, (0, 2): 16, (0, 3): 32, (1, 2): 32, (1, 3): 16, (2, 3): 16}
 
 _NODE_MEMORY_MB = 256  # below 96 MB, a node cannot hold its share of a spread initialisation
-_LOADED_LATER = ("libgcc_s.so.1", "libhwloc.so.15")  # by dlopen, so that ldd does not list them
+_LOADED_LATER = ("libgcc_s.so.1", "libhwloc.so.15")  # by dlopen, so ldd does not list them
 _BOOT_ARGUMENTS = (
     "console=ttyS0 quiet panic=-1 numa_balancing=disable mitigations=off nokaslr "
     "tsc=reliable clocksource=tsc random.trust_cpu=on"

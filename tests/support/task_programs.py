@@ -29,7 +29,7 @@ class TaskProgram:
     environment: Mapping[str, str] = field(default_factory=dict)
     is_library_too: bool = False  # also compiled as the library that it loads
     n_processes: int = 1  # processes that use OpenMP, each of which makes its own run directory
-    ends_in_flight: bool = False  # the process ends while tasks are running, so that some never complete
+    ends_in_flight: bool = False  # the process ends while tasks are running, some never complete
     ends_in_region: bool = False  # the process ends while other threads are in the middle of an event
     lacks: Mapping[str, str] = field(default_factory=dict)  # toolchain -> why this program cannot work there
     variant: str = ""  # name of this variant, for a program that is listed twice

@@ -93,7 +93,7 @@ def test_runs_of_other_launches_are_not_children(tmp_path: Path) -> None:
     child = record(tmp_path / "q-0-2.ompass", 6)
     inner = record(
         tmp_path / "q-0-3.ompass", 7, launch=f"{LAUNCHED}/b.2"
-    )  # of an `ompass run` in the program
+    )  # from an `ompass run` in the program
     for rank in range(1, 64):
         record(tmp_path / f"q-{rank}.ompass", 100 + rank, 10_000, launch=f"a.1{rank}")
     record(tmp_path / "q-64.ompass", 999, launch="")

@@ -499,7 +499,7 @@ def test_a_measured_machine_file_can_be_read(tmp_path: Path) -> None:
         {"task": 50.0, "creation": 20.0, "create": 95.0},
         {"task": 27.0, "creation": 30.0, "create": 9.0},
     )
-    assert recording["schedule"] == 20  # of the 70 ns that a task in a wait takes longer
+    assert recording["schedule"] == 20  # part of the 70 ns that a task in a wait takes longer
     file.write_text(as_toml("here", {"libomp": costs, "omp_ext": costs, "recording": recording}))
     machine = read_machine(str(file))
     assert machine.costs_of("libomp")["between"] == ((1, 520.0),)

@@ -111,7 +111,7 @@ def application(commands: Iterable[str] = COMMANDS) -> typer.Typer:
 
 
 def _discard_stdout() -> None:
-    """Discards buffered output, so that its flush at exit reports no second error."""
+    """Discards buffered output, so its flush at exit reports no second error."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

@@ -81,7 +81,7 @@ def side_by_side(specs: Iterable[Spec], **more: Any) -> Spec:
 
 def figure(title: str, values: Sequence[Spec], **parts: Any) -> Spec:
     """Returns a specification with `values` as its rows. `title` is also the text for unsighted readers."""
-    faceted = "row" in parts.get("encoding", {})  # then the width covers only the bars
+    faceted = "row" in parts.get("encoding", {})  # if so, the width covers only the bars
     size: Spec = {"width": WIDTH} | (
         {} if faceted else {"autosize": {"type": "fit-x", "contains": "padding"}}
     )

@@ -47,7 +47,7 @@ class Ending:
     pid: int
     exit_code: int
     signal: int  # 0 when it exited
-    cpu_ns: int = 0  # of the process and the children that it waited for
+    cpu_ns: int = 0  # processor time of the process and the children that it waited for
     interrupt: int = 0  # the last ending signal that was received and forwarded; 0: none
     late: bool = False  # killed by the time limit
 

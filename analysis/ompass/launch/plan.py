@@ -47,7 +47,7 @@ class RunOptions:
     wrappers: bool | None = None
     counters: str = ""
     sample: str = ""  # samples per second, or off
-    limit_mb: str = ""  # as OMPASS_LIMIT_MB
+    limit_mb: str = ""  # value of OMPASS_LIMIT_MB
     libomp: Path | None = None
 
 

@@ -36,9 +36,9 @@ class ProgramNotExecutableError(CannotRecordError):
 class Program:
     """A program as found on disk."""
 
-    path: Path  # what is executed
-    elf: ElfFacts | None  # of the program, or of the interpreter of a script; None: not ELF
-    interpreters: tuple[Path, ...]  # of a script, outermost first
+    path: Path  # executed file
+    elf: ElfFacts | None  # facts about the program or the interpreter of a script; None: not ELF
+    interpreters: tuple[Path, ...]  # interpreters of a script, outermost first
     libraries: tuple[Loaded, ...]
     runtimes: tuple[Runtime, ...]
     has_own_tool: bool  # exports ompt_start_tool itself

@@ -73,11 +73,11 @@ class Facts:
     """The facts that all judges use."""
 
     run: Run
-    breakdown: Breakdown  # of all regions, or of the program if there is no region
+    breakdown: Breakdown  # states of all regions; of the program if there is no region
     tasks: tuple[ConstructTotals, ...]
     waits: tuple[WaitTotals, ...] = field(default=())
     loops: tuple[LoopTotals, ...] = field(default=())
-    samples: tuple[LocatedSample, ...] = field(default=())  # of processor time
+    samples: tuple[LocatedSample, ...] = field(default=())  # samples of processor time
     loads: tuple[SampledLoad, ...] = field(default=())
     critical_names: Mapping[int, str] = field(default_factory=dict)  # known names of critical constructs
 

@@ -52,7 +52,7 @@ class WaitTotals:
     idle_ns: int
     inside_ns: int
     max_ns: int
-    delay_ns: int  # of a dependence: time of its tasks from creation to ready; not thread-time
+    delay_ns: int  # dependences: time of their tasks from creation to ready; not thread-time
     waited_for: tuple[WaitedFor, ...]
     threads: tuple[WaitShare, ...]
 

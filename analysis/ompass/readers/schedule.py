@@ -59,7 +59,7 @@ class Schedule:
 
     start_ns: int
     end_ns: int
-    edges_ns: NDArray[np.int64]  # of the bins, one more than bins; outer bins may exceed the window
+    edges_ns: NDArray[np.int64]  # limits of the bins, one more than bins; outer bins may exceed the window
     bins: NDArray[np.uint64]  # thread-time by bin and state
     bars: Bars
     is_binned: bool  # the bars are parts of bins

@@ -111,7 +111,7 @@ class SampleQuality:
     block_bytes: int
     n_sampled_bytes: int  # accessed bytes in the sample
     error_share: (
-        float  # of accessed bytes, at 95% confidence, for every class and every cumulative sum of bins
+        float  # share of accessed bytes, at 95% confidence, for every class and every cumulative sum of bins
     )
 
 

@@ -34,7 +34,7 @@ class SampleContent:
 
     run: Run
     samples: tuple[LocatedSample, ...]
-    locations: Mapping[int, Location]  # of the constructs
+    locations: Mapping[int, Location]  # locations of the constructs, by number
     frequency_hz: int  # requested; 0: none
     events: tuple[str, ...]  # events that triggered samples
     n_threads: int  # sampled threads

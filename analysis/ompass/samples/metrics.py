@@ -23,7 +23,7 @@ class Owner:
     """The owner of samples: `kind` is kernel, task, implicit, serial, or a state without work."""
 
     kind: str
-    construct: int  # of the kernel, task or region; in a state, of the thread's task; -1: none
+    construct: int  # construct of the kernel, task or region; in a state, of the thread's task; -1: none
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class Hot(Generic[Key]):
     owner: Owner
     what: Key
     n: int
-    share: float  # of the owner's samples
+    share: float  # share of the owner's samples
     share_of_all: float
 
     @property

@@ -27,7 +27,7 @@ from ompass.units import percent, plural
 
 SCHEMA_VERSION: Final = 1
 
-_LEAST_SHARE: Final = 0.005  # of all samples: smaller lines are not shown
+_LEAST_SHARE: Final = 0.005  # share of all samples; lines below it are not shown
 _FEW: Final = 200
 _AT_WORK: Final = ("task", "kernel", "implicit", "serial")
 

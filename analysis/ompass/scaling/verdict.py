@@ -32,7 +32,7 @@ _SYNC_FINDINGS = ("critical_contention", "lock_contention", "short_regions", "sy
 class Evidence:
     """Facts about a point in addition to its times."""
 
-    findings: tuple[Finding, ...]  # of one run on P threads
+    findings: tuple[Finding, ...]  # findings of one run on P threads
     fine_inflation_ns: float  # W_P,c - W_1,c of the constructs whose tasks are too fine
     n_cpus: int  # CPUs that the threads could use; 0: unknown
     n_tasks: int = 0  # tasks completed in that run
@@ -45,7 +45,7 @@ class Loss:
 
     kind: str  # too_fine, too_coarse, memory_bound, synchronization, dispatch, algorithm
     ns: float
-    share: float  # of P * T_P
+    share: float  # share of P * T_P
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Measures what an OpenMP runtime takes for its operations, and prints `name ns` lines; `ompass calibrate` builds and
-// runs it. Each figure is the lowest decile of many rounds, so that a round in which another program had the processor
+// runs it. Each figure is the lowest decile of many rounds, so a round in which another program had the processor
 // does not count.
 #include <omp.h>
 #include <stdio.h>

@@ -21,7 +21,7 @@ from ompass.simulation.reader import read_task_program, run_simulation, task_sha
 _SOURCE = Path(__file__).parent / "calibrate.c"
 _COMPILERS = ("clang", *(f"clang-{version}" for version in range(22, 13, -1)))
 _LIMIT_S = 300
-_TRACES = 8  # of each kind; the least disturbed one counts
+_TRACES = 8  # traces of each kind; the least disturbed one counts
 
 
 def find_compiler() -> str:

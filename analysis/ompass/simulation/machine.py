@@ -44,10 +44,10 @@ Points = tuple[tuple[int, float], ...]
 class Recording:
     """The time that tracing adds to recorded times, in ns."""
 
-    task: float = 0.0  # to the work of each task
-    creation: float = 0.0  # to the work of its creator
-    schedule: float = 0.0  # to taking each task from a queue
-    wait: float = 0.0  # to each wait
+    task: float = 0.0  # added to the work of each task
+    creation: float = 0.0  # added to the work of the creator
+    schedule: float = 0.0  # added to taking each task from a queue
+    wait: float = 0.0  # added to each wait
     create: float | None = None  # the cost of a creation without tracing; None: as recorded
     traced_create: float = 0.0  # the cost of a creation with tracing
     # The same in a team of one, where tasks run at once and their times include that cost.

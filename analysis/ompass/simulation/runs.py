@@ -92,7 +92,7 @@ def simulate(
     threads = threads or (program.n_threads,)
     memory = DeclaredData.of(path, program)
     if memory and any(memory.system(machine, n) is None for n in threads):
-        memory = None  # for all runs, so that they can be compared
+        memory = None  # for all runs, so they can be compared
     if record:
         _prepare(record, path, machine, policies, threads, seed)
     options = SimulationOptions(seed=seed, record_in=str(record or ""), recorded_run=str(path))

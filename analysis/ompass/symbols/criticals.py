@@ -31,7 +31,7 @@ def critical_name(path: Path, offset: int) -> str | None:
     try:
         locks = symbols_like(path, _MARK)
         _, unnamed = dynamic_symbols(path, (_OF_UNNAMED,))
-        if unnamed:  # then the file also contains calls without a lock
+        if unnamed:  # if so, the file also contains calls without a lock
             return None if locks else ""
         if len(locks) > 1:
             locks = _handed_over(path, offset, locks)

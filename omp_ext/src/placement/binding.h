@@ -13,7 +13,7 @@ enum class BindMode {
 };
 
 // The domains first, first + 1, … over which a team may spread. An outermost team: all. A nested team: the domains of
-// the thread that began it, so that sibling teams have separate domains, as with OpenMP's spread.
+// the thread that began it, so sibling teams have separate domains, as with OpenMP's spread.
 struct DomainRange {
     int first = 0;
     int n = 1;
@@ -38,7 +38,7 @@ Seat seat_of(const Topology &topology, DomainRange within, int worker, int n_wor
 // those, preferably the domain of `seat`. `is_outermost`: no team is around this one. Never fails.
 int settle_calling_thread(const Topology &topology, BindMode mode, const Seat &seat, bool is_outermost);
 
-// Called around a fork, so that the child does not inherit a locked mutex.
+// Called around a fork, so the child does not inherit a locked mutex.
 void lock_bindings_for_fork();
 void unlock_bindings_after_fork();
 

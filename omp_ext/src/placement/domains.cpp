@@ -82,7 +82,7 @@ struct Map {
 private:
     const CpuSet &cpus(int domain) const { return topology.domains[static_cast<size_t>(domain)].cpus; }
 
-    // Orders equally distant domains by their number after `domain`, so that not all choose the lowest number.
+    // Orders equally distant domains by their number after `domain`; otherwise all would choose the lowest.
     void add_neighbours(int domain) {
         std::vector<int> others;
         for (int step = 1; step < n; step++) others.push_back((domain + step) % n);

@@ -61,7 +61,7 @@ private:
     static constexpr uint32_t kTimeMask = (1u << (kTagShift - kTimeShift)) - 1;
 
     static uint64_t tag_of(uintptr_t page) { return page >> kSlotBits; }
-    // The tag is mixed in, so that arrays whose addresses differ by a power of two do not share slots. Tag and slot
+    // The tag is mixed in, so arrays whose addresses differ by a power of two do not share slots. Tag and slot
     // together identify the page.
     static size_t slot_of(uintptr_t page) {
         return (page ^ (tag_of(page) * 0x9E37'79B9'7F4A'7C15u) >> 32) & ((size_t{1} << kSlotBits) - 1);

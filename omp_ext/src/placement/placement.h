@@ -63,7 +63,7 @@ public:
     // Forgets what the system answered and where move() put pages, but not the domains of allocations.
     void forget();
 
-    // Called around a fork, so that the child does not inherit a locked mutex.
+    // Called around a fork, so the child does not inherit a locked mutex.
     void lock_for_fork() { mutex_.lock(); }
     void unlock_after_fork() { mutex_.unlock(); }
 

@@ -229,7 +229,7 @@ void decide() {
     state.store(wanted && runtime_is_known ? kActive : kLeftAlone, std::memory_order_release);
 }
 
-// Decides for programs whose runtime is loaded already, so that the scheduler handles their first region. The
+// Decides for programs whose runtime is loaded already, so the scheduler handles their first region. The
 // constructor of another library may have called resolve() before.
 __attribute__((constructor)) void start() { resolve(); }
 

@@ -16,7 +16,7 @@ inline void inject_sleep() {
     state ^= state << 13;
     state ^= state >> 17;
     state ^= state << 5;
-    // Dense for the first few thousand interruptions, then rare, so that programs with many tasks end.
+    // Dense for the first few thousand interruptions, then rare, so programs with many tasks end.
     static thread_local uint32_t n_interruptions = 0;
     if (state % 8 != 0 || (n_interruptions > 4096 && state % 4096 != 0)) return;
     n_interruptions++;

@@ -270,7 +270,7 @@ struct Run {
 
 } // namespace
 
-// Not inlined, so that each task on the stack does not take the space that the call needs.
+// Not inlined, to save the stack space of the call in each task.
 [[gnu::noinline]] void run_on_new_stack(Worker &worker, Task &task) {
     Stack *stack = worker.stacks.take();
     if (!stack) return run(worker, task);

@@ -391,7 +391,7 @@ void wait(int kind, Condition &&condition) {
     return true;
 }
 
-// Not inlined, so that tasks below others take less stack.
+// Not inlined, to save stack in tasks below others.
 [[gnu::noinline]] static void wait_for_remaining_children(Worker &worker, Task &task) {
     wait(kOmptTaskwait, ChildrenComplete{&worker, task});
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The end of a barrier: all workers have arrived and no task is left. A template over its counts, so that a test can
+// The end of a barrier: all workers have arrived and no task is left. A template over its counts, so a test can
 // try all interleavings of its steps.
 //
 // Each worker counts a task as created before others see it, and as completed after its children's creation.

@@ -3,7 +3,7 @@
 //
 // A state is allocated by the thread that creates the task, used by the thread that runs it (the runtime's own queue
 // orders the two), and freed by the thread that completes it. It returns to the pool of its creator: at once if
-// that is the same thread, else in chains of kReturnBatch, so that no cache line is shared per task.
+// that is the same thread, else in chains of kReturnBatch, so no cache line is shared per task.
 // Memory of a pool is never freed, so a stale pointer reads an old state and never faults.
 //
 // An untied task may be queued again, and continue on another thread, before its first thread reports the suspension.

@@ -61,7 +61,7 @@ inline void trace_inline_begin(ThreadState &thread, TaskConstruct &construct) {
 }
 
 // Do the work of begin_inline and end_inline for tasks that are timed, or run while a sample or a wrapper is open. They
-// are separate, so that the short path calls no function and saves no register.
+// are separate, so the short path calls no function and saves no register.
 [[gnu::noinline]] void begin_inline_slowly(ThreadState &thread, TaskState *task);
 [[gnu::noinline]] void end_inline_slowly(ThreadState &thread, TaskState *task);
 

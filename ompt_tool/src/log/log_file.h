@@ -46,7 +46,7 @@ public:
     // Unmaps an extent that is no longer written. Its bytes stay in the file.
     static void release(void *extent, size_t bytes);
 
-    // Called in the parent before and after a fork, so that the child's list of mappings is consistent.
+    // Called in the parent before and after a fork, so the child's list of mappings is consistent.
     static void lock_for_fork();
     static void unlock_after_fork();
 

@@ -97,7 +97,7 @@ std::string absolute(const std::string &path) {
     return std::string(here) + "/" + path;
 }
 
-// Returns a JSON string of any bytes. Treats invalid UTF-8 as Latin-1, so that the file is always readable.
+// Returns a JSON string of any bytes. Treats invalid UTF-8 as Latin-1, so the file is always readable.
 std::string quote(const std::string &text) {
     std::string quoted = "\"";
     for (size_t i = 0; i < text.size(); i++) {

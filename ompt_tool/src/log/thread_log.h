@@ -159,7 +159,7 @@ private:
         place[1] = static_cast<uint32_t>(word >> 32);
         store(place, word);
     }
-    // Template parameters, so that the forms of the kinds are compile-time constants.
+    // Template parameters, so the forms of the kinds are compile-time constants.
     template <format::EventKind kKind, format::EventKind kShortKind>
     void timed_or_short(uint32_t argument, uint64_t now) {
         const uint64_t delta = delta_to(now);

@@ -9,7 +9,7 @@ namespace ompass {
 namespace {
 
 // Room for 2,048 records of 16 bytes, two a switch. Users without privilege share what kernel.perf_event_mlock_kb
-// allows, so that the last of many threads get less.
+// allows, so the last of many threads get less.
 constexpr size_t kPages = 8, kLeastPages = 1;
 constexpr uint64_t kLongestRecord = 64; // with the record of those lost, which comes before it
 

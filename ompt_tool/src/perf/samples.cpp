@@ -23,7 +23,7 @@ constexpr uint32_t kStackBytes = 1024;
 constexpr unsigned kStackWords = kStackBytes / 8;
 constexpr unsigned kMostCallers = 48;
 
-// Three samples a page, so that four seconds of the first thread fit at the default frequency, and one second of
+// Three samples a page, so four seconds of the first thread fit at the default frequency, and one second of
 // another. The first thread may be in a serial part for long, where nothing empties the ring: it has a second one, in
 // which a minute fits, with one in kRare samples. Users without privilege share what kernel.perf_event_mlock_kb allows.
 constexpr size_t kFirstPages = 128, kPages = 32, kRarePages = 64, kLeastPages = 4;
@@ -75,7 +75,7 @@ uint64_t period_of(uint64_t per_second, uint32_t frequency_hz) {
     return std::max<uint64_t>(period - period / 97, 1);
 }
 
-// Counts the thread's processor time with one period, so that shares are exact. Cycles would depend on the processor's
+// Counts the thread's processor time with one period, so shares are exact. Cycles would depend on the processor's
 // clock frequency.
 perf_event_attr task_clock_event(uint32_t frequency_hz) {
     perf_event_attr event = common_event();
@@ -85,7 +85,7 @@ perf_event_attr task_clock_event(uint32_t frequency_hz) {
     return event;
 }
 
-// Samples one load in a fixed number, whatever it costs, so that each kind of load has its share. The frequency is the
+// Samples one load in a fixed number, whatever it costs, so each kind of load has its share. The frequency is the
 // requested one if the thread executes one load per cycle.
 perf_event_attr load_event(const LoadEvent &found, uint32_t frequency_hz) {
     perf_event_attr event = common_event();

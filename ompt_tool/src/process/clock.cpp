@@ -55,7 +55,7 @@ void set_rate(Reading first) {
     state.ns_multiplier = static_cast<uint64_t>(ns_per_tick * 4294967296.0);
 }
 
-// A pause and a resume each set the clock ahead by this time, so that time never goes backwards for a thread that sees
+// A pause and a resume each set the clock ahead by this time, so time never goes backwards for a thread that sees
 // the change late, or whose processor reads the counter out of order.
 constexpr uint64_t kSeenAfterNs = 1000;
 

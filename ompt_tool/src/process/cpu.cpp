@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads cores, NUMA nodes and last-level caches from sysfs, so that no library is loaded into the program.
+// Reads cores, NUMA nodes and last-level caches from sysfs, so no library is loaded into the program.
 #include "process/cpu.h"
 
 #include <cstdio>

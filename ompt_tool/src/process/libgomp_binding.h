@@ -4,7 +4,7 @@
 
 namespace ompass {
 
-// True if LD_PRELOAD names the OpenMP runtime in use, so that it replaces libgomp. Any thread, also before this
+// True if LD_PRELOAD names the OpenMP runtime in use, so it replaces libgomp. Any thread, also before this
 // library's constructors have run.
 bool runs_on_preloaded_runtime();
 

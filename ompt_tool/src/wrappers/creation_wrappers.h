@@ -16,7 +16,7 @@ struct Code {
 extern Code runtime_code;
 
 // From now on the extension, behind this library, reports creations in regions. They are forwarded to it by a tail
-// call, so that it sees the program's return address. No effect in builds that do not guarantee tail calls.
+// call, so it sees the program's return address. No effect in builds that do not guarantee tail calls.
 void forward_in_regions();
 
 // Sets `active`: `is_enabled`, and the program's calls reach the wrappers. Called when the runtime starts.

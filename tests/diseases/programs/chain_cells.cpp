@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A sweep over cells: each reads its left neighbour, so that the tasks form a chain.
+// A sweep over cells: each reads its left neighbour, so the tasks form a chain.
 #include "disease.h"
 
 #include <vector>

@@ -6,7 +6,7 @@ module disease
   private
   public :: calibrate, compute_us, go_on, sleep_us
   double precision, save :: steps_per_us, began_s
-  ! Receives the result, so that the compiler keeps the steps.
+  ! Receives the result, so the compiler keeps the steps.
   integer(8), save, public :: unlikely = 0
 
   interface

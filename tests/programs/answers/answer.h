@@ -40,7 +40,7 @@ static inline long long run_delay_ns(void) {
     return total_ns;
 }
 
-/* Gives the calling thread, and threads that it creates, real-time priority if permitted, so that a busy machine does
+/* Gives the calling thread, and threads that it creates, real-time priority if permitted, so a busy machine does
  * not change the answer. The kernel ends a thread that then runs for two seconds without a pause. */
 static inline void take_processor(int priority) {
     struct sched_param parameter = {0};

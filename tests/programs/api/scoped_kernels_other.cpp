@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The second source file of scoped_kernels: includes ompass.h too, so that the linker sees its definitions twice.
+ * The second source file of scoped_kernels: includes ompass.h too, so the linker sees its definitions twice.
  */
 #include "scoped_kernels.h"
 

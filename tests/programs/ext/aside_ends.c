@@ -49,7 +49,7 @@ int main(int n_arguments, char **arguments) {
             {
                 omp_child_task_affinity(1);
 #pragma omp task shared(is_over)
-                while (!load_long(&is_over)) {} // keeps domain 1 busy, so that the tasks of domain 0 must wait
+                while (!load_long(&is_over)) {} // keeps domain 1 busy, so the tasks of domain 0 must wait
                 omp_child_task_affinity(0);
 #pragma omp taskgroup
                 {

@@ -101,7 +101,7 @@ int main(void) {
         omp_child_task_affinity(0);
 #pragma omp task
         other();
-        spin_until(&other_has_begun); /* so that the domain's other thread begins it */
+        spin_until(&other_has_begun); /* the domain's other thread must begin it */
     }
     REQUIRE(has_begun && other_has_begun && has_passed);
     return 0;

@@ -34,7 +34,7 @@ static void fault(const char *format, ...) {
 static struct Task *task_of(ompt_data_t *data) { return data ? data->ptr : NULL; }
 
 static struct Task *make(ompt_data_t *data, int state, int is_explicit) {
-    struct Task *task = malloc(sizeof *task); // never freed, so that late events are detected
+    struct Task *task = malloc(sizeof *task); // never freed, so late events are detected
     atomic_init(&task->state, state);
     task->is_explicit = is_explicit;
     data->ptr = task;

@@ -33,7 +33,7 @@ static void wait_until_the_other_runs(long *has_begun, long *other_runs, long *h
     store_long(has_gone_on, 1);
 }
 
-/* Keeps the thread that begins the region busy, so that the thread that left the first task runs the second. */
+/* Keeps the thread that begins the region busy, so the thread that left the first task runs the second. */
 static void be_busy(long n) {
     for (long i = 0; i < n; i++) {
         long has_begun = 0, other_runs = 0, has_gone_on = 0;

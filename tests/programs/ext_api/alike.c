@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Run it strictly, on one CPU, with as many threads as domains: all domains have the same CPU then, and the thread of
- * one runs the tasks of all. All threads but the first are busy until the first has run a task of each domain.
+ * Run it in strict mode, on one CPU, with as many threads as domains: all domains then have the same CPU, and any
+ * thread runs the tasks of all. All threads but the first are busy until the first has run a task of each domain.
  */
 #include <omp.h>
 #include <sched.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Two trees of tasks without work: after a while the tool reads no clock when such a task creates another, so that the
+ * Two trees of tasks without work: after a while the tool reads no clock when such a task creates another, so the
  * trace has only an interval for the creation. Then the same with undeferred tasks, most of which are not timed.
  */
 #include "../facts.h"

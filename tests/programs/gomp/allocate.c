@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Private variables in memory of an allocator with an alignment, and memory that a program asks for itself.
+// Private variables in memory of an allocator with an alignment, and memory that the program allocates itself.
 #include <omp.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A thread uses 6 MB of its stack, as it may where the limit of a stack is 8 MB.
+// A thread uses 6 MB of its stack, within the usual limit of 8 MB.
 #include <stdio.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Five target tasks, each of which sets an element; libomp has no GOMP_target_ext, by which gcc creates them.
+// Five target tasks, each of which sets an element. gcc creates them by GOMP_target_ext, which libomp lacks.
 #include <stdio.h>
 
 int main(void) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Teams on the host, whose number the program sets.
+// Teams on the host. The program sets their number.
 #include <omp.h>
 #include <stdio.h>
 

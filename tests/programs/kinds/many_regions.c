@@ -6,7 +6,7 @@
 
 #include "../facts.h"
 
-static void *entered; /* written, so that no compiler removes a region */
+static void *entered; /* a write that keeps compilers from removing regions */
 
 int main(void) {
     long n_threads = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A million tiny tasks from one producer: queues fill up, so that some run at once.
+ * A million tiny tasks from one producer: queues fill up, some run at once.
  */
 #include "../facts.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Tasks that end before their children and grandchildren: with and without taskwaits in between, tied and untied, in
- * groups and undeferred, so that a task's data must stay valid for its descendants. Task blocks have many sizes.
+ * groups and undeferred, so a task's data must stay valid for its descendants. Task blocks have many sizes.
  */
 #include "../facts.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * taskloop with a grainsize that divides the iterations, so that the number of tasks is known; fewer than ten tasks,
+ * taskloop with a grainsize that divides the iterations, so the number of tasks is known; fewer than ten tasks,
  * because for more the runtime splits the loop with additional tasks (taskloop_many.c).
  */
 #include "../facts.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Untied tasks that wait for untied children and yield in between, so that they may resume on another thread.
+ * Untied tasks that wait for untied children and yield in between, so they may resume on another thread.
  */
 #include "../facts.h"
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loops of known time: each pass depends on the one before, so that its time does not depend on the loop's code. The
+// Loops of known time: each pass depends on the one before, so its time does not depend on the loop's code. The
 // comment of each line states its share of all passes. SPIN sets how the functions are compiled.
 #include <stdint.h>
 
 #ifndef SPIN
 #define SPIN __attribute__((noinline))
 #endif
-#define PASS(x) (((x) ^ (x) >> 7) * 6364136223846793005u) // no compiler can shorten it
+#define PASS(x) (((x) ^ (x) >> 7) * 6364136223846793005u) // compilers cannot shorten this
 
 SPIN uint64_t spin_half(uint64_t x, long n) {
     for (long i = 0; i < n * 5; i++) x = PASS(x); // share 50

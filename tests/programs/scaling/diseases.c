@@ -4,7 +4,7 @@
  * without OpenMP. Prints `seconds X` of its work alone, and appends a line to the file that RUNS_LOG names.
  *   fine      a million additions, each a task
  *   coarse    three equal tasks: two threads take two thirds of the time of one
- *   memory    tasks that write to the same cache line, so that it moves between the threads
+ *   memory    tasks that write to the same cache line, so it moves between the threads
  *   none      two hundred equal tasks of a millisecond
  */
 #include "../answers/answer.h"

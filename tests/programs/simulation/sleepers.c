@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tasks that sleep, so that they run concurrently on any number of threads, even on a busy machine:
+// Tasks that sleep, so they run concurrently on any number of threads, even on a busy machine:
 //   sleepers chain CHAIN_MS FREE_MS    a chain of 8 tasks by dependences, and 5 tasks of another construct
 //   sleepers tree MS                   a tree of 15 tasks that sleep, create two, wait for them, and sleep
 //   sleepers flat MS                   24 tasks
@@ -24,7 +24,7 @@
 static _Atomic int64_t late_ns;
 
 // Sleeps until `ms` after the planned end of the previous sleep: if the system wakes a thread late, its next sleep is
-// shorter, so that delays do not add up. `last_ns`: the planned end, per thread or per chain of tasks.
+// shorter, so delays do not add up. `last_ns`: the planned end, per thread or per chain of tasks.
 static void sleep_on(int64_t *last_ns, long ms) {
     const int64_t now = now_ns();
     const int64_t begin = now - *last_ns < 15000000 ? *last_ns : now;

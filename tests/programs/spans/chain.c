@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Three nested works of equal length: each must precede the next, so that the span equals the work. Only the end of the
+ * Three nested works of equal length: each must precede the next, so the span equals the work. Only the end of the
  * region waits for the inner task.
  */
 #include "spans.h"

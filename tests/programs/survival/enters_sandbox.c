@@ -110,7 +110,7 @@ static void forbid(const char *what, unsigned action) {
     }
 }
 
-/* A task at a new place in the source, so that the statistics must grow by a construct. */
+/* A task at a new place in the source, so the statistics must grow by a construct. */
 #define TASK                                                                                                           \
     { _Pragma("omp task") count_task(); }
 #define TASKS_8 TASK TASK TASK TASK TASK TASK TASK TASK
