@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Prints a line per thread of a region: its number, and the processors on which it may run. Each thread first spins. */
+/* Prints a line per thread of a region: its number, and the processors on which it may run. Spins before the output. */
 #include "facts.h"
 
 #include <omp.h>
