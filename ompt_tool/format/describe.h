@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Structs whose members a list X(type, name, meaning, ...) declares once. Bindings, tables and documents use the same
-// list. figures.h has such lists.
+// list. statistics.h has such lists.
 #pragma once
 
 #include <array>

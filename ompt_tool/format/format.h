@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bytes of a run directory: file headers, extents and trace events, each declared once. figures.h has the slots of
-// the profile. The tool writes them (process_log, thread_log); this folder reads files, extents and slots; events/ of
-// the core decodes records. docs/trace-format.md explains them. Two writers of test traces repeat the bytes, to detect
-// a change (tests/support/made_traces.py, tests/benchmarks/large_trace.py).
+// The bytes of a run directory: file headers, extents and trace events, each declared once. statistics.h declares the
+// slots. The tool writes them (process_log, thread_log). This folder reads files, extents and slots; decoder.h of the
+// core decodes records. docs/trace-format.md explains them. Two writers of test traces repeat the bytes, to detect a
+// change (tests/support/made_traces.py, tests/benchmarks/large_trace.py).
 //
 // Conventions: little endian, all fields naturally aligned, times in clock ticks unless a name says otherwise.
 // A file is a header of kHeaderBytes followed by extents, each beginning with an ExtentHeader. Files only grow.
@@ -62,8 +62,7 @@ struct ExtentHeader {
     uint32_t magic; // kExtentMagic; written last: without it the file ends before the extent
     ExtentKind kind;
     uint64_t bytes; // size of the whole extent with this header; a multiple of 4096
-    uint64_t
-        first; // kSlots: id of the first slot; kEvents: number, see below; else the number among extents of the kind
+    uint64_t first; // kSlots: id of the first slot; kEvents: number, see below; others: number among their kind
     uint64_t unused[5];
 };
 static_assert(sizeof(ExtentHeader) == 64);
@@ -151,7 +150,7 @@ struct DefinitionRecord {
 static_assert(sizeof(DefinitionRecord) == 32);
 
 // A parallel region in flight. An entry of the pool is reused after every thread has closed its part. The primary
-// thread writes all fields except last_arrival, the atomic maximum over all threads, and those marked atomic.
+// thread writes all fields except those marked atomic, and last_arrival, which all threads raise by an atomic maximum.
 struct alignas(64) RegionInstance {
     uint64_t begin;
     uint64_t end; // 0 while the region runs
@@ -213,8 +212,7 @@ struct ThreadHeader {
     uint64_t mark; // begin of the open state interval; everything before it is accounted
     uint32_t open_state; // OpenState of the open interval
     uint32_t open_region; // region construct of the open interval
-    uint32_t
-        open_construct; // task construct of the open interval; 0: implicit task, kOpenPool: undeferred tasks share it
+    uint32_t open_construct; // its task construct; 0: implicit task, kOpenPool: undeferred tasks share the interval
     uint32_t open_wait; // construct of the wait, if the open interval is a gap
     uint64_t open_instance; // index of the RegionInstance that the thread is in; ~0: none
     uint64_t open_sequence; // its sequence, to detect a later use of the entry
@@ -258,7 +256,7 @@ constexpr size_t slot_bytes(uint32_t version) { return version == 1 ? 704 : kSlo
 inline constexpr uint32_t kSlotsPerExtent = 32;
 inline constexpr size_t kSlotExtentBytes = 32768; // header and 32 slots, whole pages
 static_assert(sizeof(ExtentHeader) + kSlotsPerExtent * kSlotBytes <= kSlotExtentBytes);
-// figures.h declares the contents of a slot.
+// statistics.h declares the contents of a slot.
 
 // ---------------------------------------------------------------- trace events
 
@@ -321,7 +319,7 @@ static_assert(sizeof(ExtentHeader) + kSlotsPerExtent * kSlotBytes <= kSlotExtent
     X(kWrite, 3, 0, "-av", "write", "kernel writes word 2 bytes at word 1")                                            \
     X(kPhase, 1, 1, "c", "phase", "process enters a phase; argument construct, 0 none")                                \
     X(kCpu, 1, 0, "v", "cpu", "thread was seen on CPU `argument`")                                                     \
-    X(kCounter, 2, 0, "-v", "counter", "counter `argument` rose by word 1 since the record before last")               \
+    X(kCounter, 2, 0, "-v", "counter", "counter `argument` rose by word 1 in the interval of work that ends next")     \
     X(kResync, 3, 1, "--v", "resync",                                                                                  \
       "after a pause: argument 1 if in a wait, word 1 current task, word 2 its construct")                             \
     X(kDomain, 1, 0, "v", "domain", "from here on this thread runs tasks in locality domain `argument`")               \
@@ -436,7 +434,7 @@ constexpr uint64_t pack_near(EventKind kind, int64_t distance, uint64_t bytes) {
 constexpr int64_t near_distance(uint64_t word) { return static_cast<int64_t>(word) >> (64 - kNearDistanceBits); }
 constexpr uint64_t near_bytes(uint64_t word) { return word >> 6 & ((uint64_t{1} << kNearBytesBits) - 1); }
 
-// Short records are most records of small tasks. The decoder returns the kinds that they replace. Each is
+// Short records replace most records of small tasks; the decoder returns the replaced kinds. Each is
 // delta | other fields | kind:6. Fields that are not listed are 0:
 //   kCreateShort      construct:26
 //   kCreateSpanShort  delta:14 | ticks:12
@@ -516,8 +514,8 @@ constexpr uint64_t start_moved(uint64_t word) { return (word >> kMovedShift & 3)
 
 // ---------------------------------------------------------------- accounting rules shared by writer and reader
 
-// Converts the limits below to ticks. Writer and reader use ProcessHeader::rate, although a reader knows a better rate:
-// both must classify a gap in the same way.
+// Converts the limits below to ticks. Readers also use ProcessHeader::rate, although they know a better rate, because
+// they must classify a gap like the writer.
 constexpr uint64_t limit_ticks(uint64_t ns, uint64_t rate) {
     return rate ? static_cast<uint64_t>((static_cast<unsigned __int128>(ns) << 32) / rate) : ns;
 }

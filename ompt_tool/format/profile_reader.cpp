@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the statistics that the tool kept in its logs. The header of a thread that ended or was killed has the begin
-// and the state of its open interval. This file closes the interval by the rules of the tool.
+// Reads the statistics that the tool kept in its logs. A log's header has the begin and the state of the thread's open
+// interval. This file closes the interval by the rules of the tool (accounting/).
 #include "run_profile.h"
 
 #include <algorithm>
@@ -68,8 +68,8 @@ const RegionInstance *instance_of(const RunFiles &run, uint64_t index, uint64_t 
 }
 
 // Adds a worker's gap at the end of a region, from part.begin to `end`. loop_id: the loop before the wait; 0: none.
-void close_tail(const RunFiles &run, const RegionInstance &instance, ThreadAccount &account, format::PendingPart part,
-                uint32_t wait_id, uint32_t loop_id, uint64_t end, format::OffCpuTicks absent = {}) {
+void close_part(const RunFiles &run, const RegionInstance &instance, ThreadAccount &account, format::PendingPart part,
+                uint32_t wait_id, uint32_t loop_id, uint64_t end, format::OffCpuTicks off_cpu = {}) {
     RegionSlot &slot = account.region(part.region);
     format::WaitSlot none{}, &wait = wait_id && wait_id < run.definitions.size() ? account.wait(wait_id) : none;
     if (end < part.begin) { // see close_part() of the tool
@@ -85,8 +85,8 @@ void close_tail(const RunFiles &run, const RegionInstance &instance, ThreadAccou
     const uint64_t idle = arrival - part.begin + (is_idle ? rest : 0);
     add(slot, State::kIdle, idle);
     add(slot, State::kSync, is_idle ? 0 : rest);
-    slot.off_cpu[static_cast<size_t>(is_idle ? State::kIdle : State::kSync)] += take_last_off_cpu(absent, rest);
-    slot.off_cpu[static_cast<size_t>(State::kIdle)] += take_last_off_cpu(absent, arrival - part.begin);
+    slot.off_cpu[static_cast<size_t>(is_idle ? State::kIdle : State::kSync)] += take_last_off_cpu(off_cpu, rest);
+    slot.off_cpu[static_cast<size_t>(State::kIdle)] += take_last_off_cpu(off_cpu, arrival - part.begin);
     format::gap_ticks(wait, State::kIdle) += idle;
     format::gap_ticks(wait, State::kSync) += is_idle ? 0 : rest;
     wait.ticks += end - part.begin;
@@ -104,10 +104,10 @@ void close_pending_parts(const RunFiles &run, const format::ThreadHeader &header
         if (part.sequence == 0 || part.region >= run.definitions.size()) continue;
         const RegionInstance *instance = instance_of(run, part.instance, part.sequence);
         if (!instance) continue;
-        format::OffCpuTicks absent = header.pending_off_cpu[i].waiting;
-        absent += header.pending_off_cpu[i].leaving;
-        close_tail(run, *instance, account, part, header.pending_wait[i], header.pending_loop[i],
-                   instance->end ? instance->end : end, absent);
+        format::OffCpuTicks off_cpu = header.pending_off_cpu[i].waiting;
+        off_cpu += header.pending_off_cpu[i].leaving;
+        close_part(run, *instance, account, part, header.pending_wait[i], header.pending_loop[i],
+                   instance->end ? instance->end : end, off_cpu);
     }
 }
 
@@ -127,7 +127,7 @@ void close_open_interval(const RunFiles &run, const format::ThreadHeader &header
         // The worker waits for its next region. Its part of the last region ended with that region.
         const format::PendingPart part = {header.open_instance, header.open_sequence, header.mark, header.open_region,
                                           header.open_barrier};
-        close_tail(run, *instance, account, part, header.open_wait, header.open_loop, instance->end, open);
+        close_part(run, *instance, account, part, header.open_wait, header.open_loop, instance->end, open);
         if (header.open_wait && header.open_wait < run.definitions.size() && header.barrier_begin < header.mark)
             account.wait(header.open_wait).ticks += header.mark - header.barrier_begin;
         account.last = std::max(header.mark, instance->end);
@@ -137,9 +137,9 @@ void close_open_interval(const RunFiles &run, const format::ThreadHeader &header
     const State state = header.open_state == OpenState::kOpenWork  ? State::kWork
                         : header.open_state == OpenState::kOpenGap ? State::kIdle
                                                                    : State::kSync;
-    const format::OffCpuTicks absent = take_last_off_cpu(open, until - header.mark);
+    const format::OffCpuTicks off_cpu = take_last_off_cpu(open, until - header.mark);
     add(slot, state, until - header.mark);
-    slot.off_cpu[static_cast<size_t>(state)] += absent;
+    slot.off_cpu[static_cast<size_t>(state)] += off_cpu;
     if (state == State::kWork) {
         const bool in_pool = header.open_construct == format::kOpenPool;
         format::ConstructSlot *construct =
@@ -147,7 +147,7 @@ void close_open_interval(const RunFiles &run, const format::ThreadHeader &header
                 ? &account.construct(header.open_construct)
                 : nullptr;
         (in_pool ? account.pool_ticks : construct ? construct->own_ticks : slot.implicit_ticks) += until - header.mark;
-        (in_pool ? account.pool_off_cpu : construct ? construct->off_cpu : slot.off_cpu_implicit) += absent;
+        (in_pool ? account.pool_off_cpu : construct ? construct->off_cpu : slot.off_cpu_implicit) += off_cpu;
     } else if (state == State::kIdle && header.open_wait && header.open_wait < run.definitions.size()) {
         format::gap_ticks(account.wait(header.open_wait), State::kIdle) += until - header.mark;
         account.wait(header.open_wait).ticks += until - header.mark;

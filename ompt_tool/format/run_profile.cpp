@@ -60,7 +60,7 @@ uint64_t whole_ns(double ns) {
     return ns < 0x1p64 ? static_cast<uint64_t>(ns) : ~uint64_t{0};
 }
 
-// Converts one slot for the lists of figures.h.
+// Converts one slot for the lists of statistics.h.
 struct Conversion {
     const RunClock &clock;
     double create_estimate_ns;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The figures of a run in nanoseconds, as rows of figures.h, and the statistics in ticks from which they are computed.
-// The statistics come from the tool (profile_reader) or from events (trace_replay).
+// The statistics of a run in ticks, by thread (ThreadAccount), and in nanoseconds, as rows of statistics.h
+// (RunProfile). The former come from the tool (profile_reader) or from events (trace_replay of the core).
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "figures.h"
 #include "run_files.h"
+#include "statistics.h"
 
 namespace ompass {
 

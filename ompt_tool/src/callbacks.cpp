@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// OMPT: the entry of the tool and the translation of its callbacks into the events of the accounting.
-// Knows the runtimes' ways (see docs/limitations.md); keeps no figures.
+// OMPT: the entry of the tool, and the translation of callbacks into calls of the accounting, which counts and records
+// them. Handles the differences between runtimes (docs/limitations.md).
 #include <omp-tools.h>
 
 #include <utility>
@@ -40,8 +40,8 @@ void on_thread_end(ompt_data_t *) {
     recorder::end_thread(*thread);
 }
 
-// True if the runtime begins the region for itself, as libomp does for its hidden helper threads: its code calls, on a
-// thread that it created, outside of every other region.
+// True if the runtime begins the region for itself, as libomp does for its hidden helper threads: from its own code, on
+// a thread other than the first, and outside of every other region.
 bool is_runtimes_own(const ThreadState &thread, const void *address) {
     return runtime.holds(address) && thread.index != 0 && thread.region == &thread.regions.outside;
 }
@@ -107,9 +107,9 @@ void on_implicit_task(ompt_scope_endpoint_t endpoint, ompt_data_t *parallel, omp
     create_deferred(*thread, task, construct);
 }
 
-// An undeferred task starts at once, or never (merged with its creator): its state is not taken before it starts. In
-// teams of one thread, one with dependences may have to wait for a target task: it counts as deferred. The short path
-// is a known construct's, without wrappers.
+// The short path is for undeferred tasks of known constructs without wrappers, on_other_create() for all others. An
+// undeferred task starts at once, or never (merged with its creator): its state stays in the pool until it starts. With
+// dependences it counts as deferred: in a team of one thread, it may have to wait for a target task.
 void on_task_create(ompt_data_t *, const ompt_frame_t *, ompt_data_t *data, int flags, int has_dependences,
                     const void *address) {
     ThreadState *thread = recorder::this_thread;
@@ -136,9 +136,9 @@ void on_task_dependence(ompt_data_t *source, ompt_data_t *sink) {
     if (thread && before && after) note_dependence(*thread, *before, *after);
 }
 
-// The runtime is done with a task that did not start.
+// Discards a task that did not start.
 void drop_task(ThreadState &thread, TaskState *task, ompt_task_status_t status) {
-    if (task->flags & kInline) { // cancelled instead of being started; else it was merged with its creator
+    if (task->flags & kInline) { // counts if it was cancelled, not if it was merged with its creator
         if (status != ompt_task_cancel || !thread.pool.is_next(task)) return;
         thread.pool.take_next();
         task->construct = task->local->id;
@@ -148,8 +148,7 @@ void drop_task(ThreadState &thread, TaskState *task, ompt_task_status_t status) 
     discard_task(thread, task);
 }
 
-// True for an undeferred untied task: in a team of one thread, the runtime reports switches between its parts that do
-// not happen.
+// True for an undeferred untied task: in a team of one thread, the runtime reports switches of it that do not happen.
 bool only_seems_to_switch(const TaskState *task) {
     constexpr uint16_t kBoth = kInline | kUntied;
     return task && (task->flags & (kBoth | kStarted)) == (kBoth | kStarted);
@@ -202,8 +201,8 @@ bool only_seems_to_switch(const TaskState *task) {
     }
 }
 
-// Undeferred tasks begin and end here without a further call: their path must stay the shortest. Deferred ones that
-// begin, or complete, on top of the task that the thread runs need no look at its stack.
+// Short paths: undeferred tasks begin and end without a further call; deferred tasks that begin, or complete, on top of
+// the current task need no search of the stack. on_other_schedule() handles all other switches.
 void on_task_schedule(ompt_data_t *prior_data, ompt_task_status_t status, ompt_data_t *next_data) {
     ThreadState *thread = recorder::this_thread;
     if (__builtin_expect(thread && thread->seen_switch == recorder::current_switch(), 1)) {
@@ -243,7 +242,7 @@ bool has_nothing_to_wait_for(uint16_t flags, ompt_sync_region_t kind) {
     if (endpoint == ompt_scope_end) {
         if (flags & kWaiting) end_wait(*thread, kind);
     } else if (!(flags & kHeldWait) && !has_nothing_to_wait_for(flags, kind)) {
-        // In a wrapped taskloop, the runtime saw our address.
+        // In a wrapped taskloop, OMPT reports an address in our wrapper.
         if (thread->wrapper.loop_task == thread->current) address = thread->wrapper.loop_address;
         begin_wait(*thread, kind, address);
     }
@@ -282,12 +281,12 @@ void on_work(ompt_work_t work, ompt_scope_endpoint_t endpoint, ompt_data_t *, om
              const void *address) {
     ThreadState *thread = recorder::thread();
     if (!thread) return;
-    if (endpoint != ompt_scope_begin) return end_work(*thread, work);
+    if (endpoint != ompt_scope_begin) return end_loop(*thread, work);
     held_tasks::report_current(*thread);
-    // The function that creates a taskloop's tasks is called by another function of the runtime.
+    // The runtime reports an address in its own code.
     if (work == ompt_work_taskloop && thread->wrapper.loop_task == thread->current)
         address = thread->wrapper.loop_address;
-    begin_work(*thread, work, count, address);
+    begin_loop(*thread, work, count, address);
 }
 
 void on_masked(ompt_scope_endpoint_t endpoint, ompt_data_t *, ompt_data_t *, const void *address) {
@@ -295,12 +294,12 @@ void on_masked(ompt_scope_endpoint_t endpoint, ompt_data_t *, ompt_data_t *, con
     if (!thread) return;
     held_tasks::report_current(*thread);
     if (endpoint == ompt_scope_begin)
-        begin_work(*thread, format::kWorkMasked, 0, address);
+        begin_loop(*thread, format::kWorkMasked, 0, address);
     else
-        end_work(*thread, format::kWorkMasked);
+        end_loop(*thread, format::kWorkMasked);
 }
 
-// Counts chunks only: of sections and iterations, the runtimes report at most one for each thread.
+// Counts only chunks: runtimes report at most one section or iteration per thread.
 void on_dispatch(ompt_data_t *, ompt_data_t *, ompt_dispatch_t kind, ompt_data_t instance) {
     if (kind != ompt_dispatch_ws_loop_chunk && kind != ompt_dispatch_distribute_chunk) return;
     ThreadState *thread = recorder::thread();
@@ -338,7 +337,7 @@ int initialize(ompt_function_lookup_t lookup, int, ompt_data_t *) {
     add(ompt_callback_masked, &on_masked);
     add(ompt_callback_dispatch, &on_dispatch);
     add(ompt_callback_control_tool, &on_control);
-    // Not ompt_set_callback, which the extension replaces.
+    // ompt_get_thread_data, because the extension replaces ompt_set_callback.
     const auto *entry = reinterpret_cast<const void *>(lookup("ompt_get_thread_data"));
     claim_runtime(entry);
     if (const Library own = own_runtime(); *own.path) runtime = own;
@@ -351,8 +350,8 @@ int initialize(ompt_function_lookup_t lookup, int, ompt_data_t *) {
     return 1;
 }
 
-// True if the tool was started before by another library: a second runtime of the process. The callbacks of two would
-// mix up the states of threads and tasks, so only the first one is recorded.
+// True if another runtime of the process has started the tool before. The tool records only the first one, because
+// callbacks of two runtimes would mix up the states of threads and tasks.
 bool is_second_runtime(const void *starter) {
     static constinit uintptr_t first = 0;
     const uintptr_t starting = library_of(starter).begin;
@@ -366,10 +365,10 @@ void finalize(ompt_data_t *) { recorder::stop(format::EndReason::kFinalized); }
 } // namespace
 } // namespace ompass
 
-// Called once by each OpenMP runtime of the process. Must not call OpenMP, from here to the end of initialize().
+// Called once by each OpenMP runtime of the process. Must make no OpenMP call, up to the end of initialize().
 OMPASS_EXPORT ompt_start_tool_result_t *ompt_start_tool(unsigned, const char *runtime_version) {
     if (ompass::is_second_runtime(__builtin_return_address(0))) return nullptr;
-    // A runtime that is unloaded ends the recording, and none that is loaded later begins it anew.
+    // Keeps the runtime loaded: unloading it would end the recording, and no later runtime could start it again.
     ompass::keep_loaded(__builtin_return_address(0));
     if (!ompass::recorder::start(runtime_version ? runtime_version : "unknown")) return nullptr;
     static ompt_start_tool_result_t result = {ompass::initialize, ompass::finalize, {0}};

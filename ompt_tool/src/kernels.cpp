@@ -20,7 +20,8 @@ struct Named {
     format::ConstructSlot *slot;
 };
 
-// Returns the construct and slot of a name. Finds it by address, since most names are literals, then compares the text.
+// Returns the construct and slot of a name. Looks it up by its address, since most are literals, then compares its
+// text.
 Named find(ThreadState &thread, format::DefinitionKind kind, const char *name) {
     const auto number = reinterpret_cast<uintptr_t>(name) ^ static_cast<uintptr_t>(kind) << 5;
     Kernels::Name &entry = thread.kernels.names[(number ^ number >> 6) % Kernels::kNames];
@@ -64,7 +65,7 @@ void kernel_begin(const char *name) {
     kernel.begin = clock::now();
     if (has_off_cpu(*thread, kernel.begin)) update_off_cpu(*thread, kernel.begin);
     kernel.off_cpu = thread->off_cpu.taken();
-    thread->inside = kernel.begin;
+    thread->last_inner_event = kernel.begin;
     if (thread->tracing) thread->log.timed(format::kKernelBegin, kernel.construct, kernel.begin);
 }
 
@@ -79,7 +80,7 @@ void kernel_end() {
     take_samples_here(*thread);
     const Kernels::Open &kernel = thread->kernels.open[--thread->kernels.depth];
     if (has_off_cpu(*thread, now)) update_off_cpu(*thread, now);
-    thread->inside = now;
+    thread->last_inner_event = now;
     if (thread->tracing) thread->log.timed(format::kKernelEnd, kernel.construct, now);
     if (!thread->counting) return;
     kernel.slot->n_completed++;
@@ -124,7 +125,7 @@ void phase(const char *name) {
         open = named.slot;
         open->own_ticks -= now, open->n_completed++;
     }
-    thread->inside = now;
+    thread->last_inner_event = now;
     if (thread->tracing) thread->log.timed(format::kPhase, construct, now);
 }
 

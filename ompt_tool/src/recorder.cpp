@@ -114,7 +114,8 @@ void note_unlogged(ThreadState &thread) {
 
 void note_unlogged_thread() { __atomic_add_fetch(&process_log::header()->n_unlogged, 1, __ATOMIC_RELAXED); }
 
-// Records the off-CPU intervals up to `end` of a thread without further events: in its open state interval and after.
+// Records the off-CPU intervals up to `end` of a thread without further events: in its open state interval and after
+// it.
 void note_last_off_cpu(ThreadState &thread, uint64_t end) {
     if (!thread.off_cpu.is_open() && !thread.clocks.is_used()) return;
     format::ThreadHeader &header = *thread.header;
@@ -216,7 +217,7 @@ void initialize(ThreadState &thread, uint32_t index, format::ThreadKind kind) {
     thread.header = &thread.log.header();
     thread.header->kind = kind;
     if (!thread.log.is_on_disk()) note_unlogged_thread();
-    thread.base_task.frame = &thread.base_task;
+    thread.base_task.owner = &thread.base_task;
     thread.base_task.flags = kImplicit | kStarted;
     thread.current = &thread.base_task;
     thread.regions.outside.slot = thread.region_slot(0, format::DefinitionKind::kProgram);

@@ -75,9 +75,9 @@ struct Diary : IndexedObserver {
     void got_lock(auto &walk, uint32_t kind, uint64_t asked) { note(walk, 12, {kind, asked}); }
     void ended_region(auto &walk, auto &part, uint32_t team_size) { note(walk, 13, {part.begin, team_size}); }
     void ended_implicit(auto &walk, auto &task, bool worker) { note(walk, 14, {start(task), worker}); }
-    void began_work(auto &walk, const OpenWork &work, uint64_t n) { note(walk, 15, {work.construct, n}); }
-    void ended_work(auto &walk, const OpenWork &work, uint64_t n_chunks, uint64_t n_taken) {
-        note(walk, 16, {work.construct, work.begin, n_chunks, n_taken});
+    void began_loop(auto &walk, const OpenLoop &loop, uint64_t n) { note(walk, 15, {loop.construct, n}); }
+    void ended_loop(auto &walk, const OpenLoop &loop, uint64_t n_chunks, uint64_t n_taken) {
+        note(walk, 16, {loop.construct, loop.begin, n_chunks, n_taken});
     }
     void ended_kernel(auto &walk, const OpenKernel &kernel, uint32_t construct) {
         note(walk, 17, {construct, kernel.begin, kernel.read_bytes, kernel.off_cpu.preempted, kernel.off_cpu.blocked});

@@ -160,7 +160,7 @@ void Pyramid::transfer(Archive &archive) {
             archive.value(mark.frames);
             archive.value(mark.parts);
             archive.value(mark.kernels);
-            archive.value(mark.works);
+            archive.value(mark.loops);
             archive.value(mark.off_cpu_intervals);
         });
     });
@@ -202,8 +202,8 @@ bool Pyramid::fits_run() const {
                 if (!known(part.construct)) return false;
             for (const OpenKernel &kernel : mark.kernels)
                 if (!known(kernel.construct)) return false;
-            for (const OpenWork &work : mark.works)
-                if (!known(work.construct)) return false;
+            for (const OpenLoop &loop : mark.loops)
+                if (!known(loop.construct)) return false;
         }
     return true;
 }

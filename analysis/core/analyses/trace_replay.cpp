@@ -213,22 +213,22 @@ public:
 
     // ---------------------------------------------------------------- loops
 
-    void began_work(Walk &walk, const OpenWork &work, uint64_t n_iterations) {
-        const bool leads = !is_shared(work.construct) || walk.part().primary || !walk.part().id;
-        format::LoopSlot &loop = counted_->loop(work.construct);
+    void began_loop(Walk &walk, const OpenLoop &open, uint64_t n_iterations) {
+        const bool leads = !is_shared(open.construct) || walk.part().primary || !walk.part().id;
+        format::LoopSlot &loop = counted_->loop(open.construct);
         loop.n_entered++;
         loop.n_led += leads;
         loop.n_iterations += leads ? n_iterations : 0;
     }
-    void ended_work(Walk &walk, const OpenWork &work, uint64_t n_chunks, uint64_t n_taken) {
-        format::LoopSlot &loop = counted_->loop(work.construct);
-        const uint64_t ticks = walk.now() - work.begin;
-        account_.loop(work.construct).ticks += in_window(work.begin, walk.now());
+    void ended_loop(Walk &walk, const OpenLoop &open, uint64_t n_chunks, uint64_t n_taken) {
+        format::LoopSlot &loop = counted_->loop(open.construct);
+        const uint64_t ticks = walk.now() - open.begin;
+        account_.loop(open.construct).ticks += in_window(open.begin, walk.now());
         loop.max_ticks = std::max(loop.max_ticks, ticks);
         loop.n_chunks += n_chunks;
         loop.n_taken += n_taken;
-        if (is_shared(work.construct) && walk.part().id && walk.current().kind == Frame::kImplicit)
-            walk.part().data.loop = work.construct, walk.part().data.loop_end = walk.now();
+        if (is_shared(open.construct) && walk.part().id && walk.current().kind == Frame::kImplicit)
+            walk.part().data.loop = open.construct, walk.part().data.loop_end = walk.now();
     }
 
     // ---------------------------------------------------------------- kernels and the rest

@@ -13,7 +13,7 @@ struct ReplayWindow {
     uint64_t start_ns = 0, end_ns = ~uint64_t{0};
 };
 
-// Fills one account per thread of the run. A problem names file and byte; a run without events is a problem.
+// Fills the statistics of each thread. A problem names file and byte; a run without events is a problem.
 Problem replay_trace(const RunFiles &run, std::vector<ThreadAccount> &accounts, ReplayWindow window = {});
 
 } // namespace ompass

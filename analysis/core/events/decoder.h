@@ -22,11 +22,11 @@ constexpr Kinds kinds(Kind... kind) {
 struct EventRecord {
     format::EventKind kind{};
     uint32_t argument = 0;
-    uint64_t time = 0; // recorded ticks; of untimed records: of the timed record before
+    uint64_t time = 0; // ticks; of an untimed record: the time of the last timed one
     uint64_t id = 0; // id that the record gives to a task or region; else 0
     uint64_t words[3] = {}; // first word, as it is in the log, and the words that follow
 
-    // The log has creations with a time and without one.
+    // Creations have a time only if their delta is not 0.
     bool is_timed() const {
         return format::kEventTraits[kind].timed && (kind != format::kCreate || format::event_delta(words[0]) != 0);
     }
@@ -48,11 +48,11 @@ public:
     EventDecoder(const ThreadFile &thread, uint32_t index)
         : thread_(thread), first_id_(static_cast<uint64_t>(index) << format::kThreadShift) {}
 
-    // Reads the next record. Returns false at the end of the log, which is its first zero word, or at a problem. The
-    // decoder keeps definitions of inline codes and does not return them.
+    // Reads the next record. Returns false at the end of the log, which is its first zero word, or at a problem. Keeps
+    // definitions of inline codes instead of returning them.
     [[gnu::always_inline]] bool next(EventRecord &record) {
         while (read_record(record)) {
-            if (__builtin_expect(!(kShort >> record.kind & 1), 1)) {
+            if (__builtin_expect(!(kUnfinished >> record.kind & 1), 1)) {
                 if (record.kind == format::kStart) unpack_start(record);
                 record.id = kNumbered >> record.kind & 1 ? first_id_ | ++at_.n_ids : 0;
                 return true;
@@ -112,10 +112,10 @@ public:
 
 private:
     static_assert(format::kEnd == 0 && format::kTime == 1);
-    // Kinds whose records make an id, and kinds that read_record() does not decode completely.
+    // Kinds whose records make an id; kinds that next() must finish after read_record().
     static constexpr Kinds kNumbered = kinds(format::kCreate, format::kImplicitBegin, format::kRegionBegin);
-    static constexpr Kinds kShort = kinds(format::kInlineCode, format::kRead, format::kWrite, format::kReadNear,
-                                          format::kWriteNear, format::kAbsentNear);
+    static constexpr Kinds kUnfinished = kinds(format::kInlineCode, format::kRead, format::kWrite, format::kReadNear,
+                                               format::kWriteNear, format::kAbsentNear);
 
     static constexpr auto kForms = [] {
         std::array<format::RecordForm, format::kEventKinds> forms{};
@@ -177,7 +177,7 @@ private:
             return true;
         }
     }
-    // Gives every form of a start its word 1.
+    // Sets word 1, the id and where the task moved, of each form of a start.
     void unpack_start(EventRecord &record) {
         const uint64_t word = record.words[0];
         switch (format::event_kind(word)) {

@@ -66,7 +66,7 @@ struct OpenKernel {
 };
 
 // A loop or another construct that shares work.
-struct OpenWork {
+struct OpenLoop {
     uint32_t construct;
     uint64_t begin;
 };
@@ -148,8 +148,8 @@ struct WalkObserver {
     void ended_implicit(auto & /*walk*/, auto & /*frame*/, bool /*worker*/) {}
 
     // Loops and other constructs that share work. They do not end a state interval.
-    void began_work(auto & /*walk*/, const OpenWork &, uint64_t /*n_iterations*/) {}
-    void ended_work(auto & /*walk*/, const OpenWork &, uint64_t /*n_chunks*/, uint64_t /*n_taken*/) {}
+    void began_loop(auto & /*walk*/, const OpenLoop &, uint64_t /*n_iterations*/) {}
+    void ended_loop(auto & /*walk*/, const OpenLoop &, uint64_t /*n_chunks*/, uint64_t /*n_taken*/) {}
 
     void began_kernel(auto & /*walk*/, const OpenKernel &) {}
     void ended_kernel(auto & /*walk*/, const OpenKernel &, uint32_t /*construct*/) {}
@@ -160,7 +160,7 @@ struct WalkObserver {
     void recording_resumed(auto & /*walk*/) {}
 };
 
-// An observer of one thread after the other, which takes information about other threads from a first pass.
+// Observes one thread after another, and takes information about other threads from the index of a first pass.
 struct IndexedObserver : WalkObserver {
     explicit IndexedObserver(const TraceIndex &known) : index(known) {}
     uint64_t created_at(uint64_t task) const { return index.created_at(task); }

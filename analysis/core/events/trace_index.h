@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The times that a walk of one thread needs from other threads: of creations, and of the begins and ends of regions.
-// Observers of one thread after the other use this index. A walk in order of time (ordered_walk.h) does not need it.
+// The times of creations, and of begins and ends of regions, that the walk of one thread needs from other threads.
+// Walks of one thread after another use this index; a walk in order of time (ordered_walk.h) does not need it.
 #pragma once
 
 #include <functional>
@@ -76,7 +76,7 @@ struct TraceIndex {
     ById<uint64_t> created; // ticks; 0: not a task, or unknown
     ById<uint32_t> doubt;   // ticks from the earliest to the latest possible time
     RecordedRegions regions;
-    enum class Creations : uint8_t { kNone, kEarliest, kWithDoubt } creations = Creations::kWithDoubt; // to search for
+    enum class Creations : uint8_t { kNone, kEarliest, kWithDoubt } creations = Creations::kWithDoubt; // to collect
     uint64_t end = 0; // end of the run: the last event, or the end that the tool noted
 
     // Returns 0 if unknown.

@@ -3,8 +3,8 @@
 // thread's tasks, its regions, its open kernels and its open state interval, and reports every event to an observer
 // (observer.h). ordered_walk.h walks several threads in order of time.
 //
-// The tool writes a creation inside a wrapper without a time, before the span that dates it. A creation in a task too
-// short for clock readings has no time and no such span.
+// The tool writes a creation inside a wrapper without a time, before the create_span that dates it. A creation in a
+// task too short for clock readings has no time and no create_span. `span` means a create_span in this file.
 //
 //   sum of the state intervals  =  time of the last event - time of the first  (if the log has no pause)
 #pragma once
@@ -205,7 +205,7 @@ public:
         uint32_t domain = 0; // 1 + argument of the last kDomain; 0: none
         uint32_t placed = 0; // 1 + argument of the kPlaced before the next start; 0: none
         PendingCreation creation = {}; // the last deferred creation, until its span
-        PendingSpan span = {}; // until its task begins
+        PendingSpan span = {}; // of an undeferred creation, until its task begins
     };
     // The state of a walk between two events, from which another walk of the same thread can continue.
     struct Checkpoint {
@@ -215,12 +215,12 @@ public:
         std::vector<Frame> frames; // from the bottom of the stack
         std::vector<Part> parts; // the first is outside every region
         std::vector<OpenKernel> kernels;
-        std::vector<OpenWork> works;
+        std::vector<OpenLoop> loops;
         std::vector<OffCpuInterval> off_cpu_intervals;
     };
     Checkpoint checkpoint() const {
         const std::vector<Frame> frames(frames_.begin(), frames_.begin() + (current_ - frames_.data()) + 1);
-        return {decoder_.bookmark(), context_, data, frames, parts_, kernels_, works_, off_cpu_};
+        return {decoder_.bookmark(), context_, data, frames, parts_, kernels_, loops_, off_cpu_};
     }
     // Call it before advance(). Returns false if the checkpoint belongs to another log.
     bool restore(const Checkpoint &at) {
@@ -229,7 +229,7 @@ public:
         context_ = at.last;
         data = at.data;
         kernels_ = at.kernels;
-        works_ = at.works;
+        loops_ = at.loops;
         off_cpu_ = at.off_cpu_intervals;
         frames_ = at.frames;
         current_ = &frames_.back();
@@ -362,8 +362,8 @@ private:
         case format::kBlocked: return add_off_cpu({words[1], words[1] + words[2], true, argument != 0});
         case format::kWaitPlace: name_wait(argument); break;
         case format::kWaitedFor: context_.waited_for = argument; break;
-        case format::kWorkBegin: begin_work(); break;
-        case format::kWorkEnd: return end_work();
+        case format::kWorkBegin: begin_loop(); break;
+        case format::kWorkEnd: return end_loop();
         case format::kSteal: observer_.stole(*this, argument >> 1, argument & 1); break;
         case format::kEnd: // from here on: the decoder returns none of these
         case format::kTime:
@@ -677,14 +677,14 @@ private:
 
     // ---------------------------------------------------------------- loops, kernels, counters
 
-    void begin_work() {
-        works_.push_back({record_.argument, now()});
-        observer_.began_work(*this, works_.back(), record_.words[1]);
+    void begin_loop() {
+        loops_.push_back({record_.argument, now()});
+        observer_.began_loop(*this, loops_.back(), record_.words[1]);
     }
-    bool end_work() {
-        if (works_.empty() || works_.back().construct != record_.argument) return false;
-        observer_.ended_work(*this, works_.back(), record_.words[1], record_.words[2]);
-        works_.pop_back();
+    bool end_loop() {
+        if (loops_.empty() || loops_.back().construct != record_.argument) return false;
+        observer_.ended_loop(*this, loops_.back(), record_.words[1], record_.words[2]);
+        loops_.pop_back();
         return true;
     }
 
@@ -761,7 +761,7 @@ private:
     Frame *current_ = frames_.data();
     std::vector<Part> parts_{1}; // the first is outside every region
     std::vector<OpenKernel> kernels_;
-    std::vector<OpenWork> works_;
+    std::vector<OpenLoop> loops_;
     std::vector<OffCpuInterval> off_cpu_; // intervals that end after the mark
     LastGap last_gap_{};
 };

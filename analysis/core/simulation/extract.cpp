@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Extracts the task program of a trace. Observes all threads in order of time and notes the operations of each task.
+// Extracts the task program of a trace: observes all threads in order of time and notes the operations of each task.
 //
 // Untimed begins and ends of undeferred tasks cut the time between two clock readings into pieces. Each piece gets an
 // equal share of that time.
@@ -237,18 +237,18 @@ public:
 
     // ---------------------------------------------------------------- loops
 
-    void began_work(Walk &walk, const OpenWork &work, uint64_t n_iterations) {
-        if (run_.definitions[work.construct].flags == format::kWorkTaskloop) {
+    void began_loop(Walk &walk, const OpenLoop &loop, uint64_t n_iterations) {
+        if (run_.definitions[loop.construct].flags == format::kWorkTaskloop) {
             walk.data.taskloop_iterations = n_iterations;
-        } else if (is_part_of_loop(walk, work)) {
-            mark(walk, Operation::of(OpKind::kLoopBegin, 0, number_of(work.construct)));
+        } else if (is_part_of_loop(walk, loop)) {
+            mark(walk, Operation::of(OpKind::kLoopBegin, 0, number_of(loop.construct)));
         }
     }
-    void ended_work(Walk &walk, const OpenWork &work, uint64_t n_chunks, uint64_t) {
-        if (run_.definitions[work.construct].flags == format::kWorkTaskloop) {
+    void ended_loop(Walk &walk, const OpenLoop &loop, uint64_t n_chunks, uint64_t) {
+        if (run_.definitions[loop.construct].flags == format::kWorkTaskloop) {
             walk.data.taskloop_iterations = 0;
-        } else if (is_part_of_loop(walk, work)) {
-            mark(walk, Operation::of(OpKind::kLoopEnd, n_chunks, number_of(work.construct)));
+        } else if (is_part_of_loop(walk, loop)) {
+            mark(walk, Operation::of(OpKind::kLoopEnd, n_chunks, number_of(loop.construct)));
         }
     }
 
@@ -294,7 +294,7 @@ private:
     static bool is_simulated(Walk &walk) { return (walk.part().id || walk.thread() == 0) && !walk.is_waiting_helper(); }
     static bool is_alone(Walk &walk) { return walk.part().id && walk.part().team_size == 1; }
 
-    // Returns the number of a construct in the program. All constructs beyond Operation's limit share the last number.
+    // Returns the number of a construct in the program. Constructs beyond the limit of Operation share the last number.
     uint16_t number_of(uint32_t construct) {
         uint16_t &number = construct_of_[construct];
         if (number == kNoConstruct) {
@@ -352,8 +352,8 @@ private:
     void mark_kernel(Walk &walk, OpKind kind, uint32_t construct) {
         mark(walk, Operation::of(kind, 0, number_of(construct)));
     }
-    bool is_part_of_loop(Walk &walk, const OpenWork &work) const {
-        return format::is_loop(run_.definitions[work.construct].flags) && walk.current().kind == Frame::kImplicit &&
+    bool is_part_of_loop(Walk &walk, const OpenLoop &loop) const {
+        return format::is_loop(run_.definitions[loop.construct].flags) && walk.current().kind == Frame::kImplicit &&
                walk.part().data.region && !walk.part().data.region->nested;
     }
 
@@ -429,7 +429,7 @@ private:
         draft.task = kStored;
         free_.push_back(place);
     }
-    // Assumes that a task of a team of one waits for its children after the last creation, if the trace has no wait.
+    // Assumes that a task of a team of one waits for its children after the last creation, if the trace names no wait.
     void assume_wait(std::vector<Operation> &operations) {
         const auto last = std::ranges::find(operations.rbegin(), operations.rend(), OpKind::kCreate, &Operation::kind);
         if (last == operations.rbegin() || last == operations.rend()) return;

@@ -31,7 +31,7 @@ class Kind:
     title: str
     judge: Callable[[Facts], Iterable[Evidence]]
     cure: str = ""  # empty: depends on the evidence
-    anyhow: bool = False  # True if its evidence is also valid on a busy machine, or with too many threads
+    even_if_busy: bool = False  # True if its evidence is valid without Facts.calm
     follows: bool = False  # True if another problem may cause it; then it is a note
 
 
@@ -43,7 +43,7 @@ KINDS: Final = (
         "quota",
         "A quota held the threads back",
         thread_findings.throttled,
-        anyhow=True,
+        even_if_busy=True,
     ),
     Kind(
         "bound_together",
@@ -52,7 +52,7 @@ KINDS: Final = (
         thread_findings.bound_together,
         "give each thread a separate place: widen OMP_PLACES, GOMP_CPU_AFFINITY or KMP_AFFINITY, set "
         "OMP_PROC_BIND=spread, or look for code in the program that binds threads",
-        anyhow=True,
+        even_if_busy=True,
     ),
     Kind(
         "disturbed",
@@ -60,7 +60,7 @@ KINDS: Final = (
         "Others used the processors",
         thread_findings.disturbed,
         "measure on a quiet machine, or bind the threads to processors that nothing else uses",
-        anyhow=True,
+        even_if_busy=True,
     ),
     Kind(
         "oversubscribed",
@@ -69,7 +69,7 @@ KINDS: Final = (
         thread_findings.oversubscribed,
         "run at most as many threads as there are processors (OMP_NUM_THREADS, OMP_DYNAMIC=true, one level "
         "of nested regions)",
-        anyhow=True,
+        even_if_busy=True,
         follows=True,
     ),
     Kind(
@@ -79,9 +79,9 @@ KINDS: Final = (
         task_findings.blocked,
         "move input, output and sleeping out of the parallel part, overlap them with computation (a thread "
         "for them, detached tasks), or deliberately run more threads than processors",
-        anyhow=True,
+        even_if_busy=True,
     ),
-    Kind("too_fine", "handling", "Tasks are too fine", task_findings.too_fine, anyhow=True),
+    Kind("too_fine", "handling", "Tasks are too fine", task_findings.too_fine, even_if_busy=True),
     Kind(
         "slow_dispatch",
         "handling",
@@ -96,7 +96,7 @@ KINDS: Final = (
         "Tasks are not offered to other threads",
         task_findings.undeferred,
         "let the if or final clause cut off later, so that every thread gets several deferred tasks",
-        anyhow=True,
+        even_if_busy=True,
     ),
     Kind(
         "wait_in_loop",
@@ -104,7 +104,7 @@ KINDS: Final = (
         "Each task is waited for before the next one is created",
         task_findings.wait_in_loop,
         "move the wait behind the loop; if a task needs another's result, use depend clauses",
-        anyhow=True,
+        even_if_busy=True,
     ),
     Kind(
         "dependence_chain",
@@ -113,7 +113,7 @@ KINDS: Final = (
         task_findings.dependence_chain,
         "break the chain: depend only on the data that a task needs, reduce into parts that are "
         "joined later, or work on several chains at a time",
-        anyhow=True,
+        even_if_busy=True,
     ),
     Kind(
         "serial_producer",
@@ -122,7 +122,7 @@ KINDS: Final = (
         task_findings.serial_producer,
         "let several threads create tasks (recursive tasks, a taskloop, tasks created in a worksharing "
         "loop), or move work out of the producer into its tasks",
-        anyhow=True,
+        even_if_busy=True,
     ),
     Kind(
         "too_coarse",
@@ -131,7 +131,7 @@ KINDS: Final = (
         task_findings.too_coarse,
         "split the work into more and smaller tasks, the longest ones first (lower the cut-off, divide the "
         "data into more pieces, give long tasks a priority)",
-        anyhow=True,
+        even_if_busy=True,
     ),
     Kind(
         "starved",
@@ -148,7 +148,7 @@ KINDS: Final = (
         thread_findings.contention,
         "do less under the lock, use one lock per piece of data, give critical sections different names, or "
         "replace the lock by an atomic or a reduction",
-        anyhow=True,
+        even_if_busy=True,
     ),
     Kind(
         "undivided",
@@ -156,7 +156,7 @@ KINDS: Final = (
         "One thread does all the work",
         thread_findings.undivided,
         "create tasks: lower the cut-off below which the serial code runs, or parallelise the loop",
-        anyhow=True,
+        even_if_busy=True,
     ),
     Kind(
         "short_regions",
@@ -165,7 +165,7 @@ KINDS: Final = (
         thread_findings.short_regions,
         "merge regions into one (a parallel region around the outer loop), or run small cases serially (an "
         "if clause)",
-        anyhow=True,
+        even_if_busy=True,
     ),
     Kind(
         "synchronization",
@@ -173,7 +173,7 @@ KINDS: Final = (
         "Waiting together is expensive",
         thread_findings.frequent_barriers,
         _WAIT_LESS,
-        anyhow=True,
+        even_if_busy=True,
     ),
     Kind(
         "loop_imbalance",
@@ -181,7 +181,7 @@ KINDS: Final = (
         "A loop gives threads unequal work",
         thread_findings.loop_imbalance,
         "divide it into smaller pieces (schedule(dynamic) or guided), split long sections, or use tasks",
-        anyhow=True,
+        even_if_busy=True,
     ),
     Kind(
         "imbalance",
@@ -190,7 +190,7 @@ KINDS: Final = (
         thread_findings.imbalance,
         "divide the work by its cost instead of its amount, distribute it by a loop with schedule(dynamic), "
         "or use tasks",
-        anyhow=True,
+        even_if_busy=True,
     ),
     Kind(
         "synchronization",
@@ -204,7 +204,7 @@ KINDS: Final = (
         "memory",
         "Threads wait for each other's data",
         memory_contention,
-        anyhow=True,
+        even_if_busy=True,
     ),
     Kind(
         "second_runtime",
@@ -213,7 +213,7 @@ KINDS: Final = (
         thread_findings.second_runtime,
         "run the program and its libraries on one runtime: `ompass run --libomp FILE`, where FILE is a "
         "libomp.so.5, or build all of them with one compiler",
-        anyhow=True,
+        even_if_busy=True,
     ),
     Kind(
         "serial_fraction",
@@ -222,7 +222,7 @@ KINDS: Final = (
         thread_findings.serial_fraction,
         "parallelise what runs before, between and after the regions (reading input, setting up data, "
         "checking results), or measure a larger problem",
-        anyhow=True,
+        even_if_busy=True,
     ),
 )
 """All kinds of problems, in the order in which the kinds of a family are tried."""
@@ -259,7 +259,7 @@ def find_causes(
     if breakdown.thread_time_ns >= thresholds.JUDGED_THREAD_TIME_NS:
         explained: set[str] = set()
         for kind in KINDS:
-            if kind.anyhow or facts.calm:
+            if kind.even_if_busy or facts.calm:
                 found += _judged(kind, facts, explained)
     found = [_as_note(f) if _follows(f, found) else f for f in found]
     problems = [f for f in found if f.severity == "problem"]

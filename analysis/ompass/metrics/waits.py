@@ -89,7 +89,7 @@ class LoopTotals:
     threads: tuple[LoopShare, ...]
 
     @property
-    def tells_chunks(self) -> bool:
+    def has_chunks(self) -> bool:
         """True if the runtime reported which thread took which chunks."""
         return self.n_chunks > 0
 

@@ -31,9 +31,9 @@ def is_run_directory(path: Path) -> bool:
 def open_run(path: Path, source: str = "profile", window: tuple[int, int] = (0, -1)) -> Run:
     """Returns the recorded run.
 
-    `source` "profile" takes the tool's figures; "events" recomputes them from the trace, in a window in
-    nanoseconds since the start (-1: to the end). Times are cut at the window; tasks, waits and kernels count
-    where they end.
+    `source` "profile" reads the tool's statistics; "events" recomputes them from the trace, in a window in
+    nanoseconds since the start (-1: to the end). Times are cut to the window; tasks, waits and kernels count
+    if they end in it.
 
     Raises RunNotFoundError, DamagedRunError (also for source "events" without a trace).
     """

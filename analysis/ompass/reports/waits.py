@@ -128,14 +128,14 @@ def loops_table(content: ReportContent, loops: Sequence[LoopTotals]) -> Table:
                 lambda o: content.breakdown.share(o.imbalance_ns),
                 "lost, of all thread-time",
             ),
-            Column("chunks", "chunks", Kind.COUNT, lambda o: o.n_chunks if o.tells_chunks else None),
+            Column("chunks", "chunks", Kind.COUNT, lambda o: o.n_chunks if o.has_chunks else None),
             *fields("max_thread_ns mean_thread_ns imbalance"),
             data("thread_breakdown", _loop_threads),
         ),
         loops,
         word="loop",
         more="--csv --table loops",
-        notes=() if any(o.tells_chunks for o in loops) or not loops else (_NO_CHUNKS,),
+        notes=() if any(o.has_chunks for o in loops) or not loops else (_NO_CHUNKS,),
     )
 
 
@@ -144,8 +144,8 @@ def _loop_threads(loop: LoopTotals) -> list[dict[str, Any]]:
         {
             "thread": t.thread,
             "instances": t.n_entered,
-            "iterations": t.n_taken if loop.tells_chunks else None,
-            "chunks": t.n_chunks if loop.tells_chunks else None,
+            "iterations": t.n_taken if loop.has_chunks else None,
+            "chunks": t.n_chunks if loop.has_chunks else None,
             "time_ns": t.time_ns,
             "imbalance_ns": t.imbalance_ns,
         }

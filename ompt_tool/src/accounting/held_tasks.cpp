@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Turns the reports of libomp_ext.so on held tasks into events of the accounting. OMPT reports the creation of a held
-// task when it begins to run: the extension announces that event, which then means the begin of the task. OMPT does not
-// report light tasks.
+// task only when the task begins to run. The extension announces that callback, which then means the begin. OMPT
+// reports no light tasks.
 #include "accounting/held_tasks.h"
 
 #include <cstddef>
@@ -77,7 +77,7 @@ void task_begins(void *seen, int domain, int how) {
     task->flags |= kLight;
     if (how & OMP_EXT_RUNS) {
         TaskConstruct &construct = *thread->constructs.of(task->construct);
-        return (task->flags & kInline ? begin_tallied_inline : begin_untimed)(*thread, task, construct);
+        return (task->flags & kInline ? begin_untimed_inline : begin_untimed)(*thread, task, construct);
     }
     thread->announced.is_rescue = how & OMP_EXT_RESCUED;
     thread->held.domain = static_cast<uint32_t>(domain) + 1;

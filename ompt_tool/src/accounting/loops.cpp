@@ -8,56 +8,56 @@ namespace ompass {
 
 namespace {
 
-void close_work_at(ThreadState &thread, uint64_t now) {
-    const Works::Open &work = thread.works.open[--thread.works.depth];
-    format::LoopSlot &loop = *work.loop;
-    const uint64_t ticks = now - work.begin;
-    thread.inside = now;
+void close_loop(ThreadState &thread, uint64_t now) {
+    const OpenLoops::Open &open = thread.loops.open[--thread.loops.depth];
+    format::LoopSlot &loop = *open.loop;
+    const uint64_t ticks = now - open.begin;
+    thread.last_inner_event = now;
     loop.ticks += ticks;
     if (ticks > loop.max_ticks) loop.max_ticks = ticks;
-    loop.n_chunks += work.n_chunks;
-    loop.n_taken += work.n_taken;
-    if (work.is_shared && thread.region->implicit == work.task) {
+    loop.n_chunks += open.n_chunks;
+    loop.n_taken += open.n_taken;
+    if (open.is_shared && thread.region->implicit == open.task) {
         thread.region->loop = &loop;
         thread.region->loop_end = now;
     }
-    if (thread.tracing) thread.log.timed(format::kWorkEnd, loop.id, now, work.n_chunks, work.n_taken);
+    if (thread.tracing) thread.log.timed(format::kWorkEnd, loop.id, now, open.n_chunks, open.n_taken);
 }
 
-// Whoever gets a single and whoever does not are in the same construct.
+// Returns one kind for both branches of a single: the thread that runs it, and the others.
 uint32_t family(uint32_t work) { return work == format::kWorkOtherSingle ? format::kWorkSingle : work; }
 
 } // namespace
 
-void begin_work(ThreadState &thread, uint32_t work, uint64_t n_iterations, const void *address) {
+void begin_loop(ThreadState &thread, uint32_t work, uint64_t n_iterations, const void *address) {
     const uint64_t now = clock::now();
     const bool is_shared = format::is_shared(work);
-    if (is_shared) end_unreported_works(thread, now);
-    if (thread.works.depth == Works::kMaxDepth) return;
+    if (is_shared) end_unreported_loops(thread, now);
+    if (thread.loops.depth == OpenLoops::kMaxDepth) return;
     const EnteredRegion &region = *thread.region;
     format::LoopSlot &loop = address || !region.instance
                                  ? thread.places.loop(address, family(work))
                                  : thread.places.loop_of(process_log::construct_at(format::DefinitionKind::kLoop,
                                                                                    region.construct, family(work)));
-    thread.works.open[thread.works.depth++] = {&loop, thread.current, now, 0, 0, is_shared};
+    thread.loops.open[thread.loops.depth++] = {&loop, thread.current, now, 0, 0, is_shared};
     const bool leads = !is_shared || region.primary || !region.instance;
     const bool has_iterations = family(work) != format::kWorkSingle && work != format::kWorkMasked;
-    thread.inside = now;
+    thread.last_inner_event = now;
     loop.n_entered++;
     loop.n_led += leads;
     loop.n_iterations += leads && has_iterations ? n_iterations : 0;
     if (thread.tracing) thread.log.timed(format::kWorkBegin, loop.id, now, has_iterations ? n_iterations : 0);
 }
 
-void end_work(ThreadState &thread, uint32_t work) {
-    if (thread.works.depth == 0) return;
-    const Works::Open &open = thread.works.open[thread.works.depth - 1];
-    if (open.task == thread.current && open.is_shared == format::is_shared(work)) close_work_at(thread, clock::now());
+void end_loop(ThreadState &thread, uint32_t work) {
+    if (thread.loops.depth == 0) return;
+    const OpenLoops::Open &open = thread.loops.open[thread.loops.depth - 1];
+    if (open.task == thread.current && open.is_shared == format::is_shared(work)) close_loop(thread, clock::now());
 }
 
-void end_unreported_works(ThreadState &thread, uint64_t now) {
-    while (thread.works.depth && thread.works.open[thread.works.depth - 1].task == thread.current)
-        close_work_at(thread, now);
+void end_unreported_loops(ThreadState &thread, uint64_t now) {
+    while (thread.loops.depth && thread.loops.open[thread.loops.depth - 1].task == thread.current)
+        close_loop(thread, now);
 }
 
 } // namespace ompass

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Places that are met for the first time, or again after another one took their place in the table.
+// Finds the slots of places that are not in the table.
 #include "accounting/places.h"
 
 #include <cstring>
@@ -16,7 +16,7 @@ void *PlaceTable::look_up(Place &place, const void *address, uint32_t number, fo
 }
 
 void *PlaceTable::slot_of(uint32_t id, format::DefinitionKind kind) {
-    alignas(64) static char uncounted[format::kSlotBytes]; // written by many, read by none
+    alignas(64) static char uncounted[format::kSlotBytes]; // all threads write it; never read
     if (idle_ || id == 0) return uncounted;
     auto *slot = static_cast<format::WaitSlot *>(log_->slot(id)); // slots of all kinds begin alike
     slot->id = id;

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// The waits and loops that one thread has met, by their places in the source. Owned and used by that thread alone.
+// The waits and loops that one thread has met, by return address and kind. Only that thread uses the table.
 #pragma once
 
 #include <cstdint>
 
-#include "format/figures.h"
+#include "format/statistics.h"
 #include "log/thread_log.h"
 
 namespace ompass {
 
 class PlaceTable {
 public:
-    void set_log(ThreadLog *log) { log_ = log; } // where slots are made; before any other call
+    void set_log(ThreadLog *log) { log_ = log; } // the log that holds the slots; called first
 
     // Returns the slot of the wait of that kind at this return address.
     format::WaitSlot &wait(const void *address, uint32_t kind) {
@@ -21,7 +21,7 @@ public:
     format::LoopSlot &loop(const void *address, uint32_t work) {
         return *static_cast<format::LoopSlot *>(find(address, work, format::DefinitionKind::kLoop));
     }
-    // Return the slot of a definition by its number; 0: a slot that is never read.
+    // Return the slot of the construct `id`; of 0: a slot that is never read.
     format::WaitSlot &wait_of(uint32_t id) {
         return *static_cast<format::WaitSlot *>(slot_of(id, format::DefinitionKind::kWait));
     }

@@ -82,7 +82,7 @@ static void leave_region(ThreadState &thread, const TaskState &task);
 // Ends an implicit task, but keeps its state.
 static void leave_implicit(ThreadState &thread, const TaskState *task) {
     EnteredRegion *region = thread.region;
-    if (thread.works.depth) end_unreported_works(thread, clock::now());
+    if (thread.loops.depth) end_unreported_loops(thread, clock::now());
     if (region->implicit == task) region->implicit = nullptr;
     if (region->primary || region->instance == nullptr || task->flags & kInitial) {
         const uint64_t now = clock::now();
@@ -102,8 +102,8 @@ static void leave_implicit(ThreadState &thread, const TaskState *task) {
     thread.current = task->below ? task->below : &thread.base_task;
 }
 
-// Ends the region that the thread entered last and ignores the runtime's data: libomp releases a nested team, and gives
-// its data to another region, before it reports the end. In a serialised league it names the outer region.
+// Ends the region that the thread entered last. Ignores the runtime's region data: libomp reuses the data of a nested
+// team before it reports the region's end, and passes the outer region's data in a serialised league.
 void end_region(ThreadState &thread) {
     if (!thread.region->primary) return;
     EnteredRegion *region = thread.region;
@@ -144,14 +144,14 @@ TaskState *begin_implicit(ThreadState &thread, format::RegionInstance *instance,
     task->flags = kImplicit | kStarted | (instance ? 0 : kInitial);
     task->id = thread.new_id();
     task->worked = 0;
-    task->frame = task;
+    task->owner = task;
     task->local = nullptr;
     if (!instance) { // initial task: from here on the thread runs user code outside of every region
         task->construct = 0;
         close_open(thread, now);
         if (thread.tracing) thread.log.timed(format::kImplicitBegin, team_size, now, 0);
     } else {
-        if (!is_in(thread, instance)) { // a worker joins: until now it was on its way
+        if (!is_in(thread, instance)) { // a worker joins: sync since the region's begin
             thread.header->mark = now;
             EnteredRegion *region = thread.push_region();
             if (!region) return nullptr;
@@ -189,7 +189,7 @@ void end_implicit(ThreadState &thread, TaskState *task) {
     free_task(thread, task);
 }
 
-// Clocks are read up to tens of nanoseconds early.
+// Limits off-CPU time to `whole`: a clock may be read tens of nanoseconds early.
 static format::OffCpuTicks shortened(format::OffCpuTicks off_cpu, uint64_t whole) {
     const uint64_t blocked = off_cpu.blocked < whole ? off_cpu.blocked : whole;
     return {off_cpu.preempted < whole - blocked ? off_cpu.preempted : whole - blocked, blocked};
@@ -213,7 +213,7 @@ static void close_part(ThreadState &thread, unsigned place, uint64_t end) {
             shortened(off_cpu.leaving, end - split);
     }
     if (end < part.begin) {
-        // Clocks are read up to tens of nanoseconds early: the way into the region was that much shorter.
+        // A clock was read tens of nanoseconds early. Sync gives the difference back, so that the sum stays exact.
         ticks[static_cast<size_t>(State::kSync)] -= part.begin - end;
         format::gap_ticks(wait, State::kSync) -= part.begin - end;
     } else {
@@ -236,7 +236,7 @@ static void leave_region(ThreadState &thread, const TaskState &task) {
     EnteredRegion *region = thread.region;
     unsigned place = 0;
     while (place < format::kMaxPendingParts && thread.header->pending[place].sequence) place++;
-    if (place == format::kMaxPendingParts) { // cannot be waited for any longer
+    if (place == format::kMaxPendingParts) { // no room: close one now
         place = 0;
         close_part(thread, 0, clock::now());
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Off-CPU intervals, samples and hardware counters, charged as time is: by state intervals.
+// Charges off-CPU intervals, samples and hardware counters by state intervals, like time.
 #include "accounting/state_intervals.h"
 
 namespace ompass {
@@ -14,7 +14,8 @@ static void advance_counters(ThreadState &thread, uint64_t *charged) {
     }
 }
 
-// Where switches come so thick that records of them are dear, samples make them as dear again.
+// Follows off_cpu between records of switches and clock readings. Suspends samples while switches are too frequent to
+// record, because samples double the cost of a switch.
 static void change_watch(ThreadState &thread) {
     thread.ring = thread.off_cpu.page();
     thread.header->clock_ticks = thread.off_cpu.clock_ticks(thread.header->mark);
@@ -76,8 +77,8 @@ void take_samples(ThreadState &thread, State state, uint64_t end) {
 
 void charge_sampled(ThreadState &thread, uint64_t ticks) {
     TaskState &task = *thread.current;
-    // In a wait it is the work of others, unless they are undeferred.
-    if (!(task.flags & kWaiting) || !thread.samples_light || !thread.work.dirty) task.frame->worked += ticks;
+    // In a wait, the work belongs to tasks run there, unless these are undeferred.
+    if (!(task.flags & kWaiting) || !thread.samples_light || !thread.work.dirty) task.owner->worked += ticks;
     if (is_shared(thread)) {
         thread.header->pool_ticks += ticks;
         thread.work.dirty = false;

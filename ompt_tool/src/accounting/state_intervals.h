@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The time of a thread, cut into state intervals. Each is closed into one of the five states of metrics.md and charged
-// to a construct. Owns header.mark and all sums of ticks. tasks, waits, loops and regions decide when intervals close.
+// The time of a thread, cut into state intervals. To close an interval is to add its time to one of the five states of
+// metrics.md (account) and to a construct (charge). Owns header.mark and every sum of ticks. tasks, waits and regions
+// decide which event closes which interval.
 //
 // Invariant, per thread and region:  sum of state_ticks == header.mark - begin of its part of the region - time in
-// inner regions. Every function here moves `mark` from begin to end of an interval and adds exactly the difference.
+// inner regions. Every function here moves `mark` from the begin of an interval to its end and adds their difference.
 //
 // Timing an undeferred task of some 20 ns costs more than the task. All are counted, and one in `period` is timed. The
 // time of the others stays, exactly, in the thread's work (pool_ticks). The reader distributes it over constructs in
@@ -26,11 +27,11 @@ inline bool has_off_cpu(const ThreadState &thread, uint64_t end) {
     return __builtin_expect(thread.ring->data_head != thread.ring->data_tail, 0) && !thread.off_cpu.can_wait(end);
 }
 
-// Takes the off-CPU intervals up to `begin`, which belong to no state interval.
+// Takes the off-CPU intervals up to `begin`, which lie in no state interval.
 void pass_off_cpu(ThreadState &thread, uint64_t begin);
 // Takes the off-CPU intervals up to `end`. The caller charges them.
 format::OffCpuTicks take_off_cpu(ThreadState &thread, uint64_t end);
-// Charges the off-CPU intervals of the state interval that ends there to its state and to the construct of its work.
+// Charges the off-CPU intervals in the state interval that ends at `end` to its state and, for work, to its construct.
 [[gnu::noinline]] void charge_off_cpu(ThreadState &thread, State state, uint64_t end);
 
 // Takes and charges the off-CPU intervals up to now, although the state interval continues.
@@ -48,9 +49,9 @@ inline bool has_samples(const ThreadState &thread) {
     return __builtin_expect(thread.sample_ring->data_head != thread.sample_ring->data_tail, 0);
 }
 
-// Logs the samples up to `begin`, which belong to no state interval.
+// Logs the samples up to `begin`, which lie in no state interval.
 void pass_samples(ThreadState &thread, uint64_t begin);
-// Logs the samples of the state interval that ends at `end`, and those before it.
+// Logs the samples of the state interval that ends at `end`, and all samples before it.
 [[gnu::noinline]] void take_samples(ThreadState &thread, State state, uint64_t end);
 
 // Adds the time up to `end` to a state of the thread in its region. Returns its length.
@@ -67,7 +68,7 @@ inline uint64_t account(ThreadState &thread, State state, uint64_t end) {
     return ticks;
 }
 
-// Asserts at the end of a thread's part of `region` that its time is accounted, there and in inner regions.
+// Asserts at the end of a thread's part of `region` that all its time is accounted, there and in inner regions.
 inline void check_part([[maybe_unused]] const ThreadState &thread, [[maybe_unused]] const EnteredRegion &region) {
 #if OMPASS_ASSERTIONS
     OMPASS_ASSERT(thread.accounted - region.accounted_before == thread.header->mark - region.begin);
@@ -78,6 +79,7 @@ inline void check_part([[maybe_unused]] const ThreadState &thread, [[maybe_unuse
 [[gnu::noinline]] void charge_counters(ThreadState &thread);
 [[gnu::noinline]] void skip_counters(ThreadState &thread);
 
+// Charges work to the current task's construct, or to the region in an implicit task.
 inline void charge(ThreadState &thread, uint64_t ticks) {
     const TaskState *task = thread.current;
     if (task->local)
@@ -86,7 +88,7 @@ inline void charge(ThreadState &thread, uint64_t ticks) {
         thread.region->slot->implicit_ticks += ticks;
 }
 
-// Lets the extension count by itself, unless it must report every event: in a sample, or while nothing counts.
+// Lets the extension count light tasks without a report, except in a sample and while nothing is counted.
 inline void switch_light_counters(ThreadState &thread) {
     thread.light_counters.then = (thread.work.is_sample | !thread.counting) ? recorder::kNever : thread.seen_switch;
 }
@@ -115,7 +117,7 @@ inline void close_work(ThreadState &thread, uint64_t now) {
     if (__builtin_expect(thread.work.dirty | thread.work.is_sample | ((thread.current->flags & kSampled) != 0), 0)) {
         charge_sampled(thread, ticks);
     } else {
-        thread.current->frame->worked += ticks;
+        thread.current->owner->worked += ticks;
         charge(thread, ticks);
     }
     if (__builtin_expect(thread.has_counters, 0)) charge_counters(thread);
@@ -135,8 +137,8 @@ inline void close_gap(ThreadState &thread, State state, uint64_t now) {
 
 inline void open_interval(ThreadState &thread, format::OpenState state) { thread.header->open_state = state; }
 
-// Ends a wrapped creation, at the return from the runtime or when the created task starts inside it: the state interval
-// of work before it, which nothing else has closed, and its own.
+// Ends a wrapped creation when the runtime returns, or when the created task starts inside the call. Closes the
+// interval of work before it and its own.
 inline void close_creation(ThreadState &thread, uint64_t now) {
     const uint64_t begin = thread.creation.begin;
     if (__builtin_expect(!thread.has_counters, 1)) close_work(thread, begin);
@@ -217,8 +219,8 @@ struct LastGap {
     bool is_long; // longer than the cost of leaving
 };
 
-// A gap that ends with the wait: idle until `arrival` (the last thread's, at barriers; else the gap's begin). What
-// follows is idle too when tasks may have run elsewhere and it is longer than the cost of leaving, else sync.
+// Closes the gap at the end of a wait. It is idle until `arrival`: of the last thread at a barrier, else the gap's
+// begin. The rest is idle if tasks may have run elsewhere and it is longer than the cost of leaving, else sync.
 inline LastGap close_gap_at_end(ThreadState &thread, uint64_t arrival, bool tasks_elsewhere, uint64_t now) {
     const uint64_t until_arrival = close_idle_gap(thread, arrival, now);
     const uint64_t rest = now - thread.header->mark;

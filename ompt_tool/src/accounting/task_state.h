@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // The state of one task between its events, and the pools of such states.
 //
-// A state is allocated by the thread that creates the task, used by the thread that runs it (the runtime's own queue
-// orders the two), and freed by the thread that completes it. It returns to the pool of its creator: at once if
-// that is the same thread, else in chains of kReturnBatch, so no cache line is shared per task.
-// Memory of a pool is never freed, so a stale pointer reads an old state and never faults.
+// The thread that creates the task takes a state from its pool, the thread that runs the task uses it (the runtime's
+// own queue orders the two), and the thread that completes the task returns it to that pool: at once if it is the same
+// thread, else in chains of kReturnBatch, to share no cache line per task. Memory of a pool is never freed, so a stale
+// pointer reads an old state and never faults.
 //
-// An untied task may be queued again, and continue on another thread, before its first thread reports the suspension.
-// So threads share its state, and each runs a part of it: a separate state that lives from a start or resumption to the
-// next suspension or the completion. One thread at a time runs any other task.
+// An untied task may continue on another thread before its first thread reports the suspension. Therefore each of its
+// threads runs a part: a separate state that lives from a start or resumption to the next suspension or the completion.
+// One thread at a time runs any other task.
 //
-// At rest: creator is the owner of the pool; creating, n_predecessors == 0; id == 0 or a dependent task's.
+// In a pool: creator is the owner of the pool; creating, n_predecessors == 0; id == 0 or a dependent task's.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 
-#include "format/figures.h"
 #include "format/invariants.h"
+#include "format/statistics.h"
 
 namespace ompass {
 
@@ -40,8 +40,8 @@ enum TaskFlag : uint16_t {
     kInitial = 2048, // implicit, of a thread and not of a region
     kHeldWait = 4096, // in a wait that the extension reported: the runtime's wait is a part of it
     kLight = 8192, // the runtime does not know it; the task below is the runtime's current task
-    // Light and not chosen for timing. The tasks in it may be only counted. If it is deferred, its work is distributed
-    // as the work of undeferred tasks is.
+    // Light and not timed. The extension may count the tasks in it without reporting them. If it is deferred, its work
+    // is distributed like the work of undeferred tasks.
     kUntimed = 16384,
     kAdopted = 32768, // its state was made by the first thread that reported it, not by its creator (held_tasks.cpp)
     kSampled = kTimed | kUntimed
@@ -50,11 +50,11 @@ enum TaskFlag : uint16_t {
 // A plain task touches only cache line 1, a task that waits also the begin of line 2. The rest of lines 2 and 3 is for
 // tasks with dependences and for parts.
 struct alignas(64) TaskState {
-    uint64_t id; // creating thread << 40 | counter; 0: inline, or at rest
+    uint64_t id; // creating thread << 40 | counter; 0: inline, or in a pool
     uint64_t ready; // when it was created
     uint64_t worked; // work done between its start and now, inline descendants included; inline: at its start
     TaskState *below; // suspended under it on this thread; in a pool: the next free one
-    TaskState *frame; // itself, or for inline tasks the innermost task around it that is not inline
+    TaskState *owner; // itself, or for inline tasks the innermost task around it that is not inline
     TaskConstruct *local; // its construct on the thread that runs it; null for implicit tasks
     uint32_t construct; // not of inline tasks: theirs is local->id
     uint16_t creator; // thread index
@@ -92,7 +92,7 @@ public:
         if (__builtin_expect(free_ == nullptr, 0) && !refill()) return nullptr;
         return free_;
     }
-    // Owner only: does so, or returns null if the pool is empty.
+    // Owner only: returns the same, or null if the pool is empty.
     TaskState *peek_known() const { return free_; }
 
     // Owner only: takes the state for which is_next() is true.
@@ -113,7 +113,7 @@ public:
         state->below = free_;
         free_ = state;
     }
-    // Owner only: does so after a delay, because a successor may still read the end time.
+    // Owner only: returns a state to its own pool after a delay, because a successor may still read the end time.
     void give_back_late(TaskState *state);
 
     // Owner of *this only: returns a state to the pool `home` of another thread.
@@ -123,7 +123,7 @@ private:
     static constexpr unsigned kReturnBatch = 32;
     static constexpr unsigned kResting = 256;
 
-    // Asserts that this state is as it must be at rest in this pool.
+    // Asserts that this state may be in this pool.
     void check_rest([[maybe_unused]] const TaskState &state) const {
         OMPASS_ASSERT(state.creator == owner_);
         OMPASS_ASSERT(state.creating == 0 && state.n_predecessors == 0);
@@ -132,7 +132,7 @@ private:
     void flush_chain();
 
     TaskState *free_ = nullptr;
-    TaskState *chain_first_ = nullptr; // states of one other pool, to be returned together
+    TaskState *chain_first_ = nullptr; // states to return together to the pool chain_home_
     TaskState *chain_last_ = nullptr;
     TaskPool *chain_home_ = nullptr;
     unsigned chain_length_ = 0;

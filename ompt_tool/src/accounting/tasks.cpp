@@ -13,7 +13,7 @@ namespace {
 constexpr uint32_t kLongestPeriod = 256;
 constexpr uint32_t kConsider = 32; // timed tasks between two looks at the period
 
-// Ticks of kSampleBelowNanoseconds, converted once per thread of control that needs it.
+// Returns kSampleBelowNanoseconds in ticks.
 uint64_t short_ticks() {
     static const uint64_t ticks = clock::from_ns(format::kSampleBelowNanoseconds);
     return ticks;
@@ -54,8 +54,7 @@ void consider_coarse(TaskConstruct &construct, uint64_t ticks) {
     construct.is_coarse = construct.n_coarse >= kConsider;
 }
 
-// Returns when the task became ready: its creation, or the end of the last task that it had to wait for; then sets
-// `last` to that task's construct.
+// Returns when the task became ready: its creation, or the end of its last predecessor, whose construct becomes `last`.
 uint64_t ready_time(const TaskState &task, uint32_t &last) {
     uint64_t ready = task.ready;
     for (unsigned i = 0; i < task.n_predecessors; i++) {
@@ -82,16 +81,15 @@ bool count_domains(ThreadState &thread, const TaskState &task) {
     return home != here;
 }
 
-// Closes the open state interval because a task, ready since then, will run from now on. Returns how long the thread
-// idled until then.
+// Closes the open state interval because a task, ready since `ready`, runs now. Returns the idle time before `ready`.
 uint64_t leave_for(ThreadState &thread, uint64_t ready, uint64_t now) {
     if (thread.header->open_state == format::kOpenGap) return close_gap_before_task(thread, ready, now);
     close_open(thread, now);
     return 0;
 }
 
-// A task starts that became ready when one of the construct `predecessor` ended, `delay` after its creation. Its thread
-// idled meanwhile for `idle`.
+// Counts the wait of a starting task for its last predecessor. `delay`: from its creation to the predecessor's end;
+// `idle`: the idle time of its thread before that end.
 [[gnu::noinline]] void count_dependence(ThreadState &thread, TaskConstruct &construct, uint32_t predecessor,
                                         uint64_t delay, uint64_t idle) {
     if (!construct.dependence)
@@ -137,7 +135,7 @@ void begin_inline_slowly(ThreadState &thread, TaskState *task) {
     }
     if (timed) {
         task->flags |= kTimed;
-        task->worked = task->frame->worked;
+        task->worked = task->owner->worked;
         task->weight = construct->slot->weight;
         draw_next_sample(thread, *construct);
         begin_sample(thread, task->weight);
@@ -154,7 +152,7 @@ void end_inline_slowly(ThreadState &thread, TaskState *task) {
     if (task->flags & kTimed) {
         const uint64_t now = clock::now();
         close_work(thread, now);
-        const uint64_t ticks = task->frame->worked - task->worked;
+        const uint64_t ticks = task->owner->worked - task->worked;
         count_duration(*task->local->slot, ticks, task->weight);
         consider_period(*task->local, ticks);
         begin_sample(thread, task->weight);
@@ -174,17 +172,18 @@ void convert_inline(ThreadState &thread, TaskState *task) {
     task->below->flags |= kHasChildren | kHasDescendants;
     task->construct = task->local->id;
     task->worked = 0;
-    task->frame = task;
+    task->owner = task;
     task->local->slot->n_converted++;
 }
 
 // ---------------------------------------------------------------- deferred tasks
 
 void create_deferred(ThreadState &thread, TaskState *task, TaskConstruct *construct, uint32_t home) {
-    // The clock is not read if a known time is as good: the begin of the wrapper of a single creation, or the last
-    // event in a task of a construct whose tasks are shorter than kCoarseBelowNanoseconds; if a wrapper is open, also a
-    // taskloop's, its begin. A reader dates an untimed creation by the span that follows. So if a wrapper may have been
-    // omitted (see begin_creation), the creation has a separate time, or the reader would use the next wrapper's span.
+    // Uses a known time instead of the clock in two cases. In the wrapper of a single creation: the wrapper's begin. In
+    // a task of a construct whose tasks are shorter than kCoarseBelowNanoseconds: the last event, or the begin of a
+    // taskloop's wrapper. A reader dates an untimed creation by the create_span that follows. If sampling may have left
+    // this creation's wrapper out (begin_creation), the creation needs its own time, because the next create_span
+    // belongs to another creation.
     TaskState *creator = thread.current;
     const bool wrapped = creator->creating && thread.wrapper.loop_task != creator;
     const bool left_out = !creator->creating && thread.creation.inline_period > 1;
@@ -192,7 +191,7 @@ void create_deferred(ThreadState &thread, TaskState *task, TaskConstruct *constr
         wrapped || is_untimed_deferred(*creator) || (creator->local && creator->local->is_coarse && !left_out);
     const uint64_t now = !known              ? clock::now()
                          : creator->creating ? thread.creation.begin
-                                             : std::max(thread.header->mark, thread.inside);
+                                             : std::max(thread.header->mark, thread.last_inner_event);
     if (has_off_cpu(thread, now)) update_off_cpu(thread, now); // the chain of the created task begins here
     task->id = thread.new_id();
     task->ready = now;
@@ -235,13 +234,13 @@ static TaskState *take_part(ThreadState &thread, TaskState *task) {
     part->construct = task->construct;
     part->flags = kPart | kStarted | kHasChildren | kHasDescendants;
     part->local = thread.constructs.of(task->construct);
-    part->frame = part;
+    part->owner = part;
     part->worked = 0;
     part->whole = task;
     return part;
 }
 
-// Ends a part; the task has been queued again. It may have continued and completed on another thread by now.
+// Ends a part of a task that has been queued again. Another thread may have continued and completed the task by now.
 static void leave_part(ThreadState &thread, TaskState *part, uint64_t now) {
     TaskState *task = part->whole;
     if (task->id == part->id) {
@@ -256,14 +255,14 @@ static void leave_part(ThreadState &thread, TaskState *part, uint64_t now) {
 
 // Returns `task` or its part on this thread's stack, from `top` downwards; null if there is none.
 static TaskState *find_on_stack(TaskState *top, const TaskState *task) {
-    for (TaskState *place = top; place; place = place->below)
-        if (place == task || ((place->flags & kPart) && place->whole == task)) return place;
+    for (TaskState *entry = top; entry; entry = entry->below)
+        if (entry == task || ((entry->flags & kPart) && entry->whole == task)) return entry;
     return nullptr;
 }
 
-// Makes `place` the top of the stack: parts above it have been queued again.
-static void unwind_to(ThreadState &thread, TaskState *top, const TaskState *place, uint64_t now) {
-    while (top != place) {
+// Makes `entry` the top of the stack. The parts above it have been queued again.
+static void unwind_to(ThreadState &thread, TaskState *top, const TaskState *entry, uint64_t now) {
+    while (top != entry) {
         TaskState *above = top;
         top = top->below;
         if (above->flags & kPart) leave_part(thread, above, now);
@@ -305,7 +304,7 @@ void start_task(ThreadState &thread, TaskState *task, uint64_t now) {
         task = take_part(thread, task);
     } else {
         task->local = construct;
-        task->frame = task;
+        task->owner = task;
     }
     task->below = thread.current;
     thread.current = task;
@@ -338,20 +337,20 @@ void begin_untimed(ThreadState &thread, TaskState *task, TaskConstruct &construc
     thread.region->slot->n_from_domain[std::min(task->home - 1, format::kDomainCounts - 1)]++;
     task->flags |= kStarted | kUntimed;
     task->local = &construct;
-    task->frame = task;
+    task->owner = task;
     task->below = thread.current;
     thread.current = task;
     open_interval(thread, format::kOpenWork); // since the last event, because finding the task took almost no time
 }
 
-void begin_tallied_inline(ThreadState &thread, TaskState *task, TaskConstruct &construct) {
+void begin_untimed_inline(ThreadState &thread, TaskState *task, TaskConstruct &construct) {
     task->flags |= kStarted | kUntimed;
-    if (!thread.counting) { // the record has the task's begin, and will not have its end
+    if (!thread.counting) { // its begin is counted, its end will not be
         construct.real_slot->n_converted++;
         task->flags |= kUncounted;
     }
     task->local = &construct;
-    task->frame = thread.current->frame;
+    task->owner = thread.current->owner;
     task->below = thread.current;
     thread.current = task;
 }
@@ -370,44 +369,44 @@ void resume_task(ThreadState &thread, TaskState *task) {
     TaskState *top = thread.current;
     leave_for(thread, task->ready, now);
     thread.previous.creator = nullptr;
-    TaskState *place = find_on_stack(top, task);
-    if (place) {
-        unwind_to(thread, top, place, now);
+    TaskState *entry = find_on_stack(top, task);
+    if (entry) {
+        unwind_to(thread, top, entry, now);
     } else {
-        place = task->flags & kUntied ? take_part(thread, task) : task;
-        place->below = top;
-        if (!(task->flags & (kUntied | kImplicit | kInline))) place->local = thread.constructs.of(task->construct);
-        if (place->flags & kWaiting) { // in the statistics and the trace, the wait begins here
-            place->wait = &thread.places.wait_of(place->wait->id);
-            place->wait_begin = now;
-            if (thread.tracing) trace_place(thread, *place->wait);
+        entry = task->flags & kUntied ? take_part(thread, task) : task;
+        entry->below = top;
+        if (!(task->flags & (kUntied | kImplicit | kInline))) entry->local = thread.constructs.of(task->construct);
+        if (entry->flags & kWaiting) { // statistics and trace count it as a new wait from here on
+            entry->wait = &thread.places.wait_of(entry->wait->id);
+            entry->wait_begin = now;
+            if (thread.tracing) trace_place(thread, *entry->wait);
         }
     }
     if (thread.tracing) {
         const uint64_t waited = now > task->ready ? now - task->ready : 0;
-        thread.log.timed(format::kResume, place->local ? place->local->id : 0, now, place->id,
-                         waited << 1 | (place->flags & kWaiting ? 1 : 0));
+        thread.log.timed(format::kResume, entry->local ? entry->local->id : 0, now, entry->id,
+                         waited << 1 | (entry->flags & kWaiting ? 1 : 0));
     }
-    enter(thread, place, now);
+    enter(thread, entry, now);
 }
 
 void complete_task(ThreadState &thread, TaskState *task, TaskState *next, uint32_t status) {
     const uint64_t now = clock::now();
-    TaskState *place = thread.current;
+    TaskState *entry = thread.current;
     close_open(thread, now);
     thread.previous.creator = nullptr;
-    format::ConstructSlot &slot = *place->local->slot;
+    format::ConstructSlot &slot = *entry->local->slot;
     if (!(task->flags & kInline)) { // converted: its own time is known, its duration is not
-        const uint64_t worked = place == task ? task->worked : task->worked + place->worked;
+        const uint64_t worked = entry == task ? task->worked : task->worked + entry->worked;
         if (__builtin_expect(task->flags & kLight, 0)) {
             count_duration(slot, worked, task->flags & kTimed ? task->weight : 1);
-            if (thread.samples_light) consider_period(*place->local, worked);
+            if (thread.samples_light) consider_period(*entry->local, worked);
         } else {
             count_duration(slot, worked, 1);
         }
-        consider_coarse(*place->local, worked);
+        consider_coarse(*entry->local, worked);
     }
-    TaskState *below = place->below ? place->below : &thread.base_task;
+    TaskState *below = entry->below ? entry->below : &thread.base_task;
     if (below->flags & kLight) next = below;
     TaskState *on_stack = next && next != task ? find_on_stack(below, next) : below;
     if (thread.tracing) {
@@ -417,9 +416,9 @@ void complete_task(ThreadState &thread, TaskState *task, TaskState *next, uint32
             thread.log.timed(format::kCompleteTo, status, now, on_stack->id);
     }
     if (task->flags & kDependent) task->end = now;
-    if (place != task) {
-        place->id = 0;
-        thread.pool.give_back(place);
+    if (entry != task) {
+        entry->id = 0;
+        thread.pool.give_back(entry);
     }
     thread.last_ended.what.store(thread.header->open_sequence << format::kConstructBits | slot.id,
                                  std::memory_order_relaxed);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The effects of task events on a thread: undeferred tasks, deferred ones from creation to completion, and the wrappers
-// of creations. Each function closes a state interval (state_intervals.h), counts, and writes the trace record. It
-// receives times and places; callbacks.cpp translates OMPT. Called by the thread whose state it takes.
+// The effects of task events on a thread: undeferred tasks, deferred ones from creation to completion, and wrapped
+// creations. Each function closes a state interval (state_intervals.h), counts the event, and writes its trace record.
+// callbacks.cpp translates OMPT's events into these calls. The thread whose state is the argument calls them.
 #pragma once
 
 #include <utility>
@@ -29,7 +29,7 @@ inline void count_duration(format::ConstructSlot &slot, uint64_t ticks, uint32_t
     slot.histogram[bin < format::kHistogramBins ? bin : format::kHistogramBins - 1] += weight;
 }
 
-// Returns a task at rest to its pool.
+// Returns the state of a task that is over to its pool.
 inline void free_task(ThreadState &thread, TaskState *task) {
     const bool dependent = task->flags & kDependent;
     task->creating = 0;
@@ -61,7 +61,7 @@ inline void trace_inline_begin(ThreadState &thread, TaskConstruct &construct) {
 }
 
 // Do the work of begin_inline and end_inline for tasks that are timed, or run while a sample or a wrapper is open. They
-// are separate, so the short path calls no function and saves no register.
+// are separate functions because the short path must call no function and save no register.
 [[gnu::noinline]] void begin_inline_slowly(ThreadState &thread, TaskState *task);
 [[gnu::noinline]] void end_inline_slowly(ThreadState &thread, TaskState *task);
 
@@ -71,7 +71,7 @@ inline void begin_inline(ThreadState &thread, TaskState *task) {
     thread.creation.inline_period = construct->period;
     thread.creation.left_out = false;
     task->below = creator;
-    task->frame = creator->frame;
+    task->owner = creator->owner;
     task->flags |= kStarted;
     if (__builtin_expect(thread.work.is_sample | creator->creating | (construct->slot->countdown == 1), 0))
         return begin_inline_slowly(thread, task);
@@ -100,15 +100,15 @@ inline bool runs(const ThreadState &thread, const TaskState *task) {
     return current == task || ((current->flags & kPart) && current->whole == task);
 }
 
-// `home`: 1 + the domain in which the extension placed it; 0: the runtime holds it.
+// Counts a creation. `home`: 1 + the domain in which the extension placed the task; 0: the runtime holds it.
 void create_deferred(ThreadState &thread, TaskState *task, TaskConstruct *construct, uint32_t home = 0);
 void note_dependence(ThreadState &thread, const TaskState &before, TaskState &after);
 void start_task(ThreadState &thread, TaskState *task, uint64_t now);
-// Starts a light task from the thread's own queue, in a wait of the task around it. If such tasks are short, one in
-// `period` is timed, as undeferred ones are, and the clock is not read for the others. `known`: the time, or 0.
+// Starts a light task that the thread had at hand (in its own queue) in a wait of the task around it. If such tasks
+// are short, reads the clock only for one in `period`, as for undeferred tasks. `known`: the time, or 0.
 void start_at_hand(ThreadState &thread, TaskState *task, uint64_t known);
 void begin_untimed(ThreadState &thread, TaskState *task, TaskConstruct &construct);
-void begin_tallied_inline(ThreadState &thread, TaskState *task, TaskConstruct &construct);
+void begin_untimed_inline(ThreadState &thread, TaskState *task, TaskConstruct &construct);
 void end_untimed(ThreadState &thread, TaskState *task);
 void resume_task(ThreadState &thread, TaskState *task);
 void complete_task(ThreadState &thread, TaskState *task, TaskState *next, uint32_t status);
@@ -138,8 +138,8 @@ inline bool is_light_sample(const ThreadState &thread, const TaskState &task) {
     return !(task.flags & kInline) || (task.flags & kLight && !thread.has_counters && is_alone(thread));
 }
 
-// Begins a creation, in the runtime calls that allocate and enqueue a task; the first decides whether it is timed. It
-// only notes the begin, because a second reading of the clock follows.
+// Begins a creation before the runtime's calls that allocate and enqueue a task. The first of them decides whether the
+// creation is timed. Only notes the time: close_creation() closes the interval of work before it.
 inline void begin_creation(ThreadState &thread) {
     if (thread.header->open_state != format::kOpenWork || thread.current->creating) return;
     uint32_t weight = 1;
@@ -165,7 +165,7 @@ inline void begin_creation(ThreadState &thread) {
     thread.current->creating = 1;
     thread.creation.reported = false;
     thread.creation.weight = weight;
-    // Counters are read where the work ends.
+    // Counters must be read where the work ends, so this interval is closed now.
     if (__builtin_expect(thread.has_counters, 0)) close_work(thread, thread.creation.begin);
 }
 

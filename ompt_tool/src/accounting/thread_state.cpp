@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tables of a thread that grow.
+// The table of a thread's task constructs, and its stack of regions.
 #include "accounting/thread_state.h"
 
 #include <cstdlib>
@@ -9,7 +9,7 @@
 
 namespace ompass {
 
-// Where everything is counted that happens during a pause; written by many, read by none.
+// Receives the counts of all threads during a pause. Never read.
 static format::ConstructSlot uncounted;
 
 TaskConstruct *ConstructTable::find_at(const void *address, uint32_t flags) {

@@ -8,7 +8,7 @@
 //                            themselves in and raise last_arrival; in process.log
 //   format::PendingPart      a worker's gap in a region that it left before the region ended; in the header of its log
 //   format::RegionSlot       the sums of a thread over all regions of one construct; in its log
-//   RegionRow                such a slot in nanoseconds; the reader's
+//   RegionRow                a RegionSlot in nanoseconds; made by the reader
 #pragma once
 
 #include <cstddef>
@@ -16,8 +16,8 @@
 
 #include "accounting/places.h"
 #include "accounting/task_state.h"
-#include "format/figures.h"
 #include "format/invariants.h"
+#include "format/statistics.h"
 #include "log/thread_log.h"
 #include "omp_ext_tool.h"
 #include "perf/off_cpu_intervals.h"
@@ -28,7 +28,7 @@ namespace ompass {
 
 // A task construct as one thread knows it, with its sampling of undeferred tasks.
 struct TaskConstruct {
-    format::ConstructSlot *slot; // slot in use: real_slot, or a spare one during a pause
+    format::ConstructSlot *slot; // receives the counts: real_slot, or a spare slot during a pause
     format::ConstructSlot *real_slot;
     omp_ext_tally light_counters; // the construct's address; the extension counts its light tasks here
     uint32_t id;
@@ -36,7 +36,7 @@ struct TaskConstruct {
     uint32_t n_recent; // tasks timed since the period was last adjusted
     uint32_t n_short; // tasks among them shorter than kSampleBelowNanoseconds
     uint32_t n_coarse; // deferred tasks shorter than kCoarseBelowNanoseconds minus longer ones, within bounds
-    bool is_coarse; // most deferred tasks are that short
+    bool is_coarse; // most deferred tasks are so short that creations in them get no own time
     format::WaitSlot *dependence; // waits of its tasks for their predecessors; null: none yet
     uint8_t inline_code; // in the trace; kInlineCodes: no code is left, ~0: not requested yet
     uint16_t creator; // index of the thread
@@ -110,22 +110,21 @@ struct EnteredRegion {
 #endif
 };
 
-// How undeferred tasks affect the open interval of work.
+// The open interval of work: which tasks share it, and what it represents.
 struct OpenWork {
     unsigned char dirty; // untimed undeferred tasks ran in the open interval
     bool is_sample; // the open interval belongs to the current task alone, and is a sample
     uint16_t weight; // tasks that the sample represents
 };
 
-// The wrapped creation under way, while current->creating, and the sampling of creations.
+// The wrapped creation under way (valid if current->creating), and the sampling of creations.
 struct Creation {
     uint64_t begin;
     TaskConstruct *construct; // construct of the reported creation
     uint32_t weight; // number of creations that this one represents
     bool reported; // OMPT or the extension reported a creation inside the open wrapper
     bool left_out; // sampling does not time the creation under way
-    uint32_t
-        inline_period; // period of the construct whose task was created undeferred last; 1 after a deferred creation
+    uint32_t inline_period; // TaskConstruct::period of the last undeferred creation; 1 after a deferred one
     uint32_t countdown; // creations until the next timed one
 };
 
@@ -134,7 +133,7 @@ struct Announcement {
     enum Kind : uint8_t {
         kNothing, // OMPT reports a creation of the program
         kHeldTask, // OMPT reports the begin of `task`
-        kNoTask, // OMPT reports a task that is none of the program's
+        kNoTask, // OMPT reports a task that the program did not create
         kAddress // OMPT reports a creation whose return address is `address`
     } kind;
     bool is_rescue; // true if `task` was rescued
@@ -142,7 +141,7 @@ struct Announcement {
     const void *address;
 };
 
-// Where the program called our wrappers: OMPT reports our own address.
+// Return addresses in the program of calls to our wrappers, because OMPT reports an address in the wrapper.
 struct Wrapper {
     bool is_open; // a wrapped creation is under way, in the current task or in one below it
     const void *address; // return address of the wrapped creation, until it is reported
@@ -152,7 +151,7 @@ struct Wrapper {
     const TaskState *loop_task; // the task that creates its tasks
 };
 
-// The creation just before, by the same task and with no other event since: to estimate the cost of a creation.
+// The last creation, if no event followed. The time to the next one by the same task bounds the cost of a creation.
 struct PreviousCreation {
     const TaskState *creator;
     uint64_t time;
@@ -161,12 +160,12 @@ struct PreviousCreation {
 // The extension's reports on this thread and on held tasks.
 struct HeldTasks {
     uint32_t domain; // 1 + locality domain in which this thread starts tasks; 0: not known
-    uint32_t traced_domain; // the domain that the trace has recorded
+    uint32_t traced_domain; // value of `domain` in the last kDomain record
     uint64_t steal_begin;
 };
 
 // The loops, and other constructs that share work, that the thread is in.
-struct Works {
+struct OpenLoops {
     static constexpr unsigned kMaxDepth = 32;
 
     unsigned depth;
@@ -249,7 +248,7 @@ struct EventState {
     uint64_t exit_ticks; // kExitNanoseconds
 };
 
-// Other threads return tasks to the pool and read last_ended at any time. stop() completes the rest elsewhere.
+// Other threads return tasks to the pool and read last_ended at any time; stop() on another thread completes the rest.
 struct SharedState {
     TaskPool pool;
     ThreadLog log;
@@ -264,9 +263,9 @@ struct OwnState {
     ConstructTable constructs;
     PlaceTable places;
     format::WaitSlot *lock; // wait for a lock; null: none
-    Works works;
+    OpenLoops loops;
     HeldTasks held;
-    omp_ext_tallies light_counters; // counts kUntimed tasks and the tasks in them, in the slots of the current region
+    omp_ext_tallies light_counters; // where the extension counts kUntimed tasks and tasks in them
     Regions regions;
     TaskState base_task; // stands for user code outside of all tasks
     Kernels kernels;
@@ -276,7 +275,7 @@ struct OwnState {
 #if OMPASS_ASSERTIONS
     uint64_t accounted; // sum of all ticks added to state_ticks
 #endif
-    uint64_t inside; // time of the last begin or end of a loop, kernel or phase, which end no state interval
+    uint64_t last_inner_event; // time of the last begin or end of a loop, kernel or phase; these end no state interval
 };
 
 struct alignas(64) ThreadState : EventState, SharedState, OwnState {
@@ -309,7 +308,7 @@ inline bool is_alone(const ThreadState &thread) {
     return region.primary && region.instance && region.instance->team_size == 1;
 }
 
-// The hot lines; see EventState.
+// The two cache lines of EventState.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Winvalid-offsetof"
 static_assert(offsetof(ThreadState, creation) == 64, "what every event touches is one cache line");

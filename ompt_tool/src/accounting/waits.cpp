@@ -67,8 +67,8 @@ uint32_t last_ended(const ThreadState &thread, uint64_t since, uint64_t now) {
     return found;
 }
 
-// The present or last holder of a lock, unless another lock overwrote the entry. A thread that acquires the lock reads
-// the previous holder and writes itself.
+// The construct that holds a lock, or held it last. A thread that acquires the lock replaces the entry by its
+// construct. Locks with the same hash overwrite each other.
 struct alignas(64) Holder {
     std::atomic<uint64_t> of{0}; // hash of the lock << kConstructBits | construct
 };
@@ -87,7 +87,7 @@ uint32_t take_over(const ThreadState &thread, uint64_t lock) {
     return (before & ~kConstruct) == (mine & ~kConstruct) ? static_cast<uint32_t>(before & kConstruct) : 0;
 }
 
-// Replaces the cause of a barrier's wait, unless the end of the region has fixed it.
+// Replaces the construct that a barrier waited for, unless settle_waited_for() has fixed it.
 void correct_waited_for(format::RegionInstance &instance, uint32_t n_barriers, uint32_t construct) {
     uint64_t *place = &instance.waited_for[(n_barriers - 1) & 1];
     uint64_t known = __atomic_load_n(place, __ATOMIC_RELAXED);
@@ -135,7 +135,7 @@ void count_last_gap(format::WaitSlot &wait, format::LoopSlot *loop, LastGap gap,
     const uint64_t now = clock::now();
     close_open(thread, now);
     thread.previous.creator = nullptr;
-    end_unreported_works(thread, now);
+    end_unreported_loops(thread, now);
     format::WaitSlot &wait = barrier_wait(thread, kind, address);
     arrive(thread, now);
     open_wait(thread, wait, kind, now);
@@ -155,7 +155,7 @@ void name_wait(ThreadState &thread, uint32_t kind, const void *address) {
     thread.log.wait_place(wait.id);
 }
 
-// Counts a wait of `task` that has ended; the trace has its last gap already.
+// Counts a wait of `task` that has ended, after its record.
 static void count_wait(ThreadState &thread, TaskState &task, uint64_t now) {
     format::WaitSlot &wait = *task.wait;
     const uint64_t ticks = now - task.wait_begin;
@@ -168,7 +168,8 @@ static void count_wait(ThreadState &thread, TaskState &task, uint64_t now) {
 [[gnu::noinline]] static void end_barrier(ThreadState &thread, uint32_t kind) {
     EnteredRegion *region = thread.region;
     format::RegionInstance *instance = region->instance;
-    // The end of a region-end barrier reaches workers when the next region starts, or never: end_implicit's.
+    // Runtimes report the end of a region's last barrier to workers when the next region starts, or never.
+    // end_implicit() ends their wait.
     if (instance && !region->primary && __atomic_load_n(&instance->end, __ATOMIC_ACQUIRE)) return;
     TaskState &task = *thread.current;
     const uint64_t now = clock::now(), gap_begin = thread.header->mark;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The effects of waits and locks on a thread. Each is charged to its place in the source. A long one is also charged to
-// its cause: a lock to the construct that held it before, a barrier to the loop or region that the last thread came
-// from, a wait for tasks to the construct of the task that ended last on another thread.
+// The effects of waits and locks on a thread. Each wait counts for its place in the source. A long one also counts for
+// its cause: at a lock, the construct that held it before; at a barrier, the loop or region that the last thread came
+// from; in a wait for tasks, the construct of the task that ended last on another thread.
 #pragma once
 
 #include "accounting/tasks.h"
@@ -11,7 +11,7 @@ namespace ompass {
 // `address`: return address of the call; null if the runtime does not report it.
 void begin_wait(ThreadState &thread, uint32_t kind, const void *address);
 void end_wait(ThreadState &thread, uint32_t kind);
-// Ends a wait for tasks of which the last has just ended.
+// Ends a wait for tasks at the last event, which completed the last of them.
 void end_wait_at_once(ThreadState &thread, uint32_t kind);
 // Begin and end a wait in an untimed task, if the awaited tasks are in the thread's own queue.
 void begin_untimed_wait(ThreadState &thread, uint32_t kind);
@@ -23,11 +23,11 @@ void name_wait(ThreadState &thread, uint32_t kind, const void *address);
 void begin_lock(ThreadState &thread, uint32_t kind, const void *address);
 void end_lock(ThreadState &thread, uint32_t kind, uint64_t lock);
 
-// Counts a gap that ended with its wait, for its cause. `loop`: the loop before the barrier, or null.
+// Counts the last gap of a wait for its cause, `waited_for`. `loop`: the loop before the barrier, or null.
 void count_last_gap(format::WaitSlot &wait, format::LoopSlot *loop, LastGap gap, uint32_t waited_for);
 // Returns the construct that the region's `n_barriers`th barrier waited for; 0: not known yet.
 uint32_t waited_for(const format::RegionInstance &instance, uint32_t n_barriers);
-// Returns it where the region ends, and fixes it for all threads.
+// Returns the same at the region's end, and fixes it for all threads.
 uint32_t settle_waited_for(format::RegionInstance &instance, uint32_t n_barriers);
 
 } // namespace ompass

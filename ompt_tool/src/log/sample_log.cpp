@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Extents of samples, one after the other: some hundred records a second need no window as events do.
+// Maps one extent after another: some hundred records a second need no window (thread_log.cpp).
 #include "log/sample_log.h"
 
 #include <cstdio>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// thread-NNNNN.samples: where the samples of one thread are kept. Written by one thread at a time.
+// thread-NNNNN.samples: the samples of one thread (format/samples.h). One thread at a time writes it.
 #pragma once
 
 #include <cstdint>
@@ -12,23 +12,23 @@ namespace ompass {
 
 class SampleLog {
 public:
-    // The header begins as a copy of `header`, which names the thread; magic, version and length are set here.
+    // Creates the file with a copy of `header`, and adds magic, version and length.
     void create(const std::string &directory, const format::SamplesHeader &header);
     bool is_open() const { return header_ != nullptr; }
     format::SamplesHeader &header() { return *header_; }
 
-    // Room for a record of `n_words` words, zeroed; null when there is none. It counts from append() on.
+    // Returns zeroed room for a record of at most `n_words` words; null: none. append() makes it part of the log.
     uint64_t *reserve(size_t n_words);
-    void append(size_t n_words); // its first word is written here, and must be in place already, less its n_words
+    void append(size_t n_words); // completes the record: adds its length to its first word
 
-    void close(); // gives unused space back, and the address space
+    void close(); // cuts the unused end of the file and unmaps the rest
 
 private:
     LogFile file_;
     format::SamplesHeader *header_ = nullptr;
     char *extent_ = nullptr; // the last one, which is being written
-    uint64_t *next_ = nullptr;
-    uint64_t *limit_ = nullptr; // its end, less one word that stays zero
+    uint64_t *next_ = nullptr; // place of the next record
+    uint64_t *limit_ = nullptr; // end of the extent minus one word that stays zero
     uint64_t n_extents_ = 0;
 };
 

@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <cstring>
 
-#include "format/figures.h"
+#include "format/statistics.h"
 #include "log/trace_limit.h"
 
 namespace ompass {

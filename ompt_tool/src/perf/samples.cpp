@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The events, and the conversion of the kernel's records into those of format/samples.h.
+// Opens the kernel's events, and converts its records into those of format/samples.h.
 #include "perf/samples.h"
 
 #include <algorithm>
@@ -18,14 +18,14 @@ namespace {
 
 using format::SampleEvent;
 
-// As much of the stack as leads, mostly, to the function that is the task. A record takes the whole of it in the ring.
+// Bytes of the stack in a record of the ring. They mostly reach up to the task's own function.
 constexpr uint32_t kStackBytes = 1024;
 constexpr unsigned kStackWords = kStackBytes / 8;
 constexpr unsigned kMostCallers = 48;
 
-// Three samples a page, so four seconds of the first thread fit at the default frequency, and one second of
-// another. The first thread may be in a serial part for long, where nothing empties the ring: it has a second one, in
-// which a minute fits, with one in kRare samples. Users without privilege share what kernel.perf_event_mlock_kb allows.
+// Three samples fit in a page. At the default frequency a ring holds four seconds of the first thread, and one second
+// of any other. Nothing empties the first thread's ring in a long serial part, so it has a second ring with one in
+// kRare samples, which holds a minute. kernel.perf_event_mlock_kb limits the pages of users without privileges.
 constexpr size_t kFirstPages = 128, kPages = 32, kRarePages = 64, kLeastPages = 4;
 constexpr uint32_t kRare = 32;
 constexpr size_t kLongestRecord = 1600; // bytes
@@ -64,7 +64,7 @@ perf_event_attr common_event() {
     event.sample_max_stack = kMostCallers;
     event.use_clockid = 1;
     event.clockid = CLOCK_MONOTONIC;
-    event.watermark = 1; // no thread waits for records
+    event.watermark = 1; // no wake-ups: nothing polls the ring
     event.wakeup_watermark = ~0u;
     return event;
 }
@@ -75,8 +75,8 @@ uint64_t period_of(uint64_t per_second, uint32_t frequency_hz) {
     return std::max<uint64_t>(period - period / 97, 1);
 }
 
-// Counts the thread's processor time with one period, so shares are exact. Cycles would depend on the processor's
-// clock frequency.
+// Returns the event that samples the thread's processor time with a fixed period, so shares are exact. Cycles would
+// depend on the clock frequency.
 perf_event_attr task_clock_event(uint32_t frequency_hz) {
     perf_event_attr event = common_event();
     event.type = PERF_TYPE_SOFTWARE;
@@ -85,8 +85,8 @@ perf_event_attr task_clock_event(uint32_t frequency_hz) {
     return event;
 }
 
-// Samples one load in a fixed number, whatever it costs, so each kind of load has its share. The frequency is the
-// requested one if the thread executes one load per cycle.
+// Returns the event that samples one load in a fixed number, independent of its cost, so each kind of load has its
+// share. The frequency is the requested one if the thread executes one load per cycle.
 perf_event_attr load_event(const LoadEvent &found, uint32_t frequency_hz) {
     perf_event_attr event = common_event();
     event.sample_type |= PERF_SAMPLE_ADDR | PERF_SAMPLE_WEIGHT | PERF_SAMPLE_DATA_SRC;
@@ -179,7 +179,7 @@ void Samples::take_until(uint64_t end, const Place &place) {
     held_.store(false, std::memory_order_release);
 }
 
-// Logs the samples of rare_ for the time in which ring_ was full. The others are in ring_, too.
+// Logs the samples of rare_ from the time in which ring_ was full. ring_ also has all others.
 void Samples::stand_in_until(uint64_t end, const Place &place) {
     clock::Reading now = {};
     while (const size_t n_words = look(rare_)) {
@@ -211,7 +211,7 @@ bool Samples::is_left_out() {
     return false;
 }
 
-// True if the sample counts: samples of loads may include other operations, and the kernel's.
+// True if the sample is to be logged: samples of loads may include other operations, and loads of the kernel.
 bool Samples::is_wanted(const uint64_t *record, size_t n_words) const {
     if (!has_loads(head_.event)) return true;
     const auto misc = static_cast<uint32_t>(record[0] >> 32) & PERF_RECORD_MISC_CPUMODE_MASK;
@@ -274,7 +274,7 @@ void Samples::log_sample(const uint64_t *record, size_t n_words, uint64_t time, 
         to += kLoadWords;
     }
     for (uint64_t i = 0; i < n_addresses && head.n_chain < kMostCallers; i++) {
-        if (addresses[i] >= static_cast<uint64_t>(PERF_CONTEXT_MAX)) continue; // marks the context of addresses
+        if (addresses[i] >= static_cast<uint64_t>(PERF_CONTEXT_MAX)) continue; // a mark, not an address
         *to++ = code_map::word_of(addresses[i], true, time);
         head.n_chain++;
     }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Samples of where a thread is, taken by the kernel some hundred times per second of its processor time. The kernel
-// writes them into a ring; the thread copies them to its log where it closes a state interval, and so knows their state
-// and construct. No signal is sent, and nothing is unwound or named in the program: a sample keeps the few words of the
-// stack that may lead to callers.
+// writes them into a ring. The thread copies them to its log when it closes a state interval, whose state and construct
+// they get. The tool sends no signal, unwinds no stack and resolves no symbol: a sample keeps the words of the stack
+// that may lead to callers.
 #pragma once
 
 #include <atomic>
@@ -34,8 +34,8 @@ public:
         uint32_t region, construct, kernel;
     };
 
-    // Starts for the calling thread. Returns 0 or errno. If the kernel refuses samples of loads, samples are of time,
-    // and loads_error() returns why. `sampling` and `directory` must outlive this object.
+    // Starts sampling the calling thread. Returns 0 or errno. If the kernel refuses samples of loads, samples time
+    // instead, and loads_error() returns the reason. `sampling` and `directory` must outlive this object.
     int open(const Sampling &sampling, const std::string &directory, uint32_t index, uint32_t tid);
     // Starts on a ring that already holds samples of that event; for tests.
     void open_on(PerfRing &ring, format::SampleEvent event, const std::string &directory, uint32_t index);
@@ -46,7 +46,7 @@ public:
 
     // Logs the samples up to `end` (ticks), which must not lie in the future.
     void take_until(uint64_t end, const Place &place);
-    // True if there are samples to take. Any thread may call it; false while another one holds them.
+    // True if there are samples to take. Any thread may call it. False while another thread takes them.
     bool has_any();
     void discard(); // discards the samples in the ring
 
@@ -64,7 +64,7 @@ private:
     void begin_log(const std::string &directory, uint32_t tid);
     // Copies the next record of `ring` to record_, at most kMostWords. Returns its length there; 0: there is none.
     size_t look(const PerfRing &ring);
-    void pass(PerfRing &ring) { ring.release(place_after_); } // the record looked at
+    void pass(PerfRing &ring) { ring.release(place_after_); } // releases the record of the last look()
     uint64_t time_of(const uint64_t *record, clock::Reading &now) const;
     void stand_in_until(uint64_t end, const Place &place);
     bool is_wanted(const uint64_t *record, size_t n_words) const;
@@ -72,9 +72,9 @@ private:
     bool is_left_out(); // long runs keep one sample in weight_
 
     PerfRing ring_;
-    PerfRing rare_; // one in kRare samples of the first thread, for the time in which ring_ has no room
+    PerfRing rare_; // one in kRare samples of the first thread, for the time in which ring_ is full
     uint64_t last_time_ = 0; // time of the last sample taken from ring_
-    uint64_t missing_until_ = 0; // samples after last_time_ may be missing, up to here
+    uint64_t missing_until_ = 0; // samples from last_time_ to this time may be missing in ring_
     SampleLog log_; // created for the first sample: many threads have none
     format::SamplesHeader head_ = {}; // header of the log
     const std::string *directory_ = nullptr;
@@ -84,8 +84,8 @@ private:
     uint32_t weight_ = 1;
     uint32_t n_skipped_ = 0;
     uint32_t n_kept_ = 0; // at this weight
-    std::atomic<bool> held_{false}; // the holder may take samples; stop() keeps it
-    uint64_t place_after_ = 0; // the record looked at
+    std::atomic<bool> held_{false}; // lock of the rings and the log; stop() keeps it
+    uint64_t place_after_ = 0; // end of the record of the last look()
     uint64_t record_[kMostWords];
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Wrappers of the runtime functions that create tasks. OMPT reports when a task was created, and the wrappers measure
-// how long that took. They work only if this library is preloaded or linked. They forward all arguments, and only
-// forward while nothing is recorded. Signatures: LLVM's kmp.h and kmp_gsupport.cpp, libgomp's libgomp_g.h.
+// Wrappers of the runtime functions that create tasks. They measure the creation (begin_creation, end_creation), which
+// OMPT reports meanwhile. They work only if this library is preloaded or linked, and only forward while nothing is
+// recorded. The only file with these signatures (LLVM's kmp.h, kmp_gsupport.cpp; libgomp's libgomp_g.h).
 #include "wrappers/creation_wrappers.h"
 
 #include <cstddef>
@@ -25,8 +25,8 @@ Code runtime_code = {};
 
 namespace {
 
-// Returns the calling thread if a creation is measured here; null: the wrapper only forwards the call, by a tail call
-// if it can. `is_own`: the call is for the recorded runtime.
+// Returns the calling thread if the wrapper measures the creation; null if it only forwards the call. `is_own`: the
+// call is for the recorded runtime; `can_jump`: the wrapper can forward by a tail call.
 inline ThreadState *recording_thread(bool is_own, bool can_jump = true) {
     if (!active || !is_own) return nullptr;
     ThreadState *thread = recorder::this_thread;
@@ -41,18 +41,18 @@ inline ThreadState *recording_thread(bool is_own, bool can_jump = true) {
     return thread->announced.kind ? nullptr : thread; // the extension measures announced creations
 }
 
-// Measures a call that creates one task, and keeps the program's return address, since the runtime sees ours. The
-// address of the allocation is preferred, because the call that enqueues the task may be a tail call.
-struct Creation {
-    Creation(ThreadState *its_thread, const void *address, const void *task = nullptr) : thread(its_thread) {
+// Measures a call that creates one task, and keeps the program's return address, because the runtime sees ours. Prefers
+// the address of the task's allocation, because the call that enqueues the task may be a tail call.
+struct MeasuredCreation {
+    MeasuredCreation(ThreadState *its_thread, const void *address, const void *task = nullptr) : thread(its_thread) {
         outer = std::exchange(thread->wrapper.is_open, true);
-        outer_address = thread->wrapper.address; // not null: the runtime's GOMP_task calls this
+        outer_address = thread->wrapper.address; // not null inside the runtime's GOMP_task
         if (!outer_address)
             thread->wrapper.address =
                 task && task == thread->wrapper.allocated ? thread->wrapper.allocated_at : address;
         begin_creation(*thread);
     }
-    ~Creation() {
+    ~MeasuredCreation() {
         if (!outer_address) thread->wrapper.address = nullptr;
         thread->wrapper.is_open = outer;
         if (!recorder::is_off()) end_creation(*thread); // recording may have ended during the call
@@ -63,19 +63,19 @@ struct Creation {
 };
 
 // Measures a taskloop: it creates many tasks, all of them children of the current task.
-struct LoopCreation {
-    LoopCreation(ThreadState *its_thread, const void *address, const void *task = nullptr) : thread(its_thread) {
+struct MeasuredTaskloop {
+    MeasuredTaskloop(ThreadState *its_thread, const void *address, const void *task = nullptr) : thread(its_thread) {
         held_tasks::report_current(*thread);
         outer = std::exchange(thread->wrapper.is_open, true);
         outer_address = thread->wrapper.loop_address;
         outer_task = thread->wrapper.loop_task;
-        if (outer_task != thread->current) // otherwise the runtime's GOMP_taskloop calls this
+        if (outer_task != thread->current) // equal inside the runtime's GOMP_taskloop
             thread->wrapper.loop_address =
                 task && task == thread->wrapper.allocated ? thread->wrapper.allocated_at : address;
         thread->wrapper.loop_task = thread->current;
         begin_creation(*thread);
     }
-    ~LoopCreation() {
+    ~MeasuredTaskloop() {
         if (!recorder::is_off()) end_creation(*thread);
         thread->wrapper.is_open = outer;
         thread->wrapper.loop_address = outer_address;
@@ -99,7 +99,7 @@ void forward_in_regions() {
 void activate(bool is_enabled) {
     const void *first = dlsym(RTLD_DEFAULT, "__kmpc_omp_task_alloc");
     const void *extension = dlsym(RTLD_DEFAULT, "omp_ext_observe");
-    // The extension may come first. It forwards calls that are not its own with the program's return address.
+    // If the extension comes first, it forwards calls that it does not handle with the program's return address.
     const bool is_forwarded =
         extension && library_of(first).holds(extension) && dlsym(RTLD_NEXT, "__kmpc_omp_task_alloc");
     active = is_enabled && (is_forwarded || is_ours(first));
@@ -118,7 +118,7 @@ using namespace ompass;
 OMPASS_EXPORT void *__kmpc_omp_task_alloc(void *location, int32_t thread_id, int32_t flags, size_t task_bytes,
                                           size_t shared_bytes, void *routine) {
     static Router router;
-    // The creation begins here and ends in the call that enqueues the task. In between, the program only copies data.
+    // The creation begins here and ends in the call that enqueues the task. Between them, the program copies the data.
     const auto [next, is_own] = next_of<decltype(__kmpc_omp_task_alloc)>(router, "__kmpc_omp_task_alloc");
     ThreadState *thread = wrappers::recording_thread(is_own);
     if (!thread) OMPASS_JUMP next(location, thread_id, flags, task_bytes, shared_bytes, routine);
@@ -136,7 +136,7 @@ OMPASS_EXPORT int32_t __kmpc_omp_task(void *location, int32_t thread_id, void *t
     const auto [next, is_own] = next_of<decltype(__kmpc_omp_task)>(router, "__kmpc_omp_task");
     ThreadState *thread = wrappers::recording_thread(is_own);
     if (!thread) OMPASS_JUMP next(location, thread_id, task);
-    const wrappers::Creation creation(thread, __builtin_return_address(0), task);
+    const wrappers::MeasuredCreation creation(thread, __builtin_return_address(0), task);
     return next(location, thread_id, task);
 }
 
@@ -146,7 +146,7 @@ OMPASS_EXPORT int32_t __kmpc_omp_task_with_deps(void *location, int32_t thread_i
     const auto [next, is_own] = next_of<decltype(__kmpc_omp_task_with_deps)>(router, "__kmpc_omp_task_with_deps");
     ThreadState *thread = wrappers::recording_thread(is_own);
     if (!thread) OMPASS_JUMP next(location, thread_id, task, n, dependences, n_noalias, noalias);
-    const wrappers::Creation creation(thread, __builtin_return_address(0), task);
+    const wrappers::MeasuredCreation creation(thread, __builtin_return_address(0), task);
     return next(location, thread_id, task, n, dependences, n_noalias, noalias);
 }
 
@@ -159,7 +159,7 @@ OMPASS_EXPORT void __kmpc_taskloop(void *location, int32_t thread_id, void *task
     if (!thread)
         OMPASS_JUMP next(location, thread_id, task, if_value, lower, upper, stride, nogroup, schedule, grainsize,
                          duplicate);
-    const wrappers::LoopCreation creation(thread, __builtin_return_address(0), task);
+    const wrappers::MeasuredTaskloop creation(thread, __builtin_return_address(0), task);
     next(location, thread_id, task, if_value, lower, upper, stride, nogroup, schedule, grainsize, duplicate);
 }
 
@@ -172,7 +172,7 @@ OMPASS_EXPORT void __kmpc_taskloop_5(void *location, int32_t thread_id, void *ta
     if (!thread)
         OMPASS_JUMP next(location, thread_id, task, if_value, lower, upper, stride, nogroup, schedule, grainsize,
                          modifier, duplicate);
-    const wrappers::LoopCreation creation(thread, __builtin_return_address(0), task);
+    const wrappers::MeasuredTaskloop creation(thread, __builtin_return_address(0), task);
     next(location, thread_id, task, if_value, lower, upper, stride, nogroup, schedule, grainsize, modifier, duplicate);
 }
 
@@ -196,7 +196,7 @@ using GompTask = void(void (*function)(void *), void *data, void (*copy)(void *,
     next(function, copied, nullptr, bytes, alignment, false, flags, dependences, priority, event);
 }
 
-// Calls the runtime's GOMP_task. Makes undeferred tasks tied, because untied ones fail an assertion of LLVM's runtimes.
+// Calls the runtime's GOMP_task. Makes undeferred tasks tied: untied ones fail an assertion in LLVM's runtimes.
 static void create_task(GompTask *next, void (*function)(void *), void *data, void (*copy)(void *, void *), long bytes,
                         long alignment, bool if_clause, unsigned flags, void **dependences, int priority, void *event) {
     if (!if_clause && copy && bytes > 0)
@@ -221,7 +221,7 @@ OMPASS_EXPORT void GOMP_task(void (*function)(void *), void *data, void (*copy)(
     if (!thread)
         OMPASS_JUMP next(function, data, copy, bytes, alignment, if_clause, if_clause ? flags : flags & ~kUntiedFlag,
                          dependences, priority, event);
-    const wrappers::Creation creation(thread, __builtin_return_address(0));
+    const wrappers::MeasuredCreation creation(thread, __builtin_return_address(0));
     create_task(next, function, data, copy, bytes, alignment, if_clause, flags, dependences, priority, event);
 }
 
@@ -241,7 +241,7 @@ void create_by_tasks(ThreadState *thread, const void *address, const taskloops::
             .function(static_cast<uintptr_t **>(loop.data)[2]);
     const int n = next_of<int()>(n_threads, "omp_get_num_threads").function();
     taskloops::create_tasks(loop, static_cast<uint64_t>(n), [&] {
-        std::optional<wrappers::Creation> creation;
+        std::optional<wrappers::MeasuredCreation> creation;
         if (thread) creation.emplace(thread, address);
         create_task(create, loop.function, loop.data, taskloops::copy_share, loop.bytes, loop.alignment,
                     flags & taskloops::kIf, flags & taskloops::kTaskFlags, nullptr, loop.priority, nullptr);
@@ -253,7 +253,7 @@ template <typename Bound>
 [[gnu::noinline]] void create_by_tasks_in_wrapper(const void *address, const taskloops::Loop<Bound> &loop) {
     ThreadState *thread = wrappers::recording_thread(true, false);
     if (!thread) return create_by_tasks(nullptr, address, loop);
-    const wrappers::LoopCreation creation(thread, address);
+    const wrappers::MeasuredTaskloop creation(thread, address);
     create_by_tasks(thread, address, loop);
 }
 
@@ -272,7 +272,7 @@ template <typename Bound>
         ThreadState *thread = wrappers::recording_thread(is_own);                                                      \
         if (!thread)                                                                                                   \
             OMPASS_JUMP next(function, data, copy, bytes, alignment, flags, n_tasks, priority, start, end, step);      \
-        const wrappers::LoopCreation creation(thread, __builtin_return_address(0));                                    \
+        const wrappers::MeasuredTaskloop creation(thread, __builtin_return_address(0));                                \
         next(function, data, copy, bytes, alignment, flags, n_tasks, priority, start, end, step);                      \
     }
 

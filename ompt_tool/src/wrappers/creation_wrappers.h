@@ -15,11 +15,11 @@ struct Code {
 };
 extern Code runtime_code;
 
-// From now on the extension, behind this library, reports creations in regions. They are forwarded to it by a tail
-// call, so it sees the program's return address. No effect in builds that do not guarantee tail calls.
+// Lets the wrappers forward creations in regions to the extension, which reports them. They forward by tail calls, so
+// the extension sees the program's return address. No effect in builds that do not guarantee tail calls.
 void forward_in_regions();
 
-// Sets `active`: `is_enabled`, and the program's calls reach the wrappers. Called when the runtime starts.
+// Sets `active` if `is_enabled` and the program's calls reach the wrappers. Called when the runtime starts.
 void activate(bool is_enabled);
 
 } // namespace ompass::wrappers

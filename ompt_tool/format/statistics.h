@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The figures of a run, each declared once: the slots in a thread's log, in ticks, and the rows that readers make of
+// The statistics of a run, each declared once: the slots in a thread's log, in ticks, and the rows that readers make of
 // them, in nanoseconds. Bindings, the type stub, columns of SQL and documents are generated from the lists below.
 //
 // A new figure goes to the end of its slot, where older logs have 0.
