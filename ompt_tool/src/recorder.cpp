@@ -114,8 +114,7 @@ void note_unlogged(ThreadState &thread) {
 
 void note_unlogged_thread() { __atomic_add_fetch(&process_log::header()->n_unlogged, 1, __ATOMIC_RELAXED); }
 
-// Records the off-CPU intervals up to `end` of a thread without further events: in its open state interval and after
-// it.
+// Records the off-CPU intervals up to `end` of a thread without further events: in its open state interval and after.
 void note_last_off_cpu(ThreadState &thread, uint64_t end) {
     if (!thread.off_cpu.is_open() && !thread.clocks.is_used()) return;
     format::ThreadHeader &header = *thread.header;
