@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a worker looks at queues and takes tasks from them. scheduler/steal_policies.h decides which queues it looks at.
+// Looks into the deques of other workers and takes tasks. steal_policies.h decides the order.
 #include "scheduler/steal.h"
 
 #include "scheduler/steal_policies.h"
@@ -19,7 +19,7 @@ uint32_t next_random(Worker &worker) {
 
 int random_below(Worker &worker, int n) { return static_cast<int>(next_random(worker) % static_cast<uint32_t>(n)); }
 
-struct Search {
+struct VictimSearch {
     Worker &thief;
     const StealTarget &target;
     Team &team = *thief.team;
@@ -81,7 +81,7 @@ private:
 } // namespace
 
 Task *steal(Worker &thief, const StealTarget &target) {
-    Search search{thief, target};
+    VictimSearch search{thief, target};
     return search_by(options.steal, search);
 }
 
