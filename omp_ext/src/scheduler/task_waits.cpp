@@ -159,9 +159,8 @@ template <typename Arm>
     return Suspended::kYes;
 }
 
-// True if the task may run on top of one that yields.
+// True if the task may run on top of one that yields: if not a descendant, it might need a lock or a result of that task.
 bool may_run_in_yield(const Search &search, const Task &task) {
-    // A task that is no descendant might need a lock or a result of the tasks below it.
     return may_run_on_top(search.worker) && search.fits(&task);
 }
 
