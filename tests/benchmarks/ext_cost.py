@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures the cost and the gain of libomp_ext.so's scheduler, compared with the runtime alone.
 
-Times all ways of running a program in turn, round after round, so that other load affects all of them. The
+Times all ways of running a program in turn, round after round, so other load affects all of them. The
 result is the median of the ratios of single rounds, with the smallest and the largest. Needs only the
 standard library, a clang and an idle machine; all cases take about an hour.
 

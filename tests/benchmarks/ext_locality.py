@@ -38,7 +38,7 @@ INPUTS = {
 
 
 def ways(domains: str, library: Path) -> dict[str, tuple[str, dict[str, str]]]:
-    """Return, by name, the version of the program and its environment."""
+    """Returns, by name, the version of the program and its environment."""
     scheduled = {"LD_PRELOAD": str(library), "OMP_EXT_SCHEDULE": "1", "OMP_EXT_DOMAINS": domains}
     return {
         "stock": ("tasks", {}),

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures the cost of recording: programs without a tool, with an empty tool, and with libompass.so.
 
-Every repetition runs all variants of all cases once, in random order, so that a drift of the machine affects
+Every repetition runs all variants of all cases once, in random order, so a drift of the machine affects
 all of them. Reports the medians of the ratios within a repetition. This file runs and measures;
 overhead_report.py evaluates and prints. Needs the build (release preset), a clang with its omp-tools.h, and
 an otherwise idle machine; takes about half an hour.

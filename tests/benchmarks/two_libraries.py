@@ -5,7 +5,7 @@
 Runs each program with its default cut-off and without placement, preloaded with one library and with the
 other, in random order in each round. The result is the median of the ratios of single rounds, with its 99%
 confidence interval (by order statistics). Each case continues until that interval is on one side of --limit,
-or for --most rounds. Cases alternate, so that a noisy minute affects all of them. A case may end after any
+or for --most rounds. Cases alternate, so a noisy minute affects all of them. A case may end after any
 round, so the confidence of cases that end early is below 99%.
 
     tests/benchmarks/two_libraries.py OLD.so build/release/lib/libomp_ext.so

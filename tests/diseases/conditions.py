@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The conditions under which a program of the corpus runs: left alone, with a hog, or on one processor.
 
-A program that is left alone gets the highest priority if permitted (to root), so that the rest of the machine
+A program that is left alone gets the highest priority if permitted (to root), so the rest of the machine
 need not be idle.
 """
 

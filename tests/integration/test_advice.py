@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Advice on recorded programs with one known defect each: it names the line.
 
-The tasks sleep, so that a busy machine hardly changes their times, and the program prints how late it woke
+The tasks sleep, so a busy machine hardly changes their times, and the program prints how late it woke
 them: the round with the least lateness counts. tests/slow/test_predictions.py measures the real gain of the
 changed programs, tests/native/test_simulation.cpp the exact gain of made programs.
 """

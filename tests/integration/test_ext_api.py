@@ -2,7 +2,7 @@
 """omp_ext.h, its scope guard and the Fortran module on every runtime; the paper's Fig. 8; variables.
 
 The programs, in tests/programs/ext_api and ext, check themselves. The tests divide the machine into parts
-(OMP_EXT_DOMAINS=4) or describe another one, so that every machine has domains; test_numa_machine.py tests
+(OMP_EXT_DOMAINS=4) or describe another one, so every machine has domains; test_numa_machine.py tests
 memory on real nodes.
 """
 

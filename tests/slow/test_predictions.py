@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Predictions, compared with recorded runs of known times and with the changed program.
 
-The tasks sleep, so that their times do not depend on the machine's load, and the program prints how late the
+The tasks sleep, so their times do not depend on the machine's load, and the program prints how late the
 system woke them. The rounds with the least lateness count, whether or not the prediction was right. If four
 threads share two processors, the schedule of a tree is random, so trees are predicted for two threads.
 """

@@ -78,7 +78,7 @@ def check_facts(facts: Facts, profile: _core.Run, *, ends_in_flight: bool = Fals
     """Checks every number of a FACTS line; NAME_min and NAME_max bound a number that is not exact.
 
     Numbers that `counted` does not name are figures of task constructs, such as n_ready.
-    `ends_in_flight`: the process ended while tasks were running, so that some created tasks never completed.
+    `ends_in_flight`: the process ended while tasks were running, so some created tasks never completed.
     """
     figures = {name: sum(getattr(row, name) for row in task_rows(profile)) for name in FIGURES["constructs"]}
     recorded = {**figures, **counted(profile)}

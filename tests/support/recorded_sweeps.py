@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sweeps of benchmark programs, recorded once on two cores, as profiles in small JSON files.
 
-Tests on them judge these recordings, so that the test machine does not matter. To make one from a sweep:
+Tests on them judge these recordings, so the test machine does not matter. To make one from a sweep:
 
     python tests/support/recorded_sweeps.py cilksort-fine.sweep
 """

@@ -16,7 +16,7 @@ from toolchains import Toolchain, compile_source, neutral_environment, toolchain
 SOURCE = "loading/two_runtimes.c"
 ROUNDS, TASKS = 20, 200
 GCC, CLANG, INTEL = "gcc-12-libomp-19", "clang-19", "clang-19-libiomp5"
-WHEEL = "wheel"  # gcc with a copy of libgomp under another name, as wheels of Python bring it
+WHEEL = "wheel"  # gcc with a copy of libgomp under another name, as in Python wheels
 NAME_OF_LIBGOMP, NAME_IN_WHEEL = b"libgomp.so.1\0", b"libgomp-1.so\0"
 
 

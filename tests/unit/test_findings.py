@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Findings: each names its disease where it is and stays silent where it is not; all obey one form."""
+"""Each finding appears if and only if its disease is present; all findings have one form."""
 
 from __future__ import annotations
 

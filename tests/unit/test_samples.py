@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Samples: their bytes, the unwinding of stacks, their owners, and the files for other viewers.
 
-Repeats the byte layout of samples.h, so that a change of it fails a test.
+Repeats the byte layout of samples.h, so a change of it fails a test.
 """
 
 from __future__ import annotations

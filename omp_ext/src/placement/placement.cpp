@@ -19,7 +19,7 @@ namespace omp_ext {
 
 namespace {
 
-// Limits our record for programs that move much memory and free it unnoticed.
+// Limits the record of moved memory, which programs may free without notice.
 constexpr size_t kMaxForeignRanges = size_t{1} << 16;
 constexpr size_t kPagesPerQuestion = 512;
 // The most pages of a range to ask for, evenly spaced if it has more: some 50 ms.
@@ -193,7 +193,7 @@ void *Placement::allocate(size_t size_bytes, int domain) {
     }
     const std::lock_guard guard(mutex_);
     allocated_[begin] = length;
-    homes_.erase(begin, begin + length); // left from memory that was unmapped unnoticed
+    homes_.erase(begin, begin + length); // left by memory that was unmapped without notice
     if (domain != Homes::kUnknown) homes_.set(begin, begin + length, domain);
     cache_.forget(begin >> page_shift_, (begin + length) >> page_shift_);
     return memory;

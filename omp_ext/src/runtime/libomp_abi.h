@@ -116,8 +116,8 @@ void note_other_waits();
 // untied task may have moved to another thread since.
 int32_t number_of_this_thread(int32_t passed);
 
-// Creates a child of the worker's current task (libomp_tasks.cpp, as all up to wait_for_dependences), with `block_bytes`
-// bytes besides the shared variables. `code`: the return address of the program's call.
+// Creates a child of the worker's current task, with `block_bytes` bytes besides the shared variables. `code`: the return
+// address of the program's call. In libomp_tasks.cpp, like all functions up to wait_for_dependences.
 Task *make_task(struct ::omp_ext::Worker &worker, void *location, int32_t flags, size_t block_bytes,
                 size_t shared_bytes, Routine routine, const void *code);
 // Queues a task, or runs it if its parent is final.

@@ -263,7 +263,7 @@ private:
     std::atomic<uint64_t> size_{0}; // number of entries in list and chains; as depth_of_first_
     std::atomic<uint64_t> max_size_{0};
     QueueEntry *chains_[kMostChains]; // the newest entry of each; under lock_
-    alignas(64) std::atomic<uint64_t> sent_{0}; // not received yet
+    alignas(64) std::atomic<uint64_t> sent_{0}; // entries not received yet
 };
 
 } // namespace omp_ext

@@ -93,7 +93,7 @@ size_t read_stack_bytes() {
     return kUsualBytes;
 }
 
-// ---------------------------------------------------------------- what belongs to a stack
+// ---------------------------------------------------------------- state of a stack
 
 struct ExceptionGlobals { // as in the C++ ABI
     void *caught;

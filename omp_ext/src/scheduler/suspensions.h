@@ -23,7 +23,7 @@ struct Suspension {
     Suspension &operator=(const Suspension &) = delete;
 
     Worker *worker; // worker that suspended it and, once it continues, the worker that resumed it
-    bool may_move = false; // to another thread of the domain
+    bool may_move = false; // another thread of the domain may resume it
     Task *const task; // the current task
     DependenceTable *const table;
     Stack *const stack;

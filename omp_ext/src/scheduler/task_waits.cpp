@@ -159,7 +159,7 @@ template <typename Arm>
     return Suspended::kYes;
 }
 
-// True if the task may run on top of one that yields: if not a descendant, it might need a lock or a result of that task.
+// True if the task may run on top of one that yields. Others than descendants may need its locks or results.
 bool may_run_in_yield(const Search &search, const Task &task) {
     return may_run_on_top(search.worker) && search.fits(&task);
 }

@@ -85,7 +85,7 @@ private:
     TaskConstruct *by_address_[kAddresses];
     TaskConstruct **by_id_; // grown on demand
     uint32_t size_; // entries of by_id_
-    bool idle_; // counts go nowhere
+    bool idle_; // counts go to a slot that is never read
     uint16_t index_;
     ThreadLog *log_;
 };
@@ -174,7 +174,7 @@ struct OpenLoops {
         const TaskState *task;
         uint64_t begin;
         uint64_t n_chunks, n_taken;
-        bool is_shared; // by the team
+        bool is_shared; // true if the team shares it
     } open[kMaxDepth];
 };
 
@@ -267,7 +267,7 @@ struct OwnState {
     HeldTasks held;
     omp_ext_tallies light_counters; // where the extension counts kUntimed tasks and tasks in them
     Regions regions;
-    TaskState base_task; // stands for user code outside of all tasks
+    TaskState base_task; // user code outside of all tasks
     Kernels kernels;
     int counter_set; // counters::kNone unless has_counters
     uint64_t counters[format::kMaxCounters]; // last readings

@@ -19,8 +19,8 @@ struct LoadEvent {
 
 inline constexpr char kEventSources[] = "/sys/bus/event_source/devices";
 
-// Load latency of Intel (mem-loads), or the ops of AMD's instruction-based sampling, of which loads are some. None: the
-// processor has neither, or the kernel does not show it. `devices`: kEventSources, but for tests.
+// Returns Intel's load latency (mem-loads) or AMD's instruction-based sampling, whose ops include loads. None: the
+// processor has neither, or the kernel does not show it. `devices`: kEventSources, except in tests.
 std::optional<LoadEvent> find_load_event(const std::string &devices);
 
 } // namespace ompass

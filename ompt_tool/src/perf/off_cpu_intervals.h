@@ -73,7 +73,7 @@ private:
     uint64_t left_time_ = 0;
     format::OffCpuTicks taken_ = {};
     uint64_t known_ = 0; // end of the last off-CPU interval read
-    uint64_t asked_until_ = 0; // by take_until()
+    uint64_t asked_until_ = 0; // end of the time that take_until() has taken
     uint64_t n_lost_ = 0;
 
     // The last readings of the clock and of the thread's processor time, and the off-CPU time since then.
@@ -87,9 +87,9 @@ private:
     uint64_t waits_until_ = 0; // the same if no interval is left to take; else 0
     uint64_t n_switches_ = 0; // since consider_clock() decided last
     uint64_t considered_ns_ = 0;
-    uint64_t patience_ns_ = 0; // until records are tried again
+    uint64_t patience_ns_ = 0; // time until records are tried again
     struct Switches {
-        uint64_t left, taken; // voluntary and involuntary, since the thread began
+        uint64_t left, taken; // voluntary and involuntary switches since the thread began
     } switches_ = {};
 };
 

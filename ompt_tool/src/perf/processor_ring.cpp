@@ -11,7 +11,7 @@ namespace {
 // Room for 2,048 records of 16 bytes, two a switch. Users without privilege share what kernel.perf_event_mlock_kb
 // allows, so the last of many threads get less.
 constexpr size_t kPages = 8, kLeastPages = 1;
-constexpr uint64_t kLongestRecord = 64; // with the record of those lost, which comes before it
+constexpr uint64_t kLongestRecord = 64; // including the record of lost ones before it
 
 perf_event_attr switches_event() {
     perf_event_attr event = {};
@@ -30,8 +30,8 @@ perf_event_attr switches_event() {
     return event;
 }
 
-// Converts the distance from a reading just made, at the rate between that and the first one of the run. The error comes
-// from the two readings: some 20 ns, however long the run.
+// Converts a time by its distance from the reading `now`, at the rate since the first reading of the run. The error of
+// the two readings is some 20 ns, however long the run.
 uint64_t to_recorded(const clock::Reading &now, uint64_t monotonic_ns) {
     const clock::Reading &first = clock::state.first;
     const uint64_t before = now.monotonic_ns > monotonic_ns ? now.monotonic_ns - monotonic_ns : 0;
@@ -61,7 +61,7 @@ uint64_t ProcessorRing::read(uint64_t place, uint64_t head, const clock::Reading
         record.kind = !(misc & PERF_RECORD_MISC_SWITCH_OUT)        ? Kind::kReturned
                       : misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT ? Kind::kPreempted
                                                                    : Kind::kBlocked;
-        record.time = to_recorded(now, ring_.word(place + bytes - 8)); // all records have theirs last
+        record.time = to_recorded(now, ring_.word(place + bytes - 8)); // every record ends with its time
     } else if (type == PERF_RECORD_LOST) {
         record.n = ring_.word(place + 16);
     }
