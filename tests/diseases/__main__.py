@@ -83,12 +83,14 @@ def parsed() -> argparse.Namespace:
         type=_compilers,
         default=",".join(COMPILERS),
         metavar="NAMES",
-        help="of the test matrix",
+        help="compilers of the test matrix, comma-separated",
     )
     parser.add_argument("--rounds", type=int, default=1, metavar="N", help="runs of each case (1)")
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="seed of the order of the runs (1)")
     for condition, help_text in zip(
-        CONDITIONS, ("left alone", "with a processor hog", "all threads on one processor"), strict=True
+        CONDITIONS,
+        ("runs alone", "runs with a processor hog", "runs with all threads on one processor"),
+        strict=True,
     ):
         parser.add_argument(f"--{condition.name}", action="store_true", help=help_text)
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every run and its findings to FILE")

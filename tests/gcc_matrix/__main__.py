@@ -93,14 +93,14 @@ def parsed() -> argparse.Namespace:
         prog="./run gcc-matrix",
         description="Run small programs, which together call every function of gcc's libgomp, on each LLVM "
         "runtime: in each mode, on 1, 2 and 4 threads. Show whether each has the result of libgomp, "
-        "or is refused by name. The status is 1 if any ended otherwise.",
+        "or is refused by name. Exits with 1 if any ended otherwise.",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--rounds", type=int, default=2, metavar="N", help="runs of each case (2)")
     parser.add_argument(
         "--runtimes", type=_names_of(RUNTIMES), default=list(RUNTIMES), metavar="NAMES",
-        help=f"separated by commas ({','.join(RUNTIMES)})",
+        help=f"runtimes, separated by commas ({','.join(RUNTIMES)})",
     )  # fmt: skip
     parser.add_argument(
         "--threads", type=_numbers, default=list(THREADS), metavar="N,...", help="numbers of threads (1,2,4)"
@@ -113,7 +113,7 @@ def parsed() -> argparse.Namespace:
         help=f"how programs are recorded ({','.join(MODES)})",
     )
     parser.add_argument(
-        "--only", default="", metavar="PROGRAMS", help="names of sources, separated by commas"
+        "--only", default="", metavar="PROGRAMS", help="sources of programs, separated by commas"
     )
     parser.add_argument(
         "--compiler", default="gcc-12", metavar="GCC", help="the gcc that builds them (gcc-12)"

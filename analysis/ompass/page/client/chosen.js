@@ -3,7 +3,7 @@
 // dependences; below the picture, its description, its place in the source, and for a wait, what every thread
 // did meanwhile.
 
-const ROLES = ["", "depends on", "is waited for by"];
+const ROLES = ["", "depends on", "is a predecessor of"];
 const MOST_LISTED = 20;
 
 class Chosen {
@@ -170,7 +170,7 @@ class Chosen {
                 make("td", {}, about.states[row.state].label), make("td", {}, what), make("td", { class: "number" }, timeText(since)),
             );
         });
-        const head = make("tr", {}, ...["thread", "state", `what it did at ${timeText(at, 1000)}`, "for"].map((text) => make("th", { scope: "col" }, text)));
+        const head = make("tr", {}, ...["thread", "state", `activity at ${timeText(at, 1000)}`, "for"].map((text) => make("th", { scope: "col" }, text)));
         return make("div", { class: "moment" }, make("table", {}, make("thead", {}, head), make("tbody", {}, ...rows)));
     }
 
@@ -181,7 +181,7 @@ class Chosen {
         const items = others.slice(0, MOST_LISTED).map((link) => {
             const known = link.start_ns && link.end_ns;
             const text = `${ROLES[link.role]} ${taskName(link.task)}${link.construct ? ` ${this.name(run, link.construct)}` : ""}`;
-            const times = known ? `, ${at(link.start_ns)} to ${at(link.end_ns)} on thread ${link.end_thread}` : ", not found near";
+            const times = known ? `, ${at(link.start_ns)} to ${at(link.end_ns)} on thread ${link.end_thread}` : ", not found nearby";
             const item = make("li", {}, text, times);
             if (known) {
                 const button = make("button", { type: "button" }, "Show both");

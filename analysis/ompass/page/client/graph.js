@@ -3,7 +3,7 @@
 // as its cost, and as boxes with the dependences between them and a red critical path.
 
 const SVG = "http://www.w3.org/2000/svg";
-const MEASURES = { work: "work", create: "creation", dispatch: "idle while they were ready", tasks: "tasks", critical: "critical path" };
+const MEASURES = { work: "work", create: "creation", dispatch: "idle while tasks were ready", tasks: "tasks", critical: "critical path" };
 const CRITICAL = "#e0002d";
 
 function svgElement(tag, attributes, ...children) {
