@@ -116,7 +116,7 @@ void note_other_waits();
 // untied task may have moved to another thread since.
 int32_t number_of_this_thread(int32_t passed);
 
-// Creates a child of the worker's current task, with `block_bytes` bytes besides the shared variables. `code`: the return
+// Creates a child of the worker's current task, with `block_bytes` bytes besides the shared variables. `code`: return
 // address of the program's call. In libomp_tasks.cpp, like all functions up to wait_for_dependences.
 Task *make_task(struct ::omp_ext::Worker &worker, void *location, int32_t flags, size_t block_bytes,
                 size_t shared_bytes, Routine routine, const void *code);
