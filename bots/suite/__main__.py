@@ -40,7 +40,7 @@ FILE is complete."""
 
 @dataclass
 class Options:
-    """The command line. Empty tuples stand for all, or for 1 and the number of CPUs as threads."""
+    """The command line. Empty tuples mean all; for threads, 1 and the number of CPUs."""
 
     input_class: str = "small"
     threads: tuple[int, ...] = ()

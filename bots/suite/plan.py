@@ -137,7 +137,7 @@ class Plan:
         return len(self.configurations) * self.rounds
 
     def in_order(self) -> Iterator[tuple[int, Configuration]]:
-        """Yields (round, configuration), round by round, so disturbances affect all alike.
+        """Yields (round, configuration), round by round, so disturbances affect all equally.
 
         Each round has its own order, which is the same for equal plans.
         """

@@ -102,7 +102,7 @@ std::string find_group(const std::string &groups, const char *controller) {
 }
 
 // Returns the mounted folders of the group and of the groups above it, the innermost first. In a container that shows
-// the host's names, the group may lie outside the mount; the mount point is then the group of the container.
+// the host's names, the group may be outside the mount; the mount point is then the group of the container.
 std::vector<std::string> find_folders(const std::string &root, const std::vector<Mount> &mounts,
                                       const std::string &group) {
     const Mount *best = nullptr;

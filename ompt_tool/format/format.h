@@ -262,7 +262,7 @@ static_assert(sizeof(ExtentHeader) + kSlotsPerExtent * kSlotBytes <= kSlotExtent
 
 // A record is one to three 64-bit words, aligned to 32 bits. The first: delta:32 | argument:26 | kind:6. Short records,
 // see below, are one word or half a word with other fields.
-// delta: ticks since the last timed record of this thread; 0 in untimed records, whose event lies between the timed
+// delta: ticks since the last timed record of this thread; 0 in untimed records, whose event is between the timed
 // records around them. Task ids: creating thread << 40 | its counter, which counts deferred and implicit tasks and
 // regions from 1. Undeferred tasks have no id.
 // `fields` describes the argument and the words after the first one, a letter each: c construct, i id of a task or
@@ -452,7 +452,7 @@ constexpr uint64_t near_bytes(uint64_t word) { return word >> 6 & ((uint64_t{1} 
 struct RecordForm {
     uint8_t kind; // kind that it replaces
     uint8_t halves; // length in half-words
-    uint8_t argument_bits; // the argument lies above the kind
+    uint8_t argument_bits; // the argument is above the kind
     uint8_t delta_shift; // first bit of the delta, which extends to the end; 64: no delta
 };
 constexpr RecordForm record_form(EventKind kind) {

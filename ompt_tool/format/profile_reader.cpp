@@ -54,7 +54,7 @@ void read_slots(const ThreadFile &thread, size_t n_definitions, ThreadAccount &a
 
 void add(RegionSlot &slot, State state, uint64_t ticks) { slot.state_ticks[static_cast<size_t>(state)] += ticks; }
 
-// Removes and returns the off-CPU time in the last `ticks` of the open interval, if it all lies at the interval's end.
+// Removes and returns the off-CPU time in the last `ticks` of the open interval, if it is all at the interval's end.
 format::OffCpuTicks take_last_off_cpu(format::OffCpuTicks &open, uint64_t ticks) {
     const uint64_t blocked = std::min(open.blocked, ticks);
     const format::OffCpuTicks last = {std::min(open.preempted, ticks - blocked), blocked};

@@ -309,7 +309,7 @@ std::string log_name(uint32_t index) {
     return name;
 }
 
-// Drops logs whose number lies far beyond the number of threads: they do not belong to this run, and tables by number
+// Drops logs whose number is far beyond the number of threads: they do not belong to this run, and tables by number
 // must stay small. Logs are numbered in the order in which threads begin.
 void drop_foreign_logs(RunFiles &run, std::vector<uint32_t> &indices) {
     constexpr uint64_t kBegunMeanwhile = 1024; // threads whose log is missing or not counted when a program is killed

@@ -41,7 +41,7 @@ PROGRAMS = {
 EXTENT_WORDS = 8 << 20
 HEADER_BYTES, EXTENT_HEADER_BYTES, EXTENT_MAGIC, EVENTS = 4096, 64, 0x58504D4F, 4
 
-# Analyses by trace. WINDOW stands for a millisecond in the middle of the run.
+# Analyses by trace. WINDOW is a millisecond in the middle of the run.
 ANALYSES: dict[str, dict[str, list[str]]] = {
     "tasks": {
         "report": ["report", "RUN"],

@@ -96,7 +96,7 @@ class Case:
 
 
 def ranks_outside(n: int) -> int:
-    """Returns how many of n values lie on each side of the median's interval; -1 if n is too small."""
+    """Returns how many of n values are on each side of the median's interval; -1 if n is too small."""
     sum_of_chances, outside = 0.0, -1
     for k in range(n):
         sum_of_chances += math.comb(n, k) / 2**n

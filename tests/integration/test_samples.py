@@ -111,7 +111,7 @@ def test_lines_of_other_languages_have_their_shares(
 def test_optimised_code_of_several_lines_belongs_to_the_preceding_line(
     bots_dir: Path, run_recorded: RunRecorded, default_toolchain: Toolchain
 ) -> None:
-    """clang gives it line 0; in health, also the instruction behind the load that takes most of the time."""
+    """clang gives it line 0; in health, also the instruction after the load that takes most of the time."""
     program = bots_dir / "health-tasks"
     lookup = Lookup(program, True)
     of_no_line = [

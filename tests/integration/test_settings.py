@@ -345,7 +345,7 @@ def test_another_tool_that_is_loaded_first_is_active(
 def test_wrappers_of_an_inactive_tool_do_no_harm(
     tied: Path, default_toolchain: Toolchain, libompass: Path, tmp_path: Path, run_in: RunIn
 ) -> None:
-    """Preloaded behind another tool, libompass.so wraps the runtime's functions but is never initialized."""
+    """Preloaded after another tool, libompass.so wraps the runtime's functions but is never initialized."""
     other = compile_source("survival/other_tool.c", default_toolchain, flags=["-shared", "-fPIC"])
     settings = {"LD_PRELOAD": f"{other} {libompass}", "OMPASS_DIR": "run.ompass", "OMPASS_MODE": "trace"}
     finished = run_in(tied, tool=None, environment=settings)

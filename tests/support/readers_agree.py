@@ -110,7 +110,7 @@ def task_times_differ(run_dir: Path, detached: Set[int] = frozenset()) -> list[s
 
 
 def creations_outside_their_intervals(run_dir: Path) -> list[str]:
-    """Checks that each creation in SQL lies in or equals its interval in `dump`, and starts are equal."""
+    """Checks that each creation in SQL is within its interval in `dump`, and starts are equal."""
     rows = task_rows_of(run_dir)
     events = _core.read_events(str(run_dir))
     kinds = [name for name, _ in _core.event_kinds()]

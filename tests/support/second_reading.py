@@ -159,7 +159,7 @@ class Reading:
     def span_ns(self) -> Range:
         """Returns the smallest and the largest possible length of the longest path.
 
-        An interval of work lies between two times that were rounded to nanoseconds; if it ends at a wrapper's
+        An interval of work is between two times that were rounded to nanoseconds; if it ends at a wrapper's
         begin, a rounded length was subtracted too. Its error is therefore below 2 ns, and the bounds are the
         longest path with 2 ns less and 2 ns more per interval. If a task ended in the same nanosecond as a
         taskgroup, only the upper bound joins it.

@@ -113,7 +113,7 @@ def test_source_is_on_the_page_only_on_request(tmp_path: Path) -> None:
     excerpt = Excerpts(content).of(1)
     assert excerpt is not None
     assert (excerpt["line"], excerpt["heat"]) == (10, {12: 30})
-    assert excerpt["first"] + len(excerpt["lines"]) - 1 == 16  # includes lines behind the sampled one
+    assert excerpt["first"] + len(excerpt["lines"]) - 1 == 16  # includes lines after the sampled one
 
 
 def test_samples_become_a_tree_of_owners_functions_and_lines() -> None:

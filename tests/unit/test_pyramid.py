@@ -80,7 +80,7 @@ def test_bins_add_up_to_the_recorded_states_at_every_zoom(body: Body, seed: int)
 def test_windows_deep_in_a_long_trace_are_read_from_a_checkpoint(tmp_path: Path) -> None:
     path = made(LONG, tmp_path)
     check_windows(path, 5, 40)
-    # Reading behind the last checkpoint does not read the events before it.
+    # Reading after the last checkpoint does not read the events before it.
     pyramid = _core.Pyramid(str(path), keep=False)
     log = path / "thread-00000.log"
     damaged = bytearray(log.read_bytes())

@@ -174,7 +174,7 @@ def test_callers_are_found_by_the_tables(unwinder: Unwinder) -> None:
 
 
 def test_a_saved_frame_pointer_is_followed(unwinder: Unwinder) -> None:
-    # 0x1010 is behind its prologue: its frame pointer leads to the caller's
+    # 0x1010 is after its prologue: its frame pointer leads to the caller's
     stack = {8: on_stack(56), 16: code(0, 0x3010), 64: code(1, 0x77)}
     found = unwinder.frames([code(0, 0x1010)], registers_at(0x1010, rbp=on_stack(8)), stack)
     assert found == ((0, 0x1010), (0, 0x3010), (1, 0x77))

@@ -231,7 +231,7 @@ public:
     Problem read_intervals(const std::vector<uint32_t> &threads, uint64_t begin_ns, uint64_t end_ns, size_t limit,
                            WindowIntervals &rows);
     // pyramid_tasks.cpp
-    // Reads each thread's interval at a moment, uncut, and the end of its wait if it lies within `most_records`.
+    // Reads each thread's interval at a moment, uncut, and the end of its wait if that is within `most_records`.
     Problem read_moment(const std::vector<uint32_t> &threads, uint64_t at_ns, uint64_t most_records,
                         WindowIntervals &rows);
     // Finds a task that runs on `thread` at this moment, its predecessors and successors, within `most_records` a

@@ -46,7 +46,7 @@ public:
 
     bool all() const { return all_; } // true: no sample, accesses stay whole
 
-    // Appends the sampled pieces of the access. Most accesses lie in one block that is not sampled.
+    // Appends the sampled pieces of the access. Most accesses are in one block that is not sampled.
     void append(const Access &access, std::vector<Access> &pieces) const {
         const uint64_t first = access.begin >> shift_, last = (access.begin + access.bytes - 1) >> shift_;
         if (first == last && Sampling::hash(first) >= threshold_) return;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Turns accesses into moves: an access creates a moment and moves its bytes there from the moments of their last touch.
-// Knows where bytes lie and which group wrote them; recency_weights computes distances from the moves.
+// Knows the addresses of bytes and which group wrote them; recency_weights computes distances from the moves.
 #pragma once
 
 #include <algorithm>

@@ -111,7 +111,7 @@ struct WalkObserver {
     // An interval of creation represents `weight` creations; creation_cost() reports its construct. A task starts or
     // resumes right after an interval of scheduling. walk.off_cpu() returns the off-CPU time in the interval.
     void state_interval(auto & /*walk*/, format::State, uint64_t /*begin*/, uint64_t /*end*/, uint32_t /*weight*/) {}
-    // Comes before the state intervals in which it lies.
+    // Precedes the state intervals that contain it.
     void off_cpu(auto & /*walk*/, const OffCpuInterval &) {}
 
     // Creation of a deferred task; walk.date_creation() returns its time. Its start, on any thread, and its end follow.

@@ -44,7 +44,7 @@ private:
     static constexpr uint64_t kNoSpan = ~uint64_t{0};
 
     // Finds the span that follows the creation or, for a taskloop, the creations of a wrapper. No other timed record
-    // lies between them.
+    // is between them.
     void search(const EventDecoder &decoder, uint64_t time) {
         EventDecoder ahead = decoder;
         EventRecord next;
@@ -306,7 +306,7 @@ private:
             set |= Kinds{format::kEventTraits[kind].fields[0] == 'c'} << kind;
         return set;
     }();
-    // Kinds that may lie between a creation and its span, and between the span and the begin of an undeferred task.
+    // Kinds that may be recorded between a creation and its span, and between the span and an undeferred begin.
     static constexpr Kinds kInBetween =
         kinds(format::kCpu, format::kDependence, format::kDomain, format::kPlaced, format::kPreempted, format::kBlocked,
               format::kWorkBegin, format::kWorkEnd);
@@ -735,7 +735,7 @@ private:
         observer_.off_cpu(*this, interval);
         return true;
     }
-    // Adds the off-CPU time that the log's header has for the last open interval. It mostly lies at the interval's end.
+    // Adds the off-CPU time that the log's header has for the last open interval. It is mostly at the interval's end.
     void add_last_off_cpu(uint64_t end) {
         const format::OffCpuTicks open = run_.threads[thread_].header->open;
         const uint64_t known = std::clamp(off_cpu_.empty() ? context_.mark : off_cpu_.back().end, context_.mark,

@@ -35,7 +35,7 @@ _EPILOG = """
 """
 
 # Some linkers drop a library whose functions the program does not call. The extension answers the calls to
-# the OpenMP runtime, so behind it they would drop the runtime: there the option stays in force.
+# the OpenMP runtime, so after it they would drop the runtime: the option stays in force there.
 _KEPT = {
     Component.TOOL: ("-Wl,--push-state,--no-as-needed", "-lompass", "-Wl,--pop-state"),
     Component.EXT: ("-Wl,--no-as-needed", "-lomp_ext"),

@@ -329,7 +329,7 @@ def _names(preload: str) -> list[str]:
 
 
 def _preloaded(ours: Sequence[Path], theirs: str) -> str:
-    """Puts ours before theirs, but behind the extension, to which our wrappers would only forward calls."""
+    """Puts ours before theirs, but after the extension, to which our wrappers would only forward calls."""
     extensions = [name for name in _names(theirs) if _is_extension(Path(name))]
     others = [name for name in _names(theirs) if name not in extensions]
     return ":".join([*extensions, *map(str, ours), *others])

@@ -100,7 +100,7 @@ def candidates(pattern: str) -> set[Path]:
         for k, piece in enumerate(pieces)
     )
     wanted = re.compile(expression + r"(-\d+)?" + ending)
-    # A pattern in the directory part stands for one directory per rank or host: search all of them.
+    # A pattern in the directory part represents one directory per rank or host: search all of them.
     folders = [folder] if not _PATTERN.search(parent.replace("%%", "")) else _matching_folders(parent)
     return {
         entry

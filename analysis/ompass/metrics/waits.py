@@ -71,7 +71,7 @@ class LoopShare:
     n_chunks: int
     n_taken: int  # iterations
     time_ns: int
-    imbalance_ns: int  # idle behind it until the last thread arrived
+    imbalance_ns: int  # idle time at the barrier after it, until the last thread arrived
 
 
 @dataclass(frozen=True, slots=True)

@@ -187,7 +187,7 @@ def _bars_of(found: WindowIntervals, key: str) -> Bars:
 
 
 def _binned_bars(bins: _Bins, threads: Sequence[int], key: str) -> Bars:
-    """Returns work by key, other work and other states of each bin, stacked; off-CPU parts lie over work."""
+    """Returns work by key, other work and other states of each bin, stacked; off-CPU parts overlap work."""
     import numpy as np
 
     keys = [each for each, _ in bins.pyramid.totals(DIMENSIONS.index(key))[:_MOST_KEYS]]

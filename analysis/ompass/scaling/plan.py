@@ -105,7 +105,7 @@ def jobs_of(
 ) -> Iterator[Job]:
     """Yields all jobs in order, round after round; each round starts with another job.
 
-    So all numbers of threads are affected alike by a machine that becomes slower or warmer.
+    So a machine that becomes slower or warmer affects all numbers of threads equally.
     """
     for repeat in range(1, repeats + 1):
         jobs = one_round(spec, threads, unrecorded, repeat)

@@ -266,7 +266,7 @@ int Placement::likely_domain(const ByteRange *ranges, size_t n_ranges) {
         uintptr_t missing[kSampledPages];
         uint64_t missing_bytes[kSampledPages];
         size_t n_missing = 0;
-        // Each sample stands for the bytes up to the next one. The stride is in 65536ths of a page.
+        // Each sample represents the bytes up to the next one. The stride is in 65536ths of a page.
         const uintptr_t stride = (n_pages << 16) / n_samples;
         uintptr_t from = begin;
         for (size_t i = 0; i < n_samples; i++) {

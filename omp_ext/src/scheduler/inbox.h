@@ -11,7 +11,7 @@
 //        first, if that one was sent; see_next must not read it.
 // claim: called by the parent's thread; takes one of its entries out of any inbox.
 //
-// Sent entries come before the others, newest first. The receiver takes them as a chain, unread, because they lie in
+// Sent entries come before the others, newest first. The receiver takes them as a chain, unread, because they are in
 // other caches, and moves them to the list of the others when more than the first entry is needed.
 // Locks: an inbox's lock before a parent's; claim holds one at a time. The thread that sets `claimed` or unlinks an
 // entry from its parent's list, under that lock, owns it. The thread that then unlinks it from the inbox may free it.
@@ -55,7 +55,7 @@ struct ChildList {
     std::atomic<struct QueueEntry *> first{nullptr}; // newest; written under lock
 };
 
-// The part of a task that lies in an inbox.
+// The part of a task that an inbox links.
 struct QueueEntry {
     QueueEntry *next, *previous; // in the inbox, under its lock
     QueueEntry *next_sibling, *previous_sibling; // under the parent's lock

@@ -57,7 +57,7 @@ void wait_until_left(const StackContext &there);
 // Leaves the stack for another one that was left. Returns when a thread goes to `here`, on that thread.
 void go_to(StackContext &here, StackContext &there);
 // Leaves the stack for a new one, and calls entry(argument) there, which must end in abandon_for. The argument must not
-// lie on the stack that is left if other threads may go to `here`.
+// be on the stack that is left if other threads may go to `here`.
 void go_to_new(StackContext &here, Stack &stack, void (*entry)(void *), void *argument);
 // Leaves a new stack for good.
 [[noreturn]] void abandon_for(StackContext &there);

@@ -43,7 +43,7 @@ enum TaskFlag : uint16_t {
     kAnnotated = 32768, // known to ThreadSanitizer
 };
 
-// The fields that every task writes lie in four cache lines, with the compiler's part.
+// The fields that every task writes are in four cache lines, with the compiler's part.
 struct Task : QueueEntry {
     // Written by the creating thread.
     Task *parent; // null: implicit

@@ -18,7 +18,7 @@ void *PlaceTable::look_up(Place &place, const void *address, uint32_t number, fo
 void *PlaceTable::slot_of(uint32_t id, format::DefinitionKind kind) {
     alignas(64) static char uncounted[format::kSlotBytes]; // all threads write it; never read
     if (idle_ || id == 0) return uncounted;
-    auto *slot = static_cast<format::WaitSlot *>(log_->slot(id)); // slots of all kinds begin alike
+    auto *slot = static_cast<format::WaitSlot *>(log_->slot(id)); // slots of all kinds begin with the same fields
     slot->id = id;
     slot->kind = kind;
     return slot;

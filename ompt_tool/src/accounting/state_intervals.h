@@ -27,7 +27,7 @@ inline bool has_off_cpu(const ThreadState &thread, uint64_t end) {
     return __builtin_expect(thread.ring->data_head != thread.ring->data_tail, 0) && !thread.off_cpu.can_wait(end);
 }
 
-// Takes the off-CPU intervals up to `begin`, which lie in no state interval.
+// Takes the off-CPU intervals up to `begin`, outside of state intervals.
 void pass_off_cpu(ThreadState &thread, uint64_t begin);
 // Takes the off-CPU intervals up to `end`. The caller charges them.
 format::OffCpuTicks take_off_cpu(ThreadState &thread, uint64_t end);
@@ -49,7 +49,7 @@ inline bool has_samples(const ThreadState &thread) {
     return __builtin_expect(thread.sample_ring->data_head != thread.sample_ring->data_tail, 0);
 }
 
-// Logs the samples up to `begin`, which lie in no state interval.
+// Logs the samples up to `begin`, outside of state intervals.
 void pass_samples(ThreadState &thread, uint64_t begin);
 // Logs the samples of the state interval that ends at `end`, and all samples before it.
 [[gnu::noinline]] void take_samples(ThreadState &thread, State state, uint64_t end);

@@ -19,7 +19,7 @@ inline void note_cpu(ThreadState &thread, uint32_t cpu) {
     if (thread.tracing) thread.log.untimed(format::kCpu, cpu);
 }
 
-// Adds one timed task, which stands for `weight` tasks, to the statistics of its construct.
+// Adds one timed task, which represents `weight` tasks, to the statistics of its construct.
 inline void count_duration(format::ConstructSlot &slot, uint64_t ticks, uint32_t weight) {
     slot.inclusive_ticks += ticks * weight;
     if (slot.n_timed++ == 0 || ticks < slot.min_ticks) slot.min_ticks = ticks;

@@ -90,7 +90,7 @@ private:
     ThreadLog *log_;
 };
 
-// A region that the thread is in. The outermost one stands for the time outside of all regions.
+// A region that the thread is in. The outermost one represents the time outside of all regions.
 struct EnteredRegion {
     EnteredRegion *outer;
     uint32_t outer_domain; // HeldTasks::domain in the outer region

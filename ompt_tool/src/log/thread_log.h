@@ -17,7 +17,7 @@ namespace ompass {
 class ThreadLog {
 public:
     void create(const std::string &directory, uint32_t index, uint32_t tid, uint64_t now);
-    // Called after the first slots are made: events then lie at the end of the file and can be trimmed.
+    // Called after the first slots are made: events are then at the end of the file and can be trimmed.
     void start_tracing(uint64_t now);
 
     format::ThreadHeader &header() { return *header_; }

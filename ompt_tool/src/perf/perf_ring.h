@@ -28,7 +28,7 @@ public:
     // Starts the event for the calling thread, with a ring of `pages` pages (a power of two), or fewer, down to
     // `least`, if the kernel allows no more. Returns 0, or errno; then the ring stays closed.
     int open(const perf_event_attr &event, size_t pages, size_t least);
-    // Uses `page` and the `bytes` of records behind it, laid out as by the kernel; for tests. close() unmaps them.
+    // Uses `page` and the `bytes` of records after it, laid out as by the kernel; for tests. close() unmaps them.
     void open_on(perf_event_mmap_page *page, size_t bytes) { page_ = page, size_ = bytes; }
     void close(); // ends the event
     void forget_after_fork(); // in the child, which lacks the mapping
@@ -37,7 +37,7 @@ public:
     // data_head and data_tail of this page differ while there are records. Never null.
     const volatile perf_event_mmap_page *page() const { return page_; }
 
-    // Records lie between tail and head, in bytes since the ring was opened. The owner releases those before `place`.
+    // Records are between tail and head, in bytes since the ring was opened. The owner releases those before `place`.
     uint64_t head() const { return __atomic_load_n(&page_->data_head, __ATOMIC_ACQUIRE); }
     uint64_t tail() const { return page_->data_tail; }
     void release(uint64_t place) {
@@ -50,7 +50,7 @@ public:
     }
     // Returns the length of the record at `place`, which ends before `head`; 0: there is no record.
     uint64_t length(uint64_t place, uint64_t head) const;
-    // True if the kernel had room for a record behind `head`. Else some may be missing there.
+    // True if the kernel had room for a record after `head`. Otherwise records may be missing there.
     bool has_room(size_t bytes, uint64_t head) const { return size_ - (head - tail()) >= bytes; }
 
 private:

@@ -44,7 +44,7 @@ public:
     // data_head and data_tail of this page differ while there are samples to take. Never null.
     const volatile perf_event_mmap_page *page() const { return ring_.page(); }
 
-    // Logs the samples up to `end` (ticks), which must not lie in the future.
+    // Logs the samples up to `end` (ticks), which must not be in the future.
     void take_until(uint64_t end, const Place &place);
     // True if there are samples to take. Any thread may call it. False while another thread takes them.
     bool has_any();

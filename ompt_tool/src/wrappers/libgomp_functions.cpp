@@ -340,7 +340,7 @@ OMPASS_EXPORT bool GOMP_cancel(int construct, bool do_cancel) {
 // ---------------------------------------------------------------- loops with unsigned bounds of eight bytes
 
 // LLVM's runtimes run no iterations of such a loop if it counts downwards. It is started as a loop with signed bounds
-// instead: bounds of the same sign have the same order, and fetching further chunks works alike.
+// instead: bounds of the same sign have the same order, and further chunks are fetched in the same way.
 
 namespace {
 

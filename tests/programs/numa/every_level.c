@@ -2,7 +2,7 @@
 /*
  * For a machine whose domain d is its node d: a recursion that places every level, twice. Its leaves touch their pages
  * the first time and read them the second time. The kernel reports where each task runs, before and after its wait, and
- * where each page lies. Prints each claim as "CLAIM name held/all", which the test checks. Argument: the depth.
+ * where each page is. Prints each claim as "CLAIM name held/all", which the test checks. Argument: the depth.
  */
 #include "pages.h" /* first, as facts.h */
 

@@ -5,7 +5,7 @@
 #ifndef OMPASS_TESTS_PAGES_H
 #define OMPASS_TESTS_PAGES_H
 
-#include "../facts.h" /* first: it asks for GNU extensions */
+#include "../facts.h" /* first: requests GNU extensions */
 
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -20,7 +20,7 @@ static inline int node_of(const void *address) {
     return node;
 }
 
-/* Returns how many of the n pages from this address on lie on the node. */
+/* Returns how many of the n pages from this address on are on the node. */
 static inline long n_pages_on(const char *address, long n, int node) {
     long n_there = 0;
     for (long i = 0; i < n; i++) n_there += node_of(address + i * PAGE_BYTES) == node;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * For a machine whose domain d is its node d: checks with the kernel that memory lies and tasks run where the program
+ * For a machine whose domain d is its node d: checks with the kernel that memory is and tasks run where the program
  * placed them. Prints each claim as "CLAIM name held/all", which the test checks. Argument: pages per part.
  */
 #include "pages.h" /* first, as facts.h */
@@ -19,7 +19,7 @@ static void touch(char *part, long n) {
     for (long i = 0; i < n; i++) part[i * PAGE_BYTES] = 1;
 }
 
-/* Checks that memory allocated in a domain lies there, whichever thread touches it. */
+/* Checks that memory allocated in a domain is there, whichever thread touches it. */
 static void check_allocation(void) {
     long n_there = 0;
     for (int d = 0; d < n_domains; d++) {
