@@ -72,7 +72,8 @@ def parsed() -> argparse.Namespace:
         prog="./run diseases",
         description="Record small programs with one known disease each, and show as confusion matrices how "
         "often the findings name it. Finished runs are skipped: the same command resumes an interrupted one.",
-        epilog=f"Recordings and their journal are in {FOLDER.relative_to(toolchains.REPOSITORY)}.",
+        epilog="Without --quiet, --hog and --pinned, runs under all three conditions. "
+        f"Recordings and their journal are in {FOLDER.relative_to(toolchains.REPOSITORY)}.",
     )
     parser.add_argument("--only", default="", metavar="NAMES", help="programs or diseases, comma-separated")
     parser.add_argument(
