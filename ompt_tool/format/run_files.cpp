@@ -244,7 +244,7 @@ Problem check_slots(const std::string &path, size_t slot_bytes, const ExtentHead
     return {};
 }
 
-// window_moved: set to true if events are missing because the thread has written its window meanwhile.
+// window_moved: set to true if events are missing because the thread wrote its window during the read.
 Problem read_thread(RunFiles &run, const std::string &path, ThreadFile &thread, bool &window_moved) {
     Problem problem = thread.file.open(path);
     if (problem) return problem;
@@ -353,7 +353,7 @@ void list_missing(RunFiles &run) {
         run.missing.push_back(run.directory + ": the tasks of threads without a log are counted when recording ends.");
 }
 
-// Reads one log. Tries again if data seem lost that the program may have written meanwhile.
+// Reads one log. Tries again if the program may have written seemingly lost data during the read.
 Problem read_thread_at_rest(RunFiles &run, uint32_t index) {
     const size_t n_losses = run.losses.size(), n_remarks = run.remarks.size();
     for (int attempt = 1; attempt <= kAttempts; attempt++) {

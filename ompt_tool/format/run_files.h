@@ -3,7 +3,7 @@
 // uses spans. It throws no exceptions and prints nothing, because the tool uses it for its summary.
 //
 // A run can be read at any moment. While the program runs, data that may change or be truncated are copied (headers,
-// statistics, regions in flight, the window of each thread). The result is a snapshot, of which no page can vanish.
+// statistics, regions in flight, the window of each thread). The result is a snapshot. None of its pages can vanish.
 #pragma once
 
 #include <cstddef>

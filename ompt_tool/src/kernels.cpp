@@ -39,7 +39,7 @@ Named find(ThreadState &thread, format::DefinitionKind kind, const char *name) {
     return {found.construct, found.slot};
 }
 
-// Takes the samples up to the begin or end of a kernel, at which no state interval ends.
+// Takes the samples up to the begin or end of a kernel. No state interval ends there.
 void take_samples_here(ThreadState &thread) {
     if (has_samples(thread)) take_samples(thread, State::kWork, clock::now());
 }

@@ -380,7 +380,7 @@ ThreadState *make_thread(format::ThreadKind kind) {
     this_thread = thread;
     making_thread = false;
     const uint32_t now_switch = run_switch.load();
-    if (switch_of(now_switch) == kOff) return nullptr; // recording has ended meanwhile
+    if (switch_of(now_switch) == kOff) return nullptr; // recording ended in the meantime
     sync_switch(*thread, now_switch);
     return thread;
 }

@@ -70,7 +70,7 @@ def as_values(outcomes: Sequence[Outcome]) -> list[dict[str, object]]:
 
 
 def _names_of(known: Iterable[str]) -> Callable[[str], list[str]]:
-    """Returns a parser of names, separated by commas, of which all must be known."""
+    """Returns a parser of names, separated by commas; all must be known."""
     known = list(known)
 
     def names(text: str) -> list[str]:

@@ -94,7 +94,7 @@ class Campaign:
         return self._judged(case, expected, ended)
 
     def run_all(self, cases: Sequence[Case], at_once: int) -> Iterator[Outcome]:
-        """Yields the outcomes of these cases in their order, `at_once` of which run side by side."""
+        """Yields the outcomes of these cases in their order; runs `at_once` cases at a time."""
         for case in cases:
             self._reference(case.program, case.threads)
         with multiprocessing.get_context("fork").Pool(at_once, initializer=_begin, initargs=(self,)) as pool:

@@ -169,7 +169,7 @@ def test_every_end_of_a_process_keeps_its_status_and_what_was_recorded(
 
 
 def run_while_read(command: list[str], environment: dict[str, str], run_dir: Path) -> int:
-    """Runs a program without output, reads its run directory repeatedly meanwhile; returns its status."""
+    """Runs a program without output while reading its run directory repeatedly; returns its status."""
     process = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
     try:
         give_up_s = time.monotonic() + 60

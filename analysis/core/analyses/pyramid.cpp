@@ -18,7 +18,7 @@ constexpr uint64_t kMostBins = 1 << 20, kFewestBins = 1 << 11; // in total; of e
 constexpr uint64_t kMostCheckpoints = 1 << 14, kFewestRecords = 1 << 11; // in total; between two checkpoints
 constexpr unsigned kStep = 3; // each level has bins 2^kStep times as long as the finer one
 constexpr uint64_t kCoarse = 512; // most bins of a thread in the coarsest level
-constexpr uint64_t kClockSlackNs = 10'000; // by which intervals may be out of order
+constexpr uint64_t kClockSlackNs = 10'000; // intervals may be out of order by this
 
 // Adds times to the bins of one thread in [begin, end).
 class Binner final : public IntervalSink {

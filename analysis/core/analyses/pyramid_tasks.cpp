@@ -34,7 +34,7 @@ public:
     bool has_enough() const override { return is_found_ ? has_end_ : is_past_; }
 
 private:
-    static constexpr uint64_t kSlackNs = 10'000; // by which intervals may be out of order
+    static constexpr uint64_t kSlackNs = 10'000; // intervals may be out of order by this
 
     const uint64_t at_;
     WindowIntervals &rows_;

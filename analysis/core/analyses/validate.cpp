@@ -254,7 +254,7 @@ std::vector<std::string> validate_run(const std::string &directory) {
     for (unsigned attempt = 1;; attempt++) {
         bool is_final = true;
         Sentences found = check_run(directory, is_final);
-        // A program that ends meanwhile changes the logs while they are read.
+        // A program that ends during the read changes the logs.
         if (found.empty() || (is_final && attempt > 1) || attempt == kMostAttempts) return found;
         if (!is_final) usleep(10'000);
     }

@@ -38,7 +38,7 @@ def serial_fraction(facts: Facts) -> Iterator[Evidence]:
         f"one thread computed for {duration(serial_ns)} outside of parallel regions, {percent(fraction)} of "
         f"all work: on {plural(facts.n_threads, 'thread')} the speed-up stays below {bound:.2f}, on any "
         f"number below {1.0 / fraction:.1f} (Amdahl){_what_ran(facts)}",
-        # capacity of the other threads meanwhile
+        # capacity of the other threads in that time
         lost_ns,
         is_note=lost < thresholds.SERIAL_COST,
         serial_ns=serial_ns,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All thresholds from which a figure becomes a finding, each with its reason.
+"""The thresholds above which figures become findings, each with its reason.
 
 A share is a part of the thread-time of the scope, 0 to 1.
 """
@@ -37,7 +37,7 @@ FINE_SHARE: Final = 0.05
 """Creation and dispatch of a construct are not worth a change below 5% of the thread-time."""
 
 IDLE_SHARE: Final = 0.10
-"""Idle time from which lack of parallelism is reported."""
+"""Lack of parallelism is reported if idle time reaches this part of the thread-time."""
 
 COARSE_TASKS_PER_THREAD: Final = 4.0
 """With fewer tasks per thread and region instance, threads cannot finish a region at the same time."""
@@ -74,7 +74,7 @@ CROWDED_SHARE: Final = 0.05
 """Part of the processors' time that threads spin in waits while other threads of the run need a processor."""
 
 BLOCKED_SHARE: Final = 0.10
-"""Thread-time of blocked user code (outside of OpenMP) from which it is reported."""
+"""Blocked user code (outside of OpenMP) is reported from this part of the thread-time on."""
 
 ACTIVE_PART: Final = 0.9
 """With fewer active threads than this part of the processors, processors lack work."""
@@ -92,28 +92,28 @@ TASKS_PER_WAIT: Final = 1.5
 """A wait for on average fewer tasks is a wait for each task."""
 
 SERIAL_SHARE: Final = 0.05
-"""Serial part of all work from which Amdahl's bound is shown (5%: at most 20x)."""
+"""Amdahl's bound is shown from this serial part of all work on (5%: at most 20x)."""
 
 SERIAL_COST: Final = 0.10
-"""Capacity of the threads lost to a serial part from which it is a problem."""
+"""A serial part is a problem if this part of the threads' capacity is lost to it."""
 
 SERIAL_FLOOR_NS: Final = 10_000_000
 """Starting a program and its runtime takes some milliseconds, which no change of the program removes."""
 
 IMBALANCE_RATIO: Final = 1.2
-"""Largest work of a thread over the mean from which a region is called imbalanced."""
+"""A region is imbalanced if the largest work of a thread exceeds the mean by this factor."""
 
 IMBALANCE_SHARE: Final = 0.05
-"""Thread-time lost to the imbalance of a region from which it is named."""
+"""Imbalance of a region is reported if it costs this part of the thread-time."""
 
 UNDIVIDED_PART: Final = 0.95
 """If one thread does this part of the work of a region without tasks, the region is undivided."""
 
 LOCK_SHARE: Final = 0.05
-"""Thread-time in locks and critical sections from which contention is named."""
+"""Contention is reported if locks and critical sections take this part of the thread-time."""
 
 SYNC_SHARE: Final = 0.10
-"""Thread-time in barriers and waits, without locks, from which their cost is reported."""
+"""Barriers and waits, without locks, are reported if they take this part of the thread-time."""
 
 SHORT_REGION_NS: Final = 50_000
 """Regions in which a thread works for less spend as much on fork and join as on their content."""
@@ -122,22 +122,22 @@ SHORT_STEP_NS: Final = 50_000
 """Threads that work for less between two barriers spend as much on the barriers."""
 
 SCHEDULE_SHARE: Final = 0.10
-"""Thread-time spent on dispatching ready tasks from which it is reported."""
+"""Dispatch of ready tasks is reported if it takes this part of the thread-time."""
 
 OTHER_DOMAIN_SHARE: Final = 0.30
-"""Part of the tasks run outside of their creators' memory domain from which locality is mentioned."""
+"""Locality is mentioned if this part of the tasks ran outside of their creators' memory domain."""
 
 BY_CLOCK_SHARE: Final = 0.10
-"""Part of the recorded time without records of switches from which it is mentioned."""
+"""Time without records of switches is mentioned if it is this part of the recorded time."""
 
 BY_CLOCK_NAMED: Final = 0.01
-"""Part of the time of threads without samples from which the report on samples mentions it."""
+"""The report on samples mentions time without samples from this part of the threads' time on."""
 
 SCALES_EFFICIENCY: Final = 0.85
-"""Speed-up, as a part of the number of threads, from which a program scales well."""
+"""A program scales well if its speed-up reaches this part of the number of threads."""
 
 DISEASE_SHARE: Final = 0.10
-"""Part of P * T_P from which a cause is reported: removing it raises the speed-up by a tenth or more."""
+"""A cause is reported if it takes this part of P * T_P: removing it raises the speed-up by at least 10%."""
 
 TASK_OVERHEAD_ON_ONE: Final = 0.10
 """If one thread spends this part of its time on what the elision omits, tasks are too fine."""
@@ -149,7 +149,7 @@ BENT_SLOPE: Final = 0.75
 """The maximal curve should be straight: below this slope, overhead grows with the number of threads."""
 
 RECORDING_COST: Final = 1.05
-"""Recording cost factor from which reports on recorded runs mention it."""
+"""Reports on recorded runs mention the cost of recording from this factor on."""
 
 DISTURBED_SHARE: Final = 0.05
 """A run is disturbed if other programs used more of its CPUs, and omitted while others remain."""
@@ -171,7 +171,7 @@ LEAST_LOADS = 100
 """Constructs with fewer sampled loads are not judged: at 100, the error of a share is 5 points."""
 
 SLOWED_PART = 0.25
-"""Part of the load cycles spent on modified lines and other nodes from which it is reported."""
+"""Contended loads are reported if modified lines and other nodes take this part of the load cycles."""
 
 LOADS_SHARE = 0.1
 """Part of the thread-time that these cycles take if none overlap."""

@@ -23,7 +23,7 @@ from ompass.units import count, duration, percent, size
 
 STATES = ("work", "create", "schedule", "sync", "idle")
 
-LONG_NAME = 40  # characters of a function name from which template arguments are omitted
+LONG_NAME = 40  # longer function names omit template arguments
 
 
 class Kind(Enum):

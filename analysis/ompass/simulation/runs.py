@@ -31,7 +31,7 @@ _WITHOUT_CACHES = (
     " because no caches are known: choose threads that the recorded machine has, or name a --machine."
 )
 _SUPPOSED = ", and each is assumed to wait for its children before it continues"
-_MUCH = 0.01  # share of the work from which a note is worth its line
+_MUCH = 0.01  # least share of the work that a note mentions
 
 
 @dataclass(frozen=True, slots=True)

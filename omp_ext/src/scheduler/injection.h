@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random sleeps at points where threads meet, compiled only into the library with which tests look for hangs.
+// Random sleeps at points where threads meet, compiled only into the library that tests search for hangs.
 #pragma once
 
 #ifdef OMP_EXT_INJECT_SLEEPS

@@ -29,7 +29,7 @@ struct Suspension {
     Stack *const stack;
     Task *const proxied;
     const int n_locks;
-    void *base_task = nullptr; // null: the one of the implicit task
+    void *base_task = nullptr; // null: the implicit task's
     Suspension *next = nullptr; // in a list of ready ones
     StackContext context;
 };

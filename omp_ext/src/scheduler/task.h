@@ -53,7 +53,7 @@ struct Task : QueueEntry {
     void *location; // the compiler's description of the construct; null for gcc
     uint16_t flags; // TaskFlag; after creation, of the running thread
     int16_t domain; // domain of the task; the first of the domains with the same CPUs
-    int16_t named_domain; // the one that the program named; kNoDomain: its parent's
+    int16_t named_domain; // domain that the program named; kNoDomain: its parent's
     int16_t child_domain; // domain of its children; kNoDomain: where it runs; written by the running thread
     int32_t creator; // worker number
     uint32_t n_lines; // size of a light task's block

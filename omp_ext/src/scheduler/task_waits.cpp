@@ -167,7 +167,7 @@ bool may_run_in_yield(const Search &search, const Task &task) {
 // True if even a task that is no descendant may run on top of the waiting one. That saves a stack and two switches, but
 // the waiting task resumes only when the other is complete. So the other must be small: at most one level nearer to the
 // root, which in a recursion is part of the grandparent's work. scheduler.h shows that no cycle of waits results. The
-// tasks must not share exceptions, nor light tasks the runtime's settings.
+// tasks must not share exceptions. Light tasks must not share the runtime's settings.
 bool may_cover(const Search &search, const Task &task) {
     const Worker &worker = search.worker;
     const Task &waiting = *search.within;

@@ -46,7 +46,7 @@ int move_high(int descriptor) {
             const int copy = fcntl(descriptor, F_DUPFD_CLOEXEC, static_cast<int>(before.rlim_cur));
             if (prlimit(getpid(), RLIMIT_NOFILE, &before, &now) == 0 &&
                 (now.rlim_cur != raised.rlim_cur || now.rlim_max != raised.rlim_max))
-                setrlimit(RLIMIT_NOFILE, &now); // the program changed it meanwhile
+                setrlimit(RLIMIT_NOFILE, &now); // the program changed the limit
             return copy;
         }
     }

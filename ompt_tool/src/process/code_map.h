@@ -10,7 +10,7 @@ namespace ompass::code_map {
 void read();
 
 // Returns a code address in the form of samples.h; 0: not code, or at `time` (ticks) another library may have been
-// there. `was_executed`: the address certainly is code, so modules loaded meanwhile are searched, too.
+// there. `was_executed`: the address certainly is code, so newly loaded modules are searched, too.
 uint64_t word_of(uint64_t address, bool was_executed, uint64_t time);
 
 } // namespace ompass::code_map

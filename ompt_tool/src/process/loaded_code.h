@@ -70,7 +70,7 @@ struct LoadedLibraries {
     const LoadedLibrary *end() const { return last; }
 };
 
-// Calls look(libraries, argument); no library is loaded or unloaded meanwhile. Does not call it if there is no memory.
+// Calls look(libraries, argument); no library is loaded or unloaded during the call. Does not call it without memory.
 void look_at_libraries(void (*look)(const LoadedLibraries &libraries, void *argument), void *argument);
 
 // The loader's counts of libraries since the process began.
