@@ -137,12 +137,12 @@ class CpuTimes:
         )
 
     @property
-    def absent_ns(self) -> int:
+    def off_cpu_ns(self) -> int:
         return self.preempted_ns + self.blocked_ns
 
     @property
     def total_ns(self) -> int:
-        return self.running_ns + self.absent_ns
+        return self.running_ns + self.off_cpu_ns
 
 
 class TaskGraph(_core.TaskGraph):

@@ -164,8 +164,8 @@ bool only_seems_to_switch(const TaskState *task) {
         start_task(thread, next, clock::now());
 }
 
-[[gnu::noinline]] void finish(ThreadState &thread, ompt_data_t *prior_data, ompt_task_status_t status,
-                              ompt_data_t *next_data) {
+[[gnu::noinline]] void end_task(ThreadState &thread, ompt_data_t *prior_data, ompt_task_status_t status,
+                                ompt_data_t *next_data) {
     TaskState *prior = task_of(prior_data);
     switch (status) {
     case ompt_task_complete:
@@ -191,7 +191,8 @@ bool only_seems_to_switch(const TaskState *task) {
 [[gnu::noinline]] void on_other_schedule(ompt_data_t *prior_data, ompt_task_status_t status, ompt_data_t *next_data) {
     ThreadState *thread = recorder::thread();
     if (!thread) return;
-    if (status != ompt_task_switch && status != ompt_task_yield) return finish(*thread, prior_data, status, next_data);
+    if (status != ompt_task_switch && status != ompt_task_yield)
+        return end_task(*thread, prior_data, status, next_data);
     TaskState *next = task_of(next_data);
     if (next && (next->flags & ~kUntied) == kInline && thread->pool.is_next(next)) {
         thread->pool.take_next();

@@ -11,7 +11,7 @@ import enum
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from ompass.metrics.processors import Presence, after_all, of_rows, together
+from ompass.metrics.processors import Presence, of_rows, sum_presence, with_rest
 from ompass.model import OUTSIDE, RegionRow, Run, StateTimes, share, sums
 
 HELPER = "helper"  # kind of the threads on which the runtime runs `target nowait` tasks
@@ -59,7 +59,7 @@ class RegionShare:
 
     @property
     def presence(self) -> Presence | None:
-        return together(t.presence for t in self.threads)
+        return sum_presence(t.presence for t in self.threads)
 
     @property
     def imbalance(self) -> float:
@@ -89,7 +89,7 @@ class Breakdown:
     @property
     def presence(self) -> Presence | None:
         """The parts of the thread-time on and off processors; None if unknown for any thread."""
-        return together(t.presence for t in self.threads)
+        return sum_presence(t.presence for t in self.threads)
 
     def share(self, part_ns: float) -> float:
         """Returns a part over the thread-time, 0 to 1; 0 in an empty scope."""
@@ -221,7 +221,7 @@ def _of_program(run: Run, shares: tuple[RegionShare, ...], *, fell_back: bool) -
                 known,
                 states=known.states + StateTimes(idle_ns=rest_ns),
                 outside_ns=known.outside_ns + rest_ns,
-                presence=after_all(known.presence, rows[number], rest_ns, wall_ns)
+                presence=with_rest(known.presence, rows[number], rest_ns, wall_ns)
                 if number in rows
                 else None,
             )

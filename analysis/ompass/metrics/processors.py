@@ -30,7 +30,7 @@ class Presence:
         """Off-CPU part of the work, over the thread-time, 0 to 1."""
         if self.work is None or not self.whole.total_ns:
             return 0.0
-        return self.work.absent_ns / self.whole.total_ns
+        return self.work.off_cpu_ns / self.whole.total_ns
 
 
 def knows_switches(run: Run) -> bool:
@@ -49,7 +49,7 @@ def of_rows(rows: Sequence[RegionRow], source: str) -> Presence | None:
     return Presence(whole, work if source == SWITCHES else None, source)
 
 
-def together(parts: Iterable[Presence | None]) -> Presence | None:
+def sum_presence(parts: Iterable[Presence | None]) -> Presence | None:
     """Returns the sum; None if a part is unknown. Its source is the least detailed one."""
     whole, work = CpuTimes(), CpuTimes()
     sources = set()
@@ -65,9 +65,9 @@ def together(parts: Iterable[Presence | None]) -> Presence | None:
     return Presence(whole, work if source == SWITCHES else None, source)
 
 
-def after_all(known: Presence | None, thread: ThreadRow, rest_ns: int, wall_ns: int) -> Presence | None:
-    """Adds the rest of the run, which no row covers. Before its start and after its end, a thread counts
-    as blocked.
+def with_rest(known: Presence | None, thread: ThreadRow, rest_ns: int, wall_ns: int) -> Presence | None:
+    """Returns `known` with the rest of the run, which no row covers. The thread counts as blocked before its
+    start and after its end.
     """
     if not thread.cpu_source:
         return None

@@ -215,11 +215,11 @@ def presence_words(presence: Presence | None) -> Iterator[str]:
     if presence is None:
         return
     what, times = ("the work", presence.work) if presence.work else ("the thread-time", presence.whole)
-    if times.absent_ns <= OFF_PROCESSOR_SHARE * presence.whole.total_ns:
+    if times.off_cpu_ns <= OFF_PROCESSOR_SHARE * presence.whole.total_ns:
         return
     preempted, blocked = (percent(share(ns, times.total_ns)) for ns in (times.preempted_ns, times.blocked_ns))
     yield (
-        f"Threads were off-CPU for {percent(share(times.absent_ns, times.total_ns))} of {what}: "
+        f"Threads were off-CPU for {percent(share(times.off_cpu_ns, times.total_ns))} of {what}: "
         f"preempted {preempted}, blocked {blocked}; they ran for {duration(times.running_ns)} of it."
     )
 

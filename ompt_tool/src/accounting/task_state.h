@@ -51,7 +51,7 @@ enum TaskFlag : uint16_t {
 // tasks with dependences and for parts.
 struct alignas(64) TaskState {
     uint64_t id; // creating thread << 40 | counter; 0: inline, or in a pool
-    uint64_t ready; // when it was created
+    uint64_t ready; // time of its creation or, after a suspension, of its return to the queue
     uint64_t worked; // work done between its start and now, inline descendants included; inline: at its start
     TaskState *below; // suspended under it on this thread; in a pool: the next free one
     TaskState *owner; // itself, or for inline tasks the innermost task around it that is not inline
