@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The first finding of real programs is their disease, for a dozen that a busy machine does not disturb.
+"""The first finding is the disease, for a dozen real programs that a busy machine does not disturb.
 
 `./run diseases` judges all programs of tests/diseases, on more threads and under worse conditions.
 """

@@ -41,7 +41,7 @@ def run(
 
 
 def check(program: Path, toolchain: Toolchain, settings: Mapping[str, str], *arguments: str) -> str:
-    """Runs the program, which must succeed; return its stdout."""
+    """Runs the program, which must succeed; returns its stdout."""
     finished = run(program, toolchain, settings, *arguments)
     assert finished.returncode == 0, finished.stdout + finished.stderr
     return finished.stdout

@@ -20,7 +20,7 @@ from toolchains import Toolchain, toolchain_named
 STRICT = {"OMP_EXT_DOMAINS": "2", "OMP_EXT_STRICT": "1", "OMP_MAX_ACTIVE_LEVELS": "2"}
 ARCHER = Path("/usr/lib/llvm-19/lib/libarcher.so")
 
-# Program and arguments: all kinds of waits, of things held over a wait, and of resumption.
+# Program and arguments: all kinds of waits, of locks and exceptions held during a wait, and of resumption.
 ASIDE = ("taskwait", "taskgroup", "taskloop", "taskyield", "critical", "lock", "nest_lock", "nested_region")
 COMMON = [
     *(("ext/aside.c", how, "40") for how in ASIDE),
@@ -105,7 +105,7 @@ def test_backtraces_of_tasks_end_where_their_stack_does(name: str) -> None:
     require_commands("gdb")
     toolchain = toolchain_named(name)
     program = compile_with_ext("ext/aside.c", toolchain, *flags_for(toolchain), "-O0")
-    # Stops at the fiftieth task that resumes with the lock that it held over its wait.
+    # Stops at the fiftieth task that resumes with the lock that it held during its wait.
     steps = ("break end_alone", "run", "ignore 1 50", "continue", "thread apply all backtrace")
     commands = [word for step in steps for word in ("-ex", step)]
     finished = subprocess.run(

@@ -18,7 +18,7 @@ from gcc_matrix.runs import OTHER, REFUSED, RUNTIMES, SAME, Campaign, Case, Outc
 from needs import require
 from toolchains import REPOSITORY, neutral_environment
 
-# Programs that failed on some runtime before the tool mended or refused their calls, and the right outcome.
+# Programs that failed on some runtime before the tool replaced or refused their calls, and the right outcome.
 SLICE = {
     "allocators.c": SAME,
     "cancel_loops.c": REFUSED,

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Plugins loaded at one address in turn: each has its own constructs with all their counts.
 
-The programs are tests/programs/plugins/*.cpp. The host fails unless nearly all plugins are mapped where the
-one before was.
+The programs are tests/programs/plugins/*.cpp. The host fails unless nearly all plugins are mapped at the
+address of the one before.
 """
 
 from __future__ import annotations
