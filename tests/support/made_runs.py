@@ -110,6 +110,7 @@ def made_run(
     if definitions is None:
         kinds = {row.construct: "task" for row in constructs}
         kinds |= {row.construct: "parallel" for row in regions if row.construct >= 0}
+        kinds |= {row.construct: "wait" for row in fields.get("waits", ())}
         definitions = [definition(k, kinds.get(k, "phase")) for k in range(max(kinds, default=-1) + 1)]
     defaults = {
         "path": Path("made.ompass"), "format_version": 1, "mode": "profile", "source": "profile",

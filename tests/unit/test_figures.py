@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import made_traces
-from made_runs import MS, construct, made_run, team
+from made_runs import MS, construct, made_run, team, wait
 from made_traces import Spawn, Wait, Work, write_trace
 from ompass.errors import OutputError, UsageError
 from ompass.figures.render import FORMATS, BrowserScript, render
@@ -29,6 +29,7 @@ def recorded() -> ReportContent:
                 ],
             ),
             constructs=[construct(1, 0, [MS, 2 * MS, 30 * MS], create_ns=5000), construct(1, 1, [40 * MS])],
+            waits=[wait(2, 1, sync_ns=10 * MS)],
         )
     )
 

@@ -47,6 +47,7 @@ FOLDER = Path(__file__).resolve().parent.parent / "golden"
 KNOWN: dict[str, dict[str, Any]] = json.loads((FOLDER / "known.json").read_text(encoding="utf-8"))
 NAMES = sorted(KNOWN)
 TRACES = [name for name in NAMES if KNOWN[name]["mode"] == "trace"]
+LATER_FIGURES: set[str] = set()  # figures that the tool did not count when it recorded these traces
 KILLED = {"killed", "killed-profile", "short-records-killed"}
 PAUSED = {
     "paused",
@@ -117,7 +118,7 @@ def test_replayed_events_agree_with_the_profile(name: str, golden: dict[str, Pat
     if name in PAUSED:  # only the known part of a region that began or ended in a pause counts
         assert {**counted(replay), "regions": 0} == {**counted(profile), "regions": 0}
     else:
-        check_accounts_agree(profile, replay)
+        check_accounts_agree(profile, replay, except_for=LATER_FIGURES)
 
 
 @pytest.mark.parametrize("name", TRACES)

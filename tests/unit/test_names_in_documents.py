@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 from ext_programs import STEAL_POLICIES
 from ompass.commands.main import application
 from ompass.errors import UsageError
+from ompass.metrics.findings import KINDS
 from ompass.simulation.reader import POLICIES
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -104,10 +105,18 @@ def test_tables_of_sources_are_complete(document: str, sources: str) -> None:
     assert files - set().union(*described.values()) == set()
 
 
-def test_documents_list_every_policy() -> None:
-    for document, names in (("simulation", POLICIES), ("locality", STEAL_POLICIES)):
-        text = (ROOT / "docs" / f"{document}.md").read_text()
-        assert [name for name in names if f"`{name}`" not in text] == []
+@pytest.mark.parametrize(
+    ("document", "names"),
+    [
+        ("usage", [f"ompass {name}" for name in COMMANDS]),
+        ("report-schema", [kind.name for kind in KINDS]),
+        ("simulation", POLICIES),
+        ("locality", STEAL_POLICIES),
+    ],
+)
+def test_documents_are_complete(document: str, names: list[str]) -> None:
+    text = (ROOT / "docs" / f"{document}.md").read_text()
+    assert [name for name in names if not re.search(rf"`{name}\b", text)] == []
 
 
 def test_index_of_test_programs_and_shared_modules_is_complete() -> None:
