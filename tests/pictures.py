@@ -27,18 +27,18 @@ PICTURES = REPOSITORY / "docs" / "pictures"
 OMPASS = [sys.executable, "-m", "ompass"]
 # Shows the widest visible task, from its creation to its end; prefers tasks that another thread created.
 SHOW_A_TASK = """() => {
-    const tasks = ompassTimeline.shown.filter(({stretch}) => !stretch.state && stretch.task !== "0");
-    const foreign = tasks.filter(({stretch}) => Number(BigInt(stretch.task) >> 40n) !== stretch.thread);
+    const tasks = ompassTimeline.shown.filter(({interval}) => !interval.state && interval.task !== "0");
+    const foreign = tasks.filter(({interval}) => Number(BigInt(interval.task) >> 40n) !== interval.thread);
     const width = ({left, right}) => right - left;
-    const {stretch} = (foreign.length ? foreign : tasks).sort((a, b) => width(b) - width(a))[0];
-    const first = Math.min(stretch.created || stretch.begin, stretch.begin);
-    const room = (stretch.end - first) / 4;
-    window.chosen = stretch.task;
-    ompassTimeline.show(first - room, stretch.end + room);
+    const {interval} = (foreign.length ? foreign : tasks).sort((a, b) => width(b) - width(a))[0];
+    const first = Math.min(interval.created || interval.begin, interval.begin);
+    const room = (interval.end - first) / 4;
+    window.chosen = interval.task;
+    ompassTimeline.show(first - room, interval.end + room);
 }"""
 ITS_MIDDLE = """() => {
     const {line, left, right} = ompassTimeline.shown.find(
-        ({stretch}) => stretch.task === chosen && !stretch.state);
+        ({interval}) => interval.task === chosen && !interval.state);
     return [(left + right) / 2, line.top + line.height / 2];
 }"""
 N_RANKS, N_RECORDED = 256, 1
@@ -113,7 +113,9 @@ def single(page: Page) -> None:
     page.evaluate("ompassTimeline.setDimension('construct')")
     for k in range(100):  # until both threads are on their processors
         show(page, 0.5 + k / 250, 0.5 + k / 250 + 3e-5)
-        if page.evaluate("ompassTimeline.shown.some(({stretch}) => !stretch.state && stretch.task !== '0')"):
+        if page.evaluate(
+            "ompassTimeline.shown.some(({interval}) => !interval.state && interval.task !== '0')"
+        ):
             break
     page.evaluate(SHOW_A_TASK)
     settle(page)
@@ -126,7 +128,7 @@ def single(page: Page) -> None:
 
 def click_on(page: Page, found: str, part: float) -> None:
     """Searches, from the middle on, for an interval for which `found` is true, and click it."""
-    all_found = f"ompassTimeline.shown.filter(({{stretch, left, right}}) => right - left > 3 && ({found}))"
+    all_found = f"ompassTimeline.shown.filter(({{interval, left, right}}) => right - left > 3 && ({found}))"
     for k in range(int(0.5 / part)):
         show(page, 0.5 + k * part, 0.5 + (k + 1) * part)
         if page.evaluate(f"{all_found}.length"):
@@ -147,13 +149,13 @@ def click_on(page: Page, found: str, part: float) -> None:
 
 def dependences(page: Page) -> None:
     page.evaluate("ompassTimeline.setDimension('construct')")
-    click_on(page, "!stretch.state && stretch.task !== '0' && stretch.ready > stretch.created", 0.005)
+    click_on(page, "!interval.state && interval.task !== '0' && interval.ready > interval.created", 0.005)
     page.locator(".chosen .links button").first.click()
     settle(page)
 
 
 def waiting(page: Page) -> None:
-    click_on(page, "stretch.state > 1 && stretch.waitKind", 0.005)
+    click_on(page, "interval.state > 1 && interval.waitKind", 0.005)
 
 
 def window(page: Page) -> None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from ompass.errors import NothingToShowError, UsageError
 from ompass.figures.render import Shown
 from ompass.figures.run import RUN_FIGURES
-from ompass.figures.schedule import gantt, over_time, picture_stretches, who_ran_whose
+from ompass.figures.schedule import gantt, over_time, picture_intervals, who_ran_whose
 from ompass.figures.style import Spec
 from ompass.metrics.breakdown import Breakdown, Scope, time_breakdown
 from ompass.metrics.constructs import ConstructTotals
@@ -131,7 +131,7 @@ class Recording:
         run has no data for it.
         """
         schedules: dict[str, Callable[[], Spec | None]] = {
-            "schedule": lambda: gantt(self.report, self.schedule(limit=picture_stretches(self.run))),
+            "schedule": lambda: gantt(self.report, self.schedule(limit=picture_intervals(self.run))),
             "over-time": lambda: over_time(self.schedule(limit=0)),
             "matrix": lambda: who_ran_whose(self.schedule(limit=0)),
         }

@@ -238,7 +238,7 @@ def test_the_source_shows_its_cost_and_only_on_request(visit: Visit, report: Pat
 def test_a_task_on_a_saved_page_is_chosen_by_keys_and_has_a_link(visit: Visit) -> None:
     visit.page.wait_for_function("ompassTimeline.shown && ompassTimeline.drawn")
     visit.page.evaluate(
-        "() => { const rows = [...ompassTimeline.source.stretches(0).values()].flat().filter("
+        "() => { const rows = [...ompassTimeline.source.intervals(0).values()].flat().filter("
         "each => each.task !== '0' && !each.state); const {begin, end} = rows[rows.length >> 1];"
         " ompassTimeline.show(begin - 3 * (end - begin), end + 3 * (end - begin)); }"
     )

@@ -155,7 +155,7 @@ def test_it_zooms_to_a_single_task_of_a_million(viewed: Viewed, million: Path) -
     begin, last = task["start_ns"], task["end_ns"]
     viewed.show(begin - 200, min(last, begin + 20_000) + 200)
     viewed.page.wait_for_function("ompassTimeline.shown && ompassTimeline.shown.length > 0")
-    shown = viewed.page.evaluate("ompassTimeline.shown.map(({stretch}) => stretch)")
+    shown = viewed.page.evaluate("ompassTimeline.shown.map(({interval}) => interval)")
     mine = [each for each in shown if each["task"] == str(task["task"]) and each["thread"] == task["thread"]]
     assert mine
     assert min(each["begin"] for each in mine) >= begin
@@ -166,7 +166,7 @@ def test_it_zooms_to_a_single_task_of_a_million(viewed: Viewed, million: Path) -
     box = viewed.page.locator(".threads canvas").bounding_box()
     assert box is not None
     hit = viewed.page.evaluate(
-        "task => { const {left, right, line} = ompassTimeline.shown.find(s => s.stretch.task === task);"
+        "task => { const {left, right, line} = ompassTimeline.shown.find(s => s.interval.task === task);"
         " return [(left + right) / 2, line.top + line.height / 2]; }",
         str(task["task"]),
     )
@@ -235,11 +235,11 @@ def of_dependent(browser: Browser, dependent: Path) -> Iterator[Viewed]:
 
 
 def click_on(visit: Visit, found: str) -> Any:
-    """Clicks the first drawn interval for which the expression on `stretch` is true; returns the interval."""
-    find = f"ompassTimeline.shown.find(({{stretch, left, right}}) => right - left > 3 && ({found}))"
+    """Clicks the first drawn interval for which the expression is true; returns that interval."""
+    find = f"ompassTimeline.shown.find(({{interval, left, right}}) => right - left > 3 && ({found}))"
     visit.page.wait_for_function(find)
-    left, right, line, stretch = visit.page.evaluate(
-        f"() => {{ const {{left, right, line, stretch}} = {find}; return [left, right, line, stretch]; }}"
+    left, right, line, interval = visit.page.evaluate(
+        f"() => {{ const {{left, right, line, interval}} = {find}; return [left, right, line, interval]; }}"
     )
     box = visit.page.locator(".threads canvas").bounding_box()
     assert box is not None
@@ -247,7 +247,7 @@ def click_on(visit: Visit, found: str) -> Any:
         box["x"] + (left + right) / 2, box["y"] + line["top"] + min(line["height"] / 2, 10)
     )
     visit.page.wait_for_function("ompassTimeline.chosen.hit")
-    return stretch
+    return interval
 
 
 def test_a_chosen_task_shows_its_dependences_in_both_directions(
@@ -262,12 +262,12 @@ def test_a_chosen_task_shows_its_dependences_in_both_directions(
     task = rows[-1]
     length = task["end_ns"] - task["start_ns"]
     of_dependent.show(task["start_ns"] - length, task["end_ns"] + length)
-    stretch = click_on(of_dependent, f"stretch.task === '{task['task']}' && !stretch.state")
+    interval = click_on(of_dependent, f"interval.task === '{task['task']}' && !interval.state")
     of_dependent.page.locator(".chosen .links li").first.wait_for()
     links = of_dependent.page.evaluate(
-        "ompassTimeline.chosen.links.get(`0 ${ompassTimeline.chosen.hit.stretch.task}`)"
+        "ompassTimeline.chosen.links.get(`0 ${ompassTimeline.chosen.hit.interval.task}`)"
     )
-    assert links[0]["task"] == stretch["task"]
+    assert links[0]["task"] == interval["task"]
     assert (links[0]["start_ns"], links[0]["end_ns"]) == (task["start_ns"], task["end_ns"])
     before = [each for each in links if each["role"] == 1]
     assert before
@@ -286,14 +286,14 @@ def test_a_chosen_task_shows_its_dependences_in_both_directions(
 def test_a_chosen_wait_shows_its_place_and_the_other_threads(viewed: Viewed, million: Path) -> None:
     last = viewed.view()[1]
     viewed.show(last * 0.4, last * 0.4 + 40_000)
-    stretch = click_on(viewed, "stretch.waitKind && stretch.state > 1")
+    interval = click_on(viewed, "interval.waitKind && interval.state > 1")
     table = viewed.page.locator(".chosen .moment tr.row")
     table.first.wait_for()
     assert table.count() == 2
     waits = sql(
         million,
-        f"SELECT thread, kind, start_ns, end_ns FROM waits WHERE thread = {stretch['thread']} "
-        f"AND start_ns = {stretch['waitBegin']}",
+        f"SELECT thread, kind, start_ns, end_ns FROM waits WHERE thread = {interval['thread']} "
+        f"AND start_ns = {interval['waitBegin']}",
     )
     assert "taskwait" in viewed.page.locator(".chosen p").first.inner_text()
     assert [wait["kind"] for wait in waits] == ["taskwait"]
@@ -310,8 +310,8 @@ def test_off_cpu_time_is_hatched_to_scale(browser: Browser, marked: Path) -> Non
     visit = Viewed(context.new_page(), url)
     about = visit.page.evaluate("ompassTimeline.about")
     known = {row["state"]: (row["preempted"] or 0, row["blocked"] or 0) for row in rows}
-    assert about["absences"] == any(map(any, known.values()))
-    if about["absences"]:
+    assert about["offCpu"] == any(map(any, known.values()))
+    if about["offCpu"]:
         parts = visit.page.evaluate(
             "() => { const t = ompassTimeline, n = t.canvas.width, sums = {};"
             " const {row} = t.lines[0], {begin, end} = t.view;"
@@ -590,7 +590,7 @@ def test_dependences_are_on_a_page_that_stands_alone(browser: Browser, tmp_path:
         "([begin, end]) => ompassTimeline.show(begin, end)", [row["start_ns"] - span, row["end_ns"] + span]
     )
     visit.page.wait_for_timeout(200)
-    click_on(visit, f"stretch.task === '{after}' && !stretch.state")
+    click_on(visit, f"interval.task === '{after}' && !interval.state")
     visit.page.locator(".chosen .links li").first.wait_for()
     assert visit.complaints == []
     context.close()

@@ -53,7 +53,7 @@ def rows_of(schedule: Schedule) -> list[dict[str, int]]:
     names = [field.name for field in fields(Bars)]
     columns = [getattr(schedule.bars, name).tolist() for name in names]
     rows = [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
-    return [row for row in rows if not row["absence"]]
+    return [row for row in rows if not row["off_cpu"]]
 
 
 def replayed(path: Path) -> list[int]:

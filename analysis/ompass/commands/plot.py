@@ -14,7 +14,7 @@ from ompass.commands.streams import say, waiting
 from ompass.errors import NothingToShowError, UsageError
 from ompass.figures.render import render
 from ompass.figures.run import RUN_FIGURES
-from ompass.figures.schedule import gantt, over_time, picture_stretches, who_ran_whose
+from ompass.figures.schedule import gantt, over_time, picture_intervals, who_ran_whose
 from ompass.figures.style import Spec
 from ompass.metrics.breakdown import Scope
 from ompass.readers.run import open_run
@@ -138,7 +138,7 @@ def _of_traces(name: str, directories: list[Path], window: str, colour: Colour) 
     check_has_events(run)
     start_ns, end_ns = parse_window(window)
     by_home = colour is Colour.HOME
-    limit = picture_stretches(run) if name == "schedule" else 0
+    limit = picture_intervals(run) if name == "schedule" else 0
     schedule = read_schedule(run.path, start_ns=start_ns, end_ns=end_ns, limit=limit, by_home=by_home)
     spec = {
         "schedule": lambda: gantt(collect(run), schedule, by_home=by_home),

@@ -23,7 +23,7 @@ from ompass.commands.streams import say, waiting
 from ompass.errors import NothingToShowError, UsageError
 from ompass.exports import write_otf2, write_perfetto
 from ompass.figures.render import render
-from ompass.figures.schedule import gantt, picture_stretches
+from ompass.figures.schedule import gantt, picture_intervals
 from ompass.model import Run
 from ompass.readers.run import open_run
 from ompass.readers.schedule import read_schedule
@@ -112,7 +112,7 @@ def _draw(run: Run, path: Path, colour: Colour, threads: Sequence[int], start_ns
         run.path,
         start_ns=start_ns,
         end_ns=end_ns,
-        limit=picture_stretches(run),
+        limit=picture_intervals(run),
         by_home=by_home,
         n_bins=0,
         threads=threads,

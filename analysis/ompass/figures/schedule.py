@@ -24,11 +24,11 @@ _CONSTRUCT_COLOURS: Final = (  # different from the colours of states
 _OTHERS: Final = "other tasks"
 _IMPLICIT: Final = "implicit tasks"
 _OUTSIDE: Final = "outside of regions"
-_ABSENCES: Final = {1: "work, preempted", 2: "work, blocked"}
+_OFF_CPU: Final = {1: "work, preempted", 2: "work, blocked"}
 _FIXED_COLOURS: Final = {
     **STATE_COLOURS,
-    _ABSENCES[1]: "#f4a6b8",
-    _ABSENCES[2]: "#c9b8e8",
+    _OFF_CPU[1]: "#f4a6b8",
+    _OFF_CPU[2]: "#c9b8e8",
     _IMPLICIT: "#bcd8cf",
     _OTHERS: "#666666",
     _OUTSIDE: "#dddddd",
@@ -50,7 +50,7 @@ class _Bar:
     part_ns: int
 
 
-def picture_stretches(run: Run) -> int:
+def picture_intervals(run: Run) -> int:
     """Returns the limit of state intervals for a picture: no bar is shorter than half a pixel."""
     return 4 * WIDTH * max(len(run.threads), 1)
 
@@ -143,10 +143,10 @@ def _row(bar: _Bar, kind: str, schedule: Schedule) -> Spec:
 
 def _bars(content: ReportContent, schedule: Schedule, by_home: bool) -> Iterator[_Bar]:
     columns = schedule.bars
-    for thread, state, absence, key, *times in zip(
+    for thread, state, off_cpu, key, *times in zip(
         columns.thread.tolist(),
         columns.state.tolist(),
-        columns.absence.tolist(),
+        columns.off_cpu.tolist(),
         columns.key.tolist(),
         columns.begin_ns.tolist(),
         columns.end_ns.tolist(),
@@ -154,7 +154,7 @@ def _bars(content: ReportContent, schedule: Schedule, by_home: bool) -> Iterator
         columns.part_ns.tolist(),
         strict=True,
     ):
-        kind = STATES[state] if state else _ABSENCES.get(absence) or _label(content, key, by_home)
+        kind = STATES[state] if state else _OFF_CPU.get(off_cpu) or _label(content, key, by_home)
         place = kind if by_home or key == OTHERS else content.location(key).label() if key else _OUTSIDE
         yield _Bar(thread, kind, place, *times)
 

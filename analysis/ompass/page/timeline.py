@@ -75,7 +75,7 @@ class Timeline:
         self.end_ns = min(window[1], last_ns) if window[1] >= 0 else last_ns
         self.begin_ns = min(window[0], self.end_ns - 1)
         self._legends = {name: self._legend(name) for name in _WITH_LEGEND}
-        self.has_absences = any(pyramid.totals(DIMENSIONS.index("absent")) for pyramid in self.pyramids)
+        self.has_off_cpu = any(pyramid.totals(DIMENSIONS.index("absent")) for pyramid in self.pyramids)
 
     # ------------------------------------------------------------ for the page
 
@@ -95,7 +95,7 @@ class Timeline:
                     for content, pyramid in zip(self.contents, self.pyramids, strict=True)
                 ]
             ),
-            "absences": self.has_absences,
+            "offCpu": self.has_off_cpu,
             "waits": {str(kind): name for kind, name in WAIT_KINDS.items()},
             "states": [{"label": state, "colour": STATE_COLOURS[state]} for state in STATES],
             "dimensions": {
@@ -130,7 +130,7 @@ class Timeline:
         values[:, :, n_entries:] = tile[:, :, len(keys) :]
         return values
 
-    def stretches(
+    def intervals(
         self, run: int, threads: Sequence[int], begin_ns: int, end_ns: int, limit: int = MOST_STRETCHES
     ) -> Value | None:
         """Returns the state intervals of a window as columns; None if they are too many to draw."""
@@ -154,10 +154,10 @@ class Timeline:
         `sources`: also the lines around each construct of runs with single state intervals.
         """
         names = ["state", *(name for name, legend in self._legends.items() if legend.entries)]
-        names += ["absent"] * self.has_absences
+        names += ["absent"] * self.has_off_cpu
         n_columns = (
             sum(len(STATES) + len(self._legends[n].entries if n in self._legends else ()) for n in names)
-            + len(STATES) * self.has_absences
+            + len(STATES) * self.has_off_cpu
         )
         n_threads = sum(len(content.run.threads) for content in self.contents)
         n_bins = max(_BAKED_BYTES // (2 * n_columns * max(n_threads, 1)), 16)
@@ -165,7 +165,7 @@ class Timeline:
         excerpts = {
             f"{k}.{definition.id}": excerpt
             for k, content in enumerate(self.contents)
-            if sources and runs[k]["stretches"]
+            if sources and runs[k]["intervals"]
             for of_run in [Excerpts(content)]
             for definition in content.run.definitions
             if (excerpt := of_run.of(definition.id))
@@ -196,15 +196,15 @@ class Timeline:
             for name in names
         }
         limit = _BAKED_STRETCHES // len(self.contents)
-        stretches = self.stretches(run, threads, self.begin_ns, self.end_ns, limit)
-        pairs = self.pyramids[run].read_dependences(_BAKED_DEPENDENCES) if stretches else None
+        intervals = self.intervals(run, threads, self.begin_ns, self.end_ns, limit)
+        pairs = self.pyramids[run].read_dependences(_BAKED_DEPENDENCES) if intervals else None
         return {
             "shift": shift,
             "first": first,
             "n": n,
             "threads": threads,
             "tiles": tiles,
-            "stretches": stretches,
+            "intervals": intervals,
             "dependences": [[str(before), str(after)] for before, after in pairs or ()],
         }
 

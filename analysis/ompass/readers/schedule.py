@@ -42,7 +42,7 @@ class Bars:
 
     thread: NDArray[np.int64]
     state: NDArray[np.int64]
-    absence: NDArray[np.int64]  # 0: a state interval; 1 preempted, 2 blocked: off-CPU part of the one above
+    off_cpu: NDArray[np.int64]  # 0: a state interval; 1 preempted, 2 blocked: off-CPU part of the one above
     key: NDArray[np.int64]  # construct or home of work; OTHERS
     begin_ns: NDArray[np.int64]
     end_ns: NDArray[np.int64]
@@ -177,7 +177,7 @@ def _bars_of(found: WindowIntervals, key: str) -> Bars:
     return Bars(
         thread=rows.thread.astype(np.int64),
         state=rows.state.astype(np.int64),
-        absence=rows.absent.astype(np.int64),
+        off_cpu=rows.absent.astype(np.int64),
         key=getattr(rows, key).astype(np.int64),
         begin_ns=rows.begin_ns,
         end_ns=rows.end_ns,
@@ -200,12 +200,12 @@ def _binned_bars(bins: _Bins, threads: Sequence[int], key: str) -> Bars:
     )
     parts = np.concatenate([spent, absent], axis=2)
     row, place, column = np.nonzero(parts)
-    is_absence = column >= spent.shape[2]
+    is_off_cpu = column >= spent.shape[2]
     edges = bins.edges_ns
     return Bars(
         thread=np.array(threads, dtype=np.int64)[row],
-        state=np.where(is_absence, 0, np.maximum(column - len(keys), 0)),
-        absence=np.where(is_absence, column - spent.shape[2] + 1, 0),
+        state=np.where(is_off_cpu, 0, np.maximum(column - len(keys), 0)),
+        off_cpu=np.where(is_off_cpu, column - spent.shape[2] + 1, 0),
         key=np.array([*keys, *[OTHERS] * (_N_STATES + 2)], dtype=np.int64)[column],
         begin_ns=edges[place],
         end_ns=edges[place + 1],

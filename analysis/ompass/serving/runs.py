@@ -75,7 +75,7 @@ class ServedRuns:
     @property
     def answers(self) -> dict[str, Callable[[Question], Answer]]:
         """Answers by the names of requests."""
-        names = ("tiles", "stretches", "links", "moment", "excerpt", "window", "part", "critical")
+        names = ("tiles", "intervals", "links", "moment", "excerpt", "window", "part", "critical")
         return {name: getattr(self, f"_{name}") for name in names}
 
     # ------------------------------------------------------------ answers
@@ -104,8 +104,8 @@ class ServedRuns:
         body = tile.astype("<u4" if small else "<f8").tobytes()
         return Answer(body, "application/octet-stream", (("X-Value", "u4" if small else "f8"),))
 
-    def _stretches(self, question: Question) -> Answer:
-        found = self._lines.stretches(
+    def _intervals(self, question: Question) -> Answer:
+        found = self._lines.intervals(
             int(question["run"]), question["threads"], int(question["begin"]), int(question["end"])
         )
         return Answer.of_json(found)

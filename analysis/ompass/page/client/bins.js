@@ -128,7 +128,7 @@ class ServedBins extends Bins {
     }
 
     // Returns the loaded state intervals in the window by thread; requests missing ones.
-    stretches(run, threads, begin, end) {
+    intervals(run, threads, begin, end) {
         const known = this.windows.get(run);
         const span = end - begin;
         const isIn = known && known.begin <= begin && end <= known.end && threads.every((thread) => known.threads.has(thread));
@@ -145,11 +145,11 @@ class ServedBins extends Bins {
     async loadStretches(window, wanted) {
         this.windows.set(window.run, { wanted, begin: 0, end: 0, threads: new Set(), byThread: null });
         try {
-            const found = await (await ask("stretches", window)).json();
+            const found = await (await ask("intervals", window)).json();
             if (this.windows.get(window.run).wanted !== wanted) return; // the reader has moved on
             this.windows.set(window.run, {
                 wanted, begin: window.begin, end: window.end, threads: new Set(window.threads),
-                byThread: found && stretchesByThread(found),
+                byThread: found && intervalsByThread(found),
             });
             this.onload();
         } catch {
@@ -172,7 +172,7 @@ class BakedBins extends Bins {
             ...run,
             place: new Map(run.threads.map((thread, k) => [thread, k])),
             values: Object.fromEntries(Object.entries(run.tiles).map(([name, text]) => [name, decode16(text)])),
-            byThread: run.stretches && stretchesByThread(run.stretches),
+            byThread: run.intervals && intervalsByThread(run.intervals),
             dependences: run.dependences || [],
         }));
         this.excerpts = baked.excerpts || {};
@@ -181,7 +181,7 @@ class BakedBins extends Bins {
     get isServed() { return false; }
     finest(run) { return this.runs[run].shift; }
     load() {}
-    stretches(run) { return this.runs[run].byThread; }
+    intervals(run) { return this.runs[run].byThread; }
 
     async links(run, task) {
         const { byThread, dependences } = this.runs[run];
@@ -247,20 +247,20 @@ function rowsOf(columns) {
 }
 
 // Returns the state intervals of each thread, each with its off-CPU parts.
-function stretchesByThread(columns) {
+function intervalsByThread(columns) {
     const byThread = new Map();
     let last = null;
     for (let k = 0; k < columns.thread.length; k++) {
         const thread = columns.thread[k];
         if (columns.absent[k]) {
-            if (last) last.absences.push({ begin: columns.begin_ns[k], end: columns.end_ns[k], blocked: columns.absent[k] === 2 });
+            if (last) last.offCpu.push({ begin: columns.begin_ns[k], end: columns.end_ns[k], blocked: columns.absent[k] === 2 });
             continue;
         }
         if (!byThread.has(thread)) byThread.set(thread, []);
         last = {
             thread, state: columns.state[k], construct: columns.construct[k], home: columns.home[k],
             depth: columns.depth[k], task: columns.task[k], begin: columns.begin_ns[k], end: columns.end_ns[k],
-            created: columns.created_ns[k], ready: columns.ready_ns[k], start: columns.start_ns[k], absences: [],
+            created: columns.created_ns[k], ready: columns.ready_ns[k], start: columns.start_ns[k], offCpu: [],
             waitKind: columns.wait_kind[k], waitPlace: columns.wait_place[k], waitedFor: columns.waited_for[k],
             waitBegin: columns.wait_begin_ns[k], waitEnd: columns.wait_end_ns[k],
         };

@@ -26,7 +26,7 @@ class Chosen {
         if (!hit && !this.hit) return;
         this.hit = hit;
         this.wanted = null;
-        this.timeline.told.replaceChildren();
+        this.timeline.details.replaceChildren();
         if (hit) this.tell(hit);
         this.timeline.draw();
         this.timeline.toAddress();
@@ -46,26 +46,26 @@ class Chosen {
         if (next) this.choose(next);
     }
 
-    isSame(a, b) { return a.run === b.run && a.stretch.thread === b.stretch.thread && a.stretch.begin < b.stretch.end && b.stretch.begin < a.stretch.end; }
+    isSame(a, b) { return a.run === b.run && a.interval.thread === b.interval.thread && a.interval.begin < b.interval.end && b.interval.begin < a.interval.end; }
 
-    place() { return [this.hit.run, this.hit.stretch.thread, Math.round((this.hit.stretch.begin + this.hit.stretch.end) / 2)].join("."); }
+    place() { return [this.hit.run, this.hit.interval.thread, Math.round((this.hit.interval.begin + this.hit.interval.end) / 2)].join("."); }
     find(text) {
         const [run, thread, at] = text.split(".").map(Number);
         this.choose(null);
-        this.wanted = Number.isFinite(at) ? { run, stretch: { thread, begin: at, end: at + 1 } } : null;
+        this.wanted = Number.isFinite(at) ? { run, interval: { thread, begin: at, end: at + 1 } } : null;
     }
 
     // ---------------------------------------------------------------- arrows
 
-    key({ run, stretch }) { return `${run} ${stretch.task}`; }
+    key({ run, interval }) { return `${run} ${interval.task}`; }
 
     // Requested once; answers are kept in `links`.
     load(hit) {
         const key = this.key(hit);
-        const { run, stretch } = hit;
-        if (stretch.task === "0") return Promise.resolve(null);
+        const { run, interval } = hit;
+        if (interval.task === "0") return Promise.resolve(null);
         if (!this.asked.has(key)) {
-            const asked = this.timeline.source.links(run, stretch.task, stretch.thread, Math.floor(stretch.begin)).then((links) => {
+            const asked = this.timeline.source.links(run, interval.task, interval.thread, Math.floor(interval.begin)).then((links) => {
                 this.links.set(key, links);
                 this.timeline.draw();
                 return links;
@@ -88,14 +88,14 @@ class Chosen {
     }
 
     drawOne(context, hit) {
-        const { run, stretch } = hit;
+        const { run, interval } = hit;
         const { timeline } = this;
         context.lineWidth = 2;
         for (const each of timeline.shown)
-            if (each.run === run && (stretch.task !== "0" ? each.stretch.task === stretch.task : this.isSame(each, hit)))
+            if (each.run === run && (interval.task !== "0" ? each.interval.task === interval.task : this.isSame(each, hit)))
                 context.strokeRect(each.left + 1, each.line.top + 1, each.right - each.left - 2, each.line.height - 2);
-        if (stretch.task === "0") return;
-        this.drawWay(context, run, creatorOf(stretch.task), stretch.created, stretch.thread, stretch.start);
+        if (interval.task === "0") return;
+        this.drawWay(context, run, creatorOf(interval.task), interval.created, interval.thread, interval.start);
         const links = this.links.get(this.key(hit));
         if (!links) return;
         context.setLineDash([5, 3]);
@@ -126,28 +126,28 @@ class Chosen {
     async tell(hit) {
         const { timeline } = this;
         const { make } = timeline;
-        const { run, stretch } = hit;
-        const isWait = stretch.state > 1;
-        const title = `${timeline.about.states[stretch.state].label} of thread ${stretch.thread}: ${timeText(stretch.end - stretch.begin)}, ${timeline.nameOf(run, stretch)}`;
+        const { run, interval } = hit;
+        const isWait = interval.state > 1;
+        const title = `${timeline.about.states[interval.state].label} of thread ${interval.thread}: ${timeText(interval.end - interval.begin)}, ${timeline.nameOf(run, interval)}`;
         const parts = [make("h4", {}, title)];
         const put = (...more) => {
             if (this.hit !== hit) return;
             parts.push(...more);
-            timeline.told.replaceChildren(...parts);
+            timeline.details.replaceChildren(...parts);
         };
         put();
         try {
             if (isWait) {
-                const middle = Math.floor((Math.max(stretch.begin, timeline.view.begin) + Math.min(stretch.end, timeline.view.end)) / 2);
-                const line = timeline.about.rows.flatMap(partsOf).find((row) => row.run === run && row.threads.includes(stretch.thread));
+                const middle = Math.floor((Math.max(interval.begin, timeline.view.begin) + Math.min(interval.end, timeline.view.end)) / 2);
+                const line = timeline.about.rows.flatMap(partsOf).find((row) => row.run === run && row.threads.includes(interval.thread));
                 const moment = await timeline.source.moment(run, line.threads, middle);
-                const own = moment.find((row) => row.thread === stretch.thread);
+                const own = moment.find((row) => row.thread === interval.thread);
                 if (own && own.wait_kind) put(make("p", {}, this.waitText(run, this.waitOf(own))));
-                put(this.momentTable(run, moment, middle, stretch.thread));
+                put(this.momentTable(run, moment, middle, interval.thread));
             }
             const links = await this.load(hit);
             if (links && links.length && !isWait) put(this.linkList(run, links));
-            const excerpt = await timeline.source.excerpt(run, isWait && stretch.waitPlace ? stretch.waitPlace : stretch.construct);
+            const excerpt = await timeline.source.excerpt(run, isWait && interval.waitPlace ? interval.waitPlace : interval.construct);
             if (excerpt) put(sourceLines(make, excerpt));
         } catch (error) {
             put(make("p", { class: "warning" }, error.message));

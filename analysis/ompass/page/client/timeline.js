@@ -88,8 +88,8 @@ class Timeline {
         this.problem = make("p", { class: "warning", role: "alert" });
         this.problem.hidden = true;
         this.selected = make("div", { class: "selected", "aria-live": "polite" });
-        this.told = make("div", { class: "chosen", "aria-live": "polite" });
-        this.place.append(tools, this.legend, this.plot, this.problem, make("p", { class: "note" }, KEYS_HELP), this.told, this.selected);
+        this.details = make("div", { class: "chosen", "aria-live": "polite" });
+        this.place.append(tools, this.legend, this.plot, this.problem, make("p", { class: "note" }, KEYS_HELP), this.details, this.selected);
         this.listen();
     }
 
@@ -169,12 +169,12 @@ class Timeline {
     paper() { return colourOf(getComputedStyle(document.documentElement).getPropertyValue("--paper").trim() || "#ffffff"); }
     ink() { return getComputedStyle(document.documentElement).getPropertyValue("--ink").trim() || "#000000"; }
 
-    entryOf(run, stretch) {
-        if (this.dimension === "state") return stretch.state;
+    entryOf(run, interval) {
+        if (this.dimension === "state") return interval.state;
         const dimension = this.about.dimensions[this.dimension];
         const rest = dimension.entries.length;
-        if (stretch.state > 0) return rest + stretch.state;
-        const entry = dimension.keys[run][stretch[this.dimension]];
+        if (interval.state > 0) return rest + interval.state;
+        const entry = dimension.keys[run][interval[this.dimension]];
         return entry === undefined ? rest : entry;
     }
 
@@ -201,8 +201,8 @@ class Timeline {
                 });
                 return button;
             }),
-            ...(this.about.absences ? ["preempted", "blocked"] : []).map((text) =>
-                this.make("span", { class: "absence" }, this.make("span", { class: `swatch ${text}` }), ` ${text}`)),
+            ...(this.about.offCpu ? ["preempted", "blocked"] : []).map((text) =>
+                this.make("span", { class: "off-cpu" }, this.make("span", { class: `swatch ${text}` }), ` ${text}`)),
         );
     }
 
@@ -224,8 +224,8 @@ class Timeline {
         return this.lines.map((line) => ({ line, values: this.source.fill(line.row, this.dimension, this.view.begin, this.view.end, n) }));
     }
     // Returns their off-CPU parts, as absentParts() does.
-    absences(line, values, n) {
-        if (!this.about.absences || this.picked.size) return [];
+    offCpu(line, values, n) {
+        if (!this.about.offCpu || this.picked.size) return [];
         const absent = this.source.fill(line.row, "absent", this.view.begin, this.view.end, n);
         return absentParts(values, absent, n, values.length / n, this.about.states.length);
     }
@@ -247,7 +247,7 @@ class Timeline {
             const height = Math.min(Math.round(line.height * scale), this.canvas.height - top);
             const capacity = column * threadsIn(line.row);
             paintColumns(pixels, this.canvas.width, 0, top, height, values, n, colours, capacity, paper);
-            hatchColumns(pixels, this.canvas.width, top, height, this.absences(line, values, n), capacity, colourOf(this.ink()));
+            hatchColumns(pixels, this.canvas.width, top, height, this.offCpu(line, values, n), capacity, colourOf(this.ink()));
         }
         context.putImageData(image, 0, 0);
         context.setTransform(scale, 0, 0, scale, 0, 0);
@@ -276,30 +276,30 @@ class Timeline {
         const finest = this.about.runs[0].finest;
         for (const [run, lines] of runs) {
             if ((this.view.end - this.view.begin) / this.width > 2 ** (finest + 1) && this.source.isServed) continue;
-            const byThread = this.source.stretches(run, lines.map((line) => line.row.threads[0]), this.view.begin, this.view.end);
+            const byThread = this.source.intervals(run, lines.map((line) => line.row.threads[0]), this.view.begin, this.view.end);
             if (!byThread) continue;
             for (const line of lines)
-                for (const stretch of byThread.get(line.row.threads[0]) || []) {
-                    if (stretch.end <= this.view.begin || stretch.begin >= this.view.end) continue;
-                    this.drawStretch(context, colours, line, run, stretch);
+                for (const interval of byThread.get(line.row.threads[0]) || []) {
+                    if (interval.end <= this.view.begin || interval.begin >= this.view.end) continue;
+                    this.drawInterval(context, colours, line, run, interval);
                 }
         }
     }
 
-    drawStretch(context, colours, line, run, stretch) {
-        const left = Math.max(this.x(stretch.begin), 0);
-        const right = Math.min(this.x(stretch.end), this.width);
+    drawInterval(context, colours, line, run, interval) {
+        const left = Math.max(this.x(interval.begin), 0);
+        const right = Math.min(this.x(interval.end), this.width);
         if (right - left < 2) return;
-        this.shown.push({ line, run, stretch, left, right });
-        context.fillStyle = hexOf(colours[this.entryOf(run, stretch)]);
+        this.shown.push({ line, run, interval, left, right });
+        context.fillStyle = hexOf(colours[this.entryOf(run, interval)]);
         context.fillRect(left, line.top, right - left - (right - left > 4 ? 0.5 : 0), line.height);
         if (!this.picked.size)
-            for (const { begin, end, blocked } of stretch.absences) {
+            for (const { begin, end, blocked } of interval.offCpu) {
                 const [from, to] = [Math.max(this.x(begin), left), Math.min(this.x(end), right)];
                 context.fillStyle = this.patterns[Number(blocked)];
                 if (to > from) context.fillRect(from, line.top, to - from, line.height);
             }
-        if (stretch.state !== 0 || right - left < 46 || line.height < 14) return;
+        if (interval.state !== 0 || right - left < 46 || line.height < 14) return;
         context.save();
         context.beginPath();
         context.rect(left + 2, line.top, right - left - 4, line.height);
@@ -307,13 +307,13 @@ class Timeline {
         context.fillStyle = "#ffffff";
         context.font = "11px system-ui, sans-serif";
         context.textBaseline = "middle";
-        context.fillText(this.nameOf(run, stretch), left + 4, line.top + line.height / 2);
+        context.fillText(this.nameOf(run, interval), left + 4, line.top + line.height / 2);
         context.restore();
     }
 
-    nameOf(run, stretch) {
-        const construct = this.about.runs[run].constructs[stretch.construct] || "?";
-        return stretch.task === "0" ? construct : `${taskName(stretch.task)} ${construct}`;
+    nameOf(run, interval) {
+        const construct = this.about.runs[run].constructs[interval.construct] || "?";
+        return interval.task === "0" ? construct : `${taskName(interval.task)} ${construct}`;
     }
 
     drawAxis(context) {
@@ -481,7 +481,7 @@ class Timeline {
     pointAt(x, y) {
         const line = this.lines.find((each) => y >= each.top && y < each.top + each.height);
         const hit = line && this.shown.find((each) => each.line === line && x >= each.left && x < each.right);
-        const changed = (this.under && this.under.stretch) !== (hit && hit.stretch);
+        const changed = (this.under && this.under.interval) !== (hit && hit.interval);
         this.under = hit || null;
         if (changed) this.chosen.pointAt(this.under);
         if (!line) this.tip.hidden = true;
@@ -492,14 +492,14 @@ class Timeline {
     tell(line, hit, x, y) {
         const lines = [];
         if (hit) {
-            const { stretch, run } = hit;
-            lines.push(`${this.about.states[stretch.state].label} ${timeText(stretch.end - stretch.begin)}`, this.nameOf(run, stretch));
-            if (stretch.task !== "0" && stretch.start)
-                lines.push(`created ${timeText(stretch.created)} by thread ${creatorOf(stretch.task)}, started ${timeText(stretch.start - stretch.created)} later`);
-            if (stretch.waitKind) lines.push(this.chosen.waitText(run, stretch));
-            for (const { begin, end, blocked } of stretch.absences.slice(0, 3))
+            const { interval, run } = hit;
+            lines.push(`${this.about.states[interval.state].label} ${timeText(interval.end - interval.begin)}`, this.nameOf(run, interval));
+            if (interval.task !== "0" && interval.start)
+                lines.push(`created ${timeText(interval.created)} by thread ${creatorOf(interval.task)}, started ${timeText(interval.start - interval.created)} later`);
+            if (interval.waitKind) lines.push(this.chosen.waitText(run, interval));
+            for (const { begin, end, blocked } of interval.offCpu.slice(0, 3))
                 lines.push(`${blocked ? "blocked" : "preempted"} for ${timeText(end - begin)}`);
-            if (stretch.depth) lines.push(`${stretch.depth} task(s) on the stack`);
+            if (interval.depth) lines.push(`${interval.depth} task(s) on the stack`);
         } else {
             const column = (this.view.end - this.view.begin) / this.width;
             const values = this.source.fill(line.row, this.dimension, this.time(Math.floor(x)), this.time(Math.floor(x)) + column, 1);
@@ -582,7 +582,7 @@ class Timeline {
             const capacity = column * threadsIn(line.row);
             return `<text x="4" y="${line.top + line.height / 2 + 4}">${line.height >= 10 ? svgText(line.row.label) : ""}</text>` +
                 columnRectangles(values, n, colours, capacity, left, line.top, line.height) +
-                hatchRectangles(this.absences(line, values, n), capacity, left, line.top, line.height);
+                hatchRectangles(this.offCpu(line, values, n), capacity, left, line.top, line.height);
         });
         const { ticks, step } = ticksOf(this.view.begin, this.view.end, this.width, 90);
         const axis = ticks.map((tick) => `<text x="${left + this.x(tick)}" y="12" text-anchor="middle">${svgText(timeText(tick, step))}</text>`);
