@@ -29,7 +29,7 @@ extern "C" {
 #define OMP_EXT_AT_ONCE 256
 /* Flag in `how` of a light task: its creator, which waits for it, took it from its own queue. */
 #define OMP_EXT_AT_HAND 512
-/* `how` of a task from tallied_task that has run for a while. Since the previous reported event the thread ran only
+/* `how` of a task from counted_task that has run for a while. Since the previous reported event the thread ran only
    counted tasks, including this one. */
 #define OMP_EXT_RUNS 1024
 
@@ -38,17 +38,17 @@ extern "C" {
 
 /*
  * Counted tasks. For a task so short that the tool reads no clock for it, a call of the tool is expensive, too. While a
- * task runs for which `tallies` returned counters, the library counts the light tasks of known constructs that the task
+ * task runs for which `counters` returned counters, the library counts the light tasks of known constructs that the task
  * creates: their creation, their begin if they are undeferred or at hand, their end, and waits for them. It does not
  * report them. Before anything else in a counted task is reported, and if it begins in another way, the library calls
- * tallied_task, and task_begins with OMP_EXT_RUNS if the task runs. From then on it is reported like any other.
+ * counted_task, and task_begins with OMP_EXT_RUNS if the task runs. From then on it is reported like any other.
  */
-struct omp_ext_tally { /* counters of one construct on one thread */
+struct omp_ext_counter { /* counters of one construct on one thread */
     const void *code; /* return address of the construct, as in task_created */
     uint64_t *n_created, *n_ended; /* deferred tasks; the library adds 1 */
     /* Begins until the next one to report, which is included; 0: report all. The library subtracts 1. */
     uint32_t n_left;
-    uint32_t *n_undeferred_left; /* the same for undeferred tasks; only omp_ext_tallies.n_ended counts their ends */
+    uint32_t *n_undeferred_left; /* the same for undeferred tasks; only omp_ext_counters.n_ended counts their ends */
     uint32_t begin; /* an undeferred task's begin in omp_ext_order; 0: none yet, so the task is reported */
 };
 
@@ -72,9 +72,9 @@ static inline int omp_ext_append(struct omp_ext_order *order, uint32_t what) {
     return 1;
 }
 
-#define OMP_EXT_TALLIES 64
-/* Counters of one thread. Other threads write only *now and read only `code` of tallies. */
-struct omp_ext_tallies {
+#define OMP_EXT_COUNTERS 64
+/* Counters of one thread. Other threads write only *now and read only `code` of counters. */
+struct omp_ext_counters {
     const uint32_t *now; /* the library counts while *now == then, else it reports */
     uint32_t then;
     uint64_t *n_created, *n_ended; /* of all constructs */
@@ -84,7 +84,7 @@ struct omp_ext_tallies {
     unsigned char *is_mixed; /* set to 1 by each counted undeferred task */
     struct omp_ext_order *order; /* null: not needed */
     /* At omp_ext_place_of(code). Null or another construct's: the construct is unknown. */
-    struct omp_ext_tally *by_code[OMP_EXT_TALLIES];
+    struct omp_ext_counter *by_code[OMP_EXT_COUNTERS];
 };
 
 static inline unsigned omp_ext_place_of(const void *code) {
@@ -139,18 +139,18 @@ struct omp_ext_observer {
 
     /* Returns counters for the tasks that the current task creates, valid until it ends; null: report them. Called
        after task_begins with OMP_EXT_AT_HAND, and after undeferred_begins in a team of one thread. */
-    struct omp_ext_tallies *(*tallies)(void);
+    struct omp_ext_counters *(*counters)(void);
     /* Returns the handle of a task that was counted so far; null: the tool ignores the task. `time`: of its creation
-       (*omp_ext_tallies.time). Called by the thread that reports the task next: if the task has not begun, possibly not
-       the tally's. */
-    void *(*tallied_task)(const struct omp_ext_tally *tally, uint64_t time, int domain, int flags);
+       (*omp_ext_counters.time). Called by the thread that reports the task next: if the task has not begun, possibly not
+       the counter's. */
+    void *(*counted_task)(const struct omp_ext_counter *counter, uint64_t time, int domain, int flags);
 };
 
 /*
- * Reports the calling thread's current task (tallied_task, task_begins) if it was only counted so far. For tools that
+ * Reports the calling thread's current task (counted_task, task_begins) if it was only counted so far. For tools that
  * learn of its acts from another source, such as OMPT's events of locks.
  */
-void omp_ext_tell_of_current(void);
+void omp_ext_report_current(void);
 
 /*
  * Registers the observer, which must live as long as the process; null removes it. Call it before the first parallel

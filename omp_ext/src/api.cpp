@@ -90,7 +90,7 @@ int omp_ext_schedules(const void *code) {
     return abi::is_in_runtime(code);
 }
 
-void omp_ext_tell_of_current(void) {
+void omp_ext_report_current(void) {
     if (this_worker && this_worker->counters) report_current(*this_worker);
 }
 

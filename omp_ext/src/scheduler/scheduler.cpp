@@ -121,14 +121,14 @@ void notify_begin(Worker &worker, Task &outer, Task &task, int how) {
     report(worker, outer);
     if (is_counted(task)) show_to_tool(worker, task);
     observer->task_begins(task.seen, worker.domain, start_kind(task) | how);
-    worker.counters = how & OMP_EXT_AT_HAND && observer->tallies ? observer->tallies() : nullptr;
+    worker.counters = how & OMP_EXT_AT_HAND && observer->counters ? observer->counters() : nullptr;
 }
 
 } // namespace
 
 void show_to_tool(const Worker &worker, Task &task) {
-    const omp_ext_tally &counter = counter_of(task);
-    task.seen = observer->tallied_task(&counter, task.counted_at, home_of(worker, task), flags_of(task));
+    const omp_ext_counter &counter = counter_of(task);
+    task.seen = observer->counted_task(&counter, task.counted_at, home_of(worker, task), flags_of(task));
     task.code = counter.code;
 }
 
@@ -178,13 +178,13 @@ namespace {
 }
 
 [[gnu::noinline]] bool execute_seen(Worker &worker, Task &outer, Task &task, bool is_simple) {
-    omp_ext_tallies *counters = worker.counters;
+    omp_ext_counters *counters = worker.counters;
     const int how = std::exchange(worker.next_start_flags, 0);
     if (!(task.flags & kInline)) {
         notify_begin(worker, outer, task, how);
     } else {
         report(worker, task);
-        worker.counters = worker.throttle_threshold == 0 && observer->tallies ? observer->tallies() : nullptr;
+        worker.counters = worker.throttle_threshold == 0 && observer->counters ? observer->counters() : nullptr;
     }
     execute_light(worker, task, is_simple);
     observer->task_ends(task.seen);
@@ -195,7 +195,7 @@ namespace {
 // Runs a runtime task that a tool sees.
 [[gnu::noinline]] void execute_runtime_task_seen(Worker &worker, Task &outer, Task &task, bool directly) {
     report(worker, outer);
-    omp_ext_tallies *counters = std::exchange(worker.counters, nullptr);
+    omp_ext_counters *counters = std::exchange(worker.counters, nullptr);
     observer->task_starts(task.seen, worker.domain, start_kind(task));
     runtime::execute(worker, task, directly);
     worker.counters = counters;

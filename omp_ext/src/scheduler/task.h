@@ -11,7 +11,7 @@
 
 #include "scheduler/inbox.h"
 
-struct omp_ext_tallies;
+struct omp_ext_counters;
 
 namespace omp_ext {
 
@@ -87,7 +87,7 @@ struct Task : QueueEntry {
     // Undeferred tasks: the worker's state before the task.
     int64_t outer_mark;
     DependenceTable *outer_table;
-    omp_ext_tallies *outer_counters;
+    omp_ext_counters *outer_counters;
 };
 
 // Flag of n_done_elsewhere. Until the last child completes, the task stays in place, so its memory can be read.

@@ -16,7 +16,7 @@
 #include "scheduler/task.h"
 #include "tools/statistics.h"
 
-struct omp_ext_tallies;
+struct omp_ext_counters;
 
 namespace omp_ext {
 
@@ -56,7 +56,7 @@ struct alignas(64) WorkerState {
     int64_t mark = 0; // items of the deque from this number on are descendants of `current`
     DependenceTable *table = nullptr; // dependences among the children of `current`
     int64_t throttle_threshold = kFirstThrottleThreshold; // deque size at which place() asks is_throttled()
-    omp_ext_tallies *counters = nullptr; // counters of the current task; null: every event is reported (counters.h)
+    omp_ext_counters *counters = nullptr; // counters of the current task; null: every event is reported (counters.h)
     int next_start_flags = 0; // OMP_EXT_AT_ONCE and OMP_EXT_AT_HAND, reported with the next start of a task
     bool left_to_event = false; // the task that just ended is incomplete until its event is fulfilled
     bool is_searching = false; // counted in team->n_searching

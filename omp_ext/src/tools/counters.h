@@ -16,25 +16,25 @@ inline constexpr uintptr_t kCounted = 1; // flag in Task::seen
 
 inline bool is_counted(const Task &task) { return reinterpret_cast<uintptr_t>(task.seen) & kCounted; }
 
-inline omp_ext_tally &counter_of(const Task &task) {
-    return *reinterpret_cast<omp_ext_tally *>(reinterpret_cast<uintptr_t>(task.seen) - kCounted);
+inline omp_ext_counter &counter_of(const Task &task) {
+    return *reinterpret_cast<omp_ext_counter *>(reinterpret_cast<uintptr_t>(task.seen) - kCounted);
 }
 
-inline bool is_counting(const omp_ext_tallies &counters) {
+inline bool is_counting(const omp_ext_counters &counters) {
     return __atomic_load_n(counters.now, __ATOMIC_RELAXED) == counters.then;
 }
 
 // Appends the begin or end of an undeferred task.
-inline void append(const omp_ext_tallies &counters, uint32_t what) {
+inline void append(const omp_ext_counters &counters, uint32_t what) {
     *counters.is_mixed = 1;
     if (counters.order && !omp_ext_append(counters.order, what)) counters.order->append(what);
 }
 
 // Counts the creation of a light task without dependences. Returns false if it must be reported.
 inline bool count_creation(const Worker &worker, Task &task) {
-    const omp_ext_tallies *counters = worker.counters;
+    const omp_ext_counters *counters = worker.counters;
     if (!counters || (task.flags & ~kDestructors) || task.domain != worker.domain || !is_light(task)) return false;
-    omp_ext_tally *counter = counters->by_code[omp_ext_place_of(task.code)];
+    omp_ext_counter *counter = counters->by_code[omp_ext_place_of(task.code)];
     if (!counter || counter->code != task.code || !is_counting(*counters)) return false;
     if (worker.throttle_threshold == 0) { // a team of one runs it now
         if (*counter->n_undeferred_left <= 1 || (counters->order && !counter->begin)) return false;
@@ -56,7 +56,7 @@ inline bool count_begin(Worker &worker, const Task &task) {
     if (task.flags & kInline) return true;
     if (!(worker.next_start_flags & OMP_EXT_AT_HAND) || !worker.counters || !is_counting(*worker.counters))
         return false;
-    omp_ext_tally &counter = counter_of(task);
+    omp_ext_counter &counter = counter_of(task);
     if (counter.n_left <= 1 || task.creator != worker.number) return false;
     counter.n_left--;
     worker.next_start_flags = 0;
@@ -65,7 +65,7 @@ inline bool count_begin(Worker &worker, const Task &task) {
 
 // Counts the end of a counted task. Returns false if it must be reported.
 inline bool count_end(const Worker &worker, const Task &task) {
-    omp_ext_tallies &counters = *worker.counters;
+    omp_ext_counters &counters = *worker.counters;
     if (!is_counting(counters)) return false;
     ++*counters.n_ended;
     if (task.flags & kInline) {

@@ -74,8 +74,8 @@ constexpr omp_ext_observer kView = {
     .task_begins = nullptr,
     .undeferred_begins = nullptr,
     .task_ends = nullptr,
-    .tallies = nullptr,
-    .tallied_task = nullptr,
+    .counters = nullptr,
+    .counted_task = nullptr,
 };
 
 // ---------------------------------------------------------------- between runtime and tool

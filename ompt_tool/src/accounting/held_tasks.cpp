@@ -163,7 +163,7 @@ void steal_ends(int succeeded) {
 
 void append_to_order(uint32_t what) { recorder::this_thread->log.append_op(what); }
 
-omp_ext_tallies *tallies() {
+omp_ext_counters *counters() {
     ThreadState *thread = recorder::this_thread;
     if (!thread || thread->has_counters || !thread->counting) return nullptr;
     TaskState &task = *thread->current;
@@ -171,26 +171,26 @@ omp_ext_tallies *tallies() {
     if (!(task.flags & kUntimed)) return nullptr;
     static_assert(sizeof recorder::run_switch == sizeof(uint32_t) &&
                   decltype(recorder::run_switch)::is_always_lock_free);
-    omp_ext_tallies &tallies = thread->light_counters;
+    omp_ext_counters &counters = thread->light_counters;
     aim_light_counters(*thread);
-    tallies.now = reinterpret_cast<const uint32_t *>(&recorder::run_switch);
+    counters.now = reinterpret_cast<const uint32_t *>(&recorder::run_switch);
     switch_light_counters(*thread);
-    tallies.n_waits = &thread->places.wait(nullptr, format::kTaskwait).n_waits;
-    tallies.time = &thread->header->mark;
-    tallies.is_mixed = &thread->work.dirty;
-    tallies.order = thread->tracing ? &thread->log.order() : nullptr;
-    if (tallies.order) tallies.order->append = append_to_order;
-    return &tallies;
+    counters.n_waits = &thread->places.wait(nullptr, format::kTaskwait).n_waits;
+    counters.time = &thread->header->mark;
+    counters.is_mixed = &thread->work.dirty;
+    counters.order = thread->tracing ? &thread->log.order() : nullptr;
+    if (counters.order) counters.order->append = append_to_order;
+    return &counters;
 }
 
-void *tallied_task(const omp_ext_tally *tally, uint64_t time, int domain, int flags) {
+void *counted_task(const omp_ext_counter *counter, uint64_t time, int domain, int flags) {
     ThreadState *thread = recorder::thread();
     TaskState *task = thread ? thread->pool.take() : nullptr;
     if (!task) return nullptr;
-    const auto *creators = reinterpret_cast<const TaskConstruct *>(reinterpret_cast<const char *>(tally) -
+    const auto *creators = reinterpret_cast<const TaskConstruct *>(reinterpret_cast<const char *>(counter) -
                                                                    offsetof(TaskConstruct, light_counters));
     const ThreadState *creator = recorder::thread_of_index(creators->creator);
-    task->construct = thread->constructs.at(tally->code, static_cast<uint32_t>(flags))->id;
+    task->construct = thread->constructs.at(counter->code, static_cast<uint32_t>(flags))->id;
     if (flags & kUndeferred) {
         task->flags = kInline;
         return task;
@@ -219,8 +219,8 @@ constexpr omp_ext_observer kObserver = {
     .task_begins = task_begins,
     .undeferred_begins = undeferred_begins,
     .task_ends = task_ends,
-    .tallies = tallies,
-    .tallied_task = tallied_task,
+    .counters = counters,
+    .counted_task = counted_task,
 };
 
 } // namespace
@@ -231,7 +231,7 @@ bool observe(const void *runtime) {
     auto *schedules = reinterpret_cast<decltype(&omp_ext_schedules)>(dlsym(RTLD_DEFAULT, "omp_ext_schedules"));
     if (!schedules || !schedules(runtime)) return false;
     auto *observe = reinterpret_cast<decltype(&omp_ext_observe)>(dlsym(RTLD_DEFAULT, "omp_ext_observe"));
-    auto *report = reinterpret_cast<decltype(&omp_ext_tell_of_current)>(dlsym(RTLD_DEFAULT, "omp_ext_tell_of_current"));
+    auto *report = reinterpret_cast<decltype(&omp_ext_report_current)>(dlsym(RTLD_DEFAULT, "omp_ext_report_current"));
     if (report) report_counted = report;
     return observe && observe(&kObserver);
 }

@@ -30,7 +30,7 @@ namespace ompass {
 struct TaskConstruct {
     format::ConstructSlot *slot; // receives the counts: real_slot, or a spare slot during a pause
     format::ConstructSlot *real_slot;
-    omp_ext_tally light_counters; // the construct's address; the extension counts its light tasks here
+    omp_ext_counter light_counters; // the construct's address; the extension counts its light tasks here
     uint32_t id;
     uint32_t period; // one in `period` undeferred tasks is timed, on average; slot->countdown counts down to it
     uint32_t n_recent; // tasks timed since the period was last adjusted
@@ -265,7 +265,7 @@ struct OwnState {
     format::WaitSlot *lock; // wait for a lock; null: none
     OpenLoops loops;
     HeldTasks held;
-    omp_ext_tallies light_counters; // where the extension counts kUntimed tasks and tasks in them
+    omp_ext_counters light_counters; // where the extension counts kUntimed tasks and tasks in them
     Regions regions;
     TaskState base_task; // user code outside of all tasks
     Kernels kernels;
