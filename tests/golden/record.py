@@ -22,7 +22,6 @@ import os
 import re
 import shutil
 import socket
-import subprocess
 import sys
 import tarfile
 from collections.abc import Mapping
@@ -161,16 +160,7 @@ def record(case: Case) -> tuple[Path, dict[str, int]]:
     if case.way != "linked":
         loading = "LD_PRELOAD" if case.way == "preloaded" else "OMP_TOOL_LIBRARIES"
         settings[loading] = str(NEUTRAL / "libompass.so")
-    ended = subprocess.run(
-        [str(program), *case.arguments],
-        cwd=NEUTRAL,
-        env=toolchain.run_environment(settings),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    ended = toolchain.run([str(program), *case.arguments], settings, cwd=NEUTRAL)
     assert ended.returncode == case.ending, f"{case.name} ended with {ended.returncode}: {ended.stderr}"
     last = ended.stdout.splitlines()[-1].split()
     assert last[0] == "FACTS"

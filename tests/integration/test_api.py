@@ -43,15 +43,7 @@ def build(
 
 
 def run_plainly(program: Path, toolchain: Toolchain, **environment: str) -> str:
-    finished = subprocess.run(
-        [str(program)],
-        env=toolchain.run_environment({"OMP_NUM_THREADS": "2", **environment}),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    finished = toolchain.run([str(program)], {"OMP_NUM_THREADS": "2", **environment})
     assert finished.returncode == 0, finished.stdout + finished.stderr
     assert finished.stderr == ""
     return finished.stdout

@@ -49,14 +49,7 @@ def test_no_task_before_or_after_main_is_lost(
     run_dir = tmp_path / "run.ompass"
     environment = {"OMPASS_DIR": str(run_dir), "OMPASS_MODE": mode, "OMPASS_SUMMARY": "off"}
     environment.update({"OMP_NUM_THREADS": "2", **ways_to_load(libompass)[loading]})
-    ran = subprocess.run(
-        command_of(toolchain, linked=linked, uses=uses),
-        env=toolchain.run_environment(environment),
-        capture_output=True,
-        text=True,
-        timeout=20,
-        check=False,
-    )
+    ran = toolchain.run(command_of(toolchain, linked=linked, uses=uses), environment, timeout_s=20)
     assert (ran.returncode, ran.stderr) == (0, "")
     facts = facts_in(ran.stdout)
     assert facts["tasks"] == TASKS_OF_LIBRARY + (TASKS_OF_PROGRAM if uses else 0)
@@ -75,17 +68,14 @@ def test_command_records_what_runs_before_and_after_main(
     linked: bool, uses: bool, toolchain: Toolchain, libompass: Path, tmp_path: Path
 ) -> None:
     options = [] if linked or uses else ["--libomp", str(toolchain.runtime_library)]
-    ran = subprocess.run(
+    ran = toolchain.run(
         [
             *(sys.executable, "-m", "ompass", "run", "-q", "-o", "run.ompass", *options, "--"),
             *command_of(toolchain, linked=linked, uses=uses),
         ],
-        env=toolchain.run_environment({"OMPASS_LIBRARY": str(libompass), "OMP_NUM_THREADS": "2"}),
+        {"OMPASS_LIBRARY": str(libompass), "OMP_NUM_THREADS": "2"},
         cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
+        timeout_s=120,
     )
     assert (ran.returncode, ran.stderr) == (0, "")
     check_facts(facts_in(ran.stdout), check_sound(tmp_path / "run.ompass"))

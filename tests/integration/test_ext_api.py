@@ -29,15 +29,7 @@ WITH_SIZES = pytest.mark.parametrize(("n_threads", "domains"), SIZES)
 def run(
     program: Path, toolchain: Toolchain, settings: Mapping[str, str], *arguments: str
 ) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [str(program), *arguments],
-        env=toolchain.run_environment(settings),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    return toolchain.run([str(program), *arguments], settings)
 
 
 def check(program: Path, toolchain: Toolchain, settings: Mapping[str, str], *arguments: str) -> str:

@@ -46,15 +46,7 @@ def run(
 ) -> subprocess.CompletedProcess[str]:
     """Runs the program to its end; pytest.fail if it hangs."""
     try:
-        return subprocess.run(
-            command,
-            env=toolchain.run_environment(settings),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=WATCHDOG_S,
-            check=False,
-        )
+        return toolchain.run(command, settings, timeout_s=WATCHDOG_S)
     except subprocess.TimeoutExpired:
         pytest.fail(f"hangs: {' '.join(command)} with {settings}")
 

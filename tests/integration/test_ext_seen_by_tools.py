@@ -295,23 +295,16 @@ def test_any_tool_sees_a_conforming_life_cycle(program: TaskProgram, default_too
         "ext/life_cycle_checker.c", default_toolchain, flags=("-shared", "-fPIC"), openmp=False
     )
     for way in ({}, {"OMP_EXT_STRICT": "1"}):
-        finished = subprocess.run(
+        finished = default_toolchain.run(
             compiled(program, default_toolchain),
-            env=default_toolchain.run_environment(
-                {
-                    "LD_PRELOAD": str(ext_library()),
-                    "OMP_TOOL_LIBRARIES": str(checker),
-                    "OMP_NUM_THREADS": "4",
-                    **SCHEDULED,
-                    **way,
-                    **program.environment,
-                }
-            ),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
+            {
+                "LD_PRELOAD": str(ext_library()),
+                "OMP_TOOL_LIBRARIES": str(checker),
+                "OMP_NUM_THREADS": "4",
+                **SCHEDULED,
+                **way,
+                **program.environment,
+            },
         )
         assert finished.returncode == 0, finished.stdout + finished.stderr
         told = [line for line in finished.stderr.splitlines() if line.startswith("life_cycle_checker: ")]
@@ -370,15 +363,7 @@ def test_any_tool_sees_a_valid_life_cycle_of_tasks_that_step_aside(
         "OMP_EXT_DOMAINS": "2",
         "OMP_MAX_ACTIVE_LEVELS": "2",
     }
-    finished = subprocess.run(
-        [str(program), *arguments],
-        env=default_toolchain.run_environment(settings),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    finished = default_toolchain.run([str(program), *arguments], settings)
     assert finished.returncode == 0, finished.stdout + finished.stderr
     assert "rescued 0\n" in finished.stdout
     told = [line for line in finished.stderr.splitlines() if line.startswith("life_cycle_checker: ")]

@@ -44,15 +44,7 @@ def run(
 ) -> subprocess.CompletedProcess[str]:
     flags = (*flags_for(toolchain), f"-fsanitize={sanitizer}", "-frounding-math")
     program = compile_with_ext(source, toolchain, *flags)
-    return subprocess.run(
-        [str(program), *arguments],
-        env=toolchain.run_environment({"OMP_NUM_THREADS": "4", **STRICT, **settings}),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    return toolchain.run([str(program), *arguments], {"OMP_NUM_THREADS": "4", **STRICT, **settings})
 
 
 @pytest.mark.parametrize(
@@ -108,14 +100,9 @@ def test_backtraces_of_tasks_end_where_their_stack_does(name: str) -> None:
     # Stops at the fiftieth task that resumes with the lock that it held during its wait.
     steps = ("break end_alone", "run", "ignore 1 50", "continue", "thread apply all backtrace")
     commands = [word for step in steps for word in ("-ex", step)]
-    finished = subprocess.run(
+    finished = toolchain.run(
         ["gdb", "-nx", "-batch", *commands, "--args", str(program), "critical", "200"],
-        env=toolchain.run_environment({"OMP_NUM_THREADS": "2", **STRICT}),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
+        {"OMP_NUM_THREADS": "2", **STRICT},
     )
     said = finished.stdout + finished.stderr
     assert re.search(r"^#1 .* wait_in .*aside\.c", finished.stdout, re.MULTILINE), said

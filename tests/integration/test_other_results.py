@@ -32,15 +32,11 @@ def follow(
     """Follows the page's steps on a copy of the program; passes `flags` to the compiler."""
     shutil.copy(SOURCE, folder / "my_program.c")
     compiler = " ".join((toolchain.cc, *toolchain.compile_flags, *toolchain.link_flags, *flags))
-    return subprocess.run(
+    return toolchain.run(
         ["bash", "-c", steps(sanitizer).replace("clang -fopenmp", compiler)],
+        {"OMP_NUM_THREADS": "4", **environment},
         cwd=folder,
-        env=toolchain.run_environment({"OMP_NUM_THREADS": "4", **environment}),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_S,
-        check=False,
+        timeout_s=PATIENCE_S,
     )
 
 

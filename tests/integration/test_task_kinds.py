@@ -63,15 +63,7 @@ CASES = [
 def run_without_tool(
     command: list[str], program: TaskProgram, toolchain: Toolchain, threads: int
 ) -> subprocess.CompletedProcess[str]:
-    finished = subprocess.run(
-        command,
-        env=toolchain.run_environment({"OMP_NUM_THREADS": str(threads), **program.environment}),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    finished = toolchain.run(command, {"OMP_NUM_THREADS": str(threads), **program.environment})
     assert finished.returncode == 0, f"fails without the tool: {finished.stdout}{finished.stderr}"
     return finished
 

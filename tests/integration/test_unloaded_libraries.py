@@ -54,13 +54,10 @@ def run_host(
     openmp: bool = True,
 ) -> subprocess.CompletedProcess[str]:
     host = compile_source(HOST, toolchain, openmp=openmp)
-    ran = subprocess.run(
+    ran = toolchain.run(
         [str(host), what, str(rounds), *map(str, loaded)],
-        env=toolchain.run_environment({"OMP_NUM_THREADS": "2", **environment}),
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
+        {"OMP_NUM_THREADS": "2", **environment},
+        timeout_s=120,
     )
     assert (ran.returncode, ran.stderr) == (0, "")
     return ran

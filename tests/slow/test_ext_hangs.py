@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import itertools
 import os
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -57,13 +56,8 @@ def test_strict_mode_holds_over_very_many_tasks(
         "OMP_EXT_STRICT": "1",
         "OMP_EXT_TIED": tied,
     }
-    finished = subprocess.run(
-        [str(program), str(N_TASKS // (2 << depth) + 1), str(depth)],
-        env=default_toolchain.run_environment(settings),
-        capture_output=True,
-        text=True,
-        timeout=3600.0,
-        check=False,
+    finished = default_toolchain.run(
+        [str(program), str(N_TASKS // (2 << depth) + 1), str(depth)], settings, timeout_s=3600.0
     )
     print(finished.stdout)
     # The program fails unless every task that ran outside of its domain was counted as a rescue.
@@ -97,13 +91,6 @@ def test_random_sleeps_hang_no_task_that_steps_aside(how: str, default_toolchain
             "OMP_NUM_THREADS": str(threads),
             "OMP_EXT_DOMAINS": str(domains),
         }
-        finished = subprocess.run(
-            [str(program), how, "60"],
-            env=default_toolchain.run_environment(settings),
-            capture_output=True,
-            text=True,
-            timeout=WATCHDOG_S,
-            check=False,
-        )
+        finished = default_toolchain.run([str(program), how, "60"], settings, timeout_s=WATCHDOG_S)
         assert finished.returncode == 0, finished.stdout + finished.stderr
         assert finished.stdout.endswith("outside 0, rescued 0\n")

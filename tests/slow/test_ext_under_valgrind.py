@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import subprocess
-
 import pytest
 
 from ext_programs import compile_with_ext
@@ -34,14 +32,10 @@ def test_valgrind_knows_the_stacks(case: tuple[str, ...], default_toolchain: Too
         "OMP_EXT_STRICT": "1",
         "OMP_WAIT_POLICY": "passive",
     }
-    finished = subprocess.run(
+    finished = default_toolchain.run(
         ["valgrind", "--error-exitcode=9", "--fair-sched=yes", str(program), *arguments],
-        env=default_toolchain.run_environment(settings),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=600,
-        check=False,
+        settings,
+        timeout_s=600,
     )
     assert finished.returncode == 0, finished.stdout + finished.stderr
     assert "switching stacks" not in finished.stderr

@@ -59,6 +59,26 @@ class Toolchain:
         environment.update(extra or {})
         return environment
 
+    def run(
+        self,
+        command: Sequence[str],
+        extra: Mapping[str, str] | None = None,
+        *,
+        cwd: Path | None = None,
+        timeout_s: float = 60,
+    ) -> subprocess.CompletedProcess[str]:
+        """Runs a program of this toolchain on this runtime, with variables `extra` and no input."""
+        return subprocess.run(
+            command,
+            env=self.run_environment(extra),
+            cwd=cwd,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=timeout_s,
+            check=False,
+        )
+
     def missing(self) -> list[str]:
         """Returns what this toolchain lacks here; an empty list if it is complete."""
         absent = [tool for tool in (self.cc, self.cxx, self.fc) if tool and shutil.which(tool) is None]
@@ -278,16 +298,8 @@ def run_with_tool(
     if threads is not None:
         settings["OMP_NUM_THREADS"] = str(threads)
     settings.update(environment or {})
-    process = subprocess.run(
-        [str(program), *arguments],
-        env=toolchain.run_environment(settings),
-        cwd=run_dir.parent,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=timeout_s,
-        check=False,
-    )
+    command = [str(program), *arguments]
+    process = toolchain.run(command, settings, cwd=run_dir.parent, timeout_s=timeout_s)
     if check:
         assert process.returncode == 0, (
             f"{program.name} {' '.join(arguments)} on {toolchain.name} ended with {process.returncode}:\n"
