@@ -16,7 +16,7 @@
 #include "runtime/activation.h"
 #include "runtime/libomp_abi.h"
 #include "runtime/runtime.h"
-#include "scheduler/annotations.h"
+#include "scheduler/checkers.h"
 #include "scheduler/stacks.h"
 #include "scheduler/team.h"
 #include "tools/observer.h"

@@ -12,7 +12,7 @@
 #include "placement/placement.h"
 #include "runtime/libomp_abi.h"
 #include "runtime/runtime.h"
-#include "scheduler/annotations.h"
+#include "scheduler/checkers.h"
 #include "scheduler/scheduler.h"
 #include "scheduler/suspensions.h"
 #include "tools/counters.h"

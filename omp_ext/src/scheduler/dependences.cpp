@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "scheduler/annotations.h"
+#include "scheduler/checkers.h"
 #include "scheduler/inbox.h"
 #include "scheduler/task.h"
 #include "tools/observer.h"

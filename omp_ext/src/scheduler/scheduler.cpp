@@ -8,8 +8,8 @@
 
 #include "placement/domains.h"
 #include "runtime/runtime.h"
+#include "scheduler/checkers.h"
 #include "scheduler/idle.h"
-#include "scheduler/injection.h"
 #include "scheduler/suspensions.h"
 #include "tools/counters.h"
 #include "tools/observer.h"

@@ -9,8 +9,7 @@
 #include <unistd.h>
 
 #include "placement/domains.h"
-#include "scheduler/injection.h"
-#include "scheduler/steal.h"
+#include "scheduler/checkers.h"
 #include "scheduler/suspensions.h"
 
 namespace omp_ext {

@@ -23,6 +23,17 @@ struct Search {
     }
 };
 
+// The task that a thief looks for: the oldest task of another worker in `domain` with more than n_left tasks. Its tag
+// (depth) must be at least min_tag.
+struct StealTarget {
+    int domain;
+    uint16_t min_tag;
+    int64_t n_left;
+};
+
+// Steals a task by the policy of OMP_EXT_STEAL (steal.cpp). Null: it found none.
+Task *steal(Worker &thief, const StealTarget &target);
+
 // Finds a task in the deque, the domain's queues and, unless in strict mode, other domains. Null: there is none.
 Task *find(const Search &search);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Looks into the deques of other workers and takes tasks. steal_policies.h decides the order.
-#include "scheduler/steal.h"
+#include "scheduler/search.h"
 
 #include "scheduler/steal_policies.h"
 #include "tools/observer.h"

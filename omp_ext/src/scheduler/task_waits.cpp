@@ -5,9 +5,8 @@
 
 #include "placement/domains.h"
 #include "runtime/runtime.h"
-#include "scheduler/annotations.h"
+#include "scheduler/checkers.h"
 #include "scheduler/idle.h"
-#include "scheduler/injection.h"
 #include "scheduler/scheduler.h"
 #include "scheduler/search.h"
 #include "scheduler/suspensions.h"
