@@ -15,7 +15,7 @@ using format::DefinitionKind;
 using format::ExtentHeader;
 using format::ExtentKind;
 
-// A file that is written at once or extended.
+// A file, either written whole or appended to.
 class Output {
 public:
     Output(std::string path, const char *mode) : path_(std::move(path)), file_(std::fopen(path_.c_str(), mode)) {}

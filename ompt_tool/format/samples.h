@@ -51,7 +51,7 @@ constexpr bool has_loads(SampleEvent event) { return event == SampleEvent::kLoad
 
 // A word of a call chain, register or stack. Only values that lead from a function to its caller are kept:
 //   (1 + module) << 48 | ELF virtual address   an address in the code of a module of process.log
-//   kStackWord | bytes                         an address so many bytes above the stack pointer
+//   kStackWord | bytes                         the address that is `bytes` above the stack pointer
 //   0                                          anything else
 inline constexpr uint64_t kStackWord = uint64_t{0xffff} << 48;
 inline constexpr uint32_t kMostModules = 0xfffe;
@@ -77,7 +77,7 @@ struct SampleRecord {
     uint32_t region; // construct of the region; 0: outside every region
     uint32_t construct; // construct of the task; 0: implicit task, or outside
     uint32_t kernel; // construct of the innermost kernel; 0: none
-    uint32_t weight; // samples that it represents: a long run does not keep all
+    uint32_t weight; // samples that this one represents, as a long run keeps only some
 };
 static_assert(sizeof(SampleRecord) == 32);
 

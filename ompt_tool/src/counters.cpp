@@ -108,8 +108,8 @@ void drop(int *set) {
     papi.destroy_eventset(set);
 }
 
-// Creates a set of these counters, not yet started. Returns PAPI's error code, and then no set. Only adding an event
-// shows whether it can be counted; PAPI's enumeration and queries do not.
+// Creates a set of these counters, not yet started. Returns PAPI's error code, and makes no set if it fails. Only
+// adding an event shows whether it can be counted; PAPI's enumeration and queries do not.
 int make_set(const std::vector<std::string> &names, int *set) {
     *set = PAPI_NULL;
     int error = papi.create_eventset(set);
@@ -126,7 +126,7 @@ int try_name(const std::string &name) {
     return error;
 }
 
-// True for events of the kernel's scheduler. PAPI accepts them also where only user code is counted, and they stay 0.
+// True for events of the kernel's scheduler. If only user code is counted, PAPI accepts them but they stay 0.
 bool is_of_scheduler(const std::string &name) {
     return name.find("CONTEXT-SWITCHES") != std::string::npos || name.find("CPU-MIGRATIONS") != std::string::npos;
 }
@@ -195,7 +195,7 @@ Trial try_together(const std::vector<std::string> &names) {
     return trial;
 }
 
-// Adds a name to accepted() unless it cannot be counted together with them, or makes one of them stay 0: a virtual
+// Adds a name to accepted() if it can be counted together with the others and none of them then stays 0. A virtual
 // machine may have fewer counters than it shows. `before`: the counts without the new name; updated. Returns the reason
 // for a refusal, or an empty string.
 std::string try_to_accept(const std::string &name, Trial &before) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Computes how many bytes were last touched after a given moment. A moment (one access) is a slot; slots are numbered
-// in order of time. The weight of a slot is the number of bytes whose last touch it is. Knows no addresses.
+// in order of time. The weight of a slot is the number of bytes last touched in it. Knows no addresses.
 //
 // A tree of sums, level by level in arrays, each node in a cache line; its leaves are the weights:
 //   levels_[0][i] = sum of weights[i * kLeaves ...];  levels_[k + 1][i] = sum of levels_[k][i * kFanout ...]
@@ -65,9 +65,9 @@ public:
         __builtin_prefetch(&levels_[0][slot / kLeaves], 1);
     }
 
-    // Removes the slots of weight 0 and makes room for at least n more, and for three times as many as remain, so the
-    // cost per append is constant. Calls rename(new_number, n_used) once, in which the caller renumbers all slots that
-    // it keeps; new_number(slot) is defined for slots of weight above 0.
+    // Removes the slots of weight 0. Makes room for n more and at least three times the remaining ones, which keeps the
+    // cost per append constant. Calls rename(new_number, n_used) once, in which the caller renumbers all slots that it
+    // keeps; new_number(slot) is defined for slots of weight above 0.
     template <typename Rename>
     void compact(uint64_t n, Rename rename) {
         std::vector<uint64_t> used((n_slots_ + 63) / 64);
@@ -118,8 +118,8 @@ private:
     template <typename T>
     using Lanes [[gnu::vector_size(16)]] = T;
 
-    // A mask: from kBefore + kLeaves - p on, all ones for the children before place p, then zeros. Adding masked values
-    // is faster than a loop of unpredictable length.
+    // kLeaves words of ones, then of zeros. From kBefore + kLeaves - p on, a mask of the p children before place p.
+    // Adding masked values is faster than a loop of unpredictable length.
     template <typename T>
     static constexpr auto kBefore = [] {
         std::array<T, 2 * kLeaves> mask = {};

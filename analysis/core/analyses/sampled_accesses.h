@@ -8,7 +8,7 @@
 
 namespace ompass {
 
-// One declared access, or one piece of it. All pieces of an access are one moment.
+// One declared access, or one piece of it. All pieces of an access share one moment.
 struct Access {
     uint64_t begin;
     uint64_t bytes;    // above 0, and begin + bytes does not wrap
@@ -30,8 +30,8 @@ struct Sampling {
         return (block ^ block >> 29) * 0xbf58476d1ce4e5b9u;
     }
     static constexpr size_t kReplicates = 32;
-    // Returns which part of the sample contains the address, by the low bits of the hash, which selection leaves
-    // random.
+    // Returns the part of the sample that contains the address. Parts differ in the low bits of the hash, which remain
+    // random in a sample.
     uint8_t replicate(uint64_t address) const {
         return static_cast<uint8_t>(hash(address >> block_shift) % kReplicates);
     }

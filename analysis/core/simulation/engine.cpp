@@ -13,7 +13,7 @@ namespace {
 constexpr uint64_t kProgressEvery = 1 << 20;
 constexpr ptrdiff_t kAccessesAtOnce = 8;
 
-// Subtracts from `ns`, and from `rest`, as much of `rest` as possible. A negative `rest` is added.
+// Returns max(ns - rest, 0) and reduces `rest` by the amount subtracted. `rest` may be negative.
 uint64_t deduct(uint32_t &rest, uint64_t ns) {
     const auto off = static_cast<uint32_t>(std::min<uint64_t>(ns, rest));
     rest -= off;

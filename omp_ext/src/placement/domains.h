@@ -36,7 +36,7 @@ int n_distinct();
 const int *neighbours(int domain);
 
 // Returns the domain that holds most of the bytes, by the cache of pages; -1 if unknown. Takes well below a microsecond
-// if the pages are cached. of_ranges: of several ranges together.
+// if the pages are cached. of_ranges: the same for several ranges together.
 int of_bytes(const void *address, size_t bytes);
 int of_ranges(const ByteRange *ranges, size_t n_ranges);
 

@@ -22,7 +22,7 @@ namespace {
 // Limits the record of moved memory, which programs may free without notice.
 constexpr size_t kMaxForeignRanges = size_t{1} << 16;
 constexpr size_t kPagesPerQuestion = 512;
-// The most pages of a range to ask for, evenly spaced if it has more: some 50 ms.
+// Maximum number of pages to query in a range (some 50 ms). In a larger range they are evenly spaced.
 constexpr uintptr_t kMaxPagesAsked = uintptr_t{1} << 20;
 
 uint32_t now_s() {
@@ -31,7 +31,7 @@ uint32_t now_s() {
     return static_cast<uint32_t>(now.tv_sec);
 }
 
-// Counts bytes by domain. Ignores all but the first kCapacity domains; with more, none holds most.
+// Counts bytes by domain. Ignores all but the first kCapacity domains. Among more, none is likely to hold most.
 class BytesByDomain {
 public:
     void add(int domain, uint64_t bytes) {
@@ -141,7 +141,7 @@ void Placement::find_domains(const uintptr_t *addresses, size_t n, int *domains)
             domains[i] = homes_.find(addresses[i], page_bytes_, static_cast<int>(topology_.domains.size()));
 }
 
-// True if the system reports all pages there.
+// True unless the system reports a page outside the domain.
 bool Placement::all_pages_in(uintptr_t begin, uintptr_t end, int domain) {
     const auto &wanted = topology_.domains[static_cast<size_t>(domain)].nodes_to_fill;
     uintptr_t pages[kPagesPerQuestion];
@@ -170,7 +170,7 @@ bool Placement::place(uintptr_t begin, uintptr_t end, int domain) {
         if (domain == Homes::kInterleaved || static_cast<int>(i) == domain)
             for (const unsigned node : topology_.domains[i].nodes_to_fill) hwloc->bitmap_set(nodes, node);
     const auto policy = domain == Homes::kInterleaved ? HWLOC_MEMBIND_INTERLEAVE : HWLOC_MEMBIND_BIND;
-    // Without HWLOC_MEMBIND_STRICT: on a full node the kernel would kill the program.
+    // Omits HWLOC_MEMBIND_STRICT, with which the kernel would kill the program on a full node.
     const int result = hwloc->set_area_membind(topology_.machine, reinterpret_cast<void *>(begin), end - begin, nodes,
                                                policy, HWLOC_MEMBIND_BYNODESET | HWLOC_MEMBIND_MIGRATE);
     const int error = errno;

@@ -39,7 +39,7 @@ Task *take_entry(const Search &search, int domain) {
 }
 
 // Takes the first entry, unless the deque has a deeper task. Deep tasks are small, and tasks of other domains wait for
-// them: so few tasks are unfinished at a time, and their data stay in the caches.
+// them. Running them first leaves few tasks unfinished at a time, whose data stay in the caches.
 Task *take_deep_entry(Worker &worker) {
     Inbox &inbox = worker.team->domain_queues[worker.domain].inbox;
     const int newest = worker.deque.newest_tag();
@@ -56,8 +56,8 @@ Task *take_deep_entry(Worker &worker) {
 Task *steal_task(const Search &search, int domain) {
     Worker &worker = search.worker;
     const uint32_t min_tag = search.is_constrained ? search.within->depth + 1u : 0;
-    // At first leaves the last task to its owner, who often wins the race for it, and would starve if thieves were
-    // quicker than the creator.
+    // At first leaves the last task to the deque's owner. The owner often wins the race for it, and would starve if
+    // thieves were quicker.
     const int64_t n_left = search.idle && search.idle->is_fresh() ? 1 : 0;
     Task *task = steal(worker, {domain, static_cast<uint16_t>(min_tag > UINT16_MAX ? UINT16_MAX : min_tag), n_left});
     if (!task || search.fits(task)) return task;

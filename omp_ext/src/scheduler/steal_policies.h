@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The steal policies of libomp_ext.so (OMP_EXT_STEAL) and of the simulator (--policy): their names, meanings and rules.
-// Contreras and Martonosi compare them (IISWC 2008), except kNearest, for threads bound in order of their numbers.
+// Contreras and Martonosi (IISWC 2008) compare all but kNearest, which is for threads bound in order of their numbers.
 #pragma once
 
 namespace omp_ext {

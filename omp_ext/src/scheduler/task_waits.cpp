@@ -158,15 +158,15 @@ template <typename Arm>
     return Suspended::kYes;
 }
 
-// True if the task may run on top of one that yields. Others than descendants may need its locks or results.
+// True if the task may run on top of one that yields. Tasks that are not its descendants may need its locks or results.
 bool may_run_in_yield(const Search &search, const Task &task) {
     return may_run_on_top(search.worker) && search.fits(&task);
 }
 
-// True if even a task that is no descendant may run on top of the waiting one. That saves a stack and two switches, but
-// the waiting task resumes only when the other is complete. So the other must be small: at most one level nearer to the
-// root, which in a recursion is part of the grandparent's work. scheduler.h shows that no cycle of waits results. The
-// tasks must not share exceptions. Light tasks must not share the runtime's settings.
+// True if even a task that is not a descendant may run on top of the waiting one. That saves a stack and two switches,
+// but the waiting task resumes only when the other is complete. So the other must be small: at most one level nearer to
+// the root, which in a recursion is part of the grandparent's work. scheduler.h shows that no cycle of waits results.
+// The tasks must not share exceptions. Light tasks must not share the runtime's settings.
 bool may_cover(const Search &search, const Task &task) {
     const Worker &worker = search.worker;
     const Task &waiting = *search.within;
@@ -177,7 +177,7 @@ bool may_cover(const Search &search, const Task &task) {
            !has_exception();
 }
 
-// True if the task may run on top of the waiting one. A child needs no look at cache lines of other threads.
+// True if the task may run on top of the waiting one. For a child, reads no cache lines of other threads.
 bool runs_on_top(const Search &search, const Task &task) {
     return may_run_on_top(search.worker) &&
            (task.parent == search.within || may_cover(search, task) || search.fits(&task));
@@ -301,7 +301,7 @@ void wait_on_stack(Worker &worker, IsOver &&is_over, Prepare &&prepare, bool is_
     worker.awaited_count.store(kNoCompletion, std::memory_order_relaxed);
 }
 
-// Waits for a condition. `kind`: of the wait, for tools.
+// Waits for a condition. Reports a wait of this kind to tools.
 template <typename Condition>
 void wait(int kind, Condition &&condition) {
     if (condition.is_over()) return;

@@ -26,7 +26,7 @@ class OrderedLoop;
 
 // Worker::throttle_threshold after a barrier, which other threads may still be leaving.
 inline constexpr int64_t kFirstThrottleThreshold = 2;
-// Worker::awaited_count: no completion ends the wait, or any completion may.
+// Values of Worker::awaited_count: no completion ends the wait; any completion may end it.
 inline constexpr int64_t kNoCompletion = INT64_MIN;
 inline constexpr int64_t kAnyCompletion = INT64_MIN + 1;
 
@@ -34,7 +34,7 @@ inline constexpr int64_t kAnyCompletion = INT64_MIN + 1;
 struct LoopPart {
     OrderedLoop *present = nullptr;
     uint64_t n_loops = 0; // loops that the thread began; in the upper half, the regions
-    uint64_t turn = 0; // turn of its first iteration that was not passed
+    uint64_t turn = 0; // turn of its first iteration not yet passed
     uint64_t n_to_pass = 0; // iterations left to pass
     int64_t stride = 1;
     bool has_passed = false; // in the present iteration
@@ -45,7 +45,7 @@ struct LoopPart {
 struct alignas(64) WorkerPlace {
     Team *team = nullptr;
     int16_t number = 0; // in the team
-    int16_t domain = 0; // the first of those with the same CPUs
+    int16_t domain = 0; // the first domain with the same CPUs
     int32_t runtime_thread = 0; // the runtime's number of the thread
     clockid_t processor_clock = CLOCK_THREAD_CPUTIME_ID; // clock of the thread
 };
@@ -89,9 +89,9 @@ struct alignas(64) WorkerStacks {
 
 // Counts of a worker. Written by its thread, summed by others, which also end barriers by the first two.
 struct alignas(64) WorkerCounts {
-    std::atomic<uint64_t> n_created{0}; // tasks created here but kUndeferred ones, over all regions
+    std::atomic<uint64_t> n_created{0}; // tasks created here in all regions, except kUndeferred ones
     std::atomic<uint64_t> n_done{0}; // such tasks completed here
-    // The parent of the remote task that completed for the scheduler and not yet for the runtime; only compared.
+    // The parent of the remote task that is complete for the scheduler but not yet for the runtime; never dereferenced.
     std::atomic<const Task *> finishing{nullptr};
     WorkerStatistics statistics;
 };
@@ -143,7 +143,7 @@ struct Team {
     alignas(64) std::atomic<uint64_t> n_joined{0};
     std::atomic<int> strict{-1}; // the present region's setting: 0, 1; -1: the process's
     alignas(64) std::atomic<uint64_t> n_arrived{0}; // arrivals at barriers
-    std::atomic<uint64_t> cancelled_barrier{0}; // number of the last one in a cancelled region of gcc's
+    std::atomic<uint64_t> cancelled_barrier{0}; // number of the extra barrier of a cancelled region (gcc)
     std::atomic<void *> copied{nullptr}; // gcc's copyprivate: set before a barrier, read after it
     std::atomic<uint64_t> n_done_by_events{0}; // tasks that omp_fulfill_event completed
     alignas(64) std::atomic<uint64_t> n_released{0}; // barriers that ended

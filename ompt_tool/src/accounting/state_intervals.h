@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The time of a thread, cut into state intervals. To close an interval is to add its time to one of the five states of
+// The time of a thread, cut into state intervals. Closing an interval adds its time to one of the five states of
 // metrics.md (account) and to a construct (charge). Owns header.mark and every sum of ticks. tasks, waits and regions
 // decide which event closes which interval.
 //
@@ -138,7 +138,7 @@ inline void close_gap(ThreadState &thread, State state, uint64_t now) {
 inline void open_interval(ThreadState &thread, format::OpenState state) { thread.header->open_state = state; }
 
 // Ends a wrapped creation when the runtime returns, or when the created task starts inside the call. Closes the
-// interval of work before it and its own.
+// interval of work before the creation, then the creation's own interval.
 inline void close_creation(ThreadState &thread, uint64_t now) {
     const uint64_t begin = thread.creation.begin;
     if (__builtin_expect(!thread.has_counters, 1)) close_work(thread, begin);
@@ -219,8 +219,8 @@ struct LastGap {
     bool is_long; // longer than the cost of leaving
 };
 
-// Closes the gap at the end of a wait. It is idle until `arrival`: of the last thread at a barrier, else the gap's
-// begin. The rest is idle if tasks may have run elsewhere and it is longer than the cost of leaving, else sync.
+// Closes the gap at the end of a wait. It is idle until `arrival`: at a barrier the last thread's, else the gap's
+// begin. The rest is idle if it is longer than the cost of leaving and tasks may have run elsewhere, else sync.
 inline LastGap close_gap_at_end(ThreadState &thread, uint64_t arrival, bool tasks_elsewhere, uint64_t now) {
     const uint64_t until_arrival = close_idle_gap(thread, arrival, now);
     const uint64_t rest = now - thread.header->mark;

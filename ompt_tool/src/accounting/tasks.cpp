@@ -192,7 +192,7 @@ void create_deferred(ThreadState &thread, TaskState *task, TaskConstruct *constr
     const uint64_t now = !known              ? clock::now()
                          : creator->creating ? thread.creation.begin
                                              : std::max(thread.header->mark, thread.last_inner_event);
-    if (has_off_cpu(thread, now)) update_off_cpu(thread, now); // before the record: the chain of the task begins there
+    if (has_off_cpu(thread, now)) update_off_cpu(thread, now); // before the record, where the task's chain begins
     task->id = thread.new_id();
     task->ready = now;
     const uint32_t cpu = cpu::current();

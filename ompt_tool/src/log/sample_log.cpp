@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Maps one extent after another: some hundred records a second need no window (thread_log.cpp).
+// Maps one extent at a time. ThreadLog's window is unnecessary for some hundred records a second.
 #include "log/sample_log.h"
 
 #include <cstdio>
