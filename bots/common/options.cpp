@@ -132,7 +132,7 @@ void check_kind(const Options &options, const Version &version, CutoffSet cutoff
     if (!options.untied) return;
     if (!version.has_untied) throw UsageError("--untied: the tasks of this version are neither tied nor untied");
     // libomp (14 to 19 at least) does not record the innermost tied task when it starts an undeferred untied task, and
-    // fails when that task first waits. libgomp runs such tasks, but a program built with gcc may run on libomp too.
+    // fails when the untied task waits. libgomp runs such tasks, but a program built with gcc may run on libomp too.
     if (options.cutoff == Cutoff::kIf)
         throw UsageError("--untied with --cutoff if: undeferred untied tasks abort LLVM's OpenMP runtime "
                          "(llvm-project issue 172938); use --tied or another cut-off");

@@ -3,7 +3,7 @@
 // Components are numbered in the order of their least nodes.
 //
 //   work  Theta(nodes + edges)
-//   span  Theta(nodes + sum over the components of their depth * log nodes): nodes for the scan for starts.
+//   span  Theta(nodes + sum over the components of their depth * log nodes); the first term: the scan for starts.
 //         Almost all nodes of a random graph are in one component, whose search has a span of about log^2 nodes
 //
 // Sources: Cormen, Leiserson, Rivest, Stein, "Introduction to algorithms", for the search; Bollobas, "Random graphs",

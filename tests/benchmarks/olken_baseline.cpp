@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reuse distance by the standard algorithm (Olken 1981, Bennett and Kruskal 1975), to compare its cost: a hash map from
-// block to the time of its last access, and a Fenwick tree over time whose leaves hold the bytes last accessed then,
-// rebuilt when it is full. Handles whole blocks only, identified by address, and ignores overlap. The baseline of
+// block to the time of its last access, and a Fenwick tree over time. The leaf of a time holds the bytes last accessed
+// then. A full tree is rebuilt. Handles whole blocks only, identified by address, and ignores overlap. The baseline of
 // reuse_distance.py, which compiles and loads it.
 #include <algorithm>
 #include <bit>

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables of made traces against the schedule and the replay; SQL and Parquet."""
+"""Compares tables of generated traces with the schedule and the replay; tests SQL and Parquet."""
 
 from __future__ import annotations
 

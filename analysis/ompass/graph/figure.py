@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The speed-up bounds by work and span: no schedule is faster, a greedy schedule is not slower."""
+"""Speed-up bounds from work and span: the upper holds for every schedule, the lower for greedy ones."""
 
 from __future__ import annotations
 

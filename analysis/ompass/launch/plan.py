@@ -26,15 +26,15 @@ _INSTALL_LIBOMP = (
 
 # Prefixes of the functions that gcc programs call in their OpenMP and OpenACC runtime.
 _RUNTIME_PREFIXES = ("GOMP_", "GOACC_", "omp_", "acc_")
-# Functions that nothing replaces with libgomp's meaning: target regions, teams, events of tasks, and
-# loops with dependences and unsigned bounds of eight bytes, after which LLVM's runtimes fail an assertion.
+# Functions without a replacement of the same meaning: target regions, teams, task events, and loops with
+# dependences and unsigned 8-byte bounds, after which LLVM's runtimes fail an assertion.
 # The tool defines some of them, and ends a program that reaches them through a library loaded later.
 _NOT_REPLACED = re.compile(
     r"GOMP_(target|teams|loop_ull_doacross|doacross_ull)\w*|GOACC_\w+|omp_fulfill_event_?"
 )
 _DEFAULTS = ("OMP_SCHEDULE", "KMP_STACKSIZE")  # variables that libgomp_defaults sets
 _LLVM_STACK_BYTES = 4 << 20  # default of a thread
-# Functions whose results in libgomp do not depend on the runtime.
+# Functions of libgomp that return the right result on every runtime.
 _CONSTANT = re.compile(r"omp_get_(supported_active_levels|device_num)_?")
 
 
@@ -115,7 +115,7 @@ def plan_recording(
 def unrecorded_variables(plan: Plan, tool: Path) -> dict[str, str]:
     """Returns the variables of an unrecorded run on the plan's runtime, with the same binding.
 
-    A gcc program gets the runtime by LD_PRELOAD, and the tool, too, which keeps libgomp from binding the main
+    LD_PRELOAD gives a gcc program the runtime, and the tool, which keeps libgomp from binding the main
     thread. Other programs need no variables.
     """
     if all(path == tool for path in plan.libraries):
@@ -166,7 +166,7 @@ def _refuse_static(program: Program) -> None:
 def _choose_runtime(
     program: Program, options: RunOptions, installed: Sequence[Runtime]
 ) -> tuple[Runtime | None, Runtime | None, str]:
-    """Returns the recorded runtime, the one that replaces the program's own, and a sentence."""
+    """Returns the recorded runtime, the replacement of the program's own if any, and a sentence."""
     if options.libomp is not None:
         named = _named_runtime(options.libomp)
         return named, named, f"on the requested OpenMP runtime {named.path}"
@@ -329,7 +329,7 @@ def _names(preload: str) -> list[str]:
 
 
 def _preloaded(ours: Sequence[Path], theirs: str) -> str:
-    """Puts ours before theirs, but after the extension, to which our wrappers would only forward calls."""
+    """Puts ours before theirs, but after the extension: before it, our wrappers would only forward calls."""
     extensions = [name for name in _names(theirs) if _is_extension(Path(name))]
     others = [name for name in _names(theirs) if name not in extensions]
     return ":".join([*extensions, *map(str, ours), *others])

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One region with a work-sharing loop of less than a microsecond in each step, and its barrier.
+// One region. Each step is a work-sharing loop of less than a microsecond and the loop's barrier.
 #include "disease.h"
 
 int main() {
