@@ -26,7 +26,7 @@ from ompass.system import busy_ns
 
 _LOG: Final = re.compile(r"(/.*)/process\.log( \(deleted\))?$")
 _SHARE: Final = 0.002
-"""Largest share of all processors' time that updates take if no processor is idle."""
+"""Share of all processors' time that updates may take while no processor is idle."""
 _LONGEST_S: Final = 10.0
 """Longest time between updates that a reader tolerates."""
 Thread = tuple[int, int]
