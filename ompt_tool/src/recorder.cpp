@@ -114,7 +114,7 @@ void note_unlogged(ThreadState &thread) {
 
 void note_unlogged_thread() { __atomic_add_fetch(&process_log::header()->n_unlogged, 1, __ATOMIC_RELAXED); }
 
-// Records the off-CPU intervals up to `end` of a thread without further events: in its open state interval and after.
+// Records the off-CPU intervals up to `end`, in the open state interval and after it, of a thread without more events.
 void note_last_off_cpu(ThreadState &thread, uint64_t end) {
     if (!thread.off_cpu.is_open() && !thread.clocks.is_used()) return;
     format::ThreadHeader &header = *thread.header;
@@ -158,7 +158,7 @@ void begin_samples(ThreadState &thread, uint32_t tid) {
 }
 
 void take_samples_of_open_interval(ThreadState &thread, uint64_t end) {
-    if (!thread.samples.has_any()) return; // does not read the page, which the thread may be unmapping
+    if (!thread.samples.has_any()) return; // checked without the page, which the thread may be unmapping
     switch (thread.header->open_state) {
     case format::kOpenNone: pass_samples(thread, end); break;
     case format::kOpenWork: take_samples(thread, State::kWork, end); break;

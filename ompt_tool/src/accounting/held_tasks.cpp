@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Turns the reports of libomp_ext.so on held tasks into events of the accounting. OMPT reports the creation of a held
-// task only when the task begins to run. The extension announces that callback, which then means the begin. OMPT
-// reports no light tasks.
+// task only when the task begins to run. The extension announces that callback, which the tool then takes as the begin
+// of the task. OMPT reports no light tasks.
 #include "accounting/held_tasks.h"
 
 #include <cstddef>
@@ -64,7 +64,7 @@ void undeferred_starts(const void *code) {
     thread->announced.address = code;
 }
 
-// True if the thread did nothing since the previous, recorded event. Its time then replaces a reading of the clock.
+// True if the thread did nothing since the previous, recorded event. That event's time then replaces a clock reading.
 bool has_time_of_last(const ThreadState *thread, int flags) {
     return (flags & OMP_EXT_AT_ONCE) && thread && thread->seen_switch == recorder::current_switch();
 }

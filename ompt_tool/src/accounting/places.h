@@ -17,11 +17,11 @@ public:
     format::WaitSlot &wait(const void *address, uint32_t kind) {
         return *static_cast<format::WaitSlot *>(find(address, kind, format::DefinitionKind::kWait));
     }
-    // Returns the slot of a loop.
+    // Returns the slot of the loop of that kind at this return address.
     format::LoopSlot &loop(const void *address, uint32_t work) {
         return *static_cast<format::LoopSlot *>(find(address, work, format::DefinitionKind::kLoop));
     }
-    // Return the slot of the construct `id`; of 0: a slot that is never read.
+    // Return the slot of the construct `id`; if `id` is 0, a slot that is never read.
     format::WaitSlot &wait_of(uint32_t id) {
         return *static_cast<format::WaitSlot *>(slot_of(id, format::DefinitionKind::kWait));
     }

@@ -252,7 +252,7 @@ static void leave_region(ThreadState &thread, const TaskState &task) {
     auto &off_cpu = thread.header->pending_off_cpu[place];
     off_cpu = {};
     if (has_off_cpu(thread, UINT64_MAX)) { // all threads have arrived; the end of the region may not be known yet
-        // The clock first: while this thread is off its processor the region may end.
+        // Reads the clock first, because the region may end while this thread is off its processor.
         const uint64_t now = clock::now(), end = __atomic_load_n(&region->instance->end, __ATOMIC_ACQUIRE);
         const uint64_t until = end ? end : now,
                        arrival = __atomic_load_n(&region->instance->last_arrival[(region->n_barriers - 1) & 1],

@@ -15,7 +15,7 @@ namespace ompass {
 
 namespace {
 
-constexpr int kMost = 4096; // descriptors; the logs of further threads are opened for each extension
+constexpr int kMost = 4096; // kept descriptors; logs of further threads are opened again for each extension
 
 struct Entry {
     std::atomic<int> number; // 1 + the descriptor; 0: free

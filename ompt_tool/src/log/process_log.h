@@ -18,9 +18,9 @@ format::ProcessHeader *header();
 void begin(uint64_t earlier_cpu_ns);
 
 // Return the id of a construct, and define it at the first call. 0: there are too many.
-// With this return address and kind. Constructs of waits and loops also differ by `flags`, which are below 256.
+// A construct with this return address and kind. Waits and loops also differ by `flags`, which are below 256.
 uint32_t construct_of_address(format::DefinitionKind kind, const void *return_address, uint32_t flags);
-// With this kind at the place of `other`, an id from construct_of_address.
+// A construct of this kind at the place of `other`, an id from construct_of_address.
 uint32_t construct_at(format::DefinitionKind kind, uint32_t other, uint32_t flags);
 // A kernel or phase with this name.
 uint32_t construct_of_name(format::DefinitionKind kind, const char *name);

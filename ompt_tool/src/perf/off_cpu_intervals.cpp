@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A full ring loses records. The processor-time clock still shows the total off-CPU time of the thread: the time that
-// the records lack is placed after the last of them, preempted and blocked in their proportion.
+// A full ring loses records. The processor-time clock still shows the total off-CPU time of the thread. The time that
+// the records lack is placed after the last record, preempted and blocked in the proportion of the records.
 #include "perf/off_cpu_intervals.h"
 
 #include <algorithm>
@@ -20,10 +20,10 @@ constexpr uint64_t kManySwitches = 256, kManyInNanoseconds = 51'200'000; // 5,00
 constexpr uint64_t kFewInSecond = 1'000;
 constexpr uint64_t kLeastPatience = 10'000'000, kMostPatience = 3'200'000'000; // nanoseconds
 
-// Without records. A reading takes half a microsecond, and off-CPU intervals are longer than it is exact.
+// For clocks in place of records. A reading takes half a microsecond, and its error is less than an off-CPU interval.
 constexpr uint64_t kClockStepNanoseconds = 20'000;
 constexpr uint64_t kShortestNanoseconds = 1'500;
-constexpr uint64_t kRanNanoseconds = 200; // at least, of every state interval
+constexpr uint64_t kRanNanoseconds = 200; // a thread runs at least this long in every state interval
 
 constexpr unsigned kMostTries = 100'000;
 
@@ -70,7 +70,7 @@ void OffCpuIntervals::read_clocks(uint64_t processor_ns) {
     since_ = {};
 }
 
-// The `missing` ticks before `now`, of which the last are blocked, are the next off-CPU intervals.
+// Makes the `missing` ticks before `now` the next off-CPU intervals. The last `blocked` of them are blocked.
 void OffCpuIntervals::place_before(uint64_t now, uint64_t missing, uint64_t blocked) {
     next_ = {now - missing, now - blocked, false, true};
     guessed_ = {now - blocked, now, true, true};
@@ -97,8 +97,8 @@ bool OffCpuIntervals::ask_clock(uint64_t end) {
     const uint64_t now = clock::now();
     const uint64_t ran_ns = on_processor_ns - processor_ns_;
     const uint64_t off_cpu_ns = now_ns - monotonic_ns_ > ran_ns ? now_ns - monotonic_ns_ - ran_ns : 0;
-    // Time beyond the state interval belongs to short intervals before it, or to one after it that also ends now, as
-    // the rest of a wait does if the others arrived long ago: the next call takes it. The thread partly ran in each.
+    // The next call takes time beyond the state interval. That time belongs to short intervals before it, or to one
+    // after it that also ends now (the rest of a wait if the others arrived long ago). The thread ran a little in each.
     const uint64_t since = asked_until_ + clock::from_ns(kRanNanoseconds);
     const uint64_t missing = std::min(clock::from_ns(off_cpu_ns), end - std::min(end, since));
     known_ = now;

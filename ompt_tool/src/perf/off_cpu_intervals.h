@@ -4,8 +4,8 @@
 // into the trace. state_intervals.h adds them to states and constructs.
 //
 // Records add some 2 us to a switch. A thread that switches thousands of times a second, such as one of several that
-// yield to each other on one processor, would be slowed too much: its records end. The thread's processor-time clock,
-// read at the end of state intervals, then shows how long it was off-CPU since the previous reading.
+// yield to each other on one processor, would be slowed too much, so its records end. The thread's processor-time
+// clock, read at the end of state intervals, then shows how long it was off-CPU since the previous reading.
 #pragma once
 
 #include <atomic>
@@ -27,15 +27,15 @@ public:
     // data_head and data_tail of this page differ while there may be off-CPU intervals to take. Never null.
     const volatile perf_event_mmap_page *page() const { return by_clock_ ? &busy_page : ring_.page(); }
 
-    bool by_clock() const { return by_clock_; } // in place of records
+    bool by_clock() const { return by_clock_; } // the clock replaces records
     // True if a state interval that ends there has nothing to take, because the clock was read a moment ago.
     bool can_wait(uint64_t end) const { return end < waits_until_; }
     uint64_t clock_ticks(uint64_t now) const { // the total time by clock
         return clock_ticks_ + (by_clock_ && now > by_clock_since_ ? now - by_clock_since_ : 0);
     }
 
-    // Takes the off-CPU time before `end` that was not taken yet. If `end` decreases, nothing is taken twice. Writes
-    // what it takes to `log` unless that is null.
+    // Takes the off-CPU time before `end` that was not taken yet; `end` may be earlier than in the last call. Writes
+    // the taken time to `log` unless `log` is null.
     format::OffCpuTicks take_until(uint64_t end, ThreadLog *log);
 
     format::OffCpuTicks taken() const { return taken_; } // in total

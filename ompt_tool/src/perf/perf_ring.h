@@ -19,7 +19,7 @@ public:
     PerfRing() = default;
     PerfRing(const PerfRing &) = delete;
     PerfRing &operator=(const PerfRing &) = delete;
-    // Both must be of the calling thread.
+    // Both rings must belong to the calling thread.
     void swap(PerfRing &other) {
         std::swap(page_, other.page_);
         std::swap(size_, other.size_);
@@ -31,7 +31,7 @@ public:
     // Uses `page` and the `bytes` of records after it, laid out as by the kernel; for tests. close() unmaps them.
     void open_on(perf_event_mmap_page *page, size_t bytes) { page_ = page, size_ = bytes; }
     void close(); // ends the event
-    void forget_after_fork(); // in the child, which lacks the mapping
+    void forget_after_fork(); // called in the child, which lacks the mapping
     bool is_open() const { return size_ != 0; }
 
     // data_head and data_tail of this page differ while there are records. Never null.

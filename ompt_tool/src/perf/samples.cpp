@@ -85,7 +85,7 @@ perf_event_attr task_clock_event(uint32_t frequency_hz) {
     return event;
 }
 
-// Returns the event that samples one load in a fixed number, independent of its cost, so each kind of load has its
+// Returns the event that samples one of a fixed number of loads, whatever a load costs, so each kind of load has its
 // share. The frequency is the requested one if the thread executes one load per cycle.
 perf_event_attr load_event(const LoadEvent &found, uint32_t frequency_hz) {
     perf_event_attr event = common_event();
@@ -179,7 +179,7 @@ void Samples::take_until(uint64_t end, const Place &place) {
     held_.store(false, std::memory_order_release);
 }
 
-// Logs the samples of rare_ from the time in which ring_ was full. ring_ also has all others.
+// Logs the samples of rare_ from the time in which ring_ was full. All other samples of rare_ are in ring_, too.
 void Samples::stand_in_until(uint64_t end, const Place &place) {
     clock::Reading now = {};
     while (const size_t n_words = look(rare_)) {

@@ -69,7 +69,7 @@ private:
     void stand_in_until(uint64_t end, const Place &place);
     bool is_wanted(const uint64_t *record, size_t n_words) const;
     void log_sample(const uint64_t *record, size_t n_words, uint64_t time, uint32_t weight, const Place &place);
-    bool is_left_out(); // long runs keep one sample in weight_
+    bool is_left_out(); // long runs keep one of `weight_` samples
 
     PerfRing ring_;
     PerfRing rare_; // one in kRare samples of the first thread, for the time in which ring_ is full

@@ -16,11 +16,11 @@ namespace ompass::code_map {
 namespace {
 
 struct Range {
-    // Version << 32, odd while the entry changes; 1 + the id of the module, 0: unknown.
+    // High half: version, odd while the entry changes. Low half: 1 + the id of the module; 0: unknown.
     std::atomic<uint64_t> state{0};
     std::atomic<uint64_t> begin{0}, end{0}; // end == 0: free
     std::atomic<uint64_t> bias{0};
-    std::atomic<uint64_t> since{0}; // ticks; another library may have been here before
+    std::atomic<uint64_t> since{0}; // ticks; before this time another library may have been here
     uint64_t identity = 0; // guarded by `changing`
 };
 
@@ -29,7 +29,7 @@ constexpr uint32_t kMost = 2048;
 constinit Range ranges[kMost];
 constinit std::atomic<uint32_t> n_ranges{0};
 constinit std::atomic_flag changing; // lock for changes; no thread waits for it
-constinit std::atomic<uint32_t> followed{0}; // unloads_of(run_switch) for which the table holds
+constinit std::atomic<uint32_t> followed{0}; // unloads_of(run_switch) for which the table is valid
 constinit uint64_t n_unloaded = 0; // guarded by `changing`
 constinit std::atomic<uint64_t> unmapped{0}; // the last address in no module, without its low bits
 constinit std::atomic<uint64_t> unmapped_n_loaded{0}; // count of loaded libraries at that search

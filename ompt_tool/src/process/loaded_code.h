@@ -100,7 +100,7 @@ struct LibraryBytes {
 };
 LibraryBytes build_id_of(const dl_phdr_info &info);
 
-// Returns a hash that identifies the library across loads: of path and build id, or of path and program headers.
+// Returns a hash of path and build id, or of path and program headers. It identifies the library across loads.
 uint64_t identity_of(const dl_phdr_info &info);
 
 // Returns the first exported function of this name, in load order, outside of our library; null: none.

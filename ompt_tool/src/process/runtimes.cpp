@@ -22,7 +22,7 @@ Family family_of_name(const char *name) {
     return starts_with(name, "__kmp") ? Family::kLlvm : Family::kAny;
 }
 
-// Only libgomp names its versions so; LLVM's runtimes define them too, for gcc programs.
+// Versions with these prefixes are libgomp's. LLVM's runtimes also define them, for gcc programs.
 Family family_of_version(const char *version) {
     return starts_with(version, "OMP_") || starts_with(version, "GOMP_") ? Family::kGnu
            : *version                                                    ? Family::kLlvm
@@ -31,7 +31,7 @@ Family family_of_version(const char *version) {
 
 struct Runtime {
     const LoadedLibrary *library;
-    bool is_gnu, is_llvm; // has the functions that gcc programs call; that clang programs call
+    bool is_gnu, is_llvm; // has the functions that gcc programs call, or those that clang programs call
     bool is_of(Family family) const { return family == Family::kAny || (family == Family::kGnu ? is_gnu : is_llvm); }
 };
 

@@ -20,8 +20,8 @@ struct Destination {
     bool is_for_all; // holds for all callers, now and later
 };
 
-// Returns the destination of a call from `caller`; null: a caller that is not linked with a runtime. `runtime_only`:
-// ignores functions of libraries that are not runtimes.
+// Returns the destination of a call from `caller`; null stands for a caller that is not linked with a runtime. With
+// `runtime_only`, ignores functions of libraries that are not runtimes.
 Destination destination_of(const char *name, const void *caller, bool runtime_only = false);
 
 // Calls take(i, destination) for `n` names and a null caller.
@@ -41,7 +41,7 @@ void claim_runtime(const void *code);
 // Writes nothing if there is none; a runtime that another one has replaced is not called.
 void find_other_runtime(char *path, size_t size);
 
-// Routes calls of one of our functions to the runtime function that they would reach without ours, by calling library.
+// Routes each call of one of our functions to the runtime function that its calling library would reach without ours.
 class Router {
 public:
     struct Target {

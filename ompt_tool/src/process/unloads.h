@@ -25,8 +25,8 @@ void end_unload();
 // Called when recording begins.
 void start();
 
-// Returns the bits of run_switch for the calling thread's unloads under way. For the child of a fork, which has no
-// other threads.
+// Returns the bits of run_switch for the calling thread's unloads under way. Called in the child of a fork, which has
+// no other threads.
 uint32_t under_way_here();
 
 } // namespace ompass::unloads

@@ -62,7 +62,7 @@ struct MeasuredCreation {
     const void *outer_address;
 };
 
-// Measures a taskloop: it creates many tasks, all of them children of the current task.
+// Measures a taskloop, which creates many tasks. All of them are children of the current task.
 struct MeasuredTaskloop {
     MeasuredTaskloop(ThreadState *its_thread, const void *address, const void *task = nullptr) : thread(its_thread) {
         held_tasks::report_current(*thread);

@@ -174,7 +174,7 @@ OMPASS_EXPORT void omp_display_affinity_(const char *format, size_t length) {
 #define OMPASS_SET_8(name)                                                                                             \
     OMPASS_EXPORT void name##_8_(const int64_t *value) { in_use<void(int)>(#name)(to_int(*value)); }
 
-// A logical value instead of a number.
+// Sets a logical value, not a number.
 #define OMPASS_SWITCH_8(name)                                                                                          \
     OMPASS_EXPORT void name##_8_(const int64_t *value) { in_use<void(int)>(#name)(*value != 0); }
 #define OMPASS_GET_8(name)                                                                                             \
@@ -355,7 +355,7 @@ void check_signed(const char *name, int64_t start, int64_t end) {
 
 } // namespace
 
-// Without the first argument, the others fit into registers, so gcc makes a tail call of that return as well.
+// The signed loop's arguments, which lack `up`, fit into registers, so gcc makes a tail call of that return as well.
 #define OMPASS_UNSIGNED_LOOP(kind)                                                                                     \
     OMPASS_EXPORT uintptr_t GOMP_loop_ull_##kind(bool up, int64_t start, int64_t end, int64_t step, uintptr_t e,       \
                                                  uintptr_t f, uintptr_t g) {                                           \

@@ -15,7 +15,7 @@ struct Next {
     bool is_own; // true if the function belongs to the recorded runtime
 };
 
-// Returns the runtime's function for the library that called the function that this is inlined into.
+// Returns the runtime's function for the library that calls ours. Inlined, so the return address is in that library.
 template <typename Function>
 [[gnu::always_inline]] inline Next<Function> next_of(Router &router, const char *name) {
     const Router::Target target = router.target(name, __builtin_return_address(0));
