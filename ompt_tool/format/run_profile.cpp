@@ -206,7 +206,7 @@ WaitRow make_row(const Conversion &to, const format::WaitSlot &slot) {
 LoopRow make_row(const Conversion &to, const format::LoopSlot &slot) { return OMPASS_ROW(LoopRow, OMPASS_LOOP_ROW); }
 
 // Sets the capacity: the sum of the threads' parts, which in ticks equals team size x duration. The first row of a
-// construct whose thread led an instance gets it.
+// construct whose thread led an instance gets the capacity.
 void add_capacities(std::vector<RegionRow> &rows) {
     std::unordered_map<int32_t, uint64_t> parts;
     for (const RegionRow &row : rows) parts[row.construct] += row.total_ns + row.nested_ns;

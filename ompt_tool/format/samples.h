@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The bytes of thread-NNNNN.samples: the positions of a thread, some hundred times a second. A header of kHeaderBytes,
 // then extents of kind kSamples with consecutive records, by the conventions of format.h. A thread has this file only
-// if the kernel allows samples of it. docs/trace-format.md explains it.
+// if the kernel allows samples of the thread. docs/trace-format.md explains the format.
 #pragma once
 
 #include <cstdint>

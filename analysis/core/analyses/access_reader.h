@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Merges the logs of a run into one stream of accesses in order of time, in batches. Walks all threads at once and
-// keeps only its position in each log. Assigns accesses to cache groups and selects the sampled blocks.
+// keeps only a position in each log. Assigns accesses to cache groups and selects the sampled blocks.
 #pragma once
 
 #include <algorithm>

@@ -118,7 +118,7 @@ private:
     template <typename T>
     using Lanes [[gnu::vector_size(16)]] = T;
 
-    // kLeaves words of ones, then of zeros. From kBefore + kLeaves - p on, a mask of the p children before place p.
+    // kLeaves words of ones, then as many zeros. The words from kBefore + kLeaves - p on mask the first p children.
     // Adding masked values is faster than a loop of unpredictable length.
     template <typename T>
     static constexpr auto kBefore = [] {

@@ -57,7 +57,7 @@ public:
     void find(std::span<const Access> batch, bool coherent) { touch_moves_.find(batch, coherent, found_); }
     void count();
 
-    // By construct of the kernel. A sampled stream has only sampled bytes, at distances scaled to the whole.
+    // Returns the bytes by construct. A sampled stream has only sampled bytes, at distances scaled to the whole.
     const std::vector<ReuseBytes> &kernels() const { return kernels_; }
     const SampleBytes *sample() const { return sample_.get(); } // null in an exact stream
     uint64_t distinct_bytes() const { return distinct_bytes_; }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Looks up the last touches of each access and replaces them. Most accesses match the range of an earlier one exactly,
-// in a cache line prefetched some accesses before.
+// and find it in a cache line that was prefetched some accesses before.
 #include "touch_moves.h"
 
 #include <algorithm>

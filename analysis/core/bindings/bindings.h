@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared by the files that bind the core to Python: the error that they raise, and the parts of the module. Their
+// Declares the error that the files of this folder raise, and the parts of the Python module that they bind. Their
 // docstrings document ompass._core; analysis/ompass/_core.pyi is generated from them.
 #pragma once
 

@@ -32,7 +32,7 @@ struct TaskFrame {
     bool rescued = false; // runs outside its home because the program would have hung
     int32_t home = -1; // domain in which the extension placed it; -1: unknown
     uint64_t ready = 0, start = 0; // 0: not timed, or began on another thread
-    uint64_t worked = 0; // work on this thread so far, undeferred tasks included. Undeferred: the owner's, at the begin
+    uint64_t worked = 0; // work on this thread so far, with undeferred tasks; undeferred: the owner's when it began
     uint32_t to_owner = 0; // distance to owner()
     Data data{};
 

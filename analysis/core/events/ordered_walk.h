@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Walks all threads of a trace in order of time. The clocks of two CPUs may differ a little. Therefore the walk holds
-// an event back until it has passed the event of another thread on which it depends: the creation of a task that
-// starts, the completion of the tasks that a wait waited for.
+// an event back until it has passed the event of another thread that must come first, such as the creation of a
+// task that starts, or the completion of the tasks that a wait waited for.
 #pragma once
 
 #include <algorithm>

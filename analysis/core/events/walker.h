@@ -735,7 +735,7 @@ private:
         observer_.off_cpu(*this, interval);
         return true;
     }
-    // Adds the off-CPU time that the log's header has for the last open interval. It is mostly at the interval's end.
+    // Adds the off-CPU time that the log's header has for the last open interval, mostly at the interval's end.
     void add_last_off_cpu(uint64_t end) {
         const format::OffCpuTicks open = run_.threads[thread_].header->open;
         const uint64_t known = std::clamp(off_cpu_.empty() ? context_.mark : off_cpu_.back().end, context_.mark,

@@ -131,7 +131,7 @@ public:
         frame.data = {frame.below().data.draft, number_of(frame.construct), false};
         walk.data.created_as = 0;
         if (!is_alone(walk)) return;
-        // A team of one runs all tasks at once. Whether a larger team would defer this one is unknown; assumed so.
+        // A team of one runs all tasks at once. A larger team is assumed to defer this one, which no trace shows.
         give_draft(walk, frame, ProgramTask::kSerialised);
         draft_of(frame).serialised = true;
         program_.n_serialised++;

@@ -192,7 +192,7 @@ RecordedMemory recorded_memory(const TaskProgram &program, const MemorySystem &r
     for (uint32_t i = 0; i < program.accesses.size(); i++)
         found.ns.push_back(
             static_cast<uint32_t>(std::min<uint64_t>(memory.access(i, program.accesses[i].thread, 0), ~uint32_t{0})));
-    // A kernel took at least what its data took.
+    // A kernel took at least as long as its data.
     uint64_t modelled = 0, worked = 0;
     std::vector<uint32_t> of_kernel;
     for (const Operation operation : program.operations) {

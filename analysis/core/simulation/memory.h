@@ -6,7 +6,7 @@
 //
 //   time of a kernel  =  recorded time  -  modelled time of its data on the recording machine  +  modelled time here
 //
-// If the modelled time on the recording machine exceeds the kernel's recorded time, it is scaled down to that.
+// If the modelled time on the recording machine exceeds the kernel's recorded time, the modelled time is reduced to it.
 #pragma once
 
 #include <cstdint>

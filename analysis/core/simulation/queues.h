@@ -79,8 +79,8 @@ private:
 };
 
 // Finds the thread whose next event is the earliest, and the lowest number among equals. A tournament tree: each node
-// has the smallest keys of four nodes below it. The tree has few levels, and an update compares keys without a
-// dependency on the level below, except for one.
+// has the smallest keys of four nodes below it. The tree has few levels, and in an update only one
+// of the keys that a level compares depends on the level below.
 class NextThread {
 public:
     static constexpr unsigned kThreadBits = 12, kEventBits = 3;

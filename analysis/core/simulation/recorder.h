@@ -18,7 +18,7 @@ public:
     Recorder(const TaskProgram &program, const std::vector<Definition> &definitions, const Policy &policy,
              const std::vector<uint32_t> &domain_of_thread, uint32_t n_threads);
 
-    // True if records can represent runs under the policy: not if threads leave their implicit tasks for others.
+    // True if threads stay in their implicit tasks under the policy; records cannot represent threads that leave them.
     static bool can_record(const Policy &policy) { return policy.waiting == Waiting::kNests; }
 
     void begin_region(uint32_t number, uint64_t now);

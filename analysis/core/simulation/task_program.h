@@ -48,7 +48,7 @@ struct Operation {
     OpKind kind() const { return static_cast<OpKind>(word & 15); }
     uint32_t construct() const { return static_cast<uint32_t>(word >> 4) & 0xffff; }
     uint64_t value() const { return word >> 20; }
-    // True unless it concerns other tasks, as creations and waits do.
+    // True unless the operation concerns other tasks, as creations and waits do.
     bool is_own() const {
         switch (kind()) {
         case OpKind::kEnd:

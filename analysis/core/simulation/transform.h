@@ -12,11 +12,11 @@
 namespace ompass::simulation {
 
 // Merges each `grain` tasks of `construct` that one task creates in a row and that neither create tasks, wait nor
-// depend on others: a taskloop with a larger grain size.
+// depend on others. The result is like a taskloop with a larger grain size.
 TaskProgram coarsen(const TaskProgram &program, uint16_t construct, uint32_t grain);
 
-// Divides each task of `construct` that only works and depends on no others into n_parts tasks of equal work: a
-// taskloop with a smaller grain size.
+// Divides each task of `construct` that only works and depends on no others into n_parts tasks of equal work. The
+// result is like a taskloop with a smaller grain size.
 TaskProgram refine(const TaskProgram &program, uint16_t construct, uint32_t n_parts);
 
 // Divides the creation of `least` or more tasks of `construct` in a row between n_parts tasks, which create and wait.
