@@ -83,7 +83,7 @@ struct omp_ext_counters {
     const uint64_t *time; /* time of the last reported event, in the tool's unit */
     unsigned char *is_mixed; /* set to 1 by each counted undeferred task */
     struct omp_ext_order *order; /* null: not needed */
-    /* At omp_ext_place_of(code). Null or another construct's: the construct is unknown. */
+    /* Each at omp_ext_place_of(code). A construct is unknown if null or another construct's counter is there. */
     struct omp_ext_counter *by_code[OMP_EXT_COUNTERS];
 };
 
@@ -141,8 +141,8 @@ struct omp_ext_observer {
        after task_begins with OMP_EXT_AT_HAND, and after undeferred_begins in a team of one thread. */
     struct omp_ext_counters *(*counters)(void);
     /* Returns the handle of a task that was counted so far; null: the tool ignores the task. `time`: of its creation
-       (*omp_ext_counters.time). Called by the thread that reports the task next: if the task has not begun, possibly not
-       the counter's. */
+       (*omp_ext_counters.time). Called by the thread that reports the task next, which may differ from
+       the counter's thread if the task has not begun. */
     void *(*counted_task)(const struct omp_ext_counter *counter, uint64_t time, int domain, int flags);
 };
 

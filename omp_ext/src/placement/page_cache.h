@@ -35,7 +35,7 @@ public:
         uint64_t entry = tag_of(page) << kTagShift | static_cast<uint64_t>(now_s & kTimeMask) << kTimeShift |
                          static_cast<uint64_t>(domain + 1);
         slot.store(entry, std::memory_order_seq_cst);
-        // Either this sees the new version, or the forgetting thread sees the entry.
+        // Either this thread sees the new version, or the forgetting thread sees the entry.
         if (version_.load(std::memory_order_seq_cst) != version) slot.compare_exchange_strong(entry, 0);
     }
 

@@ -31,7 +31,7 @@ uint32_t now_s() {
     return static_cast<uint32_t>(now.tv_sec);
 }
 
-// Counts bytes by domain. Ignores all but the first kCapacity domains. Among more, none is likely to hold most.
+// Counts bytes by domain, for the first kCapacity domains. If there are more, none is likely to hold most bytes.
 class BytesByDomain {
 public:
     void add(int domain, uint64_t bytes) {
@@ -240,7 +240,7 @@ int Placement::domain_holding_most(ByteRange range) {
     const uintptr_t first = begin >> page_shift_, n_pages = ((end - 1) >> page_shift_) - first + 1;
     const uintptr_t n_pages_each = (n_pages - 1) / kMaxPagesAsked + 1;
     BytesByDomain bytes_by_domain;
-    uintptr_t addresses[kPagesPerQuestion + 1]; // and the end of the last one
+    uintptr_t addresses[kPagesPerQuestion + 1]; // one more for the end of the last page
     int domains[kPagesPerQuestion];
     for (uintptr_t page = 0; page < n_pages;) {
         size_t n = 0;

@@ -91,8 +91,8 @@ public:
         return domains;
     }
 
-    // Returns parts of consecutive cores, or of processing units if there are fewer cores than parts. Parts share them
-    // if there are too few of both.
+    // Returns parts of consecutive cores, or of processing units if there are fewer cores than parts. Parts share units
+    // if there are fewer units than parts, too.
     std::vector<Domain> parts(int n_parts) const {
         std::vector<CpuSet> units = cores();
         if (units.size() < static_cast<size_t>(n_parts)) units = cpu_sets_of(HWLOC_OBJ_PU);
@@ -184,8 +184,8 @@ private:
         return static_cast<int>(std::clamp<uint64_t>(there * kLocalDistance / here, kLocalDistance + 1, 100000));
     }
 
-    // Returns at how many levels of the machine the two are in different objects. Levels with the same division count
-    // once.
+    // Returns the number of levels of the machine at which the two sets are in different objects. Levels with the same
+    // division count once.
     int n_levels_apart(const CpuSet &one, const CpuSet &other) const {
         int n_apart = 0;
         size_t n_objects_above = 0;

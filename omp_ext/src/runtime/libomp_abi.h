@@ -94,9 +94,9 @@ void note_task_creation();
 bool cancellation_is_on();
 bool tool_is_active();
 
-// True if new tasks may be light. Set when the runtime is found: if nothing in the program needs the runtime's own
-// tasks, and no tool is active except one that observes us while no wait is suspended. Cleared for good when either
-// changes.
+// True if new tasks may be light. Set when the runtime is found, under two conditions. Nothing in the program needs the
+// runtime's own tasks, and no tool is active, except one that observes us while no wait is suspended. Cleared for good
+// when either no longer holds.
 inline std::atomic<bool> tasks_may_be_light{false};
 // Gives a light current task a proxy task, and lets new tasks be the runtime's. Called before the program changes
 // settings that the runtime keeps in a task.

@@ -95,8 +95,8 @@ std::vector<BlockDependence> list_of(void **dependences) {
 
 // ---------------------------------------------------------------- regions
 
-// The function of a region. Its address is the key of the team, so all regions that a thread begins at one depth share
-// it. The runtime reads the first word of the program's data for task reductions; ours repeats it.
+// A region's function and data. The address of a Region is the key of the team, so a thread uses one Region for all
+// regions at one depth. For task reductions the runtime reads the first word of the program's data, copied here.
 struct Region {
     void *first_word;
     Function function;
@@ -201,8 +201,8 @@ OMP_EXT_BARRIER(bool, GOMP_loop_end_cancel)
 OMP_EXT_BARRIER(void, GOMP_sections_end)
 OMP_EXT_BARRIER(bool, GOMP_sections_end_cancel)
 
-// In the runtime's own function threads would wait in its barrier, while the tasks of the single construct wait in our
-// queues.
+// In the runtime's own function, threads would wait in the runtime's barrier while the tasks of the single construct
+// wait in our queues.
 OMP_EXT_HOOK(bool, GOMP_single_start, (), ()) { return real_GOMP_single_start()(); }
 
 OMP_EXT_HOOK(void *, GOMP_single_copy_start, (), ()) {

@@ -23,7 +23,7 @@ class Gate {
 public:
     explicit Gate(bool nests) : nests_(nests) {}
 
-    // kAgain: the task was inside already. If the lock nests, it must leave as often as it entered.
+    // kAgain: the task was inside already. If the lock nests, the task must leave as often as it entered.
     enum Entry { kRefused, kEntered, kAgain };
     Entry try_enter(const Task *task) {
         lock_.lock();
@@ -50,7 +50,7 @@ public:
         return is_refused;
     }
 
-    // Returns true if the task was inside and has left. Tasks that entered before waits could be suspended are not.
+    // Returns true if the task was inside and has left. False for a task that entered before waits could be suspended.
     bool leave(const Task *task) {
         Suspension *next = nullptr;
         lock_.lock();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ordered loops. A thread that waits for its turn may be the only one that may run a task for which the thread before
-// it waits. Its task is therefore suspended until its turn, when the runtime lets it pass at once. This file owns the
-// order of turns; the runtime distributes the iterations.
+// Ordered loops. While a thread waits for its turn, the thread before it may wait for a task that only the later thread
+// may run. So a task that waits for its turn is suspended until then, and the runtime then lets it pass at once. This
+// file owns the order of turns; the runtime distributes the iterations.
 //
 // A turn is a value of the loop variable and advances by its stride. In doacross loops (`ordered(n)`, sink and source)
 // it is the number of an iteration of the whole nest.
@@ -73,7 +73,7 @@ public:
         lock_.unlock();
         return is_there;
     }
-    // Returns true if the turn has not come; the thread that completes it resumes the waiter.
+    // Returns true if the turn has not come. The thread that moves on to it, or posts it, then resumes the waiter.
     bool queue(Waiter &waiter) {
         lock_.lock();
         const bool waits = !is_there_now(waiter.turn);
@@ -225,7 +225,7 @@ void pass_the_rest() {
     OrderedLoop *loop = present_loop();
     if (loop && this_worker->loop.n_to_pass > 0) pass(*loop, this_worker->loop.n_to_pass);
 }
-// Called after that, with the iterations from `first` to `last`.
+// Called after the runtime gave the thread its next iterations, those from `first` to `last`.
 void take_iterations(bool are_some, uint64_t first, uint64_t last) {
     Worker *worker = this_worker;
     if (!worker || !worker->loop.present || worker->loop.is_doacross) return;

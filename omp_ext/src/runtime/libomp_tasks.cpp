@@ -245,13 +245,13 @@ OMP_EXT_HOOK(int32_t, __kmpc_omp_task_with_deps,
     Worker *worker = this_worker;
     if (!worker) return real___kmpc_omp_task_with_deps()(location, thread, block, n, first, n_more, more);
     if (!is_ours(block)) {
-        // The runtime orders its own tasks (target, proxy) among themselves, but does not know ours: wait for those
-        // here.
+        // The runtime orders its own tasks (target, proxy) among themselves, but does not know ours. So the creator
+        // waits for ours here.
         wait_for_dependences(*worker, n, first, n_more, more);
         present_worker()->current->flags |= kHasForeign;
         return real___kmpc_omp_task_with_deps()(location, number_of_this_thread(thread), block, n, first, n_more, more);
     }
-    // Our tasks wait for the runtime's here.
+    // Waits for the runtime's tasks on which our task depends.
     if (worker->current->flags & kHasForeign)
         wait_in_the_runtime(location, number_of_this_thread(thread), n, first, n_more, more);
     submit_dependent(*worker, *task_of(block), n, first, n_more, more);
@@ -373,10 +373,10 @@ static int32_t say_done(int32_t, void *block) {
     return 0;
 }
 
-// Waits for tasks that the runtime schedules itself, by a task that only depends on them. The runtime's own wait keeps
-// its dependence node in the frame of the call, and before libomp 19 a thread that completes a predecessor may still
-// write to the node after the wait. A task's node is reference-counted. A tool would see this task. If one is active
-// and the runtime reports such waits to tools (16 or later), the runtime waits as it does without us.
+// Waits for tasks that the runtime schedules itself, by creating a task that depends on them. The runtime's own wait
+// keeps its dependence node in the frame of the call, and before libomp 19 a thread that completes a predecessor may
+// still write to the node after the wait. The node of a task is reference-counted. But a tool would see the task. So
+// if a tool is active and the runtime reports such waits to tools (16 or later), the runtime's own wait is used.
 static void wait_in_the_runtime(void *location, int32_t thread, int32_t n, const BlockDependence *first, int32_t n_more,
                                 const BlockDependence *more) {
     if (tool_is_active() && real___kmpc_omp_taskwait_deps_51())
@@ -483,7 +483,7 @@ Task *make_task(Worker &worker, void *location, int32_t flags, size_t block_byte
     report_current(worker);
     notify(&omp_ext_observer::creation_begins);
     uint16_t task_flags = 0;
-    // For the runtime the task is tied, never queued and has no priority: the queues are ours.
+    // The runtime sees a tied task without priority that is never queued, because the queues are ours.
     int32_t runtime_flags = ((flags | kTiedBlock | kAtOnceBlock) & ~kPriorityBlock);
     if (__builtin_expect((flags & ~kTiedBlock) || !(flags & kTiedBlock) || (worker.current->flags & kFinal), 0)) {
         if ((flags & kFinalBlock) || (worker.current->flags & kFinal)) task_flags |= kFinal;

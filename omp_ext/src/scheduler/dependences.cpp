@@ -49,12 +49,12 @@ void follow(DependenceNode *node, const std::vector<DependenceNode *> &earlier) 
         if (predecessor->is_complete) {
             note_acquire(predecessor);
         } else {
-            // A task may name an address twice. Its edge is then the newest one.
+            // If a task names an address twice, the newest successor is the task itself.
             if (predecessor->successors.empty() || predecessor->successors.back() != node) {
                 add_reference(node);
                 node->n_predecessors.fetch_add(1, std::memory_order_relaxed);
                 predecessor->successors.push_back(node);
-                // Alive, since it is incomplete.
+                // The predecessor's task exists, because it is incomplete.
                 if (__builtin_expect(observer != nullptr, 0) && node->task && predecessor->task->seen)
                     notify(&omp_ext_observer::task_depends, predecessor->task->seen, node->task->seen);
             }

@@ -32,7 +32,7 @@ public:
     Deque(const Deque &) = delete;
     Deque &operator=(const Deque &) = delete;
 
-    // Owner. Adds an item, which is not null and has 16 upper bits of zero.
+    // Owner. Adds an item, which is not null and whose upper 16 bits are zero.
     [[gnu::always_inline]] void push(T *item, uint16_t tag) {
         const int64_t bottom = bottom_.load(std::memory_order_relaxed);
         const int64_t top = top_.load(std::memory_order_acquire);

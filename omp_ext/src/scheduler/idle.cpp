@@ -21,7 +21,7 @@ int n_processors() {
     static const int n = [] {
         cpu_set_t set;
         CPU_ZERO(&set);
-        // The process's mask, because threads may be bound already. With more than 1024 processors there are enough.
+        // Reads the process's mask, because threads may be bound already. Beyond 1024 CPUs that fails, and all count.
         if (sched_getaffinity(getpid(), sizeof set, &set) != 0) return static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
         return CPU_COUNT(&set);
     }();

@@ -172,7 +172,7 @@ private:
             n = 1;
             for (const QueueEntry *entry = newest->next; entry; entry = entry->next) n++;
         }
-        if (n_chains_ == kMostChains) { // appends the oldest chain: the newest one is short
+        if (n_chains_ == kMostChains) { // appends the previous chain to the newest, which is short
             QueueEntry *oldest = newest;
             while (oldest->next) oldest = oldest->next;
             oldest->next = chains_[--n_chains_];
@@ -260,7 +260,7 @@ private:
     std::atomic<int> depth_of_first_{-1}; // written under lock_, read by any thread
     unsigned n_chains_ = 0; // the last one comes first; under lock_
     QueueEntry *first_ = nullptr, *last_ = nullptr; // ends of the list; under lock_
-    std::atomic<uint64_t> size_{0}; // number of entries in list and chains; as depth_of_first_
+    std::atomic<uint64_t> size_{0}; // number of entries in list and chains; written and read like depth_of_first_
     std::atomic<uint64_t> max_size_{0};
     QueueEntry *chains_[kMostChains]; // the newest entry of each; under lock_
     alignas(64) std::atomic<uint64_t> sent_{0}; // entries not received yet

@@ -400,7 +400,7 @@ void run_at_once(Worker &worker, Task &task) {
     } else if (__builtin_expect(observer != nullptr, 0)) {
         notify_undeferred(worker, task, task.code);
     }
-    task.domain = worker.domain; // OpenMP requires it to run here
+    task.domain = worker.domain; // OpenMP requires the task to run here
     task.named_domain = kNoDomain;
     worker.current->n_created++;
     if (task.group) enter_group(worker, *task.group);
@@ -444,7 +444,7 @@ void end_body(Worker &worker, Task &task) {
     }
     inject_sleep();
     if (task.flags & kRemote) {
-        worker.finishing.store(task.parent, std::memory_order_relaxed); // released by the count
+        worker.finishing.store(task.parent, std::memory_order_relaxed); // the count releases this store
         count_elsewhere(*worker.team, *task.parent, task.creator);
     }
 }

@@ -47,7 +47,7 @@ bool end_group(Worker &worker); // waits; returns true if the runtime knows the 
 void wait_for_predecessors(Worker &worker, const Dependence *dependences, int n);
 void barrier(Worker &worker, int kind, bool is_followed = true);
 
-// Waits for all threads and tasks of a cancelled region: called by a thread that leaves it past the barriers in which
+// Waits for all threads and tasks of a cancelled region. Called by a thread that leaves it past the barriers in which
 // others wait. The others meet it in their next barrier or in end_region.
 void leave_cancelled_region(Worker &worker);
 // Waits for all threads and tasks at the end of a region.
@@ -75,7 +75,7 @@ void yield(Worker &worker);
 void return_to_owner(Worker &began);
 
 // Ends a task after its body, before the runtime completes it: starts its successors and counts a remote task for its
-// parent. Not needed by other tasks: run() in scheduler.cpp counts them.
+// parent. Other tasks do not need it, because run() in scheduler.cpp counts them.
 void end_body(Worker &worker, Task &task);
 // Fulfils the event of a detachable task, before the runtime does. `worker`: null for a thread outside of teams.
 void fulfill(Worker *worker, Team &team, Task &task);

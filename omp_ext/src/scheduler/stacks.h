@@ -25,9 +25,9 @@ public:
     Stack *take();
     // Returns a stack. May be called on this stack, just before leaving it for good.
     void give(Stack *stack);
-    // Releases pages of idle stacks to the system: all of stacks that were not needed since the last call, and the
-    // lower ones of the others. Does so at most ten times a second, and not before a tenth of a second after the first
-    // stack unless there are many, since following regions need the same pages.
+    // Releases pages of idle stacks to the system: all pages of stacks that were not needed since the last call, and
+    // the lower pages of the others. Does so at most ten times a second, because following regions need the same pages.
+    // The first time is at least a tenth of a second after the first stack, or earlier if there are many stacks.
     void trim();
 
 private:
@@ -36,7 +36,7 @@ private:
     char *unused_ = nullptr; // stacks of the newest slab that were never taken, each above its guard page
     size_t n_unused_ = 0;
     Stack *idle_ = nullptr; // most recently used first
-    int n_taken_ = 0, max_taken_ = 0; // max_taken_: since the last trim
+    int n_taken_ = 0, max_taken_ = 0; // max_taken_: most since the last trim
     int64_t next_trim_ns_ = 0;
 };
 
@@ -54,7 +54,7 @@ struct StackContext {
 // Waits until the thread that leaves a stack has left it.
 void wait_until_left(const StackContext &there);
 
-// Leaves the stack for another one that was left. Returns when a thread goes to `here`, on that thread.
+// Leaves the stack for another one that was left. When a thread goes to `here`, this returns on that thread.
 void go_to(StackContext &here, StackContext &there);
 // Leaves the stack for a new one, and calls entry(argument) there, which must end in abandon_for. The argument must not
 // be on the stack that is left if other threads may go to `here`.

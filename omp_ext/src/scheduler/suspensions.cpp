@@ -12,12 +12,12 @@ namespace omp_ext {
 
 namespace {
 
-// True if the runtime's current task is the implicit one: in it, and in light tasks while no task has a proxy task.
+// True if the runtime's current task is the implicit one, as it also is in light tasks while no task has a proxy task.
 bool is_in_implicit_task(const Worker &worker, const Task &task) {
     return &task == &worker.implicit || (is_light(task) && worker.n_proxies == 0 && !runtime::is_watched());
 }
 
-// Switches the runtime's current task from `here`'s to the one of `base_task`, or to the implicit task if that is null.
+// Switches the runtime's current task from that of `here` to that of `base_task` (null: the implicit task).
 void change_current(Worker &worker, Suspension *here, void *base_task) {
     const bool is_elsewhere = here && !is_in_implicit_task(worker, *here->task);
     if (is_elsewhere) here->base_task = runtime::make_base_task(worker);
@@ -37,7 +37,7 @@ void restore(const Suspension &here) {
 }
 
 // Prepares to resume `there` on this thread, once the thread that suspended it has left the stack. Threads that wait
-// here cannot form a cycle: a thread takes the suspension it goes to before others can take the one it leaves.
+// here form no cycle, because a thread takes the suspension it goes to before others can take the one it leaves.
 void take_over(Worker &worker, Suspension &there) {
     wait_until_left(there.context);
     if (there.worker == &worker) return;

@@ -59,7 +59,7 @@ struct Task : QueueEntry {
     uint32_t n_lines; // size of a light task's block
     BlockPool *pool; // pool of a light task's block; null: the runtime's task
 
-    // Children since the start but kUndeferred ones, modulo 2^32.
+    // Children since the start except kUndeferred ones, modulo 2^32.
     uint32_t n_created; // running thread
     uint32_t n_done_here; // running thread: children that completed inside this task
     // The other completed children, in the lower 32 bits. If kArmed is set, the child that raises them to bits 32 to 62

@@ -87,7 +87,7 @@ struct alignas(64) WorkerStacks {
     StackPool stacks;
 };
 
-// Counts of a worker. Written by its thread, summed by others, which also end barriers by the first two.
+// Counts of a worker. Written by its thread, summed by others. The first two sums decide when a barrier ends.
 struct alignas(64) WorkerCounts {
     std::atomic<uint64_t> n_created{0}; // tasks created here in all regions, except kUndeferred ones
     std::atomic<uint64_t> n_done{0}; // such tasks completed here
@@ -150,7 +150,7 @@ struct Team {
     alignas(64) std::atomic<int> n_asleep{0};
     std::atomic<int> n_searching{0};
 
-    // The publish threshold after a barrier. 0 in a team of one, which runs every task at once.
+    // The throttle threshold after a barrier. 0 in a team of one, which runs every task at once.
     int64_t first_throttle_threshold() const { return n_workers > 1 ? kFirstThrottleThreshold : 0; }
     bool is_strict() const {
         const int own = strict.load(std::memory_order_relaxed);
@@ -165,7 +165,7 @@ struct Team {
 // The calling thread's worker; null outside of regions, and in regions that the runtime schedules.
 extern constinit thread_local Worker *this_worker __attribute__((tls_model("initial-exec")));
 
-// Returns this_worker, also after a wait that an untied task left on another thread; compilers may reuse the old value.
+// Returns this_worker. After a wait an untied task may be on another thread, where compilers could reuse the old value.
 Worker *present_worker();
 
 // Enters a region. Called by each of its threads, with the same key; `level` as in domains::settle_in_team.

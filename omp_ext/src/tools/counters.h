@@ -4,7 +4,7 @@
 // data. All functions are called by the thread that runs the current task.
 //
 // While Worker::counters is set, the current task is known to the tool and untimed, or a counted task on top of such a
-// task; and all of them began in unreported waits, or in teams of one.
+// task. All these tasks began in unreported waits, or in teams of one.
 #pragma once
 
 #include "scheduler/team.h"
@@ -51,7 +51,7 @@ inline bool count_creation(const Worker &worker, Task &task) {
     return true;
 }
 
-// Counts the begin of a counted task. Returns false if it must be reported, as on another thread.
+// Counts the begin of a counted task. Returns false if it must be reported, for example on another thread.
 inline bool count_begin(Worker &worker, const Task &task) {
     if (task.flags & kInline) return true;
     if (!(worker.next_start_flags & OMP_EXT_AT_HAND) || !worker.counters || !is_counting(*worker.counters))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The view of held tasks for OMPT tools that do not know this library. The runtime reports the creation of such a task
 // when the task begins, on another thread, when its creator may be complete. This file is between runtime and tool:
-// it reports creations when they happen, and suppresses the runtime's late reports. It replaces only that callback. A
+// it reports creations when they happen, and suppresses the runtime's late reports. It replaces only task_create. A
 // tool that observes us (omp_ext_tool.h) needs none of this.
 #include <cstdlib>
 #include <cstring>
