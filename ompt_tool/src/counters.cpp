@@ -108,7 +108,7 @@ void drop(int *set) {
     papi.destroy_eventset(set);
 }
 
-// Creates a set of these counters, not yet started. Returns PAPI's error code, and makes no set if it fails. Only
+// Creates a set of these counters, not yet started. Returns PAPI's error code; after an error there is no set. Only
 // adding an event shows whether it can be counted; PAPI's enumeration and queries do not.
 int make_set(const std::vector<std::string> &names, int *set) {
     *set = PAPI_NULL;

@@ -70,7 +70,7 @@ void begin_region(ThreadState &thread, const void *address, void **parallel_data
     if (thread.tracing) thread.log.timed(format::kRegionBegin, construct, now, instance->id, instance->level);
 }
 
-// True if the thread is in this region, or in one that it leads inside.
+// True if the thread is in this region, or leads a region nested in it.
 static bool is_in(const ThreadState &thread, const format::RegionInstance *instance) {
     const EnteredRegion *region = thread.region;
     while (region && region->instance != instance) region = region->outer;
@@ -189,7 +189,7 @@ void end_implicit(ThreadState &thread, TaskState *task) {
     free_task(thread, task);
 }
 
-// Limits off-CPU time to `whole`: a clock may be read tens of nanoseconds early.
+// Limits off-CPU time to `whole`, because a clock may be read tens of nanoseconds early.
 static format::OffCpuTicks shortened(format::OffCpuTicks off_cpu, uint64_t whole) {
     const uint64_t blocked = off_cpu.blocked < whole ? off_cpu.blocked : whole;
     return {off_cpu.preempted < whole - blocked ? off_cpu.preempted : whole - blocked, blocked};

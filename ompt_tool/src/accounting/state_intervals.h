@@ -215,7 +215,7 @@ inline void trace_place(ThreadState &thread, const format::WaitSlot &wait) {
 // The gap at the end of a wait.
 struct LastGap {
     uint64_t until_arrival; // ticks until the last thread arrived, at barriers
-    uint64_t idle; // in total
+    uint64_t idle; // all idle ticks of the gap
     bool is_long; // longer than the cost of leaving
 };
 

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // The state of one task between its events, and the pools of such states.
 //
-// The thread that creates the task takes a state from its pool, the thread that runs the task uses it (the runtime's
-// own queue orders the two), and the thread that completes the task returns it to that pool: at once if it is the same
-// thread, else in chains of kReturnBatch, to share no cache line per task. Memory of a pool is never freed, so a stale
-// pointer reads an old state and never faults.
+// The creator of the task takes a state from its own pool, and the thread that runs the task uses the state (the
+// runtime's queue orders the two). The thread that completes the task returns the state to the creator's pool: at once
+// if it is the creator, else in chains of kReturnBatch, to share no cache line per task. Memory of a pool is never
+// freed, so a stale pointer reads an old state and never faults.
 //
 // An untied task may continue on another thread before its first thread reports the suspension. Therefore each of its
 // threads runs a part: a separate state that lives from a start or resumption to the next suspension or the completion.
 // One thread at a time runs any other task.
 //
-// In a pool: creator is the owner of the pool; creating, n_predecessors == 0; id == 0 or a dependent task's.
+// A state in a pool has: creator == the pool's owner; creating, n_predecessors == 0; id == 0 or a dependent task's.
 #pragma once
 
 #include <atomic>
@@ -52,11 +52,11 @@ enum TaskFlag : uint16_t {
 struct alignas(64) TaskState {
     uint64_t id; // creating thread << 40 | counter; 0: inline, or in a pool
     uint64_t ready; // time of its creation or, after a suspension, of its return to the queue
-    uint64_t worked; // work done between its start and now, inline descendants included; inline: at its start
-    TaskState *below; // suspended under it on this thread; in a pool: the next free one
+    uint64_t worked; // work since its start, with that of inline descendants; inline tasks: owner->worked at the start
+    TaskState *below; // the task suspended under it on this thread; in a pool: the next free state
     TaskState *owner; // itself, or for inline tasks the innermost task around it that is not inline
     TaskConstruct *local; // its construct on the thread that runs it; null for implicit tasks
-    uint32_t construct; // not of inline tasks: theirs is local->id
+    uint32_t construct; // not set for inline tasks, whose construct is local->id
     uint16_t creator; // thread index
     uint16_t creator_cpu;
     uint16_t flags; // TaskFlag
@@ -69,7 +69,7 @@ struct alignas(64) TaskState {
 
     uint64_t wait_begin; // while kWaiting
     format::WaitSlot *wait; // counts the wait, on the thread that runs the task
-    uint64_t end; // completion of a task with dependences; valid while `id` is unchanged
+    uint64_t end; // completion time of a task with dependences; valid while `id` is unchanged
     struct {
         const TaskState *task;
         uint64_t id;

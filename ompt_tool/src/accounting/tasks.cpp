@@ -66,7 +66,7 @@ uint64_t ready_time(const TaskState &task, uint32_t &last) {
     return ready;
 }
 
-// Counts a held task by the domain where it was placed. Returns true if it runs in another one.
+// Counts a held task by the domain where it was placed. Returns true if the task runs in another domain.
 bool count_domains(ThreadState &thread, const TaskState &task) {
     const uint32_t home = task.home - 1, here = thread.held.domain - 1;
     format::RegionSlot &slot = *thread.region->slot;
@@ -179,8 +179,8 @@ void convert_inline(ThreadState &thread, TaskState *task) {
 // ---------------------------------------------------------------- deferred tasks
 
 void create_deferred(ThreadState &thread, TaskState *task, TaskConstruct *construct, uint32_t home) {
-    // Uses a known time instead of the clock in two cases. In the wrapper of a single creation: the wrapper's begin. In
-    // a task of a construct whose tasks are shorter than kCoarseBelowNanoseconds: the last event, or the begin of a
+    // Uses a known time instead of the clock in two cases. The wrapper of a single creation gives its begin. A task
+    // of a construct whose tasks are shorter than kCoarseBelowNanoseconds gives its last event, or the begin of a
     // taskloop's wrapper. A reader dates an untimed creation by the create_span that follows. If sampling may have left
     // this creation's wrapper out (begin_creation), the creation needs its own time, because the next create_span
     // belongs to another creation.

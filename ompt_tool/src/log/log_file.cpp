@@ -196,7 +196,7 @@ bool LogFile::append_copy(const void *extent, size_t bytes) {
     if (const int descriptor = writable(error); descriptor >= 0) {
         error = within_size_limit(size_ + bytes) ? 0 : EFBIG;
         const char *from = static_cast<const char *>(extent);
-        // The head is written last: if the writer dies before, readers see the end of the file here.
+        // The head is written last, so that readers see the end of the file here if the writer dies before.
         if (!error) error = write_all(descriptor, from + kHead, bytes - kHead, size_ + kHead);
         if (!error) error = write_all(descriptor, from, kHead, size_);
         if (error && !sandbox::is_entered()) (void)!ftruncate(descriptor, static_cast<off_t>(size_));
@@ -217,7 +217,7 @@ void LogFile::shrink_last(void *extent, size_t bytes, size_t kept) {
     char *rest = static_cast<char *>(extent) + kept;
     if (mmap(rest, bytes - kept, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
         return;
-    // The length is written first: if the process ends before the cut, readers see the end of the file there.
+    // The length is written first, so that readers see the end of the file there if the process ends before the cut.
     uint64_t &length = static_cast<format::ExtentHeader *>(extent)->bytes;
     __atomic_store_n(&length, kept, __ATOMIC_RELEASE);
     int error;

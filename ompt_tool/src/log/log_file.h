@@ -2,8 +2,8 @@
 // A file that only grows: a header, then extents, mapped while they are written. Owns disk space and address space, not
 // the contents.
 //
-// Space is allocated before it is mapped, so a full disk, a quota or a file size limit is an error code here and never
-// a SIGBUS or SIGXFSZ in the program. A descriptor stays open (kept_file.h), because a sandbox may kill a program that
+// Space is allocated before it is mapped, so a full disk, a quota or a file size limit causes an error code here, not a
+// SIGBUS or SIGXFSZ in the program. A descriptor stays open (kept_file.h), because a sandbox may kill a program that
 // opens a file. If the program closes the descriptor, the file is opened again, but never inside a sandbox. If the disk
 // refuses, indispensable pieces are kept in memory. They are lost with the process; their number is recorded, and the
 // first refusal is reported.
@@ -23,7 +23,7 @@ public:
     // Creates the file with its header mapped and zeroed; header() is never null afterwards.
     void create(const std::string &path);
     void *header() const { return header_; }
-    bool is_on_disk() const { return size_ != 0; } // false: it could not be created, so it is in memory
+    bool is_on_disk() const { return size_ != 0; } // false: the file could not be created and is in memory
 
     // Appends an extent of `bytes` (a multiple of 4096), writes its ExtentHeader and maps it. Returns null if there is
     // no space, unless `in_memory_if_full`. Callers serialize calls per file.
@@ -54,7 +54,7 @@ public:
     static void detach_all_after_fork();
 
     static uint64_t total_bytes(); // on disk, of all files of the process
-    static bool disk_refused(); // an allocation failed
+    static bool disk_refused(); // true if an allocation failed
 
     // Sets the header that counts lost pieces and holds the first reason; null: none.
     static void count_lost_in(format::ProcessHeader *header);

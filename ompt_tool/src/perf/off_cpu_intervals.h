@@ -66,8 +66,8 @@ private:
 
     ProcessorRing ring_;
     uint32_t tid_ = 0;
-    Interval next_ = {}; // being taken, while end != 0
-    Interval guessed_ = {}; // follows next_
+    Interval next_ = {}; // the interval being taken; end == 0: none
+    Interval guessed_ = {}; // the guessed interval after next_; end == 0: none
     bool left_ = false; // a switch out was read, but not the switch in
     bool left_blocked_ = false;
     uint64_t left_time_ = 0;

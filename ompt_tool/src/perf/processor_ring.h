@@ -37,7 +37,7 @@ public:
     bool has_overflown() const { return overflown_ && next_ >= known_head_; }
     void forgive() { overflown_ = false; }
     void release() { ring_.release(next_); }
-    // Releases all but the record taken last.
+    // Releases all taken records but the last.
     void release_but_last() { ring_.release(last_); }
 
     // Calls visit(record) for every record and takes none. Any thread may call it; records that the owner takes

@@ -29,7 +29,7 @@ void read_topology();
 uint32_t n_cpus();
 // Adds the processors on which this live thread may run to those that n_noted_cpus() counts. One caller at a time.
 void note_usable_by(uint32_t tid);
-uint32_t n_noted_cpus(); // since read_topology()
+uint32_t n_noted_cpus(); // number noted since read_topology()
 uint32_t n_usable_cpus(); // CPUs on which the calling thread may run; 0: unknown
 uint32_t n_domains();
 const char *domain_kind(); // "numa" or "llc"

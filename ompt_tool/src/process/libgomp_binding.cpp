@@ -42,8 +42,8 @@ ompass::Library find_runtime() {
     return ompass::library_of(ompass::find_exported("omp_get_num_threads"));
 }
 
-// True if `code` belongs to a libgomp that a preloaded runtime has replaced. Wheels name their libgomp, for example,
-// libgomp-a34b3233.so.1. A libgomp may bind if no runtime was preloaded in its place.
+// True if `code` belongs to a libgomp that a preloaded runtime has replaced. The libgomp of a wheel has a name such
+// as libgomp-a34b3233.so.1. A libgomp may bind if no runtime was preloaded in its place.
 bool is_replaced_libgomp(const void *code) {
     const ompass::Library caller = ompass::library_of(code);
     if (strncmp(base_name(caller.path), "libgomp", strlen("libgomp")) != 0) return false;

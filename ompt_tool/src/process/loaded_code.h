@@ -12,7 +12,7 @@ namespace ompass {
 
 struct Library {
     uintptr_t begin = 0, end = 0; // mapped range; end == 0: no library
-    const char *path = ""; // the loader's, empty for the program; valid until the library is unloaded
+    const char *path = ""; // as the loader has it, empty for the program; valid until the library is unloaded
     bool holds(const void *code) const {
         const auto address = reinterpret_cast<uintptr_t>(code);
         return address >= begin && address < end;

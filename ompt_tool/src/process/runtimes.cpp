@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Follows the loader's rules: a call reaches the first library with the function, among those loaded with the program,
-// else among those that the caller is linked with. If both families of runtimes have the function, its version shows
-// for which of them the caller was built.
+// Follows the loader's rules. A call reaches the first library with the function among those loaded with the program,
+// else among those that the caller is linked with. If both families of runtimes have the function, the called version
+// shows for which family the caller was built.
 #include "process/runtimes.h"
 
 #include <cstdio>
@@ -119,8 +119,8 @@ public:
 private:
     static constexpr int kMaxRuntimes = 8;
 
-    // Returns the end of the libraries that were loaded with the program: the shortest prefix of the list that contains
-    // all libraries that its members need. The others were loaded by dlopen; only libraries that need them see them.
+    // Returns the end of the libraries that were loaded with the program. They are the shortest prefix of the list that
+    // contains all libraries its members need. dlopen loaded the others, and only libraries that need those see them.
     const LoadedLibrary *find_end_of_start() const {
         const LoadedLibrary *end = libraries_.begin();
         for (const LoadedLibrary *user = libraries_.begin(); user < libraries_.end() && user <= end; user++)

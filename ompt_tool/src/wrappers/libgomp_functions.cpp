@@ -234,8 +234,8 @@ OMPASS_EXPORT void omp_get_partition_place_nums_8_(int64_t *places) {
 
 // ---------------------------------------------------------------- loops with ordered dependences
 
-// In a team of one thread, LLVM's runtimes read data of the loop that they did not store. One thread runs the
-// iterations in order and need not wait, so the call is dropped. Otherwise a tail call forwards it with its arguments.
+// In a team of one thread, LLVM's runtimes read data of the loop that they did not store. The call is then dropped,
+// because one thread runs the iterations in order and need not wait. In larger teams a tail call forwards it.
 #define OMPASS_ORDERED(name)                                                                                           \
     OMPASS_EXPORT void name(uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d, uintptr_t e, uintptr_t f, uintptr_t g, \
                             uintptr_t h) {                                                                             \
