@@ -135,8 +135,8 @@ struct ProcessHeader {
 };
 static_assert(sizeof(ProcessHeader) <= kHeaderBytes);
 
-// Appended one after the other in kDefinitions extents; `bytes` is a multiple of 8. Ids count from 0 for each of
-// {modules} and {all other kinds}; id 0 of the latter is the program itself ("outside every region").
+// Records follow each other in kDefinitions extents; `bytes` is a multiple of 8. Ids count from 0 for modules, and
+// separately for all other kinds, of which id 0 is the program itself ("outside every region").
 struct DefinitionRecord {
     uint32_t bytes; // size of the record with its text; written last
     DefinitionKind kind;
@@ -177,7 +177,7 @@ constexpr uint32_t waited_for(uint64_t entry, uint32_t n_barriers) {
 
 // ---------------------------------------------------------------- thread-NNNNN.log
 
-// A worker's part of a region that the worker has left and the primary has not ended: a gap since `begin`.
+// A worker's part of a region that the worker has left and the primary has not ended, with a gap since `begin`.
 struct PendingPart {
     uint64_t instance; // index
     uint64_t sequence; // sequence of the instance; 0: no part
@@ -371,8 +371,8 @@ inline constexpr EventTraits kEventTraits[kEventKinds] = {
 };
 
 // kPreempted and kBlocked come in order of the times in their words. They are cut where state intervals end, and each
-// precedes the record that ends its state interval. If records of switches were lost, only their total is exact; the
-// times and the kind are estimates.
+// precedes the record that ends its state interval. If records of switches were lost, only the total of these times
+// is exact; each time and kind is an estimate.
 
 inline constexpr unsigned kConstructBits = 26; // width of a construct in an argument
 inline constexpr uint32_t kArgumentLimit = 1u << kConstructBits;

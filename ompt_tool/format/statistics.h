@@ -27,7 +27,7 @@ struct ConstructSlot {
     uint64_t n_converted; // detached undeferred tasks, which did not complete in place and count as deferred ones
     uint64_t n_cancelled;
     uint64_t create_ticks; // measured by the wrappers
-    uint64_t create_weight; // share of pool_ticks that is creation of these tasks; part of the region's
+    uint64_t create_weight; // share of pool_ticks that is creation of these tasks; the region's includes it
     uint64_t own_ticks; // work known to belong to this construct; phases, in a log: sum of ends - sum of begins
     uint64_t sampled_weight; // its share of pool_ticks, relative to the sum over constructs
     uint64_t inclusive_ticks; // durations of the timed tasks, in total

@@ -13,7 +13,7 @@
 
 namespace ompass {
 
-// The cache group of an access: its thread's group or, for kByCpu, the group of the CPU that the thread ran on.
+// The cache group of an access is that of its thread or, for kByCpu, that of the CPU on which the thread ran.
 struct GroupMap {
     static constexpr int32_t kByCpu = -1;
     std::vector<int32_t> of_thread; // by index of the log; missing threads: kByCpu

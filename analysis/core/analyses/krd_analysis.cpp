@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// While one batch is read, every group looks up the batch before it and counts the one before that.
+// While batch n is read, every group looks up batch n - 1 and counts batch n - 2.
 #include "krd_analysis.h"
 
 #include <algorithm>

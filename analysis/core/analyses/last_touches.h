@@ -3,7 +3,7 @@
 // is the part of one access that no later access has touched. Computes no distance.
 //
 // A hash table by the first byte finds a range that is touched again exactly, the common case, in one cache line. The
-// ordered set of first bytes finds all other overlaps; it changes only when bounds of ranges do.
+// ordered set of first bytes finds all other overlaps; the set changes only when bounds of ranges do.
 #pragma once
 
 #include <algorithm>

@@ -299,7 +299,7 @@ private:
 
     Chain &chain_of(Walk &walk) { return chains_[walk.current().data.chain]; }
     FrameData frame_of(uint32_t chain) { return {chain, chain, chains_[chain].group}; }
-    // Returns the chain of a starting or resuming task. Without a recorded creation it continues its thread's chain.
+    // Returns the chain of a starting or resuming task. A task of unknown creation continues its thread's.
     uint32_t chain_or_new(Walk &walk, Frame &task) {
         if (const uint32_t known = chains_.find(task.id)) return known;
         const uint32_t chain = chains_.make(0, task.construct, 0, walk.part().data.region);

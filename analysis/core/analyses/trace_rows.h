@@ -32,7 +32,7 @@ const std::vector<TraceTable> &trace_tables();
 using RowBatch = std::vector<std::vector<int64_t>>;
 using DeliverRows = std::function<void(RowBatch &)>;
 
-// Reads a table by its index, and columns by index in this order. A problem names file and byte.
+// Reads columns of a table, all given by index, in the order of `columns`. A problem names file and byte.
 Problem read_rows(const RunFiles &run, size_t table, const std::vector<size_t> &columns, size_t batch_rows,
                   const DeliverRows &deliver);
 

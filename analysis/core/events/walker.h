@@ -400,14 +400,14 @@ private:
     [[gnu::noinline]] void drop_off_cpu(uint64_t end) {
         std::erase_if(off_cpu_, [&](const OffCpuInterval &interval) { return interval.end <= end; });
     }
-    // Charges a wait: idle until `since`, then `rest`.
+    // Charges a wait as idle until `since`, and as `rest` from then on.
     void charge_wait(uint64_t since, State rest, uint64_t end) {
         const uint64_t split = std::min(std::max(since, context_.mark), end);
         if (split > context_.mark) charge(State::kIdle, split);
         if (end != context_.mark) charge(end > context_.mark ? rest : State::kSync, end);
     }
     // Charges the end of a wait that is over. The last thread arrived at `arrival`. If that was some time ago and the
-    // team had tasks, the thread was idle until now because they ran elsewhere.
+    // team had tasks, the thread was idle until now because tasks ran elsewhere.
     void charge_last_gap(uint64_t arrival, bool had_tasks, uint64_t end) {
         const bool tasks_ran = had_tasks && std::max(arrival, context_.mark) + exit_ticks_ < end;
         const uint64_t length = std::max(end, context_.mark) - context_.mark;
@@ -630,7 +630,7 @@ private:
 
     bool begin_implicit() {
         const uint64_t id = record_.words[1];
-        if (id != 0 && part().id != id) { // a worker joins: it was under way since the region's begin
+        if (id != 0 && part().id != id) { // a worker joins, under way since the region's begin
             const RecordedRegion &joined = observer_.region(id);
             if (joined.construct >= run_.definitions.size()) return false;
             parts_.push_back({.id = id, .construct = joined.construct, .level = joined.level, .begin = joined.begin});
@@ -667,7 +667,7 @@ private:
         return true;
     }
 
-    // Ends the last wait of a worker at the end of its region, even if the worker notices it later.
+    // Ends the last wait of a worker at the end of its region, even if the worker notices the end later.
     void close_part() {
         const RecordedRegion &left = observer_.region(part().id);
         context_.waited_for = left.waited_for;
@@ -712,7 +712,7 @@ private:
 
     void resume_recording() {
         const uint64_t end_of_region = observer_.region(part().id).end;
-        // Otherwise the worker's region ended during the pause. The next event ends the worker's wait.
+        // If the worker's region ended during the pause, does nothing: the next event ends the worker's wait.
         if (context_.activity != Activity::kWait || part().primary || !end_of_region || end_of_region > now()) {
             close_interval(now());
             current_->waiting = record_.argument != 0;

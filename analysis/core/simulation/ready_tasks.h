@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The queues of ready tasks, and which of these tasks a thread may take. Depending on the policy, there is a queue for each
-// thread, for each domain, or for each thread plus an inbox for each domain. Tasks with a priority share one queue.
+// The queues of ready tasks, and which of these tasks a thread may take. The policy sets whether there is a queue
+// for each thread, each domain, or each thread with an inbox for each domain. Tasks with a priority share one queue.
 #pragma once
 
 #include <algorithm>

@@ -29,7 +29,7 @@ enum class OpKind : uint8_t {
     kKernelBegin, // begins the kernel construct()
     kKernelEnd,
     kLoopBegin, // begins its part of the worksharing loop construct()
-    kLoopEnd, // ends it after value() chunks (0: unknown)
+    kLoopEnd, // ends its part after value() chunks (0: unknown)
 };
 
 // One word: kind:4 | construct or cost:28 | value:32, or kind:4 | construct:16 | value:44.
