@@ -62,8 +62,8 @@ static inline void ompass_phase(const char *name) { (void)name; }
 extern "C" {
 #endif
 
-/* Weak: static programs link without dlopen, and so do programs whose C library has it in a separate library. Null: no
- * tool can be found. */
+/* Weak, because static programs link without dlopen, and so do programs whose C library has it in a separate library.
+ * If null, no tool can be found. */
 extern void *ompass_dlopen_(const char *, int) __asm__("dlopen") __attribute__((weak));
 extern void *ompass_dlsym_(void *, const char *) __asm__("dlsym") __attribute__((weak));
 extern char *ompass_getenv_(const char *) __asm__("getenv");

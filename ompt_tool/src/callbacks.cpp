@@ -40,8 +40,8 @@ void on_thread_end(ompt_data_t *) {
     recorder::end_thread(*thread);
 }
 
-// True if the runtime begins the region for itself, as libomp does for its hidden helper threads: from its own code, on
-// a thread other than the first, and outside of every other region.
+// True if the runtime begins the region for itself, as libomp does for its hidden helper threads. It does so from its
+// own code, on a thread other than the first, and outside of every other region.
 bool is_runtimes_own(const ThreadState &thread, const void *address) {
     return runtime.holds(address) && thread.index != 0 && thread.region == &thread.regions.outside;
 }
@@ -108,8 +108,8 @@ void on_implicit_task(ompt_scope_endpoint_t endpoint, ompt_data_t *parallel, omp
 }
 
 // The short path is for undeferred tasks of known constructs without wrappers, on_other_create() for all others. An
-// undeferred task starts at once, or never (merged with its creator): its state stays in the pool until it starts. With
-// dependences it counts as deferred: in a team of one thread, it may have to wait for a target task.
+// undeferred task starts at once, or never (merged with its creator), so its state stays in the pool until it starts. A
+// task with dependences counts as deferred, because in a team of one thread it may have to wait for a target task.
 void on_task_create(ompt_data_t *, const ompt_frame_t *, ompt_data_t *data, int flags, int has_dependences,
                     const void *address) {
     ThreadState *thread = recorder::this_thread;
@@ -138,7 +138,7 @@ void on_task_dependence(ompt_data_t *source, ompt_data_t *sink) {
 
 // Discards a task that did not start.
 void drop_task(ThreadState &thread, TaskState *task, ompt_task_status_t status) {
-    if (task->flags & kInline) { // counts if it was cancelled, not if it was merged with its creator
+    if (task->flags & kInline) { // a cancelled task counts, one merged with its creator does not
         if (status != ompt_task_cancel || !thread.pool.is_next(task)) return;
         thread.pool.take_next();
         task->construct = task->local->id;

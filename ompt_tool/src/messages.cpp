@@ -18,7 +18,7 @@ struct Stderr {
     struct stat file;
 };
 
-// Returns the stderr at load time, or at the first message if another library's constructor causes one earlier.
+// Returns the stderr at load time, or at the first message if another library's constructor causes a message earlier.
 const Stderr &first_stderr() {
     static const Stderr first = [] {
         Stderr found = {};

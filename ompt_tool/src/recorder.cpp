@@ -315,7 +315,7 @@ void stop(format::EndReason reason) {
         process_log::look_for_other_runtime();
         process_log::header()->n_bound_cpus = cpu::n_noted_cpus();
         process_log::close(reason, end_ticks);
-        // Trims logs of other threads only if those wait, because working threads may be writing.
+        // Trims the logs of other threads only while they wait, because working threads may be writing.
         for (uint32_t i = 0; i < n_threads; i++)
             if (threads[i] && (threads[i] == this_thread || threads[i]->header->open_state != format::kOpenWork)) {
                 take_last_samples(*threads[i], end_ticks);
@@ -374,7 +374,7 @@ ThreadState *make_thread(format::ThreadKind kind) {
     if (memory == MAP_FAILED) return refuse_thread(ENOMEM);
     auto *thread = new (memory) ThreadState();
     initialize(*thread, index, kind);
-    // From now on other threads read it: last_ended() and, at any time, stop().
+    // From now on other threads read this state: last_ended() and, at any time, stop().
     __atomic_store_n(&threads[index], thread, __ATOMIC_RELEASE);
     __atomic_add_fetch(&process_log::header()->n_threads, 1, __ATOMIC_RELAXED);
     this_thread = thread;
@@ -423,7 +423,7 @@ void sync_switch(ThreadState &thread, uint32_t now) {
         thread.counting = counting;
         thread.constructs.count(counting);
         thread.places.count(counting);
-        // Undeferred tasks are counted at their begin. An open one must not be counted at one end only.
+        // Undeferred tasks are counted at their begin. An open task must not be counted at one end only.
         for (TaskState *task = thread.current; task; task = task->below) {
             if (!(task->flags & kInline) || (task->flags & kUncounted)) continue;
             if (!counting) task->local->real_slot->n_converted++;

@@ -10,8 +10,8 @@ namespace ompass::held_tasks {
 // Returns true if it does.
 bool observe(const void *runtime);
 
-// Asks the extension to report the current task if so far it has only counted it. Called before events of the task that
-// come from OMPT, a wrapper or a mark.
+// Asks the extension to report the current task if it has only counted that task so far. Called before events
+// of the task that come from OMPT, a wrapper or a mark.
 extern void (*report_counted)();
 inline void report_current(const ThreadState &thread) {
     if (__builtin_expect(thread.current->flags & kUntimed, 0)) report_counted();

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The state of one thread: its current task and creation, its regions, constructs and kernels, its log. recorder makes
-// these states, accounting changes them.
+// The state of one thread: its current task and creation, its regions, constructs and kernels, and its log.
+// recorder.cpp makes these states, and the files in accounting/ change them.
 //
 // Names of a parallel region, each with one owner:
 //   EnteredRegion            a thread's entry into one region, on that thread's stack; in memory
-//   format::RegionInstance   the region itself while it is in flight: its primary writes it, the other threads count
-//                            themselves in and raise last_arrival; in process.log
+//   format::RegionInstance   the region itself while it is in flight: its primary writes the entry, the other threads
+//                            count themselves in and raise last_arrival; in process.log
 //   format::PendingPart      a worker's gap in a region that it left before the region ended; in the header of its log
 //   format::RegionSlot       the sums of a thread over all regions of one construct; in its log
 //   RegionRow                a RegionSlot in nanoseconds; made by the reader
@@ -38,7 +38,7 @@ struct TaskConstruct {
     uint32_t n_coarse; // deferred tasks shorter than kCoarseBelowNanoseconds minus longer ones, within bounds
     bool is_coarse; // most deferred tasks are so short that creations in them get no own time
     format::WaitSlot *dependence; // waits of its tasks for their predecessors; null: none yet
-    uint8_t inline_code; // in the trace; kInlineCodes: no code is left, ~0: not requested yet
+    uint8_t inline_code; // code in the trace; kInlineCodes: no code is left, ~0: not requested yet
     uint16_t creator; // index of the thread
     uint16_t weight; // weight of the light deferred task that is timed next
 };
@@ -141,14 +141,14 @@ struct Announcement {
     const void *address;
 };
 
-// Return addresses in the program of calls to our wrappers, because OMPT reports an address in the wrapper.
+// Return addresses of the program's calls to our wrappers. OMPT reports an address in the wrapper instead.
 struct Wrapper {
     bool is_open; // a wrapped creation is under way, in the current task or in one below it
     const void *address; // return address of the wrapped creation, until it is reported
     const void *allocated; // the task allocated last, not necessarily created
     const void *allocated_at; // return address of its allocation
     const void *loop_address; // return address of the taskloop under way
-    const TaskState *loop_task; // the task that creates its tasks
+    const TaskState *loop_task; // the task that creates the taskloop's tasks
 };
 
 // The last creation, if no event followed. The time to the next one by the same task bounds the cost of a creation.

@@ -21,8 +21,8 @@ void note_waited_for(format::RegionInstance &instance, uint32_t n_barriers, uint
                      __ATOMIC_RELAXED);
 }
 
-// Returns the wait at this barrier. At the region's end, workers report no address, and the primary reports the
-// region's. At the end of a loop, runtimes of gcc programs report no address.
+// Returns the wait at this barrier. At a region's end, workers report no address, and the primary reports the address
+// of the region. At the end of a loop, runtimes of gcc programs report no address.
 format::WaitSlot &barrier_wait(ThreadState &thread, uint32_t kind, const void *address) {
     const EnteredRegion &region = *thread.region;
     if (!region.instance || (address && address != region.address)) return thread.places.wait(address, kind);
@@ -67,8 +67,8 @@ uint32_t last_ended(const ThreadState &thread, uint64_t since, uint64_t now) {
     return found;
 }
 
-// The construct that holds a lock, or held it last. A thread that acquires the lock replaces the entry by its
-// construct. Locks with the same hash overwrite each other.
+// The construct that holds a lock, or held it last. A thread that acquires the lock stores its own construct here.
+// Locks with the same hash overwrite each other.
 struct alignas(64) Holder {
     std::atomic<uint64_t> of{0}; // hash of the lock << kConstructBits | construct
 };
@@ -168,8 +168,8 @@ static void count_wait(ThreadState &thread, TaskState &task, uint64_t now) {
 [[gnu::noinline]] static void end_barrier(ThreadState &thread, uint32_t kind) {
     EnteredRegion *region = thread.region;
     format::RegionInstance *instance = region->instance;
-    // Runtimes report the end of a region's last barrier to workers when the next region starts, or never.
-    // end_implicit() ends their wait.
+    // Runtimes report the end of a region's last barrier to workers when the next region starts, or never, so
+    // end_implicit() ends the workers' wait.
     if (instance && !region->primary && __atomic_load_n(&instance->end, __ATOMIC_ACQUIRE)) return;
     TaskState &task = *thread.current;
     const uint64_t now = clock::now(), gap_begin = thread.header->mark;

@@ -56,7 +56,7 @@ template <size_t Bytes>
     return kUnknown;
 }
 
-// Uses the large buffer only for users with many groups: a thread deep in tasks may have little stack left.
+// Uses the large buffer only for users with many groups, because a thread deep in tasks may have little stack left.
 long filters_in(int file) {
     bool is_cut;
     const long n = filters_in_first<2048>(file, is_cut);
@@ -93,7 +93,7 @@ bool may_record() {
 }
 
 // Returns the number of inherited filters. If the runtime opened this library, the program may have added filters
-// before: those that its parent lacks count as added if they forbid recording.
+// before. Filters that the parent process lacks count as added if they forbid recording.
 long count_at_first() {
     const int saved = errno;
     long n = filters_of("/proc/self/status");
@@ -120,7 +120,7 @@ long filters_now() {
         const long n = filters_in(file);
         if (n != kUnknown) return n;
     }
-    const int mode = prctl(PR_GET_SECCOMP); // opens no file; the program has closed the kept one
+    const int mode = prctl(PR_GET_SECCOMP); // opens no file; the program has closed the kept descriptor
     if (mode <= 0 || filters_at_first() <= 0) return mode > 0 ? mode : 0;
     return filters_of("/proc/self/status");
 }

@@ -46,7 +46,7 @@ void end_unload() {
 void start() {
     n_noticed = loader_counts().unloaded;
     noticed_at = 0;
-    // True if the program's calls of dlclose reach ours: the loader binds to the first library in load order.
+    // True if the program's calls of dlclose reach ours. The loader binds to the first library in load order.
     is_notified = find_next("dlclose") != nullptr;
 }
 
