@@ -7,7 +7,7 @@
 
 namespace ompass::unloads {
 
-// Returns the number of libraries unloaded so far. If the number has changed, every thread notices that with its next event.
+// Returns the number of libraries unloaded so far. If the number has changed, every thread notices at its next event.
 uint64_t check();
 
 // Calls check() if the program's calls of dlclose do not reach ours (dlclose.cpp), because this library is neither
