@@ -48,9 +48,9 @@ extern "C" {
 /* ---------------------------------------------------------------- where tasks run */
 
 /*
- * Sets the domain of tasks that the calling task (explicit or implicit) creates from now on; they do not inherit it.
- * OMP_NO_CHILD_TASK_AFFINITY, or any negative number, restores the default: the domain in which the creating task runs.
- * Larger numbers count modulo the number of domains. No effect outside of parallel regions.
+ * Sets the domain of tasks that the calling task (explicit or implicit) creates from now on. These do not inherit the
+ * setting. OMP_NO_CHILD_TASK_AFFINITY, or any negative number, restores the default: the domain in which the creating
+ * task runs. Other numbers count modulo the number of domains. No effect outside of parallel regions.
  */
 void omp_child_task_affinity(int domain);
 
@@ -109,8 +109,8 @@ void omp_affinity_free(void *address, size_t bytes);
  * Return the domain of the page at an address, and the domain that holds most bytes of a range; -1: unknown. Both ask
  * the system, about at most a million evenly spaced pages. If pages are untouched, or their domains share a NUMA node,
  * or the machine is only described, the result is the domain that the calls above gave to the memory.
- * forget_pages: discards known locations of pages, for programs that move pages by other means. Otherwise the affinity
- * clause may use a location for ten seconds.
+ * forget_pages: discards known locations of pages, for programs that move pages by other means. Without that call,
+ * the affinity clause may use a former location for ten seconds.
  */
 int omp_ext_domain_of_address(const void *address);
 int omp_ext_domain_of_range(const void *address, size_t bytes);

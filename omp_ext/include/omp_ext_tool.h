@@ -46,7 +46,7 @@ extern "C" {
 struct omp_ext_counter { /* counters of one construct on one thread */
     const void *code; /* return address of the construct, as in task_created */
     uint64_t *n_created, *n_ended; /* deferred tasks; the library adds 1 */
-    /* Begins until the next one to report, which is included; 0: report all. The library subtracts 1. */
+    /* Number of begins up to and including the next one to report; 0: report all. The library subtracts 1. */
     uint32_t n_left;
     uint32_t *n_undeferred_left; /* the same for undeferred tasks; only omp_ext_counters.n_ended counts their ends */
     uint32_t begin; /* an undeferred task's begin in omp_ext_order; 0: none yet, so the task is reported */
@@ -101,9 +101,9 @@ struct omp_ext_observer {
     /* The current task begins and ends the creation of a task. The calls are paired, also around nested creations. */
     void (*creation_begins)(void);
     void (*creation_ends)(void);
-    /* In between: a deferred task was created at this return address in the program, to run in this domain. `flags`: as
-       in OMPT's task_create. Returns the tool's handle of the task for the calls below, an even address; null: the tool
-       ignores the task. Each task starts at most once. */
+    /* Called between these two. A deferred task was created at this return address in the program, to run in this
+       domain. `flags`: as in OMPT's task_create. Returns the tool's handle of the task for the calls below, an even
+       address; null: the tool ignores the task. Each task starts at most once. */
     void *(*task_created)(const void *code, int flags, int has_dependences, int domain);
     /* `after` must wait for `before`. Called by the creator of both, between task_created and creation_ends. */
     void (*task_depends)(void *before, void *after);

@@ -29,8 +29,8 @@ struct Seat {
 };
 
 // Returns the seat of a worker. Workers with consecutive numbers get the same domain or the next. With at least as many
-// workers as domains, each domain gets one, and the others go where there are the fewest per CPU. With fewer, each
-// worker has a range of domains and sits in the first.
+// workers as domains, each domain gets one, and the others go where the fewest workers per CPU are. With fewer
+// workers, each has a range of domains and sits in the first.
 Seat seat_of(const Topology &topology, DomainRange within, int worker, int n_workers);
 
 // Returns the domain of the calling thread, and binds it there if it is unbound and `mode` and the machine allow

@@ -180,7 +180,7 @@ void leave_loop(Worker &worker) {
     delete left;
 }
 
-// Returns the loop in which the calling thread is, if it is gated; else null.
+// Returns the loop in which the calling thread is, if that loop is gated; else null.
 OrderedLoop *present_loop() {
     Worker *worker = this_worker;
     OrderedLoop *loop = worker ? worker->loop.present : nullptr;

@@ -636,8 +636,8 @@ void abi::need_proxy(Worker &worker) {
 bool runtime::is_watched() { return tool_is_active(); }
 
 // A base task is an undeferred task of the runtime. When it completes, the runtime makes its parent current, so
-// beginning and completing it returns to the parent. The runtime counts the beginnings of an untied one; it is complete
-// when each of them has ended.
+// beginning and completing it returns to the parent. An untied base task is complete when it has
+// ended as often as it has begun.
 void *runtime::make_base_task(Worker &worker) {
     notify(&omp_ext_observer::creation_begins);
     void *base_task = real___kmpc_omp_task_alloc()(nullptr, worker.runtime_thread, kTiedBlock | kAtOnceBlock,

@@ -47,7 +47,7 @@ public:
         const int64_t bottom = bottom_.load(std::memory_order_relaxed) - 1;
         if (bottom < mark || bottom < top_.load(std::memory_order_relaxed)) return nullptr;
         Ring *ring = ring_.load(std::memory_order_relaxed);
-        // Sequentially consistent, like a thief's loads: if one item is left, one of the two sees the other.
+        // Sequentially consistent, like a thief's loads, so if one item is left, owner or thief sees the other.
         bottom_.store(bottom, std::memory_order_seq_cst);
         int64_t top = top_.load(std::memory_order_seq_cst);
         if (top > bottom) { // thieves took all of them

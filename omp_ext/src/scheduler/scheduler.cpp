@@ -62,7 +62,7 @@ void hold_parent(const Task &task) {
     if (is_light(*task.parent)) task.parent->n_holds.fetch_add(1, std::memory_order_relaxed);
 }
 
-// Arms the task's count of children: the last child frees its block. Called after the task is counted as complete.
+// Arms the task's count of children, so the last child frees the task's block. Called after the task's end is counted.
 [[gnu::noinline]] void defer_release(Task &task) {
     task.n_holds.fetch_add(1, std::memory_order_relaxed); // the children
     task.suspension = nullptr;
@@ -141,7 +141,7 @@ void report_counted(const Worker &worker, Task &task) {
 
 namespace {
 
-// True if descendants may still read a task whose body has ended; then holds its parent. Called before it is counted.
+// If descendants may still read an ended task, holds its parent and returns true. Called before the end is counted.
 [[gnu::always_inline]] inline bool must_defer_release(const Task &task) {
     if (__builtin_expect(!has_children_to_wait_for(task), 1) && task.n_holds.load(std::memory_order_acquire) == 1)
         return false;

@@ -37,23 +37,23 @@ Task *steal(Worker &thief, const StealTarget &target);
 // Finds a task in the deque, the domain's queues and, unless in strict mode, other domains. Null: there is none.
 Task *find(const Search &search);
 
-// Finds a task for a thread that waits in `within` and may suspend it: if possible one that can run on its stack.
+// Finds a task for a thread that waits in `within` and may suspend it. Prefers one that can run on its stack.
 Task *find_for_suspendable(const Search &search);
 
 // Time without a task after which a constrained wait takes entries that strict mode denies it, if all threads of the
 // entry's domain are blocked in such waits.
 inline constexpr int64_t kRescueAfterNs = 200'000;
-// Time after which any wait takes such entries, if the team's other threads neither use nor want a processor: something
-// outside of OpenMP blocks them. Constrained waits skip that check.
+// Time after which any wait takes such entries, if the team's other threads neither use nor want a processor, so
+// something outside of OpenMP blocks them. Constrained waits skip that check.
 inline constexpr int64_t kRescueAnywayAfterNs = 1'000'000'000;
-// Time after which any wait takes them: the other threads may spin on something that the waiting task has to do.
+// Time after which any wait takes such entries, because other threads may spin until the waiting task does something.
 inline constexpr int64_t kRescueFromWorkAfterNs = 60'000'000'000;
 
 // Observes, for a waiting thread, whether the other threads of the team make progress.
 class Watch {
 public:
     explicit Watch(const Worker &worker) : worker_(worker) {}
-    // True if they used almost no processor time for a second, and want none. False within the first second.
+    // True if these threads used almost no processor time for a second, and want none. False within the first second.
     bool sees_standstill(int64_t at_ns);
 
 private:
@@ -62,11 +62,11 @@ private:
 };
 
 // Finds a task that strict mode denies a thread which found nothing since `since_ns`, but without which the program
-// could hang. Tries children first: deeper descendants need a search, and matter to taskgroups only. `anyway`: even if
-// the threads of the task's domain are not blocked.
+// could hang. Tries children first, because deeper descendants need a search, and matter to taskgroups only. `anyway`:
+// searches even if the threads of the task's domain are not blocked.
 Task *rescue(const Search &search, int64_t since_ns, int64_t &next_search_ns, bool anyway);
 
-// Returns a task to a queue in which others find it.
+// Puts a task back into a queue in which others find it.
 void put_back(Worker &worker, Task &task);
 
 } // namespace omp_ext

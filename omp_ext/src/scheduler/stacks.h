@@ -23,7 +23,7 @@ class StackPool {
 public:
     // Returns null if the limit is reached or the system has no more memory.
     Stack *take();
-    // Returns a stack. May be called on this stack, just before leaving it for good.
+    // Gives a stack back. May be called on this stack, just before leaving it for good.
     void give(Stack *stack);
     // Releases pages of idle stacks to the system: all pages of stacks that were not needed since the last call, and
     // the lower pages of the others. Does so at most ten times a second, because following regions need the same pages.

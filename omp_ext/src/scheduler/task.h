@@ -2,7 +2,7 @@
 // The scheduler's data of a task, inside the block that compilers know. The block of a light task is from a BlockPool,
 // and unknown to the runtime. All other blocks are the runtime's, which keeps them until the task and its children are
 // complete. n_holds does the same for light tasks, so a child may read all its ancestors. No thread may touch a task
-// after counting its completion, or reporting it to the runtime.
+// after counting its completion, or after reporting its completion to the runtime.
 #pragma once
 
 #include <atomic>
