@@ -12,7 +12,7 @@ class Placement;
 
 namespace omp_ext::domains {
 
-// Reads the topology and OMP_EXT_DOMAINS at the first call. Any thread; every function below calls it.
+// Reads the topology and OMP_EXT_DOMAINS at the first call. Any thread may call it, and every function below does.
 void initialize();
 
 // Returns the number of domains, at least 1.

@@ -18,7 +18,7 @@ inline constexpr unsigned kMaxDescribedCpus = 4096; // with more, hwloc and the 
 // The requested domains: a level of the machine, or a number of equal parts.
 struct DomainRequest {
     enum class Level { kUsual, kNuma, kPackage, kL3, kL2, kCore, kParts };
-    // Usual: NUMA nodes; if there is one, last-level caches; if there is one, one domain.
+    // Usual: NUMA nodes; if there is only one, last-level caches; if there is only one of these too, one domain.
     Level level = Level::kUsual;
     int n_parts = 0; // kParts
     std::string synthetic; // the machine as hwloc's synthetic description; empty: this machine

@@ -148,7 +148,7 @@ extern int32_t (*kmpc_global_thread_num)(void *location);
 } // namespace omp_ext::abi
 
 // Defines an exported function that jumps to its target, and real_NAME(), the runtime's function. Our function follows
-// as the body of our_NAME. Arguments are named in both lists.
+// as the body of our_NAME. Both lists name the arguments.
 #define OMP_EXT_HOOK(result, name, parameters, arguments)                                                              \
     static result our_##name parameters;                                                                               \
     static result first_##name parameters;                                                                             \

@@ -187,8 +187,7 @@ void decide() {
         handles_forks = true;
         pthread_atfork(nullptr, nullptr, after_fork_in_child);
     }
-    // Without a runtime this reads and prints nothing, because a preload reaches shells too. dlopen may still load a
-    // runtime.
+    // Until a runtime is loaded, perhaps by dlopen, this reads and prints nothing, because a preload reaches shells.
     const uint64_t n_loads_now = ompass::loader_counts().loaded;
     if (n_loads == n_loads_now || !ompass::find_exported("omp_get_num_threads")) return;
     n_loads = n_loads_now;

@@ -618,7 +618,7 @@ void abi::need_proxy(Worker &worker) {
     Task &task = *worker.current;
     if (!is_light(task) || task.proxy) return;
     const int32_t thread = worker.runtime_thread;
-    if (worker.n_proxies++ == 0) { // one begin more than ends, until the last proxy task is complete
+    if (worker.n_proxies++ == 0) { // begins once more than it ends, until the last proxy task is complete
         worker.task_before_proxies = make_untied(worker);
         for (int i = 0; i < 2; i++) begin_unseen(worker, nullptr, worker.task_before_proxies);
         real___kmpc_omp_task_complete_if0()(nullptr, thread, worker.task_before_proxies);

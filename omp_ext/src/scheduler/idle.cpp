@@ -84,7 +84,7 @@ void Idle::announce() {
 }
 
 void Idle::retract() {
-    // A thread that wakes this one also decrements n_asleep, so the next task does not wake one more.
+    // A thread that wakes this one also decrements n_asleep, so the next task does not wake one thread too many.
     if (worker_.asleep.exchange(0, std::memory_order_relaxed) == 1)
         worker_.team->n_asleep.fetch_sub(1, std::memory_order_relaxed);
 }

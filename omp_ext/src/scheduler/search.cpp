@@ -166,7 +166,7 @@ Task *find_for_suspendable(const Search &search) {
 namespace {
 
 // True if the thread runs, wants to run, or waits in the kernel for something that ends, such as a page migration
-// (state D). False if the system does not show it.
+// (state D). False if the system does not show the state.
 bool wants_processor(clockid_t processor_clock) {
     const int number = ~(processor_clock >> 3); // the thread id from which the system made the clock id
     char path[64], line[256];

@@ -129,7 +129,7 @@ struct Team {
 
     const void *key; // an address that identifies the team while its region runs (begin_part in libomp_abi.h)
     const int n_workers;
-    const int n_surplus; // workers in excess of processors; so many may sleep even if tasks are queued
+    const int n_surplus; // workers in excess of processors; this many may sleep even if tasks are queued
     const bool takes_turns; // domains share a processor, as on a described machine
     Team *next = nullptr; // in the table of teams
     Team *next_idle = nullptr; // in the list of idle teams of one thread

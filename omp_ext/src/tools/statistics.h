@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counts of the scheduler's acts. One thread writes each, any thread reads it. Created and completed tasks are counted
-// elsewhere, for the end of barriers.
+// Counts of the scheduler's acts. One thread writes each count, any thread reads it. Created and completed tasks are
+// counted elsewhere, for the end of barriers.
 #pragma once
 
 #include <atomic>
