@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes no figures: they come from the profile reader.
+// All figures come from the profile reader.
 #include "summary.h"
 
 #include <algorithm>

@@ -22,7 +22,7 @@ using format::EventKind;
 using format::State;
 
 // True if the thread may have been off-CPU in a state interval that ends at `end`. Costs two loads from a line that the
-// kernel writes at a switch; a third if a clock replaces records.
+// kernel writes at a switch, and a third load if a clock replaces records.
 inline bool has_off_cpu(const ThreadState &thread, uint64_t end) {
     return __builtin_expect(thread.ring->data_head != thread.ring->data_tail, 0) && !thread.off_cpu.can_wait(end);
 }
@@ -37,7 +37,7 @@ format::OffCpuTicks take_off_cpu(ThreadState &thread, uint64_t end);
 // Takes and charges the off-CPU intervals up to now, although the state interval continues.
 [[gnu::noinline]] void update_off_cpu(ThreadState &thread, uint64_t now);
 
-// If only clocks show off-CPU time: reads them, and charges the part in [begin, end) to the region.
+// Called if only clocks show off-CPU time. Reads the clocks, and charges the part in [begin, end) to the region.
 void read_clocks(ThreadState &thread, format::RegionSlot &region, uint64_t begin, uint64_t end, uint64_t now);
 // Charges all off-CPU time since the last reading.
 inline void read_clocks(ThreadState &thread, uint64_t now) {
@@ -54,9 +54,9 @@ void pass_samples(ThreadState &thread, uint64_t begin);
 // Logs the samples of the state interval that ends at `end`, and all samples before it.
 [[gnu::noinline]] void take_samples(ThreadState &thread, State state, uint64_t end);
 
-// Adds the time up to `end` to a state of the thread in its region. Returns its length.
+// Adds the time up to `end` to a state of the thread in its region. Returns the length of that time.
 inline uint64_t account(ThreadState &thread, State state, uint64_t end) {
-    if (has_samples(thread)) take_samples(thread, state, end); // first: charge_off_cpu() may end the samples
+    if (has_samples(thread)) take_samples(thread, state, end); // comes first, as charge_off_cpu() may end the samples
     if (has_off_cpu(thread, end)) charge_off_cpu(thread, state, end);
     OMPASS_ASSERT(end >= thread.header->mark);
     const uint64_t ticks = end - thread.header->mark;

@@ -53,7 +53,7 @@ public:
     // Called in the child of a fork: replaces every mapping by private zeroed memory at the same address.
     static void detach_all_after_fork();
 
-    static uint64_t total_bytes(); // on disk, of all files of the process
+    static uint64_t total_bytes(); // bytes on disk of all files of the process
     static bool disk_refused(); // true if an allocation failed
 
     // Sets the header that counts lost pieces and holds the first reason; null: none.
@@ -62,7 +62,7 @@ public:
     static void note_lost(uint32_t reason);
 
 private:
-    // Returns a descriptor for writing, for done_with(); or -1, with the reason in `error`.
+    // Returns a descriptor for writing, to be passed to done_with(). On failure returns -1, with the reason in `error`.
     int writable(int &error);
     void done_with(int descriptor);
 
@@ -75,7 +75,7 @@ private:
     void *last_ = nullptr; // the extent at the end of the file
 };
 
-// True if this process may grow a file to `size` bytes. Beyond the limit the kernel kills it by SIGXFSZ.
+// True if this process may grow a file to `size` bytes. Beyond the limit the kernel kills the process by SIGXFSZ.
 bool within_size_limit(uint64_t size);
 
 } // namespace ompass

@@ -40,7 +40,7 @@ constexpr uint32_t kNoModule = ~0u;
 // Place of a construct in the program, valid also after its library has been unloaded.
 struct Place {
     uint32_t module = kNoModule;
-    uint64_t offset = 0; // ELF virtual address in the module; without a module the address
+    uint64_t offset = 0; // ELF virtual address in the module; if there is none, the address in memory
 
     friend bool operator==(const Place &, const Place &) = default;
 };
@@ -67,8 +67,8 @@ struct Shared {
     char *definitions_end = nullptr;
     uint64_t n_definition_extents = 0;
     uint32_t n_constructs = 0;
-    std::vector<Module> modules; // the loaded ones
-    uint64_t n_unloaded = 0; // count of unloaded libraries for which `modules` holds
+    std::vector<Module> modules; // the loaded modules
+    uint64_t n_unloaded = 0; // count of unloaded libraries for which `modules` is valid
     std::unordered_map<uint64_t, uint32_t> module_by_identity;
     std::unordered_map<ConstructKey, uint32_t, ConstructKey::Hash> by_key;
     std::vector<Place> places; // by id of the construct

@@ -84,8 +84,8 @@ private:
     bool by_clock_ = false;
     uint64_t by_clock_since_ = 0, clock_ticks_ = 0;
     uint64_t asks_at_ = 0; // time from which a state interval that ends reads the clock
-    uint64_t waits_until_ = 0; // the same if no interval is left to take; else 0
-    uint64_t n_switches_ = 0; // since consider_clock() decided last
+    uint64_t waits_until_ = 0; // the same time if no interval is left to take; else 0
+    uint64_t n_switches_ = 0; // switches since the last decision of consider_clock()
     uint64_t considered_ns_ = 0;
     uint64_t patience_ns_ = 0; // time until records are tried again
     struct Switches {

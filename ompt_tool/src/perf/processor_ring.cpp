@@ -8,8 +8,8 @@ namespace ompass {
 
 namespace {
 
-// Room for 2,048 records of 16 bytes, two a switch. Users without privilege share what kernel.perf_event_mlock_kb
-// allows, so the last of many threads get less.
+// Room for 2,048 records of 16 bytes. A switch writes two records. Users without privilege share what
+// kernel.perf_event_mlock_kb allows, so the last of many threads get less.
 constexpr size_t kPages = 8, kLeastPages = 1;
 constexpr uint64_t kLongestRecord = 64; // including the record of lost ones before it
 
@@ -30,8 +30,8 @@ perf_event_attr switches_event() {
     return event;
 }
 
-// Converts a time by its distance from the reading `now`, at the rate since the first reading of the run. The error of
-// the two readings is some 20 ns, however long the run.
+// Converts a time by its distance from the reading `now`, at the rate since the first reading of the run. The two
+// readings cause an error of some 20 ns, whatever the length of the run.
 uint64_t to_recorded(const clock::Reading &now, uint64_t monotonic_ns) {
     const clock::Reading &first = clock::state.first;
     const uint64_t before = now.monotonic_ns > monotonic_ns ? now.monotonic_ns - monotonic_ns : 0;

@@ -75,7 +75,7 @@ private:
     PerfRing rare_; // one in kRare samples of the first thread, for the time in which ring_ is full
     uint64_t last_time_ = 0; // time of the last sample taken from ring_
     uint64_t missing_until_ = 0; // samples from last_time_ to this time may be missing in ring_
-    SampleLog log_; // created for the first sample: many threads have none
+    SampleLog log_; // created at the first sample, because many threads have none
     format::SamplesHeader head_ = {}; // header of the log
     const std::string *directory_ = nullptr;
     const Sampling *sampling_ = nullptr;
@@ -83,7 +83,7 @@ private:
     bool is_begun_ = false;
     uint32_t weight_ = 1;
     uint32_t n_skipped_ = 0;
-    uint32_t n_kept_ = 0; // at this weight
+    uint32_t n_kept_ = 0; // samples logged at this weight
     std::atomic<bool> held_{false}; // lock of the rings and the log; stop() keeps it
     uint64_t place_after_ = 0; // end of the record of the last look()
     uint64_t record_[kMostWords];

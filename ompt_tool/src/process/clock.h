@@ -66,11 +66,11 @@ inline uint64_t now() {
         if (__builtin_expect(state.running.load(std::memory_order_acquire) == offset, 1)) return time;
         const uint64_t frozen = state.frozen.load(std::memory_order_relaxed);
         if (frozen) return frozen;
-        // A pause began or ended in between.
+        // A pause began or ended between the loads.
     }
 }
 
-// Returns the recorded time of a past value of the counter. Correct back to the pause before the last one.
+// Returns the recorded time of a past value of the counter. Correct for values after the pause before the last one.
 inline uint64_t recorded(uint64_t counter) {
     const uint64_t frozen = state.frozen.load(std::memory_order_relaxed);
     const uint64_t time = counter - state.offset.load(std::memory_order_relaxed);
@@ -93,7 +93,7 @@ format::ClockKind initialize();
 
 Reading read_both();
 
-// Sets the rate from `first` and a second reading at least a millisecond later; waits for it if necessary.
+// Sets the rate from `first` and a second reading at least a millisecond later. Waits until then if necessary.
 void set_rate(Reading first);
 
 // Stop and restart recorded time, within about a microsecond. Idempotent; one thread at a time. resume() returns the
