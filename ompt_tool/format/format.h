@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The bytes of a run directory: file headers, extents and trace events, each declared once. statistics.h declares the
-// slots. The tool writes them (process_log, thread_log). This folder reads files, extents and slots; decoder.h of the
-// core decodes records. docs/trace-format.md explains them. Two writers of test traces repeat the bytes, to detect a
+// slots. The tool writes the files (process_log, thread_log). This folder reads files, extents and slots; decoder.h of
+// the core decodes records. docs/trace-format.md has details. Two writers of test traces repeat the bytes, to detect a
 // change (tests/support/made_traces.py, tests/benchmarks/large_trace.py).
 //
 // Conventions: little endian, all fields naturally aligned, times in clock ticks unless a name says otherwise.
@@ -39,7 +39,7 @@ enum class DefinitionKind : uint32_t {
     kWait = 6,
     kLoop = 7
 };
-// Helpers belong to the runtime: libomp runs `target nowait` tasks on a team of such threads.
+// Helpers belong to the runtime, such as the team of threads on which libomp runs `target nowait` tasks.
 enum class ThreadKind : uint32_t { kInitial = 0, kWorker = 1, kOther = 2, kHelper = 3 };
 
 // The five states of metrics.md, in the order of every array of states.
@@ -47,7 +47,7 @@ enum class State : uint32_t { kWork = 0, kCreate = 1, kSchedule = 2, kSync = 3, 
 inline constexpr size_t kStates = 5;
 
 // The source of a thread's off-CPU intervals. The thread is preempted if the kernel switched it out although it could
-// run, and blocked if it left the processor by itself; in both cases until it runs again.
+// run, and blocked if it left the processor by itself. Both last until it runs again.
 enum class CpuSource : uint32_t {
     kNone = 0, // unknown
     kSwitches = 1, // the kernel's record of each switch
@@ -177,7 +177,7 @@ constexpr uint32_t waited_for(uint64_t entry, uint32_t n_barriers) {
 
 // ---------------------------------------------------------------- thread-NNNNN.log
 
-// A worker's part of a region that the worker has left and the primary has not ended, with a gap since `begin`.
+// A part of a region that its worker has left and the primary has not ended. The part is a gap since `begin`.
 struct PendingPart {
     uint64_t instance; // index
     uint64_t sequence; // sequence of the instance; 0: no part
@@ -421,8 +421,8 @@ inline constexpr unsigned kInlineOpEnd = 1;
 inline constexpr unsigned kInlineOpBegin = 2;
 constexpr unsigned inline_op(uint64_t word, unsigned i) { return static_cast<unsigned>(word >> (8 + 4 * i)) & 15; }
 
-// kReadNear and kWriteNear hold most accesses in a third of the space: distance:38 | bytes:20 | kind:6. The address is
-// the address of the thread's last access of any kind (0 at first) plus the signed distance.
+// kReadNear and kWriteNear hold most accesses in a third of the space, as distance:38 | bytes:20 | kind:6. The address
+// is that of the thread's last access of any kind (0 at first) plus the signed distance.
 inline constexpr unsigned kNearBytesBits = 20, kNearDistanceBits = 38;
 constexpr bool is_near(int64_t distance, uint64_t bytes) {
     constexpr int64_t kLimit = int64_t{1} << (kNearDistanceBits - 1);
@@ -520,8 +520,8 @@ constexpr uint64_t limit_ticks(uint64_t ns, uint64_t rate) {
     return rate ? static_cast<uint64_t>((static_cast<unsigned __int128>(ns) << 32) / rate) : ns;
 }
 
-// If nothing is left to wait for, a last gap shorter than this is the cost of leaving a wait: sync, not idle. A wait
-// whose last gap is longer is a long wait.
+// If nothing is left to wait for, a last gap shorter than this counts as the cost of leaving a wait, which is sync,
+// not idle. A wait whose last gap is longer is a long wait.
 inline constexpr uint64_t kExitNanoseconds = 1000;
 
 // A barrier that a thread reaches within this time after a loop belongs to the loop.

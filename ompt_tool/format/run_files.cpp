@@ -372,7 +372,7 @@ Problem read_thread_at_rest(RunFiles &run, uint32_t index) {
 } // namespace
 
 // While the program runs, process.log is read twice: before the other logs, for their number, and after them, because
-// it then has all definitions that they use.
+// process.log then has all definitions that they use.
 Problem open_run(const std::string &directory, RunFiles &run) {
     run.directory = directory;
     std::vector<std::string> losses; // in process.log

@@ -234,8 +234,8 @@ public:
     // Reads each thread's interval at a moment, uncut, and the end of its wait if that is within `most_records`.
     Problem read_moment(const std::vector<uint32_t> &threads, uint64_t at_ns, uint64_t most_records,
                         WindowIntervals &rows);
-    // Finds a task that runs on `thread` at this moment, its predecessors and successors, within `most_records` a
-    // search.
+    // Finds a task that runs on `thread` at this moment, its predecessors and successors. Each search reads
+    // at most `most_records`.
     Problem read_links(uint64_t task, uint32_t thread, uint64_t at_ns, uint64_t most_records,
                        std::vector<LinkedTask> &tasks);
     // Reads all dependences of the run; `all` is false if there are more than `limit`.

@@ -39,7 +39,7 @@ public:
     void state_interval(Walk &, format::State state, uint64_t begin, uint64_t end, uint32_t) {
         if (state == format::State::kCreate) emit({SliceKind::kCreate, 0, -1, 0, begin}, end);
     }
-    // Called at the end of the state interval in which it begins. Splits it at the end of a worker's part of a region.
+    // Follows the state interval in which `interval` begins. Splits `interval` where a worker's part of a region ends.
     void off_cpu(Walk &walk, const OffCpuInterval &interval) {
         const uint64_t left =
             walk.activity() == Activity::kWait && !walk.part().primary ? region(walk.part().id).end : 0;

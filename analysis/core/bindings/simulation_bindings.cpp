@@ -214,14 +214,14 @@ std::map<uint32_t, uint64_t> work_of_constructs(const TaskProgram &program) {
     return work;
 }
 
-// Returns the program's number of a construct of the run.
+// Returns the number that a construct of the run has in the program.
 uint16_t place_of(const TaskProgram &program, uint32_t construct) {
     const auto found = std::ranges::find(program.constructs, construct);
     if (found == program.constructs.end()) throw nb::value_error("the program has no such construct");
     return static_cast<uint16_t>(found - program.constructs.begin());
 }
 
-// Binds a function that returns a changed program. Its first number must be positive.
+// Binds a function that returns a changed program. The function's first number must be positive.
 template <typename... Number, typename... Name>
 void bind_change(nb::module_ &m, const char *name, TaskProgram (*change)(const TaskProgram &, uint16_t, Number...),
                  const char *doc, Name... number_names) {

@@ -36,12 +36,12 @@ struct TaskFrame {
     uint32_t to_owner = 0; // distance to owner()
     Data data{};
 
-    // Returns the task itself, or the innermost task around an undeferred one that is not undeferred.
+    // Returns the task itself or, for an undeferred task, the innermost task of another kind around it.
     TaskFrame &owner() { return this[-ptrdiff_t{to_owner}]; }
     const TaskFrame &owner() const { return this[-ptrdiff_t{to_owner}]; }
     TaskFrame &below() { return this[-1]; } // not for the lowest frame
 
-    // Returns the work inside the task so far, which must be timed if it is undeferred.
+    // Returns the work inside the task so far. An undeferred task must be timed.
     uint64_t worked_inside() const { return kind == kUndeferred ? owner().worked - worked : worked; }
     uint64_t explicit_id() const { return owner().construct ? owner().id : 0; } // 0 in implicit tasks and outside
 };
@@ -71,7 +71,7 @@ struct OpenLoop {
     uint64_t begin;
 };
 
-// The gap at the end of a wait, or before a task that depended on another; or the wait for a lock.
+// The wait for a lock, or the gap at the end of a wait or before a task that depended on another.
 struct LastGap {
     uint64_t until_arrival; // barriers: ticks until the last thread arrived
     uint64_t idle; // ticks in total
@@ -125,7 +125,7 @@ struct WalkObserver {
     // after_others: true if the task had dependences. moved: format::kOtherCore | kOtherDomain, since its creation.
     void started(auto & /*walk*/, auto & /*frame*/, bool /*after_others*/, uint64_t /*moved*/) {}
     void suspended(auto & /*walk*/, auto & /*frame*/) {}
-    // here: true if the thread suspended the task itself.
+    // here: true if this thread had suspended the task.
     void resumed(auto & /*walk*/, auto & /*frame*/, bool /*here*/) {}
     void completed(auto & /*walk*/, auto & /*frame*/, bool /*detached*/) {}
     void discarded(auto & /*walk*/, uint64_t /*task*/, uint32_t /*construct*/) {}

@@ -257,7 +257,7 @@ public:
     const LastGap &last_gap() const { return last_gap_; }
     const EventDecoder &decoder() const { return decoder_; }
 
-    // True on a helper thread of the runtime that runs no explicit task. It waits, although its events show work.
+    // True on a helper thread of the runtime without an explicit task. The thread waits, although its events show work.
     bool is_waiting_helper() const {
         const auto kind = current_->kind;
         return run_.threads[thread_].header->kind == format::ThreadKind::kHelper &&
@@ -712,7 +712,7 @@ private:
 
     void resume_recording() {
         const uint64_t end_of_region = observer_.region(part().id).end;
-        // If the worker's region ended during the pause, does nothing: the next event ends the worker's wait.
+        // If the worker's region ended during the pause, the next event ends the worker's wait.
         if (context_.activity != Activity::kWait || part().primary || !end_of_region || end_of_region > now()) {
             close_interval(now());
             current_->waiting = record_.argument != 0;

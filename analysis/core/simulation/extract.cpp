@@ -290,7 +290,7 @@ private:
     Draft &draft_of(const Frame &frame) { return drafts_[frame.data.draft]; }
     // In a damaged trace a task may continue after its end. The program owns these operations.
     static uint32_t owner(const Draft &draft) { return draft.task == kStored ? 0 : draft.task; }
-    // False for other threads than the first outside regions, and for waiting helper threads.
+    // Outside regions, true only for the first thread. False for waiting helper threads.
     static bool is_simulated(Walk &walk) { return (walk.part().id || walk.thread() == 0) && !walk.is_waiting_helper(); }
     static bool is_alone(Walk &walk) { return walk.part().id && walk.part().team_size == 1; }
 
@@ -388,7 +388,7 @@ private:
         walk.data.created_as = static_cast<uint32_t>(draft.operations.size());
         return place;
     }
-    // Makes an undeferred task that creates tasks, and undeferred tasks around it, tasks of the program.
+    // Turns an undeferred task that creates tasks, and undeferred tasks around it, into tasks of the program.
     void give_draft(Walk &walk, Frame &frame, uint8_t flags = ProgramTask::kInline) {
         if (frame.kind != Frame::kUndeferred || frame.data.own) return;
         give_draft(walk, frame.below(), flags);

@@ -43,7 +43,7 @@ struct MemorySystem {
 
 struct MemoryCounts {
     struct Level {
-        uint64_t hits = 0, misses = 0, invalid = 0; // blocks; invalid: misses because another cache has written
+        uint64_t hits = 0, misses = 0, invalid = 0; // blocks; invalid: misses because another cache wrote the block
     };
     std::vector<Level> levels;
     std::vector<uint64_t> link_bytes; // from node to node, row by row; memory and other caches

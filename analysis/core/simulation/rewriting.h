@@ -26,7 +26,7 @@ inline void append(TaskProgram &program, uint32_t task, const Operations &operat
     program.operations.push_back(Operation::of(OpKind::kEnd));
 }
 
-// Returns the program after change(program, task, operations) on each task. The function may add tasks to the program.
+// Returns the program after change(program, task, operations) on each task. `change` may add tasks to the program.
 template <typename Change>
 TaskProgram rewritten(const TaskProgram &program, Change change) {
     TaskProgram made = program;
@@ -44,7 +44,7 @@ TaskProgram rewritten(const TaskProgram &program, Change change) {
     return made;
 }
 
-// Returns one of n_parts equal parts of a piece of work. The parts add up to it.
+// Returns one of n_parts equal parts of a piece of work. The parts add up to the whole.
 inline uint64_t part_of(uint64_t ns, uint64_t number, uint64_t n_parts) {
     return ns * (number + 1) / n_parts - ns * number / n_parts;
 }
