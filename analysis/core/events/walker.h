@@ -196,11 +196,11 @@ public:
         return what_ ? Problem{run_.threads[thread_].file.path(), decoder_.offset(), what_} : decoder_.problem();
     }
 
-    // State that an event leaves for later ones, except for the stacks.
+    // The state, except for the stacks, that an event leaves for later events.
     struct Context {
         uint64_t mark = 0;
         Activity activity = Activity::kUnknown;
-        bool after_pause = false; // true once recording has paused: events may end what began in the pause
+        bool after_pause = false; // true once recording has paused; events may then end what began in a pause
         uint32_t wait_place = 0, waited_for = 0;
         uint32_t domain = 0; // 1 + argument of the last kDomain; 0: none
         uint32_t placed = 0; // 1 + argument of the kPlaced before the next start; 0: none

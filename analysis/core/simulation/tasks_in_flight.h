@@ -25,7 +25,7 @@ struct alignas(64) LiveTask { // one cache line of the host
     uint32_t own_group = 0; // the taskgroup of its descendants
     uint32_t thread = 0; // the last thread that ran it
     uint32_t foreign_ancestor = kNone; // nearest ancestor on another thread; set at its start
-    int32_t untraced = 0; // cost of recording in ns that its work still has to be reduced by; below 0: increased
+    int32_t untraced = 0; // ns of recording that remain to subtract from its work; below 0: to add
     uint32_t next_ready = kNone; // the next task in the list Thread::ready
     uint32_t data_ns = 0; // ns that its kernel's data took in the recorded run, to subtract from its work too
     uint16_t depth = 0;

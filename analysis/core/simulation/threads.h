@@ -75,7 +75,7 @@ public:
     }
     uint32_t n_parked() const { return n_parked_; }
     uint64_t &ns(State state) { return ns_[static_cast<size_t>(state)]; }
-    // bound: the threads that are parked in a wait and may run only certain tasks on top of it.
+    // bound: the threads that are parked in a wait and may run only certain tasks on top of the wait.
     const NumberSet &parked_in(uint32_t domain, bool bound) const { return parked_[2 * domain + bound]; }
 
 private:

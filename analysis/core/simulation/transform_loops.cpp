@@ -32,7 +32,7 @@ struct Instance {
 template <typename Found>
 void for_each_loop(const TaskProgram &program, Found found) {
     for (const ProgramRegion &region : program.regions) {
-        // By construct and number of the instance: the threads of a team reach the same loops in the same order.
+        // By construct and instance number, because a team's threads reach the same loops in the same order.
         std::map<std::pair<uint16_t, uint32_t>, Instance> instances;
         for (const uint32_t task : region.implicit) {
             std::map<uint16_t, uint32_t> n_entered;
