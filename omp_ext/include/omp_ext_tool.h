@@ -38,10 +38,10 @@ extern "C" {
 
 /*
  * Counted tasks. For a task so short that the tool reads no clock for it, a call of the tool is expensive, too. While a
- * task runs for which `counters` returned counters, the library counts the light tasks of known constructs that the task
- * creates: their creation, their begin if they are undeferred or at hand, their end, and waits for them. It does not
- * report them. Before anything else in a counted task is reported, and if it begins in another way, the library calls
- * counted_task, and task_begins with OMP_EXT_RUNS if the task runs. From then on it is reported like any other.
+ * task runs for which `counters` returned counters, the library counts the light tasks of known constructs that the
+ * task creates: their creation, their begin if they are undeferred or at hand, their end, and waits for them. It does
+ * not report them. Before anything else in a counted task is reported, and if the task begins in another way, the
+ * library calls counted_task, and task_begins with OMP_EXT_RUNS if the task runs. From then on it reports the task.
  */
 struct omp_ext_counter { /* counters of one construct on one thread */
     const void *code; /* return address of the construct, as in task_created */

@@ -87,7 +87,7 @@ struct alignas(64) WorkerStacks {
     StackPool stacks;
 };
 
-// Counts of a worker. Written by its thread, summed by others. The first two sums decide when a barrier ends.
+// Counts of a worker. Written by its thread, summed by others. The first two show barriers if a task is left.
 struct alignas(64) WorkerCounts {
     std::atomic<uint64_t> n_created{0}; // tasks created here in all regions, except kUndeferred ones
     std::atomic<uint64_t> n_done{0}; // such tasks completed here
