@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The effects of loops, and other constructs that share work, on a thread. They end no state interval; their time is
-// counted in addition to the states.
+// The effects of loops, and other constructs that share work, on a thread. These constructs end no state interval.
+// Their time is counted in addition to the states.
 #pragma once
 
 #include "accounting/tasks.h"
 
 namespace ompass {
 
-// `work`: kind of loop (ompt_work_t). `n_iterations`: of all threads. `address`: return address; null: not reported.
+// `work`: kind of loop (ompt_work_t). `n_iterations`: all threads' sum. `address`: return address; null: not reported.
 void begin_loop(ThreadState &thread, uint32_t work, uint64_t n_iterations, const void *address);
 void end_loop(ThreadState &thread, uint32_t work);
 
@@ -20,7 +20,7 @@ inline void take_chunk(ThreadState &thread, uint64_t n_iterations) {
     open.n_taken += n_iterations;
 }
 
-// Ends the current task's loops, at a barrier or at its end, if the runtime reported no end (gcc's single).
+// Ends the current task's loops, at a barrier or the task's end, if the runtime reported no end (gcc's single).
 void end_unreported_loops(ThreadState &thread, uint64_t now);
 
 } // namespace ompass

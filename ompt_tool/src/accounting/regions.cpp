@@ -195,7 +195,7 @@ static format::OffCpuTicks shortened(format::OffCpuTicks off_cpu, uint64_t whole
     return {off_cpu.preempted < whole - blocked ? off_cpu.preempted : whole - blocked, blocked};
 }
 
-// Closes a worker's part of a region: a gap that ends when the region does.
+// Closes a worker's part of a region, a gap that ends with the region.
 static void close_part(ThreadState &thread, unsigned place, uint64_t end) {
     format::PendingPart &part = thread.header->pending[place];
     format::RegionInstance *instance = thread.regions.pending[place];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The effects of waits and locks on a thread. Each wait counts for its place in the source. A long one also counts for
-// its cause: at a lock, the construct that held it before; at a barrier, the loop or region that the last thread came
-// from; in a wait for tasks, the construct of the task that ended last on another thread.
+// The effects of waits and locks on a thread. Each wait counts for its place in the source. A long wait also counts for
+// its cause: at a lock, the construct that held the lock before; at a barrier, the loop or region that the last thread
+// came from; in a wait for tasks, the construct of the task that ended last on another thread.
 #pragma once
 
 #include "accounting/tasks.h"
@@ -16,9 +16,9 @@ void end_wait_at_once(ThreadState &thread, uint32_t kind);
 // Begin and end a wait in an untimed task, if the awaited tasks are in the thread's own queue.
 void begin_untimed_wait(ThreadState &thread, uint32_t kind);
 void end_untimed_wait(ThreadState &thread);
-// Opens a gap: the tasks in the thread's own queue are complete, and the wait continues.
+// Opens a gap when the tasks in the thread's own queue are complete and the wait continues.
 void begin_gap(ThreadState &thread);
-// Records the place of a wait in a team of one, which ran all tasks at once: with more threads there would be a wait.
+// Records the place of a wait in a team of one, which ran all tasks at once. More threads would have to wait there.
 void name_wait(ThreadState &thread, uint32_t kind, const void *address);
 void begin_lock(ThreadState &thread, uint32_t kind, const void *address);
 void end_lock(ThreadState &thread, uint32_t kind, uint64_t lock);
@@ -27,7 +27,7 @@ void end_lock(ThreadState &thread, uint32_t kind, uint64_t lock);
 void count_last_gap(format::WaitSlot &wait, format::LoopSlot *loop, LastGap gap, uint32_t waited_for);
 // Returns the construct that the region's `n_barriers`th barrier waited for; 0: not known yet.
 uint32_t waited_for(const format::RegionInstance &instance, uint32_t n_barriers);
-// Returns the same at the region's end, and fixes it for all threads.
+// Called at the region's end. Returns the same construct, and fixes it for all threads.
 uint32_t settle_waited_for(format::RegionInstance &instance, uint32_t n_barriers);
 
 } // namespace ompass

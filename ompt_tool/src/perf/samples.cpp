@@ -18,7 +18,7 @@ namespace {
 
 using format::SampleEvent;
 
-// Bytes of the stack in a record of the ring. They mostly reach up to the task's own function.
+// Bytes of the stack in a record of the ring. So many bytes mostly reach up to the task's own function.
 constexpr uint32_t kStackBytes = 1024;
 constexpr unsigned kStackWords = kStackBytes / 8;
 constexpr unsigned kMostCallers = 48;
@@ -37,7 +37,7 @@ constexpr uint32_t kKeptBeforeHalving = 16384;
 constexpr format::Registers kRegisters = format::Registers::kX86;
 // PERF_REG_X86_BX, BP, SP, IP, R12 to R15
 constexpr uint64_t kRegisterMask = 1 << 1 | 1 << 6 | 1 << 7 | 1 << 8 | 0xf << 20;
-constexpr unsigned kStackPointer = 2, kProgramCounter = 3; // places among them
+constexpr unsigned kStackPointer = 2, kProgramCounter = 3; // places among these registers
 #elif defined(__aarch64__)
 constexpr format::Registers kRegisters = format::Registers::kArm;
 constexpr uint64_t kRegisterMask = 0x3fffull << 19; // PERF_REG_ARM64_X19 to LR, SP, PC

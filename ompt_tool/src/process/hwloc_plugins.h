@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keeps hwloc from loading its plugins into the program. They load OpenCL, X11 and libxml2, which takes milliseconds,
-// and Ompass does not need them.
+// Keeps hwloc from loading its plugins into the program. The plugins load OpenCL, X11 and libxml2, which takes
+// milliseconds, and Ompass needs no plugin.
 #pragma once
 
 #include <cstdlib>
@@ -10,8 +10,8 @@
 
 namespace ompass {
 
-// Hides the plugins while it lives. hwloc searches for them at a process's first topology_init. Has no effect if the
-// process has several threads, which may be reading the environment, or if the user names a plugin directory.
+// Hides the plugins while the object lives. hwloc searches for them at a process's first topology_init. Has no effect
+// if the process has several threads, which may be reading the environment, or if the user names a plugin directory.
 class WithoutHwlocPlugins {
 public:
     WithoutHwlocPlugins() {

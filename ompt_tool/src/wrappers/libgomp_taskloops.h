@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Taskloops of gcc programs that LLVM's runtimes (at least 14 to 19) run wrongly: they fail an assertion or crash on
-// loops that count downwards or have no iterations, and ignore `strict`. Divides such a loop into tasks, as libgomp
-// does. The caller creates each task by GOMP_task.
+// Taskloops of gcc programs that LLVM's runtimes (at least 14 to 19) run wrongly. The runtimes fail an assertion or
+// crash on loops that count downwards or have no iterations, and ignore `strict`. Divides such a loop into tasks, as
+// libgomp does. The caller creates each task by GOMP_task.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace ompass::taskloops {
 
-// Flags of GOMP_taskloop; those in kTaskFlags are flags of GOMP_task, too.
+// Flags of GOMP_taskloop. The flags in kTaskFlags are also flags of GOMP_task.
 inline constexpr unsigned kTaskFlags = 0xff, kUp = 1u << 8, kGrainsize = 1u << 9, kIf = 1u << 10, kNoGroup = 1u << 11,
                           kReduction = 1u << 12, kStrict = 1u << 14;
 
@@ -24,7 +24,7 @@ struct Loop {
     Copy copy;
     long bytes, alignment;
     unsigned flags;
-    unsigned long n_tasks; // with kGrainsize: iterations per task; 0: not given
+    unsigned long n_tasks; // number of tasks, or with kGrainsize iterations per task; 0: not given
     int priority;
     Bound start, end, step;
 
@@ -43,7 +43,7 @@ struct Loop {
 };
 
 // The division of iterations: `n_longer` tasks with `size` + 1 iterations, then tasks with `size` iterations. The last
-// task has the remaining ones.
+// task has the remaining iterations.
 struct Shares {
     uint64_t n_tasks, size, n_longer;
 };
