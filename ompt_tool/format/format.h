@@ -383,7 +383,7 @@ inline constexpr uint32_t kTaskgroup = 6; // ompt_sync_region_taskgroup
 inline constexpr uint32_t kImplementationBarrier = 4; // ompt_sync_region_barrier_implementation
 inline constexpr uint32_t kRegionBarrier = 9; // ompt_sync_region_barrier_implicit_parallel
 inline constexpr uint32_t kTaskwaitDepend = 63; // our own sync region kind, for `taskwait depend`
-// Other kinds of waits are those of a task for its dependences, and OMPT mutex kinds with this bit.
+// Other kinds of waits: of a task for its dependences, and for locks (the OMPT mutex kind with kMutexWait's bit).
 inline constexpr uint32_t kDependenceWait = 62;
 inline constexpr uint32_t kMutexWait = 128;
 // Kinds of work (ompt_work_t), and our own for masked.

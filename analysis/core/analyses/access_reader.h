@@ -13,7 +13,7 @@
 
 namespace ompass {
 
-// The cache group of an access is that of its thread or, for kByCpu, that of the CPU on which the thread ran.
+// The cache group of an access: the group of its thread or, for kByCpu, of the CPU on which the thread ran.
 struct GroupMap {
     static constexpr int32_t kByCpu = -1;
     std::vector<int32_t> of_thread; // by index of the log; missing threads: kByCpu
@@ -25,9 +25,8 @@ class AccessReader {
 public:
     AccessReader(const RunFiles &run, const GroupMap &groups, Sampling sampling);
 
-    // Replaces the batch with about `target` accesses, in order of time and, at equal times, of threads. The time of an
-    // access is that of the last timed event, usually the begin of its kernel. A sampled batch may be empty at any
-    // time.
+    // Replaces the batch with about `target` accesses, in order of time and, at equal times, of threads. An access has
+    // the time of the last timed event, usually the begin of its kernel. A sampled batch may be empty before the end.
     Problem read(std::vector<Access> &batch, size_t target);
     bool at_end() const { return heap_.empty(); }
 

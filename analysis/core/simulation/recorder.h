@@ -14,7 +14,7 @@ namespace ompass::simulation {
 
 class Recorder {
 public:
-    // definitions: those of the run from which the program was extracted.
+    // definitions: taken from the run from which the program was extracted.
     Recorder(const TaskProgram &program, const std::vector<Definition> &definitions, const Policy &policy,
              const std::vector<uint32_t> &domain_of_thread, uint32_t n_threads);
 

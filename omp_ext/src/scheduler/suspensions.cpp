@@ -17,7 +17,7 @@ bool is_in_implicit_task(const Worker &worker, const Task &task) {
     return &task == &worker.implicit || (is_light(task) && worker.n_proxies == 0 && !runtime::is_watched());
 }
 
-// Switches the runtime's current task from that of `here` to that of `base_task` (null: the implicit task).
+// Makes the task of `base_task` the runtime's current task (null: the implicit task) in place of the task of `here`.
 void change_current(Worker &worker, Suspension *here, void *base_task) {
     const bool is_elsewhere = here && !is_in_implicit_task(worker, *here->task);
     if (is_elsewhere) here->base_task = runtime::make_base_task(worker);

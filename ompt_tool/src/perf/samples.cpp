@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Opens the kernel's events, and converts its records into those of format/samples.h.
+// Opens the kernel's events, and converts the kernel's records to the records of format/samples.h.
 #include "perf/samples.h"
 
 #include <algorithm>
@@ -211,7 +211,7 @@ bool Samples::is_left_out() {
     return false;
 }
 
-// True if the sample is to be logged: samples of loads may include other operations, and loads of the kernel.
+// True if the sample must be logged. Samples of loads may include other operations and the kernel's loads: false.
 bool Samples::is_wanted(const uint64_t *record, size_t n_words) const {
     if (!has_loads(head_.event)) return true;
     const auto misc = static_cast<uint32_t>(record[0] >> 32) & PERF_RECORD_MISC_CPUMODE_MASK;
