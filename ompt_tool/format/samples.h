@@ -57,7 +57,7 @@ inline constexpr uint64_t kStackWord = uint64_t{0xffff} << 48;
 inline constexpr uint32_t kMostModules = 0xfffe;
 
 enum SampleFlags : uint8_t {
-    kSharedWork = 1 // in work that untimed undeferred tasks share; the construct is the task around them
+    kSharedWork = 1 // taken in work of untimed undeferred tasks; `construct` is that of the task around them
 };
 inline constexpr uint8_t kOutsideStates = kStates; // the thread was outside the accounted time
 

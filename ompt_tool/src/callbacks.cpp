@@ -107,7 +107,7 @@ void on_implicit_task(ompt_scope_endpoint_t endpoint, ompt_data_t *parallel, omp
     create_deferred(*thread, task, construct);
 }
 
-// The short path is for undeferred tasks of known constructs without wrappers, on_other_create() for all others. An
+// Short path: undeferred tasks of known constructs without a wrapper. on_other_create() handles all others. An
 // undeferred task starts at once, or never (merged with its creator), so its state stays in the pool until it starts. A
 // task with dependences counts as deferred, because in a team of one thread it may have to wait for a target task.
 void on_task_create(ompt_data_t *, const ompt_frame_t *, ompt_data_t *data, int flags, int has_dependences,
@@ -202,8 +202,8 @@ bool only_seems_to_switch(const TaskState *task) {
     }
 }
 
-// Short paths: undeferred tasks begin and end without a further call; deferred tasks that begin, or complete, on top of
-// the current task need no search of the stack. on_other_schedule() handles all other switches.
+// Short paths: undeferred tasks begin and end without a further call. A deferred task that begins on the current task,
+// or completes as the current task, needs no search of the stack. on_other_schedule() handles all other switches.
 void on_task_schedule(ompt_data_t *prior_data, ompt_task_status_t status, ompt_data_t *next_data) {
     ThreadState *thread = recorder::this_thread;
     if (__builtin_expect(thread && thread->seen_switch == recorder::current_switch(), 1)) {
@@ -338,7 +338,7 @@ int initialize(ompt_function_lookup_t lookup, int, ompt_data_t *) {
     add(ompt_callback_masked, &on_masked);
     add(ompt_callback_dispatch, &on_dispatch);
     add(ompt_callback_control_tool, &on_control);
-    // ompt_get_thread_data, because the extension replaces ompt_set_callback.
+    // Any address in the runtime's code; not ompt_set_callback, which the extension replaces.
     const auto *entry = reinterpret_cast<const void *>(lookup("ompt_get_thread_data"));
     claim_runtime(entry);
     if (const Library own = own_runtime(); *own.path) runtime = own;

@@ -46,14 +46,14 @@ public:
 
     ReuseStream(uint16_t group, Classes classes, Sampling sampling, size_t n_kernels);
 
-    // Processes the next accesses of all groups, in order of time. An access never spans two batches. Accesses of other
-    // groups only invalidate, if `coherent`.
+    // Processes the next accesses of all groups, in order of time. An access never spans two batches. Writes of other
+    // groups invalidate the bytes if `coherent`; their other accesses have no effect.
     void process(std::span<const Access> batch, bool coherent);
 
     // The stages of process(), for two threads: call begin_batch() for each batch, then find() for it while count()
     // handles the batch before. After the last batch call begin_batch() and count() again.
     bool has_room(size_t n_accesses) const { return weights_.has_room(found_.size() + n_accesses); }
-    void begin_batch(size_t n_accesses); // slow without room: counts the moves found and renumbers moments
+    void begin_batch(size_t n_accesses); // without room, slow: counts all found moves, renumbers moments
     void find(std::span<const Access> batch, bool coherent) { touch_moves_.find(batch, coherent, found_); }
     void count();
 
@@ -69,7 +69,7 @@ private:
     Classes classes_;
     double scale_; // factor from sampled to whole distances
     TouchMoves touch_moves_;
-    MoveList found_, counted_; // moves of this batch, and of the one before until count()
+    MoveList found_, counted_; // moves of this batch; of the batch before, until count()
     RecencyWeights weights_;
     uint64_t distinct_bytes_ = 0;
     std::vector<ReuseBytes> kernels_;

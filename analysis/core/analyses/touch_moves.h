@@ -52,7 +52,7 @@ class TouchMoves {
 public:
     TouchMoves(uint16_t group, Sampling sampling) : group_(group), sampling_(sampling) {}
 
-    // Appends the moves of accesses in order of time. Accesses of other groups only invalidate, if `coherent`.
+    // Appends the moves of accesses in order of time. If `coherent`, other groups' writes invalidate bytes.
     void find(std::span<const Access> accesses, bool coherent, MoveList &moves);
 
     // Renumbers the slots, of which n remain.

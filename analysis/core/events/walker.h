@@ -43,8 +43,8 @@ public:
 private:
     static constexpr uint64_t kNoSpan = ~uint64_t{0};
 
-    // Finds the span that follows the creation or, for a taskloop, the creations of a wrapper. No other timed record
-    // is between them.
+    // Finds the span that dates the creation; it may date all creations of a taskloop. The only timed records between a
+    // creation and its span are creations and loop events.
     void search(const EventDecoder &decoder, uint64_t time) {
         EventDecoder ahead = decoder;
         EventRecord next;
@@ -630,7 +630,7 @@ private:
 
     bool begin_implicit() {
         const uint64_t id = record_.words[1];
-        if (id != 0 && part().id != id) { // a worker joins, under way since the region's begin
+        if (id != 0 && part().id != id) { // a worker joins: sync since the region's begin
             const RecordedRegion &joined = observer_.region(id);
             if (joined.construct >= run_.definitions.size()) return false;
             parts_.push_back({.id = id, .construct = joined.construct, .level = joined.level, .begin = joined.begin});
@@ -735,7 +735,7 @@ private:
         observer_.off_cpu(*this, interval);
         return true;
     }
-    // Adds the off-CPU time that the log's header has for the last open interval, mostly at the interval's end.
+    // Adds the off-CPU time of the last open interval. The log's header has only its sum; assumes it at the end.
     void add_last_off_cpu(uint64_t end) {
         const format::OffCpuTicks open = run_.threads[thread_].header->open;
         const uint64_t known = std::clamp(off_cpu_.empty() ? context_.mark : off_cpu_.back().end, context_.mark,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ordered loops. While a thread waits for its turn, the thread before it may wait for a task that only the later thread
-// may run. So a task that waits for its turn is suspended until then, and the runtime then lets it pass at once. This
-// file owns the order of turns; the runtime distributes the iterations.
+// Ordered loops. The thread whose turn it is may wait for a task that only a thread waiting for its own turn may run. To
+// avoid this deadlock, a task is suspended until its turn; the runtime then lets it pass at once. This file owns the
+// order of turns; the runtime distributes the iterations.
 //
 // A turn is a value of the loop variable and advances by its stride. In doacross loops (`ordered(n)`, sink and source)
 // it is the number of an iteration of the whole nest.
@@ -97,7 +97,7 @@ public:
 
     const uint64_t number;
     bool is_gated; // false: the runtime orders the loop
-    int n_to_leave; // workers that have not left; this and the next: under the lock of the team's list
+    int n_to_leave; // workers that have not left; like `following`, under the team's loops_lock
     OrderedLoop *following = nullptr;
 
 private:

@@ -21,7 +21,7 @@ int n_processors() {
     static const int n = [] {
         cpu_set_t set;
         CPU_ZERO(&set);
-        // Reads the process's mask, because threads may be bound already. Beyond 1024 CPUs that fails, and all count.
+        // Reads the process's mask, because threads may be bound already. Fails beyond 1024 CPUs; then all CPUs count.
         if (sched_getaffinity(getpid(), sizeof set, &set) != 0) return static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
         return CPU_COUNT(&set);
     }();
@@ -84,7 +84,7 @@ void Idle::announce() {
 }
 
 void Idle::retract() {
-    // A thread that wakes this one also decrements n_asleep, so the next task does not wake one thread too many.
+    // If woken, the waker has decremented n_asleep at once, so that the next task does not wake one thread too many.
     if (worker_.asleep.exchange(0, std::memory_order_relaxed) == 1)
         worker_.team->n_asleep.fetch_sub(1, std::memory_order_relaxed);
 }

@@ -40,13 +40,13 @@ Task *find(const Search &search);
 // Finds a task for a thread that waits in `within` and may suspend it. Prefers one that can run on its stack.
 Task *find_for_suspendable(const Search &search);
 
-// Time without a task after which a constrained wait takes entries that strict mode denies it, if all threads of the
-// entry's domain are blocked in such waits.
+// Time without a task after which a constrained wait takes entries against strict mode, if all threads of their domain
+// are blocked in constrained waits.
 inline constexpr int64_t kRescueAfterNs = 200'000;
-// Time after which any wait takes such entries, if the team's other threads neither use nor want a processor, so
-// something outside of OpenMP blocks them. Constrained waits skip that check.
+// Time after which it takes entries of any domain. A wait that can suspend its task first checks that the team's other
+// threads neither use nor want a processor; then something outside of OpenMP blocks them.
 inline constexpr int64_t kRescueAnywayAfterNs = 1'000'000'000;
-// Time after which any wait takes such entries, because other threads may spin until the waiting task does something.
+// Time after which it skips that check, because other threads may spin until the waiting task does something.
 inline constexpr int64_t kRescueFromWorkAfterNs = 60'000'000'000;
 
 // Observes, for a waiting thread, whether the other threads of the team make progress.
@@ -61,9 +61,9 @@ private:
     int64_t asked_ns_ = 0, processor_ns_ = 0;
 };
 
-// Finds a task that strict mode denies a thread which found nothing since `since_ns`, but without which the program
-// could hang. Tries children first, because deeper descendants need a search, and matter to taskgroups only. `anyway`:
-// searches even if the threads of the task's domain are not blocked.
+// Finds a task for a thread that has found none since `since_ns`, even against strict mode, because the program could
+// hang. Tries children first: deeper descendants need a search, and only taskgroups wait for them. `anyway`: searches
+// even if the threads of the task's domain are not blocked.
 Task *rescue(const Search &search, int64_t since_ns, int64_t &next_search_ns, bool anyway);
 
 // Puts a task back into a queue in which others find it.

@@ -12,7 +12,7 @@ namespace omp_ext {
 
 namespace {
 
-// True if the runtime's current task is the implicit one, as it also is in light tasks while no task has a proxy task.
+// True if the runtime's current task is the implicit one. In light tasks it is, unless some task has a proxy task.
 bool is_in_implicit_task(const Worker &worker, const Task &task) {
     return &task == &worker.implicit || (is_light(task) && worker.n_proxies == 0 && !runtime::is_watched());
 }
@@ -36,8 +36,8 @@ void restore(const Suspension &here) {
     worker.proxied = here.proxied;
 }
 
-// Prepares to resume `there` on this thread, once the thread that suspended it has left the stack. Threads that wait
-// here form no cycle, because a thread takes the suspension it goes to before others can take the one it leaves.
+// Prepares to resume `there` on this thread, once the thread that suspended it has left the stack. These waits
+// cannot form a cycle: a thread has taken `there` before another thread can take the suspension that it leaves.
 void take_over(Worker &worker, Suspension &there) {
     wait_until_left(there.context);
     if (there.worker == &worker) return;

@@ -37,8 +37,8 @@ enum TaskFlag : uint16_t {
     kRemote = 512, // does not run on top of its parent
     kUndeferred = 1024, // called by compiled code inside its creator (begin_undeferred)
     kRescued = 2048, // taken out of its domain
-    kHasBaseTask = 4096, // undeferred: the surrounding implicit task got its base task for it
-    kInline = 8192, // undeferred for tools: begins as it is created; kUndeferred or not
+    kHasBaseTask = 4096, // undeferred: when it began, the implicit task around it got a base task
+    kInline = 8192, // begins when created, so tools see it as undeferred; with or without kUndeferred
     kMoved = 16384, // untied: resumed by another thread than the one that began it
     kAnnotated = 32768, // known to ThreadSanitizer
 };
@@ -62,11 +62,11 @@ struct Task : QueueEntry {
     // Children since the start except kUndeferred ones, modulo 2^32.
     uint32_t n_created; // running thread
     uint32_t n_done_here; // running thread: children that completed inside this task
-    // The other completed children, in the lower 32 bits. If kArmed is set, the child that raises them to bits 32 to 62
-    // resumes the task, or releases a hold of a light task that has ended.
+    // The other completed children, in the lower 32 bits. If kArmed is set, bits 32 to 62 are the awaited number, and
+    // the child that reaches it resumes the task, or releases a hold of a light task that has ended.
     std::atomic<uint64_t> n_done_elsewhere;
-    // Light tasks: one for the task itself, one for each light child that ended before its own children, and one for
-    // these children if the task ends before them. The thread that releases the last hold frees the block.
+    // Light tasks: one for the task itself; one for each light child that ended before its own children; if the task
+    // ends before its children, one that the last child releases. The release of the last hold frees the block.
     std::atomic<uint32_t> n_holds;
 
     std::atomic<int> n_to_complete; // detachable: 2, then 1 when the body has ended or the event is fulfilled

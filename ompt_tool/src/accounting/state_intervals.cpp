@@ -14,8 +14,8 @@ static void advance_counters(ThreadState &thread, uint64_t *charged) {
     }
 }
 
-// Follows off_cpu between records of switches and clock readings. Suspends samples while switches are too frequent to
-// record, because samples double the cost of a switch.
+// Called when off_cpu has changed from records of switches to the clock, or back. Suspends samples while switches are
+// too frequent to record, because samples double the cost of a switch.
 static void change_watch(ThreadState &thread) {
     thread.ring = thread.off_cpu.page();
     thread.header->clock_ticks = thread.off_cpu.clock_ticks(thread.header->mark);

@@ -155,7 +155,7 @@ void name_wait(ThreadState &thread, uint32_t kind, const void *address) {
     thread.log.wait_place(wait.id);
 }
 
-// Counts a wait of `task` that has ended, after its record.
+// Counts a wait of `task` that has ended and is already recorded.
 static void count_wait(ThreadState &thread, TaskState &task, uint64_t now) {
     format::WaitSlot &wait = *task.wait;
     const uint64_t ticks = now - task.wait_begin;
