@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ordered loops. The thread whose turn it is may wait for a task that only a thread waiting for its own turn may run. To
+// Ordered loops. The thread whose turn it is may wait for a task that only a thread waiting for its turn may run. To
 // avoid this deadlock, a task is suspended until its turn; the runtime then lets it pass at once. This file owns the
 // order of turns; the runtime distributes the iterations.
 //
