@@ -46,8 +46,8 @@ constexpr std::array<Complex, 4> transform_4(Complex a, Complex b, Complex c, Co
 }
 
 // The powers exp(-2 pi i k / n), k < n, for every length n that occurs in a transform. Each n has its own table, which
-// takes an eighth more memory than one table for the longest. In one table, the powers for short lengths would lie
-// powers of two apart: on a few cache sets, and each on a separate page.
+// takes an eighth more memory than one table for the longest. In one table, the entries for a short length
+// would be a power of two apart, which puts them on a few cache sets, and each on a separate page.
 class Roots {
 public:
     // Computes the tables for n, a power of two, and for the lengths into which it is divided.

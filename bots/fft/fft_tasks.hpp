@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The transform with a task for each row of a division. The columns that are dealt out and combined are a range that is
-// halved into tasks.
+// The transform with a task for each row of a division. The loops that deal out and combine columns are divided into
+// tasks by halving their ranges.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace bots {
 
-// Returns the cut of the loops over columns when transforms of up to `grain` numbers are below the cut-off.
+// Returns the cut of the loops over columns. `grain`: numbers up to which a transform is below the cut-off.
 constexpr RangeCut column_cut(std::size_t grain) { return {128, static_cast<std::int64_t>(grain / kRadix)}; }
 
 template <TaskKind kKind>

@@ -5,8 +5,8 @@
 Ways: libomp alone; the extension, alone and recorded; oneTBB and gcc's libgomp; libomp with an empty tool,
 with a tool that keeps 16 bytes and a clock reading per event, and with libompass.so. All ways run once per
 round, in random order; ratios to libomp are taken within a round. Prints one table; writes JSON.
-Programs of the suite with a cut-off (sort, health, fib) run in the ways of libomp and the extension.
-The last lines are the means over all programs of the tool's cost relative to the 16-byte tool.
+Programs of bots/ with a cut-off (sort, health, fib) skip oneTBB, libgomp and the ways with untied tasks.
+The last lines show the tool's cost relative to the 16-byte tool, as means over all programs.
 
     tests/benchmarks/peers.py                          # everything, about 15 minutes on a quiet machine
     tests/benchmarks/peers.py --only nqueens --threads 1,2,4 --rounds 21 --json peers.json

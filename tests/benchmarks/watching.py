@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures the cost of recording context switches and of sampling call stacks.
 
-Runs each program without the tool, recorded without either, with switches, and with samples too; every round
-runs all of them once, in random order. Prints medians and quartiles of the ratios within a round, and writes
-all times as JSON. Threads are bound unless --unbound is given: two threads that yield to each other on one
-processor take twice as long, recorded or not. Needs the build (release preset) and an otherwise idle machine.
+Runs each program in four variants: without the tool, and recorded with neither, with switches, with both.
+A round runs every variant once, in random order. Prints medians and quartiles of the ratios within a round,
+and writes all times as JSON. Threads are bound unless --unbound is given: two threads that share a processor
+take twice as long, recorded or not. Needs the build (release preset) and an otherwise idle machine.
 """
 
 from __future__ import annotations

@@ -111,7 +111,7 @@ def measuring_bar(shown: bool, transient: bool = False) -> Progress:
 def waiting(what: str) -> Iterator[None]:
     """Shows `what` and the elapsed seconds, from the first second on. The caller prints nothing inside.
 
-    A thread draws it, so work inside of the core shows as well.
+    A thread draws it, so the seconds also advance during calls of the C++ core.
     """
     if not sys.stderr.isatty():
         yield

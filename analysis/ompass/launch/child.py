@@ -78,7 +78,7 @@ def run_child(
     started.
     """
     waited = _FORWARDED | {signal.SIGCHLD}
-    # Blocked before the child exists: an earlier signal stays pending until the loop receives it.
+    # Blocked before the child exists, so a signal that comes early stays pending until the loop receives it.
     before = signal.pthread_sigmask(signal.SIG_BLOCK, waited)
     old_chld = signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     try:
@@ -163,9 +163,9 @@ def run_measured(
 ) -> Outcome:
     """Runs `path` to its end, with empty input; `stdout` and `stderr` are descriptors for its output.
 
-    `cpus`: CPUs for the program (empty: ours). `held`: a descriptor that it inherits, so it holds the
-    descriptor's lock until it ends. Raises KeyboardInterrupt if we received an ending signal meanwhile, which
-    the program received, too. Otherwise raises the errors of run_child.
+    `cpus`: CPUs for the program (empty: ours). `held`: a descriptor that the program inherits; its lock stays
+    held until the program ends. Raises KeyboardInterrupt if we received an ending signal, after forwarding it
+    to the program. Otherwise raises the errors of run_child.
     """
     with _inherited(held), _on(cpus), Path(os.devnull).open("rb") as nothing:
         streams = {0: nothing.fileno(), 1: stdout, 2: stderr}

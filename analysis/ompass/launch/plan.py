@@ -26,8 +26,8 @@ _INSTALL_LIBOMP = (
 
 # Prefixes of the functions that gcc programs call in their OpenMP and OpenACC runtime.
 _RUNTIME_PREFIXES = ("GOMP_", "GOACC_", "omp_", "acc_")
-# Functions without a replacement of the same meaning: target regions, teams, task events, and loops with
-# dependences and unsigned 8-byte bounds, after which LLVM's runtimes fail an assertion.
+# Functions that no runtime replaces correctly: target regions, teams, task events, and loops with both
+# dependences and unsigned 8-byte bounds (LLVM's runtimes fail an assertion after such a loop).
 # The tool defines some of them, and ends a program that reaches them through a library loaded later.
 _NOT_REPLACED = re.compile(
     r"GOMP_(target|teams|loop_ull_doacross|doacross_ull)\w*|GOACC_\w+|omp_fulfill_event_?"
@@ -115,7 +115,7 @@ def plan_recording(
 def unrecorded_variables(plan: Plan, tool: Path) -> dict[str, str]:
     """Returns the variables of an unrecorded run on the plan's runtime, with the same binding.
 
-    LD_PRELOAD gives a gcc program the runtime, and the tool, which keeps libgomp from binding the main
+    For a gcc program LD_PRELOAD names the runtime, and also the tool: it keeps libgomp from binding the main
     thread. Other programs need no variables.
     """
     if all(path == tool for path in plan.libraries):
@@ -329,7 +329,7 @@ def _names(preload: str) -> list[str]:
 
 
 def _preloaded(ours: Sequence[Path], theirs: str) -> str:
-    """Puts ours before theirs, but after the extension: before it, our wrappers would only forward calls."""
+    """Puts ours before theirs, except the extension: wrappers in front of it would only forward calls."""
     extensions = [name for name in _names(theirs) if _is_extension(Path(name))]
     others = [name for name in _names(theirs) if name not in extensions]
     return ":".join([*extensions, *map(str, ours), *others])

@@ -113,7 +113,7 @@ def find_executable(name: str, environ: Mapping[str, str]) -> Path:
 
 
 def read_interpreter(path: Path, environ: Mapping[str, str]) -> Path | None:
-    """Returns the program that runs a script, after `env`; None if `path` is not a script."""
+    """Returns the interpreter of a script, or the program that `env` starts; None if not a script."""
     try:
         with path.open("rb") as stream:
             first = stream.readline(512)

@@ -18,7 +18,7 @@ MEMORY: Final = "malloc"
 IO: Final = "input and output"
 TOOL: Final = "Ompass"
 
-# By file name. Libraries below MPI are called only by it.
+# By file name. Transports and launchers that only MPI calls (UCX, libfabric, PMI) count as MPI.
 _MODULES: Final = (
     (MPI, re.compile(r"lib(mpi|mpich|open-pal|open-rte|pmi|ucp|ucs|uct|ucm|fabric|psm2)[\w+-]*\.so.*")),
     (TOOL, re.compile(r"lib(ompass|omp_ext)\.so")),
