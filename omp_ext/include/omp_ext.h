@@ -18,7 +18,7 @@
  * Rules. Domains are numbered from 0. All functions are thread-safe and may be called at any time, except in signal
  * handlers. They never end the program or change its results. Each function states the effect of a wrong argument; the
  * library also reports a wrong address in omp_affinity_free once on stderr. Unless stated otherwise, an int result is 0
- * or a negative OMP_EXT_E*. Without a known runtime there is one domain, and the runtime schedules all tasks.
+ * or a negative OMP_EXT_E*. A runtime that the library does not know schedules all its tasks itself.
  *
  * The library schedules programs that refer to omp_child_task_affinity, omp_ext_set_strict or
  * omp_ext_set_region_strict, or use the affinity clause of the task construct; with OMP_EXT_SCHEDULE=1 all programs,
@@ -48,9 +48,9 @@ extern "C" {
 /* ---------------------------------------------------------------- where tasks run */
 
 /*
- * Sets the domain of tasks that the calling task (explicit or implicit) creates from now on. These do not inherit the
- * setting. OMP_NO_CHILD_TASK_AFFINITY, or any negative number, restores the default: the domain in which the creating
- * task runs. Other numbers count modulo the number of domains. No effect outside of parallel regions.
+ * Sets the domain of tasks that the calling task (explicit or implicit) creates from now on. These tasks do not inherit
+ * the setting. OMP_NO_CHILD_TASK_AFFINITY, or any negative number, restores the default: the domain in which the
+ * creating task runs. Other numbers count modulo the number of domains. No effect outside of parallel regions.
  */
 void omp_child_task_affinity(int domain);
 
@@ -62,7 +62,7 @@ int omp_get_num_locality_domains(void);
 
 /*
  * Returns the domain in which the calling task runs: the domain of its thread. If OMP_EXT_DOMAINS asks for more domains
- * than there are CPUs, several domains share threads; the result is then the one in which the task was placed.
+ * than there are CPUs, several domains share threads; the result is then the domain in which the task was placed.
  * Outside of parallel regions: the thread's domain in its last region, else the domain of its current CPU.
  */
 int omp_get_locality_domain_num(void);
@@ -82,7 +82,7 @@ int omp_ext_get_strict(void);
 /* ---------------------------------------------------------------- placing memory */
 
 /*
- * Allocate whole, zeroed pages; omp_affinity_free frees them. Return NULL without memory or if bytes is 0.
+ * Allocate whole, zeroed pages; omp_affinity_free frees them. Return NULL if no memory is left or bytes is 0.
  * alloc: each page lies where it is first touched. alloc_ondomain: in this domain; a number out of range counts modulo
  * the number of domains, a negative one means first touch. alloc_interleaved: page by page in all domains in turn.
  * A full domain is not an error: the system then uses memory of another one.

@@ -37,11 +37,12 @@ extern "C" {
 #define OMP_EXT_WAIT_PREDECESSORS 63
 
 /*
- * Counted tasks. For a task so short that the tool reads no clock for it, a call of the tool is expensive, too. While a
- * task runs for which `counters` returned counters, the library counts the light tasks of known constructs that the
- * task creates: their creation, their begin if they are undeferred or at hand, their end, and waits for them. It does
- * not report them. Before anything else in a counted task is reported, and if the task begins in another way, the
- * library calls counted_task, and task_begins with OMP_EXT_RUNS if the task runs. From then on it reports the task.
+ * Counted tasks. Some tasks are so short that the tool reads no clock for them; calls of the tool are then expensive,
+ * too. While a task for which `counters` returned counters runs, the library counts the light tasks that it creates in
+ * known constructs, and does not report them. It counts their creation, their begin if they are undeferred or at hand,
+ * their end, and waits for them. If a counted task begins in another way, or before the library reports anything else
+ * in it, the library calls counted_task, and also task_begins with OMP_EXT_RUNS if the task runs. From then on it
+ * reports the task.
  */
 struct omp_ext_counter { /* counters of one construct on one thread */
     const void *code; /* return address of the construct, as in task_created */
@@ -140,9 +141,9 @@ struct omp_ext_observer {
     /* Returns counters for the tasks that the current task creates, valid until it ends; null: report them. Called
        after task_begins with OMP_EXT_AT_HAND, and after undeferred_begins in a team of one thread. */
     struct omp_ext_counters *(*counters)(void);
-    /* Returns the handle of a task that was counted so far; null: the tool ignores the task. `time`: of its creation
-       (*omp_ext_counters.time). Called by the thread that reports the task next, which may differ from
-       the counter's thread if the task has not begun. */
+    /* Returns the handle of a task that was counted so far; null: the tool ignores the task. `time`: time of its
+       creation (*omp_ext_counters.time). Called by the thread that reports the task next, which may differ from the
+       counter's thread if the task has not begun. */
     void *(*counted_task)(const struct omp_ext_counter *counter, uint64_t time, int domain, int flags);
 };
 

@@ -27,7 +27,7 @@ struct Options {
     bool light_tasks = true; // OMP_EXT_TASKS: the runtime knows only the tasks that need it
     bool display = false; // OMP_EXT_DISPLAY
     bool statistics = false; // OMP_EXT_STATISTICS: print them at exit
-    int64_t spin_ns = 20'000; // how long an idle thread looks for tasks before it sleeps; -1: until one comes
+    int64_t spin_ns = 20'000; // time that an idle thread searches before it sleeps; -1: it never sleeps
     bool throttle = true; // KMP_ENABLE_TASK_THROTTLING: a thread with many tasks queued runs new ones at once
 };
 

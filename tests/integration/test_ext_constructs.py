@@ -358,7 +358,7 @@ def test_without_free_stacks_waits_block_and_the_program_ends(default_toolchain:
     for how in ("taskwait", "critical", "taskgroup"):
         finished = run([*WITHOUT_STACKS, str(program), how, "20"], default_toolchain, settings)
         assert finished.returncode == 0, finished.stdout + finished.stderr
-        assert re.search(r"[1-9]\d* stayed for want of a stack", finished.stderr), finished.stderr
+        assert re.search(r"[1-9]\d* stayed for lack of a stack", finished.stderr), finished.stderr
 
 
 @pytest.mark.parametrize("stacks", ["4M", "1000G"])

@@ -42,8 +42,7 @@ void omp_affinity_free(void *address, size_t bytes) {
     static std::atomic_flag reported;
     if (address && !placement().free(address) && !reported.test_and_set())
         omp_ext::say(
-            "omp_affinity_free(%p): no memory that omp_affinity_alloc* gave begins there, or it is free already; "
-            "nothing is done",
+            "omp_affinity_free(%p): not an address from omp_affinity_alloc*, or already freed; the call does nothing",
             address);
 }
 

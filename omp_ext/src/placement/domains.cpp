@@ -156,7 +156,7 @@ DomainRange range_within_ancestors() {
     return within;
 }
 
-// True if the calling thread runs in the domain. Detects a binding changed elsewhere after some calls.
+// True if the calling thread runs in the domain. Notices only after some calls that the program changed the binding.
 bool runs_in(int domain) {
     if (!map().topology.binds_threads || map().bind_mode == BindMode::kNo) return true;
     const int cpu = sched_getcpu();
@@ -223,7 +223,7 @@ Placement &placement() { return map().placement; }
 void display() {
     const Topology &topology = map().topology;
     const char *binding = map().n == 1 && map().bind_mode != BindMode::kCore ? "left where they are"
-                          : !topology.binds_threads                          ? "not bound, for this system cannot"
+                          : !topology.binds_threads                          ? "not bound (impossible on this system)"
                           : map().bind_mode == BindMode::kNo                 ? "not bound (OMP_EXT_BIND=no)"
                           : map().bind_mode == BindMode::kCore ? "bound to cores of their domains (OMP_EXT_BIND=core)"
                                                                : "bound to their domains (OMP_EXT_BIND=yes)";

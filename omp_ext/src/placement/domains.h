@@ -12,7 +12,7 @@ class Placement;
 
 namespace omp_ext::domains {
 
-// Reads the topology and OMP_EXT_DOMAINS at the first call. Any thread may call it, and every function below does.
+// Reads the topology and OMP_EXT_DOMAINS at the first call. Any thread may call it; every function below calls it.
 void initialize();
 
 // Returns the number of domains, at least 1.
@@ -35,8 +35,8 @@ int n_distinct();
 // Returns the count() - 1 other domains, nearest first; the array is never freed.
 const int *neighbours(int domain);
 
-// Returns the domain that holds most of the bytes, by the cache of pages; -1 if unknown. Takes well below a microsecond
-// if the pages are cached. of_ranges: the same for several ranges together.
+// Returns the domain that holds most of the bytes according to the page cache; -1 if unknown. Takes well below a
+// microsecond if the pages are cached. of_ranges: the same for several ranges together.
 int of_bytes(const void *address, size_t bytes);
 int of_ranges(const ByteRange *ranges, size_t n_ranges);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// hwloc, opened at run time, because libomp_ext.so is preloaded into programs, also into shells, which must work
-// without hwloc and must not pay for it. Lists the functions that topology.cpp and placement.cpp call.
+// Opens hwloc at run time: libomp_ext.so is preloaded into programs and shells that must work without hwloc. Lists the
+// functions that topology.cpp and placement.cpp call.
 #pragma once
 
 #include <hwloc.h>

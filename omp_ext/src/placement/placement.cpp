@@ -19,7 +19,7 @@ namespace omp_ext {
 
 namespace {
 
-// Limits the record of moved memory, which programs may free without notice.
+// Limit of the record of moved memory, because programs may free such memory without notice.
 constexpr size_t kMaxForeignRanges = size_t{1} << 16;
 constexpr size_t kPagesPerQuestion = 512;
 // Maximum number of pages to query in a range (some 50 ms). In a larger range they are evenly spaced.
@@ -188,7 +188,7 @@ void *Placement::allocate(size_t size_bytes, int domain) {
     if (domain != Homes::kUnknown && topology_.places_memory && !place(begin, begin + length, domain)) {
         static std::atomic_flag reported;
         if (!reported.test_and_set())
-            say("the system does not place memory (%s%s): it lies where it is first touched", strerror(errno),
+            say("the system does not place memory (%s%s): a page lies where it is first touched", strerror(errno),
                 errno == EPERM ? "; containers need the capability SYS_NICE" : "");
     }
     const std::lock_guard guard(mutex_);

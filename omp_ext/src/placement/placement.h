@@ -60,7 +60,7 @@ public:
     // spaced pages of a longer range. Takes well below a microsecond if they are cached.
     int likely_domain(const ByteRange *ranges, size_t n_ranges);
 
-    // Forgets what the system answered and where move() put pages, but not the domains of allocations.
+    // Forgets the system's answers and the targets of move(), but not the domains of allocations.
     void forget();
 
     // Called around a fork, so the child does not inherit a locked mutex.

@@ -91,8 +91,8 @@ public:
         return domains;
     }
 
-    // Returns parts of consecutive cores, or of processing units if there are fewer cores than parts. Parts share units
-    // if there are fewer units than parts, too.
+    // Returns parts of consecutive cores, or of processing units if there are fewer cores than parts. If there are also
+    // fewer units than parts, parts share units.
     std::vector<Domain> parts(int n_parts) const {
         std::vector<CpuSet> units = cores();
         if (units.size() < static_cast<size_t>(n_parts)) units = cpu_sets_of(HWLOC_OBJ_PU);

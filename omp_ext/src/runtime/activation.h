@@ -11,7 +11,7 @@ bool is_active();
 // program asks for placement.
 void activate();
 
-// Lets new tasks be the runtime's own, for a tool that must see all tasks.
+// Makes all new tasks runtime tasks, for a tool that must see them.
 void give_tasks_to_the_runtime();
 
 // Notes that waiting tasks may be suspended from now on.

@@ -98,7 +98,7 @@ bool tool_is_active();
 // runtime's own tasks, and no tool is active, except one that observes us while no wait is suspended. Cleared for good
 // when either no longer holds.
 inline std::atomic<bool> tasks_may_be_light{false};
-// Gives a light current task a proxy task, and lets new tasks be the runtime's. Called before the program changes
+// Gives a light current task a proxy task, and makes all new tasks runtime tasks. Called before the program changes
 // settings that the runtime keeps in a task.
 void need_proxy(struct ::omp_ext::Worker &worker);
 
@@ -148,7 +148,7 @@ extern int32_t (*kmpc_global_thread_num)(void *location);
 } // namespace omp_ext::abi
 
 // Defines an exported function that jumps to its target, and real_NAME(), the runtime's function. Our function follows
-// as the body of our_NAME. Both lists name the arguments.
+// as the body of our_NAME. `arguments` lists the names of the parameters.
 #define OMP_EXT_HOOK(result, name, parameters, arguments)                                                              \
     static result our_##name parameters;                                                                               \
     static result first_##name parameters;                                                                             \

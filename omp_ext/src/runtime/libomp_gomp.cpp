@@ -272,8 +272,8 @@ OMP_EXT_HOOK(void, GOMP_taskgroup_reduction_register, (uintptr_t *reductions), (
     real_GOMP_taskgroup_reduction_register()(reductions);
 }
 
-// Runs each chunk as a call whose data begin with its first iteration and the one after its last. The caller reads the
-// reductions even of a loop without iterations.
+// Runs each chunk as a call. The call's data begin with the chunk's first iteration and the one after its last. The
+// caller reads the reductions of an empty loop, too.
 static void run_gomp_loop(Worker &worker, Function function, void *data, CopyFunction copy, long bytes, long alignment,
                           unsigned flags, uint64_t parameter, int priority, uint64_t start, uint64_t n_iterations,
                           uint64_t step, const void *code) {

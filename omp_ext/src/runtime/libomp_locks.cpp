@@ -16,7 +16,7 @@ using namespace abi;
 
 namespace {
 
-constexpr int kTries = 200; // before a task is suspended; most locks are held briefly
+constexpr int kTries = 200; // number of tries before a task is suspended; most locks are held briefly
 
 // The gate of one lock or critical section, found by its address; never freed.
 class Gate {
@@ -32,7 +32,7 @@ public:
         return entry;
     }
 
-    // Returns true if another task is inside. The task that leaves then admits this one and resumes it.
+    // Returns true if another task is inside. When that task leaves, it admits the waiter and resumes it.
     struct Waiter {
         const Task *task;
         Suspension *suspension;
@@ -72,7 +72,7 @@ private:
     Entry admit(const Task *task) {
         if (inside_ && inside_ != task) return kRefused;
         const Entry entry = inside_ ? kAgain : kEntered;
-        // The runtime enters a critical section by a function that is hooked as well.
+        // The runtime enters a critical section through a function that is hooked as well.
         n_entered_ = inside_ && nests_ ? n_entered_ + 1 : 1;
         inside_ = task;
         return entry;

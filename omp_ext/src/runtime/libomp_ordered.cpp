@@ -3,8 +3,8 @@
 // avoid this deadlock, a task is suspended until its turn; the runtime then lets it pass at once. This file owns the
 // order of turns; the runtime distributes the iterations.
 //
-// A turn is a value of the loop variable and advances by its stride. In doacross loops (`ordered(n)`, sink and source)
-// it is the number of an iteration of the whole nest.
+// A turn is a value of the loop variable and advances by the loop's stride. In doacross loops (`ordered(n)`, sink and
+// source) a turn is the number of an iteration of the whole nest.
 #include <cstdlib>
 
 #include "runtime/libomp_abi.h"
@@ -73,7 +73,8 @@ public:
         lock_.unlock();
         return is_there;
     }
-    // Returns true if the turn has not come. The thread that moves on to it, or posts it, then resumes the waiter.
+    // Returns true if the turn has not come. The thread that moves on to this turn, or posts it, will resume the
+    // waiter.
     bool queue(Waiter &waiter) {
         lock_.lock();
         const bool waits = !is_there_now(waiter.turn);
@@ -280,8 +281,8 @@ OMP_EXT_HOOK(void, __kmpc_end_ordered, (void *location, int32_t thread), (locati
     }
 }
 
-// gcc's code takes the first iterations when a loop begins, and further ones when it has passed its turns. Both
-// functions call __kmpc_dispatch_next_8 or _8u.
+// gcc's code takes the first iterations when a loop begins, and further ones when it has passed its turns. The
+// functions for both (_start, _next) call __kmpc_dispatch_next_8 or _8u.
 #define OMP_EXT_GOMP_ORDERED_LOOP(name, Value, parameters, arguments, stride)                                          \
     OMP_EXT_HOOK(bool, name##_start, parameters, arguments) {                                                          \
         begin_ordered(static_cast<uint64_t>(first), stride);                                                           \

@@ -35,8 +35,8 @@ using namespace abi;
 namespace {
 
 // The bodies of teams constructs. The runtime runs each on the primary thread of a team whose other threads wait for
-// parallel regions inside it, and reports a region of that many threads. Within another region (a target construct that
-// falls back to the host) only the address of the body identifies it.
+// parallel regions inside the body, and reports a region of all these threads. Within another region (a target
+// construct that falls back to the host) only the address of the body identifies a teams construct.
 struct TeamsBody {
     void (*microtask)();
     const TeamsBody *next;

@@ -22,7 +22,7 @@
 #include "tools/observer.h"
 #include "tools/statistics.h"
 
-// The C++ ABI's atexit(). Without the handle of a library, the handler waits for no library to be unloaded.
+// The C++ ABI's atexit(). If `library` is null, the handler runs at exit only, not when a library is unloaded.
 extern "C" int __cxa_atexit(void (*handler)(void *), void *argument, void *library) noexcept;
 extern "C" omp_ext::abi::Hook __start_omp_ext_hooks[], __stop_omp_ext_hooks[]; // defined by the linker
 
@@ -115,7 +115,7 @@ bool find_runtime() {
            find(omp_get_thread_num, "omp_get_thread_num") && find(kmpc_global_thread_num, "__kmpc_global_thread_num");
 }
 
-// True if a tool may be active. A missing tool costs nothing.
+// True if a tool may be active.
 bool find_tool() {
     const char *libraries = environment("OMP_TOOL_LIBRARIES");
     const char *start = environment("OMP_TOOL");
@@ -187,7 +187,7 @@ void decide() {
         handles_forks = true;
         pthread_atfork(nullptr, nullptr, after_fork_in_child);
     }
-    // Until a runtime is loaded, perhaps by dlopen, this reads and prints nothing, because a preload reaches shells.
+    // Reads and prints nothing until a runtime is loaded (perhaps by dlopen): preloaded libraries run in shells, too.
     const uint64_t n_loads_now = ompass::loader_counts().loaded;
     if (n_loads == n_loads_now || !ompass::find_exported("omp_get_num_threads")) return;
     n_loads = n_loads_now;
@@ -207,9 +207,8 @@ void decide() {
         say("this library does not know the OpenMP runtime of this process and leaves all tasks to it.");
     if (runtime_code.end == 0) return; // dlopen may still load an LLVM runtime
     if (wanted && runtime_is_known && !is_in_front()) {
-        say("the OpenMP runtime stands in front of this library (link it before the runtime, or preload it); "
-            "everything "
-            "is left to the runtime.");
+        say("the OpenMP runtime is loaded before this library (link this library first, or preload it); the runtime "
+            "schedules all tasks.");
         runtime_is_known = false;
     }
     cancellation = find_cancellation();

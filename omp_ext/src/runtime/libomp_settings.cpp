@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The settings that the runtime keeps in the current task, which children inherit, and omp_in_final. A light task gets
-// a proxy task before the program changes a setting; its Task knows if it is final.
+// Functions that change settings of the runtime's current task, which children inherit, and omp_in_final. A light task
+// gets a proxy task before the program changes a setting; its flag kFinal answers omp_in_final.
 #include "runtime/libomp_abi.h"
 #include "scheduler/team.h"
 

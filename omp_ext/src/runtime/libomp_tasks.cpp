@@ -352,7 +352,7 @@ OMP_EXT_HOOK(void, __kmpc_omp_taskwait_deps_51,
     thread = number_of_this_thread(thread);
     if (Worker *worker = this_worker; worker && !nowait && (worker->current->flags & kHasForeign))
         wait_in_the_runtime(location, thread, n, first, n_more, more);
-    // Exists since libomp 16; older versions have it without the last argument.
+    // Exists since libomp 16; the function of older versions lacks the last argument.
     if (auto *real = real___kmpc_omp_taskwait_deps_51())
         real(location, thread, n, first, n_more, more, nowait);
     else
@@ -375,8 +375,8 @@ static int32_t say_done(int32_t, void *block) {
 
 // Waits for tasks that the runtime schedules itself, by creating a task that depends on them. The runtime's own wait
 // keeps its dependence node in the frame of the call, and before libomp 19 a thread that completes a predecessor may
-// still write to the node after the wait. The node of a task is reference-counted. But a tool would see the task. So
-// if a tool is active and the runtime reports such waits to tools (16 or later), the runtime's own wait is used.
+// still write to the node after the wait. A task's node is reference-counted, but a tool would see the task. So if a
+// tool is active and the runtime reports such waits to tools (16 or later), the library uses the runtime's own wait.
 static void wait_in_the_runtime(void *location, int32_t thread, int32_t n, const BlockDependence *first, int32_t n_more,
                                 const BlockDependence *more) {
     if (tool_is_active() && real___kmpc_omp_taskwait_deps_51())
@@ -553,7 +553,7 @@ Task *duplicate(Worker &worker, const Task &pattern) {
                           (pattern.flags & kDestructors ? kDestructorsBlock : 0);
     Task *copy = make_task(worker, pattern.location, flags, pattern.block_bytes, pattern.shared_bytes, pattern.routine,
                            pattern.code);
-    // Private variables and other data follow the shareds and the routine, which belong to the copy.
+    // The copy keeps its own `shareds` and `routine`; private variables and other data follow them.
     constexpr size_t kOwnBytes = offsetof(Block, part);
     memcpy(static_cast<char *>(copy->block) + kOwnBytes, static_cast<const char *>(pattern.block) + kOwnBytes,
            pattern.block_bytes - kOwnBytes);

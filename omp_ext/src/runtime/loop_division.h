@@ -16,8 +16,9 @@ struct Division {
 
 enum : int32_t { kNoSchedule = 0, kGrainsize = 1, kNumTasks = 2 };
 
-// Divides by OpenMP 5.2, 12.6. grainsize: chunks of at least the grainsize and less than twice that, or with `strict`
-// of exactly the grainsize except the last. num_tasks: that many chunks, or one per iteration if there are fewer.
+// Divides as OpenMP 5.2, 12.6 requires. grainsize: each chunk has at least the grainsize and less than twice as many
+// iterations; with `strict` exactly the grainsize, except the last. num_tasks: that many chunks, or one per iteration
+// if there are fewer iterations.
 inline Division divide(uint64_t n_iterations, int32_t schedule, uint64_t parameter, bool is_strict, int n_threads) {
     if (schedule == kGrainsize && parameter > 0) {
         if (is_strict) {

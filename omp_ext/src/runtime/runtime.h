@@ -26,13 +26,13 @@ bool is_watched();
 // True if the program's tasks wait only for their children: not for locks, events or other tasks by taskyield.
 bool tasks_wait_for_children_only();
 
-// Creates a base task in the current task. return_to() makes that task current again, once, whichever task is current
-// then. Until then the task has one more incomplete child.
+// Creates a base task in the current task. One call of return_to(), from any task, makes that task current again. Until
+// then it has one more incomplete child.
 void *make_base_task(Worker &worker);
 void return_to(Worker &worker, void *base_task);
 
-// Creates a base task that can be used until it is ended in its task. Returns null if a tool is active, because the
-// tool would see each use.
+// Creates a base task for any number of returns, until end_lasting_base_task() in the same task. Returns null if a tool
+// is active, because the tool would see each use.
 void *make_lasting_base_task(Worker &worker);
 void end_lasting_base_task(Worker &worker, void *base_task);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Helps checkers: annotations for ThreadSanitizer, which does not see how the scheduler passes tasks between threads,
-// and, in the library that tests search for hangs, random sleeps where threads meet. Both do nothing elsewhere.
+// Annotations for ThreadSanitizer, which does not see how the scheduler passes tasks between threads. Random sleeps
+// where threads meet, in the library in which tests look for hangs. Both do nothing elsewhere.
 #pragma once
 
 #ifdef OMP_EXT_INJECT_SLEEPS

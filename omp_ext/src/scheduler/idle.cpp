@@ -84,7 +84,7 @@ void Idle::announce() {
 }
 
 void Idle::retract() {
-    // If woken, the waker has decremented n_asleep at once, so that the next task does not wake one thread too many.
+    // A waker has already decremented n_asleep, so the next task does not wake one thread too many.
     if (worker_.asleep.exchange(0, std::memory_order_relaxed) == 1)
         worker_.team->n_asleep.fetch_sub(1, std::memory_order_relaxed);
 }
@@ -94,7 +94,7 @@ void Idle::sleep() {
     const int64_t start_ns = now_ns();
     futex_wait(worker_.asleep, 1, sleep_ns_);
     retract();
-    // Waking takes longer than most waits. A thread that sleeps makes others that wait for it sleep too, so short
+    // Waking takes longer than most waits. A sleeping thread makes the threads that wait for it sleep, too, so short
     // sleeps lengthen the spin.
     if (options.spin_ns > 0 && now_ns() - start_ns < kShortSleepNs)
         worker_.spin_ns = std::min(2 * std::max(worker_.spin_ns, options.spin_ns), kLongestSpinNs);

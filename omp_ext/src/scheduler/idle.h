@@ -65,7 +65,7 @@ private:
 void wake(Worker &worker);
 void wake_all(Team &team);
 
-// Wakes a worker for a task queued in the domain, if one sleeps and a processor is free.
+// Wakes a sleeping worker for a task queued in the domain, if a processor is free.
 void wake_for_task(Team &team, int domain);
 
 // True if all threads in the team's barrier sleep, so only the creators of tasks run them.
@@ -76,8 +76,8 @@ inline bool has_no_helper(const Team &team) {
            static_cast<uint64_t>(team.n_asleep.load(std::memory_order_relaxed));
 }
 
-// Wakes a worker for a task in the deque of an awake thread, unless another one searches or no processor is free. The
-// first helper is woken in any case.
+// Wakes a worker for a task in the deque of an awake thread, unless another worker searches or no processor is free.
+// Wakes the first helper in any case.
 inline void signal_deque_task(Team &team, int domain) {
     const int n_asleep = team.n_asleep.load(std::memory_order_relaxed);
     if (__builtin_expect(n_asleep > 0, 0) && team.n_searching.load(std::memory_order_relaxed) == 0 &&

@@ -7,14 +7,15 @@
 // send:  as put, for an entry that the parent will not claim. Writes to one shared cache line; put writes to three.
 // take:  returns the first entry that `fits`, of the first `n_looked_at`. `fits` may read the entry and all its
 //        ancestors, which exist as long as the entry is in an inbox.
-// take_first: returns the first entry, if it fits. Calls `see_next` with the address of the entry that becomes the
-//        first, if that one was sent; see_next must not read it.
+// take_first: returns the first entry, if it fits. Calls `see_next` with the address of the new first entry, if that
+//        entry was sent; see_next must not read it.
 // claim: called by the parent's thread; takes one of its entries out of any inbox.
 //
-// Sent entries come before the others, newest first. The receiver takes them as a chain, unread, because they are in
-// other caches, and moves them to the list of the others when more than the first entry is needed.
-// Locks: an inbox's lock before a parent's; claim holds one at a time. The thread that sets `claimed` or unlinks an
-// entry from its parent's list, under that lock, owns it. The thread that then unlinks it from the inbox may free it.
+// Sent entries come before the others, newest first. The receiver takes them as a chain without reading them, because
+// they are in other caches. It moves them to the list of the others when it needs more than the first entry.
+// Locks: an inbox's lock before a parent's; claim holds one at a time. The thread that sets `claimed`, or unlinks an
+// entry from its parent's list, under the parent's lock owns the entry. It may free the entry once it has unlinked it
+// from the inbox, too.
 #pragma once
 
 #include <atomic>
@@ -150,10 +151,10 @@ public:
     int domain = 0; // set before use
 
 private:
-    static constexpr unsigned kMostChains = 11; // fill two cache lines with the fields before
+    static constexpr unsigned kMostChains = 11; // with the fields above, the chains fill two cache lines
     static constexpr int kUnknownDepth = INT_MAX;
 
-    // sent_: the newest sent entry and, in the upper 16 bits, their number; saturated.
+    // sent_: the newest sent entry and, in the upper 16 bits, the saturated number of sent entries.
     static uint64_t pack(const QueueEntry *entry, uint64_t n) {
         return reinterpret_cast<uintptr_t>(entry) | (n < UINT16_MAX ? n : UINT16_MAX) << 48;
     }
@@ -258,7 +259,7 @@ private:
 
     SpinLock lock_;
     std::atomic<int> depth_of_first_{-1}; // written under lock_, read by any thread
-    unsigned n_chains_ = 0; // the last one comes first; under lock_
+    unsigned n_chains_ = 0; // the last chain comes first; under lock_
     QueueEntry *first_ = nullptr, *last_ = nullptr; // ends of the list; under lock_
     std::atomic<uint64_t> size_{0}; // number of entries in list and chains; written and read like depth_of_first_
     std::atomic<uint64_t> max_size_{0};

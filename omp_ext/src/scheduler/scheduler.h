@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // The scheduler: places, runs and completes tasks (scheduler.cpp) and waits for them (task_waits.cpp). The files
-// runtime/libomp_*.cpp create the tasks and call it; it knows the runtime only through runtime.h. Each function is
-// called by its worker's thread. After a wait, an untied task may be on another thread, with another worker.
+// runtime/libomp_*.cpp create the tasks and call the scheduler, which knows the runtime only through runtime.h. Each
+// function is called by its worker's thread. After a wait, an untied task may be on another thread, with another
+// worker.
 //
 // OpenMP's task scheduling constraint holds: a thread that waits in a task starts only descendants of that task, unless
 // it waits in a barrier or suspends the task. So the tasks on a stack are a chain of descendants, and the items of the
 // deque from `mark` on are descendants of the current task. A held task is in the deque of a thread that can return to
-// it, or in an inbox. The parent's thread finds it there too, unless the parent may be suspended. So waiting threads
-// cannot deadlock: the thread in the deepest waiting task can run that task's children, wherever they are, and theirs.
+// it, or in an inbox. The parent's thread finds it in an inbox, too, unless the parent may be suspended. So waiting
+// threads cannot deadlock: the thread in the deepest waiting task can run that task's children, wherever they are, and
+// theirs.
 //
-// In strict mode a waiting task may be suspended, or a small task may run on top of it, which it then waits for as
-// well. Every wait is for a task that began later. So there is no cycle as long as tasks wait for their children only.
+// In strict mode a waiting task may be suspended, or a small task may run on top of it; the waiting task then waits for
+// that task as well. Every wait is for a task that began later. So there is no cycle if tasks wait for their children
+// only.
 #pragma once
 
 #include "scheduler/dependences.h"
@@ -47,8 +50,8 @@ bool end_group(Worker &worker); // waits; returns true if the runtime knows the 
 void wait_for_predecessors(Worker &worker, const Dependence *dependences, int n);
 void barrier(Worker &worker, int kind, bool is_followed = true);
 
-// Waits for all threads and tasks of a cancelled region. Called by a thread that leaves it past the barriers in which
-// others wait. The others meet it in their next barrier or in end_region.
+// Waits for all threads and tasks of a cancelled region. Called by a thread that leaves the region and skips the
+// barriers in which others wait. The others meet this thread in their next barrier or in end_region.
 void leave_cancelled_region(Worker &worker);
 // Waits for all threads and tasks at the end of a region.
 void end_region(Worker &worker);
@@ -56,10 +59,10 @@ void end_region(Worker &worker);
 // Waits, after wait_for_children, until the children are complete for the runtime too: a few instructions.
 void wait_for_finishing_children(Worker &worker);
 
-// Something else that a task waits for, such as a lock, in a team that suspends waiting tasks.
+// A lock, or a turn in an ordered loop, that a task waits for in a team that suspends waiting tasks.
 struct Awaited {
-    virtual bool is_over() = 0; // true: the task has it
-    // Returns true if the thread that provides it will resume the suspension, false if the task has it now.
+    virtual bool is_over() = 0; // true: the task has the lock or turn
+    // Returns true if the thread that passes it on will resume the suspension, false if the task has it now.
     virtual bool arm(Suspension &suspension) = 0;
 
 protected:
@@ -75,7 +78,7 @@ void yield(Worker &worker);
 void return_to_owner(Worker &began);
 
 // Ends a task after its body, before the runtime completes it: starts its successors and counts a remote task for its
-// parent. Other tasks do not need it, because run() in scheduler.cpp counts them.
+// parent. Other tasks need no call, because run() in scheduler.cpp counts them.
 void end_body(Worker &worker, Task &task);
 // Fulfils the event of a detachable task, before the runtime does. `worker`: null for a thread outside of teams.
 void fulfill(Worker *worker, Team &team, Task &task);

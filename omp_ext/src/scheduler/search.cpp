@@ -39,7 +39,7 @@ Task *take_entry(const Search &search, int domain) {
 }
 
 // Takes the first entry, unless the deque has a deeper task. Deep tasks are small, and tasks of other domains wait for
-// them. Running them first leaves few tasks unfinished at a time, whose data stay in the caches.
+// them. Running them first leaves few tasks unfinished, so their data stay in the caches.
 Task *take_deep_entry(Worker &worker) {
     Inbox &inbox = worker.team->domain_queues[worker.domain].inbox;
     const int newest = worker.deque.newest_tag();
@@ -104,7 +104,7 @@ Task *find_outside(const Search &search) {
     return nullptr;
 }
 
-// Claims a child of the waiting task in an inbox: one of another domain, or one that a thief moved there (steal_task).
+// Claims a child of the waiting task in an inbox: a child placed in another domain, or one that steal_task moved there.
 Task *claim_child(const Search &search, bool is_strict) {
     if (!search.within->queued_children.first.load(std::memory_order_relaxed)) return nullptr;
     QueueEntry *entry = Inbox::claim(&search.within->queued_children, kLookedAt, [&](const Inbox &inbox) {
@@ -165,8 +165,8 @@ Task *find_for_suspendable(const Search &search) {
 
 namespace {
 
-// True if the thread runs, wants to run, or waits in the kernel for something that ends, such as a page migration
-// (state D). False if the system does not show the state.
+// True if the thread runs, wants to run, or waits in the kernel (state D), for example for a page migration. False if
+// the system does not show the state.
 bool wants_processor(clockid_t processor_clock) {
     const int number = ~(processor_clock >> 3); // the thread id from which the system made the clock id
     char path[64], line[256];
@@ -213,7 +213,7 @@ Task *rescue(const Search &search, int64_t since_ns, int64_t &next_search_ns, bo
     if (search.within->queued_children.first.load(std::memory_order_relaxed))
         entry = Inbox::claim(&search.within->queued_children, ~0u,
                              [&](const Inbox &inbox) { return anyway || is_stuck(team, inbox.domain); });
-    // If waits may be suspended, children sent to other domains are in no list.
+    // If waits may be suspended, children sent to other domains are in no parent's list.
     if (!entry && (waited_ns > next_search_ns || suspends_waits(worker))) {
         next_search_ns = waited_ns * 2;
         for (int domain = 0; domain < domains::count() && !entry; domain++)

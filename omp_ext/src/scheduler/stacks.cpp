@@ -49,7 +49,7 @@ constexpr int kMaxStacks = 20'000;
 constexpr size_t kSlabBytes = size_t{64} << 20, kMostPerSlab = 16; // bytes and stacks mapped at once
 constexpr int kManyStacks = 1024; // stacks in use by a thread
 constexpr int64_t kTrimEveryNs = 100'000'000;
-constexpr size_t kKeptBytes = size_t{32} << 10; // present part of an idle stack that was needed since the last trim
+constexpr size_t kKeptBytes = size_t{32} << 10; // bytes kept of an idle stack that was needed since the last trim
 
 std::atomic<int> n_stacks{0};
 
@@ -87,7 +87,7 @@ size_t read_stack_bytes() {
             return (std::clamp(bytes, kLeastBytes, size_t{1} << 40) + page_bytes() - 1) & ~(page_bytes() - 1);
         if (strncasecmp(name, "OMP_EXT", 7) == 0)
             say("OMP_EXT_STACKSIZE=%s is not understood; valid values: a number with B, K, M or G. Using the "
-                "runtime's.",
+                "runtime's size.",
                 text);
     }
     return kUsualBytes;
@@ -164,7 +164,7 @@ struct Start {
     void *argument;
 };
 
-// Publishes the registers of the stack that was left for this one, unless it was left for good.
+// Publishes the registers of the stack that the thread just left, unless it left that stack for good.
 void note_left(const context::transfer_t &arrival) {
     if (auto *left = static_cast<StackContext *>(arrival.data))
         left->registers.store(arrival.fctx, std::memory_order_release);
@@ -232,7 +232,7 @@ Stack *StackPool::take() {
     return new Stack{nullptr, lowest, bytes, true};
 }
 
-// Doubles the number of stacks, because each mmap stops all threads that are in memory calls of the kernel.
+// Maps as many stacks as are in use, because each mmap stops all threads that are in memory calls of the kernel.
 bool StackPool::map_slab() {
     const size_t step = page_bytes() + stack_bytes();
     const size_t most = std::clamp(kSlabBytes / step, size_t{1}, kMostPerSlab);

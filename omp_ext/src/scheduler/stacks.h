@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stacks on which a thread continues while a task of it waits, and switches between them. Owns their memory and the
+// Stacks on which a thread continues while one of its tasks waits, and switches between them. Owns their memory and the
 // state that belongs to a stack: registers and floating-point control words (Boost.Context), C++ exceptions in flight,
 // the view of sanitizers. Knows nothing of tasks.
 #pragma once
@@ -42,7 +42,7 @@ private:
 
 // The state of a stack that its thread left. Lies on this stack.
 struct StackContext {
-    std::atomic<void *> registers{nullptr}; // null until it is left
+    std::atomic<void *> registers{nullptr}; // null until the stack is left
     const char *lowest = nullptr;
     size_t bytes = 0;
     void *exceptions_caught = nullptr;
@@ -56,7 +56,7 @@ void wait_until_left(const StackContext &there);
 
 // Leaves the stack for another one that was left. When a thread goes to `here`, this returns on that thread.
 void go_to(StackContext &here, StackContext &there);
-// Leaves the stack for a new one, and calls entry(argument) there, which must end in abandon_for. The argument must not
+// Leaves the stack for a new one and calls entry(argument) there. entry must end in abandon_for. The argument must not
 // be on the stack that is left if other threads may go to `here`.
 void go_to_new(StackContext &here, Stack &stack, void (*entry)(void *), void *argument);
 // Leaves a new stack for good.

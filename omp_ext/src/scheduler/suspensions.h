@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Suspends tasks that wait: the task stays on its stack, and its thread continues on another one. Owns the lists of
+// Suspends waiting tasks: the task stays on its stack, and its thread continues on another stack. Owns the lists of
 // suspended tasks that are ready, and the current task of worker and runtime across a switch; stacks.h has the stacks,
 // task_waits.cpp decides when to suspend.
 //
@@ -34,7 +34,7 @@ struct Suspension {
     StackContext context;
 };
 
-// True if the team suspends waiting tasks now. The worker needs a base task as well.
+// True if the team suspends waiting tasks now. The worker needs a base task, too, to suspend a task.
 bool suspends_waits(const Worker &worker);
 
 bool get_base_task(Worker &worker);
@@ -73,7 +73,7 @@ Suspension *take_ready(Worker &worker);
 // is resumed, perhaps on another thread; `loop` never returns.
 void leave_for(Worker &worker, Suspension &here, Suspension &there);
 void leave_for_new(Worker &worker, Suspension &here, Stack &stack, void (*loop)(Worker &worker));
-// Gives a new stack back, at its bottom, and continues in another wait.
+// Gives the present stack back and continues in another wait. Called at the bottom of a new stack.
 [[noreturn]] void abandon_for(Worker &worker, Suspension &there);
 
 // True if a task may run on top of the waiting one: half of the stack is left, and no task on it holds a lock, which

@@ -103,7 +103,7 @@ inline bool has_children_to_wait_for(const Task &task) {
     return n_children_to_wait_for(task, task.n_done_elsewhere.load(std::memory_order_acquire)) != 0;
 }
 
-// Reads few ancestors, because they may be in the cache of another processor.
+// True for a descendant and for the ancestor itself. Reads few ancestors: they may be in another processor's cache.
 inline bool is_descendant(const Task *task, const Task *ancestor) {
     // Depths saturate: among the deepest tasks, only the chain decides.
     while (task != ancestor && task->depth == UINT16_MAX) task = task->parent;

@@ -21,7 +21,7 @@ namespace {
 
 // A condition of a wait has is_over(). prepare() publishes in Worker::awaited_count the count of completions that
 // should wake the thread, and returns is_over(). arm(suspension) returns false if the wait is over. disarm() is called
-// after the armed suspension is resumed. `worker` is the waiting one; it may change if the task is untied.
+// after the armed suspension is resumed. `worker` is the waiting worker; it may change if the task is untied.
 
 struct ChildrenComplete {
     Worker *worker;
@@ -341,7 +341,7 @@ void wait(int kind, Condition &&condition) {
 }
 
 [[gnu::noinline]] static void wait_for_children_seen(Worker &worker, Task &task) {
-    if (is_light(task) && !has_children_to_wait_for(task)) return; // other tasks next enter the runtime's wait
+    if (is_light(task) && !has_children_to_wait_for(task)) return; // a runtime task enters the runtime's wait next
     Task *child = is_light(task) && !worker.base_task ? worker.deque.pop(worker.mark) : nullptr;
     if (child) {
         // The wait is not reported as long as every task that it runs was counted at its creation.
@@ -513,7 +513,7 @@ void return_to_owner(Worker &began) {
         return true;
     };
     Worker &worker = *present_worker();
-    // The worker resumed the task from another stack. It returns to that stack, unless that is idle now.
+    // The worker resumed the task from another stack. It returns to that stack, unless the stack is idle now.
     while (suspend(worker, take_ready(worker), nullptr, arm) != Suspended::kYes) sched_yield();
 }
 

@@ -108,7 +108,7 @@ Team::Team(const void *its_key, int n)
 
 namespace {
 
-// `domain`: the thread's, as the program knows it.
+// `domain`: the thread's domain, as the program numbers it.
 void begin_region(Worker &worker, int domain, int32_t runtime_thread) {
     worker.domain = static_cast<int16_t>(domains::first_alike(domain));
     worker.runtime_thread = runtime_thread;

@@ -87,7 +87,7 @@ struct alignas(64) WorkerStacks {
     StackPool stacks;
 };
 
-// Counts of a worker. Written by its thread, summed by others. The first two show barriers if a task is left.
+// Counts of a worker. Written by its thread, summed by others. Barriers compare the first two.
 struct alignas(64) WorkerCounts {
     std::atomic<uint64_t> n_created{0}; // tasks created here in all regions, except kUndeferred ones
     std::atomic<uint64_t> n_done{0}; // such tasks completed here
@@ -101,7 +101,7 @@ struct alignas(64) WorkerWait {
     std::atomic<uint32_t> asleep{0};
     std::atomic<int64_t> awaited_count{kNoCompletion}; // count of completions elsewhere that ends the wait
     std::atomic<bool> is_constrained{false}; // may run descendants of its current task only
-    std::atomic<bool> is_blocked{false}; // is_constrained, and found none
+    std::atomic<bool> is_blocked{false}; // is_constrained, and found no task
 };
 
 // A thread of a team. The bases group the fields by writer, each on separate cache lines.
@@ -116,7 +116,7 @@ struct Worker : WorkerPlace, WorkerState, WorkerStacks, WorkerCounts, WorkerWait
 // The queues of a domain.
 struct alignas(64) DomainQueues {
     Inbox inbox;
-    std::atomic<int> home{0}; // the domain whose threads empty it: this one, or the nearest with threads
+    std::atomic<int> home{0}; // the domain whose threads empty these queues: this one, or the nearest with threads
     std::atomic<int> n_workers{0};
     // Suspended untied tasks that any thread of the domain may resume (suspensions.h).
     std::atomic<int> n_ready{0};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Light tasks that are only counted, in the tool's own counters (omp_ext_tool.h), because the tool would not time them.
-// While such a task has a counter, Task::seen points to it; the first event to be reported replaces it by the tool's
-// data. All functions are called by the thread that runs the current task.
+// Task::seen of such a task points to its counter; the first reported event replaces the pointer by the tool's data.
+// All functions are called by the thread that runs the current task.
 //
 // While Worker::counters is set, the current task is known to the tool and untimed, or a counted task on top of such a
 // task. All these tasks began in unreported waits, or in teams of one.
@@ -82,7 +82,7 @@ inline void count_wait(const Worker &worker) {
     if (is_counting(*worker.counters)) ++*worker.counters->n_waits;
 }
 
-// Gives a counted task that has not begun the tool's data.
+// Stores the tool's data in a counted task that has not begun.
 void show_to_tool(const Worker &worker, Task &task);
 
 // Reports the begin of a task that was only counted. Called before any event of the task is reported.

@@ -113,12 +113,12 @@ void print_statistics() {
         n_unsuspended += worker.statistics.n_unsuspended.get();
     });
     if (n_suspended + n_unsuspended > 0)
-        say("waits: %llu stepped aside, %llu stayed for want of a stack", static_cast<unsigned long long>(n_suspended),
+        say("waits: %llu stepped aside, %llu stayed for lack of a stack", static_cast<unsigned long long>(n_suspended),
             static_cast<unsigned long long>(n_unsuspended));
     if (domains::count() == 1) return;
     for (int i = 0; i < domains::count(); i++) {
         if (const int first = domains::first_alike(i); first != i) {
-            say("domain %d: has the CPUs of domain %d, with which it is counted", i, first);
+            say("domain %d: counted with domain %d, which has the same CPUs", i, first);
             continue;
         }
         const Statistics one = of_domain(i);

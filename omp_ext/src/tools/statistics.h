@@ -37,7 +37,7 @@ struct WorkerStatistics {
     Count n_suspended; // waits that left their stack
     Count n_unsuspended; // waits that stayed for lack of a stack
     std::unique_ptr<Count[]> n_sent_to; // by domain
-    std::unique_ptr<Count[]> n_run_from; // by the domain, not this thread's, in which the task was placed
+    std::unique_ptr<Count[]> n_run_from; // tasks run here but placed in another domain; by that domain
 };
 
 // Prints the statistics of the process on stderr.

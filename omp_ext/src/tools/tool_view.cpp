@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The view of held tasks for OMPT tools that do not know this library. The runtime reports the creation of such a task
-// when the task begins, on another thread, when its creator may be complete. This file is between runtime and tool:
-// it reports creations when they happen, and suppresses the runtime's late reports. It replaces only task_create. A
-// tool that observes us (omp_ext_tool.h) needs none of this.
+// only when the task begins, perhaps on another thread and after the creator's end. This file is between runtime and
+// tool: it reports creations when they happen, and suppresses the runtime's late reports. It replaces only task_create.
+// A tool that observes us (omp_ext_tool.h) needs none of this.
 #include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
@@ -26,7 +26,7 @@ ompt_get_task_info_t get_task_info;
 ompt_callback_task_create_t notify_tool;
 
 // The task that the runtime reports next on this thread.
-thread_local ompt_data_t *held_task __attribute__((tls_model("initial-exec"))) = nullptr; // null: a creation
+thread_local ompt_data_t *held_task __attribute__((tls_model("initial-exec"))) = nullptr; // null: unreported
 thread_local const void *next_code __attribute__((tls_model("initial-exec"))) = nullptr;
 
 void on_task_create(ompt_data_t *parent, const ompt_frame_t *frame, ompt_data_t *data, int flags, int has_dependences,
@@ -42,7 +42,7 @@ void on_task_create(ompt_data_t *parent, const ompt_frame_t *frame, ompt_data_t 
 
 // ---------------------------------------------------------------- as an observer
 
-// The tool's data of a task, until the runtime has a place for them.
+// Reports the creation. Returns the tool's data of the task, until the runtime has a place for them.
 void *task_created(const void *code, int flags, int has_dependences, int) {
     if (!notify_tool) return nullptr;
     int creator_flags = 0, thread = 0;
