@@ -170,11 +170,11 @@ class Facts:
         return tuple(r for r in self.breakdown.regions if r.n_tasks)
 
     def unexplained(self, waited_ns: float) -> float:
-        """Returns the part of waiting time that preempted threads do not explain: each may delay all."""
+        """Returns the waiting time that preempted threads do not explain. Each may delay all others."""
         return max(waited_ns - self.processor.preempted_ns * (self.n_threads - 1), 0.0)
 
     def idle_ns(self, regions: tuple[RegionShare, ...]) -> float:
-        """Returns time without work in these regions; in a calm run, only the program's fault."""
+        """Returns the time without work in these regions. In a calm run, only the program causes it."""
         idle_ns = sum(r.states.idle_ns for r in regions)
         return self.unexplained(idle_ns) if self.calm else idle_ns
 

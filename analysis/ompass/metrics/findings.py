@@ -24,7 +24,7 @@ from ompass.samples.metrics import LocatedSample
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of problem. Only the first that applies of a family is reported: it explains the others."""
+    """A kind of problem. The first kind of a family that applies is reported; it explains the others."""
 
     name: str
     family: str
@@ -32,7 +32,7 @@ class Kind:
     judge: Callable[[Facts], Iterable[Evidence]]
     cure: str = ""  # empty: depends on the evidence
     even_if_busy: bool = False  # True if its evidence is valid without Facts.calm
-    follows: bool = False  # True if another problem may cause it; then it is a note
+    follows: bool = False  # True if another problem may cause this one, which then becomes a note
 
 
 _WAIT_LESS: Final = "wait less often: drop taskwaits and barriers that no data needs (nowait, depend clauses)"
@@ -240,7 +240,7 @@ def find_causes(
 ) -> tuple[Finding, ...]:
     """Returns all findings: problems, most expensive first, then notes.
 
-    A finding that affects the others leads: a runtime that was not recorded, or a wrong binding.
+    Findings that affect all others come first: a runtime that was not recorded, or a wrong binding.
 
     `breakdown` has Scope.REGIONS, whatever scope is shown; `samples` are of processor time; `critical_names`
     are the known names of critical constructs.

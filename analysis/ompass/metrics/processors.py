@@ -39,7 +39,7 @@ def knows_switches(run: Run) -> bool:
 
 
 def of_rows(rows: Sequence[RegionRow], source: str) -> Presence | None:
-    """Returns the sum of one thread's rows, whose times come from `source`; None if that is empty."""
+    """Returns the sum of one thread's rows, whose times come from `source`; None if `source` is empty."""
     if not source:
         return None
     whole, work = CpuTimes(), CpuTimes()
@@ -50,7 +50,7 @@ def of_rows(rows: Sequence[RegionRow], source: str) -> Presence | None:
 
 
 def sum_presence(parts: Iterable[Presence | None]) -> Presence | None:
-    """Returns the sum; None if a part is unknown. Its source is the least detailed one."""
+    """Returns the sum; None if a part is unknown. The sum has the least detailed source."""
     whole, work = CpuTimes(), CpuTimes()
     sources = set()
     for part in parts:
@@ -157,10 +157,10 @@ def processor_values(run: Run) -> dict[str, Any]:
 
 
 def held_back_ns(run: Run, thread_time_ns: int, wall_ns: int, shared_ns: int) -> int:
-    """Returns the thread-time that the quota withheld, besides `shared_ns`, lost by sharing processors.
+    """Returns the thread-time that the quota withheld, without `shared_ns`, lost to sharing processors.
 
-    The kernel counts it. Where the count is unknown (the run was killed), returns the excess of the
-    thread-time over the quota.
+    The kernel counts the withheld time. If the count is unknown (the run was killed), returns the excess of
+    the thread-time over the quota.
     """
     if not run.quota_us or run.n_throttled == 0:
         return 0

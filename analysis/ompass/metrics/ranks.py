@@ -6,8 +6,8 @@ Owns the rule by which several runs form one job, and the job's figures:
     imbalance  =  largest work of a rank / mean work of the ranks             (1: balanced)
     lost_ns    =  sum over ranks of  threads * (longest scope time - own)     (thread-time that ends early)
 
-A rank's time outside of the scope (mostly communication) is not seen, so `lost_ns` is an upper bound of the
-gain by a better distribution.
+The figures lack a rank's time outside of the scope (mostly communication). A better distribution can
+therefore gain at most `lost_ns`.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Job:
 
     @property
     def lost_share(self) -> float:
-        """Part of the thread-time that would be lost if every rank took as long as the longest."""
+        """`lost_ns` over the thread-time of a job in which every rank takes as long as the longest."""
         whole = sum(rank.n_threads for rank in self.ranks) * self.wall_ns
         return self.lost_ns / whole if whole else 0.0
 

@@ -122,7 +122,7 @@ def _idle_text(facts: Facts) -> str:
 
 
 def undeferred(facts: Facts) -> Iterator[Evidence]:
-    """Yields idle threads while tasks were undeferred, so only their creators could run them."""
+    """Yields undeferred tasks, which only their creators could run, while other threads were idle."""
     n_created = sum(t.n_created for t in facts.tasks)
     n_undeferred = sum(t.n_undeferred for t in facts.tasks)
     if not n_created or n_undeferred / n_created < thresholds.UNDEFERRED_SHARE or not _is_starving(facts):
@@ -202,7 +202,7 @@ def serial_producer(facts: Facts) -> Iterator[Evidence]:
     if produced < thresholds.PRODUCER_CREATED or busy < thresholds.PRODUCER_BUSY:
         return
     counts = {t.construct: dict(t.created_by).get(producer, 0) for t in facts.tasks}
-    # Larger tasks would relieve it: then fine tasks are the cause of the idle threads.
+    # If tasks are too fine, larger ones would relieve the producer.
     fine_ns = sum(counts[f.task.construct] * f.task.mean_create_ns for f in _fine_tasks(facts))
     yield evidence(
         f"thread {producer} created {percent(produced)} of the tasks, one every "

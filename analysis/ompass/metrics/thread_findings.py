@@ -28,7 +28,7 @@ def serial_fraction(facts: Facts) -> Iterator[Evidence]:
     fraction = serial_ns / (serial_ns + work_ns)
     n_processors = facts.n_processors
     lost_ns = serial_ns * (n_processors - 1)
-    # On a quiet machine this is the time of all processors.
+    # On a quiet machine, the time of all processors.
     in_regions_ns = facts.breakdown.thread_time_ns - facts.processor.preempted_ns
     lost = lost_ns / (serial_ns * n_processors + in_regions_ns or 1)
     if fraction < thresholds.SERIAL_SHARE or n_processors < 2:
@@ -50,12 +50,12 @@ def serial_fraction(facts: Facts) -> Iterator[Evidence]:
 
 
 def second_runtime(facts: Facts) -> Iterator[Evidence]:
-    """Yields the time that looks serial while a library has regions on a runtime that is not recorded."""
+    """Yields time that looks serial because regions ran on a runtime that is not recorded."""
     if not facts.run.other_runtime:
         return
     because = (
-        f"the program or a library calls the OpenMP runtime {facts.run.other_runtime}, too, and one run "
-        "records one runtime: what ran there"
+        f"the program or a library calls the OpenMP runtime {facts.run.other_runtime}, too, but a run "
+        "records only one runtime: work on the other one"
     )
     for serial in serial_fraction(facts):
         if not serial.is_note:
@@ -72,7 +72,7 @@ def second_runtime(facts: Facts) -> Iterator[Evidence]:
 
 
 def _what_ran(facts: Facts) -> str:
-    """Returns the function and line with most samples of the serial part; empty if they show too little."""
+    """Returns the function and line with most samples of the serial part; empty if samples are too few."""
     counts: Counter[tuple[str, str]] = Counter()
     for sample in facts.samples:
         if sample.owner.kind == "serial":
@@ -169,12 +169,12 @@ def _lost_ns(region: RegionShare) -> int:
 
 
 def _barriers_inside(facts: Facts, region: RegionShare) -> bool:
-    """True if the region's inner barriers are the ones that are too frequent."""
+    """True if threads met more than two inner barriers per instance of the region."""
     return _n_inner_barriers(facts) > 2 * region.n_instances * len(region.threads)
 
 
 def _n_inner_barriers(facts: Facts) -> int:
-    """Returns how often threads met a barrier, without region ends, which gcc does not distinguish."""
+    """Returns how often threads met barriers, without region ends. gcc reports both kinds alike."""
     n_met = sum(w.n_waits for w in facts.waits if w.kind.endswith("barrier"))
     return n_met - sum(r.n_instances * len(r.threads) for r in facts.breakdown.regions)
 
@@ -241,7 +241,7 @@ def loop_imbalance(facts: Facts) -> Iterator[Evidence]:
 
 
 def _uneven_ns(region: RegionShare) -> int:
-    """Returns the additional computing time if every thread were the busiest; 0 for small differences."""
+    """Returns the sum over threads of (computing time of the busiest - own); 0 for small differences."""
     work = _work_of(region)
     most_ns, sum_ns = max(work.values()) * len(work), sum(work.values())
     return most_ns - sum_ns if most_ns >= thresholds.IMBALANCE_RATIO * sum_ns else 0
@@ -253,7 +253,7 @@ def imbalance(facts: Facts) -> Iterator[Evidence]:
         work = _work_of(region)
         most = max(work, key=lambda thread: (work[thread], -thread))
         mean_ns = sum(work.values()) / len(work) or 1.0
-        # Uneven work without waiting threads (they found other work) is not a problem.
+        # Uneven work is not a problem if no thread waited (the others found work elsewhere).
         lost_ns = min(_uneven_ns(region), _lost_ns(region))
         if facts.breakdown.share(lost_ns) < thresholds.IMBALANCE_SHARE:
             continue
@@ -323,10 +323,10 @@ def throttled(facts: Facts) -> Iterator[Evidence]:
     allowed = processors_of(run)
     n_threads = max(int(allowed), 1)
     yield evidence(
-        f"the control group (container, batch system) allows {described(run)} processors on average and "
-        f"stops all threads for the rest of each {duration(run.quota_period_us * 1000)} once they have used "
-        f"that{times}: they could have run, but were held back for {duration(facts.throttled_ns)}, "
-        f"{percent(share)} of the thread-time",
+        f"the control group (container, batch system) allows {described(run)} processors on average. "
+        f"Once threads have used that much of a period of {duration(run.quota_period_us * 1000)}, they stop "
+        f"for the rest of the period{times}. They could have run, but were held back for "
+        f"{duration(facts.throttled_ns)}, {percent(share)} of the thread-time",
         facts.throttled_ns,
         cure="raise the quota (docker --cpus, Kubernetes limits.cpu, systemd CPUQuota), or run as many "
         f"threads as it allows: OMP_NUM_THREADS={n_threads}",
@@ -343,10 +343,9 @@ def disturbed(facts: Facts) -> Iterator[Evidence]:
         return
     share = facts.breakdown.share(facts.taken_ns)
     yield evidence(
-        f"threads could have run, but waited for a processor that others used, for "
-        f"{duration(facts.taken_ns)}, {percent(share)} of the thread-time. Threads that waited for them "
-        "look idle, or slow to get tasks, so waits are judged only if they would be the "
-        "same on a quiet machine",
+        f"threads waited {duration(facts.taken_ns)}, {percent(share)} of the thread-time, for processors "
+        "that other programs used. Threads that wait for a delayed thread look idle, or slow to get tasks, "
+        "so only waits that do not depend on other programs are judged",
         facts.taken_ns,
         preempted_share=share,
     )
@@ -359,7 +358,7 @@ def bound_together(facts: Facts) -> Iterator[Evidence]:
     share = facts.breakdown.share(facts.processor.preempted_ns)
     yield evidence(
         f"{plural(facts.n_threads, 'thread')} shared {plural(facts.n_shared, 'processor')}, although the "
-        f"process could use {facts.run.n_usable_cpus}: they waited for a processor for {percent(share)} of "
+        f"process could use {facts.run.n_usable_cpus}: threads waited for a processor {percent(share)} of "
         "their time, and waits for these threads look like a fault of the program",
         facts.processor.preempted_ns,
         processors=facts.n_shared,
@@ -382,9 +381,9 @@ def oversubscribed(facts: Facts) -> Iterator[Evidence]:
     lost_ns = min(burnt_ns, processor.preempted_ns) if facts.n_processors > 1 else processor.preempted_ns
     n_threads = breakdown.thread_time_ns / breakdown.wall_ns
     yield evidence(
-        f"{n_threads:.3g} threads shared {_shared_processors(facts)}: they waited for "
-        f"one for {percent(breakdown.share(processor.preempted_ns))} of their time, while waiting threads "
-        f"used the processors for {duration(lost_ns)}",
+        f"{n_threads:.3g} threads shared {_shared_processors(facts)}: threads waited for a "
+        f"processor {percent(breakdown.share(processor.preempted_ns))} of their time, while threads without "
+        f"work used the processors for {duration(lost_ns)}",
         lost_ns,
         is_note=facts.n_processors > 1 and lost_ns < thresholds.CROWDED_SHARE * processor.running_ns,
         processors=facts.n_allowed,

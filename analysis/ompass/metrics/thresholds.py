@@ -15,7 +15,7 @@ JUDGED_THREAD_TIME_NS: Final = 1_000_000
 """Below a millisecond of thread-time, start-up dominates: no problem is reported."""
 
 OFF_PROCESSOR_SHARE: Final = 0.02
-"""Every machine interrupts its threads sometimes: below this part, reports omit it."""
+"""Reports omit off-CPU time below this part: every machine interrupts threads sometimes."""
 
 FINE_WORK_PER_COST: Final = 10.0
 """A task's work should be at least ten times the cost of its creation and dispatch (10% overhead)."""
@@ -46,7 +46,7 @@ COARSE_BOUND: Final = 0.95
 """The longest task limits the speed-up if work / longest task is below this part of the threads."""
 
 UNDEFERRED_SHARE: Final = 0.9
-"""If this part of the tasks is undeferred, idle threads could not have run any."""
+"""If this part of the tasks is undeferred, idle threads found no task to run."""
 
 PRODUCER_CREATED: Final = 0.9
 """A thread that created this part of all tasks is a single producer ..."""
@@ -58,11 +58,11 @@ PRODUCER_FINE: Final = 0.5
 """If creation of too fine tasks takes this part of a producer's time, fine tasks are the cause."""
 
 COUNTED_WORK_NS: Final = 500_000
-"""On average shorter tasks include a visible cost of reading counters: twice 50 us at worst."""
+"""Tasks that are shorter on average include a visible cost of reading counters: twice 50 us at worst."""
 
 PREEMPTED_SHARE: Final = 0.05
-"""Threads that waited for this part of their time for a processor used by others are disturbed: all threads
-that wait for a delayed thread multiply its delay."""
+"""Threads are disturbed if other programs used their processors for this part of their time: all threads that
+wait for a delayed thread multiply its delay."""
 
 THROTTLED_SHARE: Final = 0.05
 """The same limit for threads that a control group's quota throttled."""
@@ -74,7 +74,7 @@ CROWDED_SHARE: Final = 0.05
 """Part of the processors' time that threads spin in waits while other threads of the run need a processor."""
 
 BLOCKED_SHARE: Final = 0.10
-"""Blocked user code (outside of OpenMP) is reported from this part of the thread-time on."""
+"""Blocked user code (outside of OpenMP) is reported if it takes this part of the thread-time."""
 
 ACTIVE_PART: Final = 0.9
 """With fewer active threads than this part of the processors, processors lack work."""
@@ -86,13 +86,13 @@ CHAINED_PART: Final = 0.8
 """If this part of the tasks waits for predecessors at creation, dependences determine the order."""
 
 WAIT_LEAST: Final = 20
-"""Fewer waits are not a wait in a loop."""
+"""Fewer waits at one place do not show a loop."""
 
 TASKS_PER_WAIT: Final = 1.5
-"""A wait for on average fewer tasks is a wait for each task."""
+"""With fewer tasks per wait, threads wait for nearly each task separately."""
 
 SERIAL_SHARE: Final = 0.05
-"""Amdahl's bound is shown from this serial part of all work on (5%: at most 20x)."""
+"""Amdahl's bound is shown if the serial part reaches this part of all work (5%: at most 20x)."""
 
 SERIAL_COST: Final = 0.10
 """A serial part is a problem if this part of the threads' capacity is lost to it."""
@@ -116,10 +116,10 @@ SYNC_SHARE: Final = 0.10
 """Barriers and waits, without locks, are reported if they take this part of the thread-time."""
 
 SHORT_REGION_NS: Final = 50_000
-"""Regions in which a thread works for less spend as much on fork and join as on their content."""
+"""In regions with less work per thread, fork and join take about as long as the work."""
 
 SHORT_STEP_NS: Final = 50_000
-"""Threads that work for less between two barriers spend as much on the barriers."""
+"""With less work between two barriers, the barriers take about as long as the work."""
 
 SCHEDULE_SHARE: Final = 0.10
 """Dispatch of ready tasks is reported if it takes this part of the thread-time."""
@@ -131,7 +131,7 @@ BY_CLOCK_SHARE: Final = 0.10
 """Time without records of switches is mentioned if it is this part of the recorded time."""
 
 BY_CLOCK_NAMED: Final = 0.01
-"""The report on samples mentions time without samples from this part of the threads' time on."""
+"""The report on samples mentions time without samples if it reaches this part of the threads' time."""
 
 SCALES_EFFICIENCY: Final = 0.85
 """A program scales well if its speed-up reaches this part of the number of threads."""
@@ -149,13 +149,13 @@ BENT_SLOPE: Final = 0.75
 """The maximal curve should be straight: below this slope, overhead grows with the number of threads."""
 
 RECORDING_COST: Final = 1.05
-"""Reports on recorded runs mention the cost of recording from this factor on."""
+"""Reports mention the cost of recording if recorded runs are slower by this factor."""
 
 DISTURBED_SHARE: Final = 0.05
-"""A run is disturbed if other programs used more of its CPUs, and omitted while others remain."""
+"""A run is disturbed if other programs used this part of its CPUs; it is omitted if quieter runs remain."""
 
 SPOILT_SHARE: Final = 0.20
-"""From this part on, a disturbed run allows no conclusion about its program."""
+"""If other programs used this part of its CPUs, a run allows no conclusion about its program."""
 
 READABLE_GROUPS: Final = 40
 """Task graphs with more nodes cannot be read at a glance, and are folded further."""
@@ -174,7 +174,7 @@ SLOWED_PART = 0.25
 """Contended loads are reported if modified lines and other nodes take this part of the load cycles."""
 
 LOADS_SHARE = 0.1
-"""Part of the thread-time that these cycles take if none overlap."""
+"""Contended loads are reported if their cycles, added up, are this part of the thread-time."""
 
 LEAST_SAMPLES = 10
 """With fewer samples of the serial part, its content is not reported."""

@@ -111,7 +111,7 @@ class LoopTotals:
 
 
 def wait_totals(run: Run, groups: Mapping[int, int] | None = None) -> tuple[WaitTotals, ...]:
-    """Returns all waits of the run, the most expensive first. `groups` as in time_breakdown."""
+    """Returns all waits of the run, the most expensive first. `groups` is used as in time_breakdown."""
     rows: dict[int, list[WaitRow]] = {}
     for row in run.waits:
         rows.setdefault((groups or {}).get(row.construct, row.construct), []).append(row)
@@ -122,7 +122,7 @@ def wait_totals(run: Run, groups: Mapping[int, int] | None = None) -> tuple[Wait
 def loop_totals(run: Run, groups: Mapping[int, int] | None = None) -> tuple[LoopTotals, ...]:
     """Returns all loops of the run, the most costly imbalance first, then by time.
 
-    `groups` as in time_breakdown.
+    `groups` is used as in time_breakdown.
     """
     rows: dict[int, list[LoopRow]] = {}
     for row in run.loops:

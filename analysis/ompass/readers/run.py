@@ -50,7 +50,7 @@ def find_problems(path: Path) -> list[str]:
 
 
 def find_missing(path: Path) -> list[str]:
-    """Returns what the tool could not write and why, one sentence each. None of it is damage."""
+    """Returns a sentence for each loss that the tool noticed while recording; a loss is not damage."""
     check_directory(path)
     with core_errors(path):
         n_dropped = sum(thread.n_dropped for thread in _core.read_samples(str(path)).threads)

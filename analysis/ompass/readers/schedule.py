@@ -42,7 +42,7 @@ class Bars:
 
     thread: NDArray[np.int64]
     state: NDArray[np.int64]
-    off_cpu: NDArray[np.int64]  # 0: a state interval; 1 preempted, 2 blocked: off-CPU part of the one above
+    off_cpu: NDArray[np.int64]  # 0: in a state; part of it that the thread was 1: preempted, 2: blocked
     key: NDArray[np.int64]  # construct or home of work; OTHERS
     begin_ns: NDArray[np.int64]
     end_ns: NDArray[np.int64]
@@ -162,7 +162,7 @@ class _Bins:
 
 
 def _bins_of(pyramid: Pyramid, first_ns: int, last_ns: int, most: int) -> _Bins:
-    """Returns at most so many bins of the smallest possible size."""
+    """Returns at most `most` bins, of the smallest possible size."""
     shift = 0
     while ((last_ns - 1) >> shift) - (first_ns >> shift) >= most:
         shift += 1

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A run as tables with typed columns, for SQL, Parquet and notebooks: descriptions, and lazy frames.
 
-The core describes the columns. It delivers rows of a trace in batches while they are used, so filters, sums
-and files need the same memory for traces of any length.
+The core describes the columns. It delivers the rows of a trace in batches, so filters, sums and files need
+the same memory for traces of any length.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _LABELS: Final = {"State": _STATES, "Wait": tuple(sorted({*WAIT_KINDS.values(), 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """`type`: Int64, UInt64, Int32, UInt32, Boolean or String of polars; State or Wait for numbered names."""
+    """`type`: a polars type (Int64, UInt64, Int32, UInt32, Boolean, String), or State or Wait for names."""
 
     name: str
     type: str

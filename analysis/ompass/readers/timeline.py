@@ -32,8 +32,8 @@ class SliceKind(IntEnum):
 
 _RESUMED, _UNTIMED = 1, 2
 _PARTS: Final = 1 << 14
-_OPEN: Final = 64  # most slices that are open at a moment in a thread
-_FULL: Final = 0.5  # least events of a dense window, as a part of the most events of a window
+_OPEN: Final = 64  # slices open at a time in a thread, at most
+_FULL: Final = 0.5  # part of the fullest window's events that a dense window has at least
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +117,7 @@ def read_timeline(
 
 
 def _refuse_too_many(run: Run, threads: Sequence[int], start_ns: int, end_ns: int, limit: int) -> None:
-    """Refuses too many slices before reading: each deferred task has a slice, and so has its creation."""
+    """Raises UsageError for too many slices. Each deferred task has two: its own, and its creation's."""
     chosen = set(threads) or {thread.thread for thread in run.threads}
     tasks = [row for row in run.constructs if run.kind_of(row.construct) == "task" and row.thread in chosen]
     n_slices = sum(row.n_completed - row.n_undeferred + row.n_created - row.n_undeferred for row in tasks)
@@ -130,7 +130,7 @@ def _too_many(run: Run, threads: Sequence[int], limit: int) -> UsageError:
     last_ns = max([run.wall_ns, *(thread.last_ns for thread in run.threads)])
     counts = _core.events_over_time(str(run.path), threads, last_ns, _PARTS).tolist()
     part_ns = last_ns // _PARTS + 1
-    # Slices that are open at a window's begin belong to it, too: the calls and waits around it.
+    # A window also contains slices that are open at its begin: the calls and waits around it.
     room = limit - min(limit // 4, _OPEN * len(threads or run.threads))
     windows = [
         f"{name} window that fits is --from {_time(first * part_ns)} --to {_time(end * part_ns)}"
@@ -151,10 +151,10 @@ def _time(ns: int) -> str:
 
 
 def fitting_windows(counts: Sequence[int], limit: int) -> list[tuple[int, int]]:
-    """Parts [first, end) of a run with at most `limit` events: the longest window, and the densest one.
+    """Returns windows [first, end) of a run with at most `limit` events: the longest, and the densest.
 
-    The densest has the most events per time among windows that use at least half of the limit. Empty if no
-    part fits.
+    The densest has the most events per time among windows with at least half as many events as the fullest.
+    Returns nothing if no window fits.
     """
     found: list[tuple[int, int, int]] = []  # first, end, events
     first = n_events = 0

@@ -62,8 +62,8 @@ def collect(
 ) -> ReportContent:
     """Returns the content of a report on `run`.
 
-    `region` selects parallel constructs for Scope.REGION, as in select_regions. Without samples, it takes
-    much less time, and omits the finding that needs samples.
+    `region` selects parallel constructs for Scope.REGION, as in select_regions. Without samples, the
+    report takes much less time, and lacks the finding that needs samples.
     """
     resolver = resolver or Resolver.of_run(run)
     locations = {d.id: resolver.locate(d) for d in run.definitions}
@@ -114,7 +114,7 @@ def _critical_names(run: Run, waits: Sequence[WaitTotals], resolver: Resolver) -
 def _samples(
     run: Run, locations: Mapping[int, Location], groups: Mapping[int, int]
 ) -> tuple[SampleContent | None, tuple[str, ...]]:
-    """Returns the samples, or the reason why they cannot be read: the report does without them."""
+    """Returns the samples, or the reason why the report has none."""
     try:
         return collect_samples(run, locations, groups), ()
     except DamagedRunError as error:
@@ -124,7 +124,7 @@ def _samples(
 
 
 def same_place(run: Run, locations: Mapping[int, Location]) -> dict[int, int]:
-    """Returns the numbers of constructs at the same source line, mapped to the smallest of them.
+    """Returns, for each construct, the smallest number of a construct at the same source line.
 
     Templates, inlining and unrolling create several addresses for one line, which people see as one
     construct.

@@ -20,7 +20,7 @@ _MOST_RANKS: Final = 32
 
 
 def job_of_reports(contents: Sequence[ReportContent]) -> Job | None:
-    """Returns the job whose ranks these runs are; None if they are not one job's."""
+    """Returns the job that these runs form; None if they are not ranks of one job."""
     return job_of([_rank(content) for content in contents])
 
 
@@ -41,7 +41,7 @@ def _rank(content: ReportContent) -> Rank | None:
 
 
 def job_report(job: Job) -> Report:
-    """Returns the overview of all ranks; a terminal shows the ranks with most work of a large job."""
+    """Returns the overview of all ranks. For a large job, a terminal shows only the ranks with most work."""
     most = max(job.ranks, key=lambda rank: rank.states.work_ns)
     said = (
         f"Rank {most.rank} has most work, {job.imbalance:.2f} times the mean. Even distribution would save "

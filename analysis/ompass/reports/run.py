@@ -328,7 +328,7 @@ def _locality_fields(locality: Locality) -> dict[str, Any]:
 
 
 def _findings(content: ReportContent) -> Iterator[str | Advice]:
-    """Yields problems, then notes. The report's head shows that the run was cut short."""
+    """Yields problems, then notes, except `cut_short`, which is in the report's head."""
     problems = [f for f in content.findings if f.severity == "problem"]
     if not problems:
         work = content.breakdown.share(content.breakdown.states.work_ns)

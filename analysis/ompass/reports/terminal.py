@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Prints a report on a terminal, or draws it as SVG: its title, its sections, and tables that fit the width.
 
-Owns what is omitted if space is short: first bars, then the right-most columns, never names. All output of
+Omits bars if space is short, then the right-most columns, but never names. All output of
 ompass goes through a TerminalConsole, which interprets no text as markup and lets no text control the
 terminal. Every state has a colour and a glyph, so bars can also be read without colours.
 """
@@ -44,7 +44,7 @@ class TerminalConsole(Console):
         super().__init__(**{"highlight": False, "markup": False, "emoji": False, **options})
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
-        """Yields the segments of rich, with visible characters for harmful ones."""
+        """Yields the segments of rich, with harmful characters made visible."""
         for text, style, control in super().render(renderable, options):
             yield Segment(text if control else visible_lines(text), style, control)
 

@@ -16,7 +16,7 @@ from ompass.reports.model import Column, Kind, Table, data, fields, place_fields
 
 
 def costly_waits(content: ReportContent) -> list[WaitTotals]:
-    """Returns waits that people should see. The idle time of a dependence also belongs to another wait."""
+    """Returns the waits that reports for people show."""
     return [w for w in content.waits if content.breakdown.share(w.wait_ns) > SHOWN_SHARE]
 
 
@@ -76,7 +76,7 @@ def _of_gcc(content: ReportContent) -> tuple[str, ...]:
     """Returns a note on barriers in programs of gcc. clang has such barriers for reductions."""
     if all(w.kind != "implementation barrier" for w in content.waits):
         return ()
-    return ("implementation barriers come from the compiler; behind gcc's static loops, only they are shown",)
+    return ("implementation barriers come from the compiler; gcc's static loops show only these barriers",)
 
 
 def _waited_most_for(content: ReportContent, wait: WaitTotals) -> str | None:

@@ -103,8 +103,8 @@ def krd(
         bool,
         typer.Option(
             "--coherence/--no-coherence",
-            help="Count bytes that another cache group wrote since as "
-            "coherence misses (default), or by their distance.",
+            help="Count bytes that another cache group wrote since the last access "
+            "as coherence misses (default), or by their distance.",
         ),
     ] = True,
     sample: Annotated[
@@ -130,7 +130,7 @@ def krd(
     """Show the reuse distances of the program's kernels, for each last-level cache.
 
     Close reuse fits in the L2, near reuse in the last-level cache, far reuse in neither. Cold bytes were not
-    accessed there before. Coherence misses were since written under another cache.
+    accessed there before. Coherence misses were written under another cache since the last access.
     """
     check_form(as_json, as_csv, output, "--figure FILE")
     if not 0 < sample <= 1:

@@ -239,8 +239,8 @@ def sample_error(
     `replicates`: bytes by distance of random parts of the sampled blocks, from the core. The bound is the
     maximum, over all powers of two, of the sum of two terms: the spread over the parts (delete-one
     jackknife), and the change of the shares if each distance were off by two of its standard errors (a
-    distance is an estimate from rate * distance / block_bytes blocks). Bytes missing from the sample beyond
-    chance are added: they belong to a few blocks with most accesses.
+    distance is an estimate from rate * distance / block_bytes blocks). The bound also contains the surplus or
+    lack of sampled bytes that chance does not explain: then a few blocks have most accesses.
     """
     import numpy as np
 

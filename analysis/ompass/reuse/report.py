@@ -23,7 +23,7 @@ Progress: TypeAlias = Callable[[float], None]
 
 @dataclass(frozen=True, slots=True)
 class ReuseOptions:
-    """Options of the count; 0 for sizes from the topology, and for all CPUs."""
+    """Options of the analysis. Sizes of 0 come from the topology; 0 jobs: one per CPU."""
 
     machine: Topology | None = None  # None: the recorded machine
     place: str = "compact"  # how threads are mapped onto `machine`: "compact" or "scatter"
@@ -237,7 +237,7 @@ def _share_of(name: str) -> Any:
 
 
 class _Row(NamedTuple):
-    """A cache group, or all groups together, where values without a sum are None."""
+    """A cache group, or all groups together; None for values that cannot be summed."""
 
     name: str
     l2_bytes: int | None

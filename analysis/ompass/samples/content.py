@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The samples of a run with owners, calls and lines.
 
-Owns the owner of a sample, and the part of the calls that belongs to the task: up to the runtime that runs
-it. The calls beyond show where the thread happened to wait.
+Determines the owner of a sample, and the calls that belong to its task: those inside the runtime's call of
+the task. The calls outside show only where the thread happened to wait.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ class SampleContent:
     n_lost: int  # no room in the kernel's ring
     n_dropped: int  # could not be written
     n_refused: int  # threads for which the kernel refused sampling
-    error: int  # its reason, as errno
+    error: int  # reason of the refusal, as errno
     loads: tuple[SampledLoad, ...] = field(default=())  # the loads, for samples of loads
     wants_loads: bool = False  # True if samples of loads were requested
-    loads_error: int = 0  # why samples are of time instead, as errno
+    loads_error: int = 0  # reason why loads were not sampled, as errno
 
     @property
     def n_samples(self) -> int:
@@ -186,7 +186,7 @@ class _Locator:
 
 
 def _without_headers(inlined: tuple[Location, ...]) -> tuple[Location, ...]:
-    """Returns the lines from the program's own on, if code of a system header is inlined into it."""
+    """Returns the locations from the innermost one outside of system headers on; all if there is none."""
     for place, location in enumerate(inlined):
         if location.file and not location.file.startswith(_SYSTEM_HEADERS):
             return inlined[place:]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Samples for other viewers: speedscope, folded stacks for flame graphs, and pprof.
 
-pprof reads a gzipped Protocol Buffers message. This file owns the written part of it: its fields, by number
-and type.
+pprof reads a gzipped Protocol Buffers message. This file lists the message's fields that it writes, by
+number and type.
 """
 
 from __future__ import annotations

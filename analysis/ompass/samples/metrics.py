@@ -60,7 +60,7 @@ class Hot(Generic[Key]):
 
     @property
     def error(self) -> float:
-        """Standard error of `share`, as a share of independent samples."""
+        """Standard error of `share` if samples are independent."""
         of_owner = self.n / self.share if self.share else 0
         return math.sqrt(self.share * (1 - self.share) / of_owner) if of_owner else 0.0
 
@@ -89,7 +89,7 @@ def samples_by_line(samples: Sequence[LocatedSample]) -> dict[tuple[str, int], i
 
 @dataclass(frozen=True, slots=True)
 class SampleNode:
-    """Samples of an owner, a function in it, or a line of that. Samples without a place have no part."""
+    """Samples of an owner, of a function in it, or of a line in the function; none without a place."""
 
     what: Owner | str
     n: int

@@ -103,7 +103,7 @@ def sample_fields(content: SampleContent) -> dict[str, Any] | None:
 
 
 def _unsampled(content: SampleContent) -> Iterator[str]:
-    """Yields the part of the time without samples, if threads were observed by their clocks for long."""
+    """Yields a sentence on the time without samples, if it is noticeable."""
     threads = content.unsampled
     part = _unsampled_share(content.run.threads) if threads else 0.0
     if part < BY_CLOCK_NAMED:

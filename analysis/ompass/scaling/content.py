@@ -235,7 +235,7 @@ def load_runs(
             opened[job] = run, measured(run, job.threads, scope, done[job].wall_ns)
         return opened[job]
 
-    # Complete rounds only, so every number of threads is compared with the same serial times.
+    # Only complete rounds count, so every number of threads is compared with the same serial times.
     loud = {job.repeat for job, one in done.items() if (one.others or 0.0) >= thresholds.DISTURBED_SHARE}
     quiet = {job.repeat for job in done} - loud
     found = []

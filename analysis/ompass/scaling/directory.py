@@ -6,8 +6,8 @@
     runs/KEY.ompass  recorded runs, runs/KEY.out the output of every job
 
 A job is finished when its line in the journal is complete. Other files in runs/ were left by a killed job,
-and are removed before that job runs again. One sweep at a time holds the journal. Its programs hold it too,
-so a sweep never runs while a program of a killed sweep is still running.
+and are removed before that job runs again. One sweep at a time holds the journal. The sweep's programs hold
+the journal too, so no sweep starts while a program of a killed sweep is still running.
 """
 
 from __future__ import annotations

@@ -134,7 +134,7 @@ class Executor:
             environment |= {"OMPASS_SUMMARY": "off", **self.plan.variables, "OMPASS_DIR": pattern}
             environment[LAUNCH] = new_launch(self.environ)
         elif job.kind == UNRECORDED:
-            # The same runtime as in recorded runs, which a gcc program does not load by itself.
+            # Recorded runs use this runtime, which a gcc program does not load by itself.
             environment |= unrecorded_variables(self.plan, self.tool)
         environment |= {"OMP_NUM_THREADS": str(job.threads), "OMP_DYNAMIC": "false"}
         if not self.spec.pinned or users_own(self.environ):

@@ -38,7 +38,7 @@ class Measured:
 def measured(run: Run, n_threads: int, scope: Scope, process_ns: int) -> Measured:
     """Returns the measurement from one run. `process_ns`: wall time of its process, for Scope.PROGRAM.
 
-    Threads missing from a team count as idle, because the machine has them. For the whole program, time
+    Threads missing from a team count as idle. For the whole program, time
     before and after the recording counts as work of one thread.
     """
     breakdown = time_breakdown(run, scope)
@@ -177,7 +177,7 @@ class ScalingPoint:
 def scaling_point(samples: Samples) -> ScalingPoint:
     """Returns the figures of one number of threads.
 
-    Raises ValueError without a recorded run on P threads and one on one thread.
+    Raises ValueError unless there are recorded runs on P threads and on one thread.
     """
     if not samples.recorded or not samples.one_thread:
         raise ValueError(f"no recorded run on {samples.threads} or on one thread")
@@ -264,7 +264,7 @@ class Inflation(Generic[Key]):
 
     @property
     def same_work(self) -> bool:
-        """True if it ran as often on one thread. Otherwise the factor compares different work."""
+        """True if it ran equally often on P threads and on one; else the factor compares different work."""
         return abs(self.n_runs - self.one_n_runs) <= 0.01 * max(self.n_runs, self.one_n_runs)
 
 

@@ -85,7 +85,7 @@ class Job:
 def one_round(spec: SweepSpec, threads: tuple[int, ...], unrecorded: bool, repeat: int) -> list[Job]:
     """Returns the jobs of one round: serial programs, then each number of threads, and one thread.
 
-    If the command depends on the number of threads, so does its time on one thread.
+    If a command contains `{threads}`, it also runs on one thread for each number of threads.
     """
     found: dict[Job, None] = {}
     for kind in (BASELINE, ELISION):
@@ -105,7 +105,7 @@ def jobs_of(
 ) -> Iterator[Job]:
     """Yields all jobs in order, round after round; each round starts with another job.
 
-    So a machine that becomes slower or warmer affects all numbers of threads equally.
+    A machine that becomes slower or warmer therefore affects all numbers of threads equally.
     """
     for repeat in range(1, repeats + 1):
         jobs = one_round(spec, threads, unrecorded, repeat)

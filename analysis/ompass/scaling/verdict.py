@@ -119,7 +119,7 @@ def losses(point: ScalingPoint, evidence: Evidence) -> tuple[Loss, ...]:
         or tasks_on_one_ns >= thresholds.TASK_OVERHEAD_ON_ONE * point.one_time_ns
         or _fine_altogether(point, evidence.n_tasks, handling_ns)
     )
-    # Without an elision, the cost of tasks on one thread cannot be separated from another algorithm's.
+    # Without an elision, the cost of tasks on one thread looks like the cost of another algorithm.
     of_tasks_ns = tasks_on_one_ns if point.elision_ns is not None else (price_ns if fine else 0.0)
     fine_inflation_ns = evidence.fine_inflation_ns if fine else 0.0
     parts = {
@@ -228,8 +228,8 @@ def _cause_in_work(kind: str, point: ScalingPoint) -> tuple[str, str]:
         )
     factor = point.states.work_ns / point.one.work_ns if point.one.work_ns else 0.0
     return (
-        f"is inflation: the same work takes {factor:.2f} times as long as on one thread, which idle time "
-        "and runtime do not explain. Threads share caches and memory bandwidth, or each other's "
+        f"is inflation: the same work takes {factor:.2f} times as long as on one thread; neither idle "
+        "time nor the runtime explains it. Threads share caches and memory bandwidth, or each other's "
         "cache lines",
         "touch less memory per task (block the data for the cache), run tasks near their data, "
         "place memory where it is used, keep data of different threads on different cache lines",
@@ -291,7 +291,7 @@ def gaps(point: ScalingPoint) -> tuple[Gap, ...]:
 
 
 def bends(points: Sequence[ScalingPoint]) -> tuple[str, ...]:
-    """Returns sentences on the shapes of the curves; empty below three numbers of threads above one."""
+    """Returns sentences on the shapes of the curves; empty unless three numbers of threads exceed one."""
     ordered = sorted((p for p in points if p.threads > 1), key=lambda p: p.threads)
     if len(ordered) < 3:
         return ()

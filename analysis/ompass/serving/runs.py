@@ -37,7 +37,7 @@ class ServedRuns:
         self.contents = tuple(contents)
         job = job_of_reports(self.contents)
         self.shown = tuple(ranks_to_show(job, self.contents) if job else self.contents)
-        """Runs with a report on the page: of a job's ranks, two."""
+        """Runs with a report on the page; only two ranks of a job."""
         self.traces = [each for each in contents if each.run.mode == "trace"]
 
     @cached_property

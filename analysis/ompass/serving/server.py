@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The HTTP server of `ompass view`: local, protected by a token, and running until the page is closed.
 
-Owns access: it answers only requests below the path of the token that name this server as their host. The
-answers come from the caller.
+Owns access: a request must contain the token in its path, and name this server as its host. The caller
+provides the answers.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class PageServer:
         answers: Mapping[str, Callable[[Question], Answer]],
         files: Mapping[str, Callable[[], Answer]],
     ) -> None:
-        """Listens on a free port; requests are answered from serve() on."""
+        """Listens on a free port; serve() answers the requests."""
         self.page = page
         self.answers = answers
         self.files = files

@@ -69,7 +69,7 @@ class Tried:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A change with its best value. Gains are shares of the simulated wall time without it."""
+    """A change with its best value. Gains are shares of the simulated wall time without the change."""
 
     kind: str  # one of those in docs/simulation.md
     construct: int | None  # the changed construct; None: no particular one
@@ -90,7 +90,7 @@ class Causal:
     construct: int
     work_ns: int
     work_share: float
-    gain: float  # if it is FASTER times as fast
+    gain: float  # if the construct is FASTER times as fast
     low: float
     high: float
 
@@ -238,11 +238,11 @@ def _gain(base: SimulatedRun, changed: SimulatedRun) -> float:
 
 
 def middle_of_shortest(walls: Sequence[float], n_tasks: Sequence[int]) -> int:
-    """Returns the middle of the index range around the shortest run in which runs are equally long.
+    """Returns the middle index of the range around the shortest run whose runs count as equally long.
 
-    Predictions are not more precise, and at the edge of the range a small error costs most. The middle is the
-    geometric one by numbers of queued tasks, which determine the tasks' cost and balance. If these are equal,
-    it is the middle index.
+    At the edge of this range, a small error of a prediction costs most. The middle is the geometric mean of
+    the numbers of queued tasks, which determine the tasks' cost and balance. If these numbers are equal, it
+    is the middle index.
     """
     low = high = min(range(len(walls)), key=walls.__getitem__)
     limit = walls[low] * (1 + _EQUAL)
@@ -347,7 +347,7 @@ def _grains(trial: _Trial, shape: TaskShape) -> Iterator[tuple[str, Change, Simu
 
 
 def _without_waits(trial: _Trial, shape: TaskShape) -> tuple[Change, Simulate]:
-    """Returns dependences instead of taskwaits: from declared data, or else none, as an upper bound."""
+    """Returns dependences on declared data instead of taskwaits; without such data, fewer taskwaits."""
     program = trial.program
     place = shape.wait or shape.construct
     if 0 < program.n_accesses <= _MOST_ACCESSES:
@@ -405,7 +405,7 @@ def _of_placed(trial: _Trial, programs: Mapping[int, TaskProgram], value: int) -
 
 
 def causal_profile(trial: _Trial, same: Mapping[int, int]) -> Iterator[Causal]:
-    """Returns the gain from making each construct FASTER times as fast, best first."""
+    """Yields the gain from making each construct FASTER times as fast, best first."""
     total = max(1, trial.program.work_ns)
     groups: dict[int, list[int]] = {}
     work: dict[int, int] = {}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measures what an OpenMP runtime takes for its operations, and prints `name ns` lines; `ompass calibrate` builds and
-// runs it. Each figure is the lowest decile of many rounds, so a round in which another program had the processor
-// does not count.
+// Measures how long the operations of an OpenMP runtime take, and prints `name ns` lines. `ompass calibrate` builds and
+// runs this program. Each figure is the lowest decile of many rounds, so rounds that other programs disturb do not
+// count.
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 enum { kRounds = 100, kTasks = 128 }; // fewer tasks than libomp's queues hold
 
 static double rounds[kRounds];
-// On separate cache lines: a thread that waits for one must not slow the other.
+// On separate cache lines: a thread that polls one variable must not slow down the others.
 static volatile int go __attribute__((aligned(64))), done __attribute__((aligned(64)));
 static volatile double started __attribute__((aligned(64)));
 
@@ -37,7 +37,7 @@ static void create_tasks(int n) {
     }
 }
 
-// One thread creates and runs tasks while the other is busy elsewhere: many in a wait, and one in a wait.
+// Measures a thread that creates and runs tasks, many or one per wait, while the other thread is busy.
 static void measure_own(double *create, double *run, double *pair) {
     static double created[kRounds], ran[kRounds], paired[kRounds];
     for (int r = 0; r < kRounds; r++) {
@@ -68,7 +68,7 @@ static void measure_own(double *create, double *run, double *pair) {
     }
 }
 
-// One thread creates tasks, the other takes them all.
+// Returns the time to take a task that another thread created.
 static double measure_steal(void) {
     static volatile double first, last;
     for (int r = 0; r < kRounds; r++) {
@@ -90,7 +90,7 @@ static double measure_steal(void) {
     return lowest_decile();
 }
 
-// From a creation to the start of the task on a thread that has nothing to do.
+// Returns the time from a creation to the start of the task on an idle thread.
 static double measure_wake(void) {
     for (int r = 0; r < kRounds; r++) {
 #pragma omp parallel num_threads(2)
@@ -164,7 +164,7 @@ static double measure_lock(int n) {
     return lowest_decile();
 }
 
-// All threads take chunks of an empty loop.
+// Returns the time to take a chunk of an empty loop, while all threads take chunks.
 static double measure_chunk(int n) {
     enum { kChunks = 1000 };
     for (int r = 0; r < kRounds; r++) {
@@ -180,8 +180,8 @@ static double measure_chunk(int n) {
     return lowest_decile();
 }
 
-// For a trace: tasks that do nothing, of a task that does nothing but create them and wait; they run on its thread
-// while the other one is busy elsewhere.
+// Runs empty tasks, to be traced. One task creates them and waits for them. They run on its thread while the other
+// thread is busy.
 static void run_empty_tasks(int n) {
     for (int r = 0; r < kRounds; r++) {
         go = 0;

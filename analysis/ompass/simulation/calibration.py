@@ -94,7 +94,7 @@ def _added_by_traces(program: Path, threads: int, folder: Path) -> dict[str, flo
 
 
 def _added_by(trace: Path) -> dict[str, float]:
-    """Returns the costs per task in a trace of empty tasks, in ns: its work, its creator's, its creation."""
+    """Returns the costs per task in a trace of empty tasks, in ns: task, creator's work, creation."""
     program = read_task_program(trace)
     creator, empty = sorted(
         (shape for shape in task_shapes(program) if shape.deepest), key=lambda shape: shape.n_tasks

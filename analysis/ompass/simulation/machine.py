@@ -50,7 +50,7 @@ class Recording:
     wait: float = 0.0  # added to each wait
     create: float | None = None  # the cost of a creation without tracing; None: as recorded
     traced_create: float = 0.0  # the cost of a creation with tracing
-    # The same in a team of one, where tasks run at once and their times include that cost.
+    # `task` and `creation` in a team of one, where tasks run at once.
     serial_task: float = 0.0
     serial_creation: float = 0.0
 
@@ -62,7 +62,7 @@ Distance = tuple[float, float]  # latency in ns, ns per byte
 class MemoryCosts:
     """Costs of data accesses, by the location of the data."""
 
-    levels: tuple[Distance, ...]  # costs of caches, first level first; further levels cost as the last
+    levels: tuple[Distance, ...]  # costs of caches, first level first; the last ones hold for further levels
     local: Distance
     remote: Distance
     other_cache: Distance
@@ -111,7 +111,7 @@ class Machine:
     memory: MemoryCosts | None = None  # None: not modelled
 
     def costs_of(self, policy: str) -> Mapping[str, Points]:
-        """Returns the costs under a policy, including its runtime's where the file has them."""
+        """Returns the costs under a policy; those of its runtime take precedence."""
         return {**self.costs, **self.by_runtime.get("libomp" if policy == "libomp" else "omp_ext", {})}
 
     def domains(self, n_threads: int) -> list[int]:

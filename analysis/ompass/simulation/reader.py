@@ -65,8 +65,8 @@ class SimulationOptions:
     untied: bool = False
     untraced_task_ns: int = 0
     untraced_creation_ns: int = 0
-    # For tasks of a team of one: ns to subtract from the work of each and from its creator's work, and the
-    # cost of its creation in a larger team; `as_recorded`: not on one thread, where recorded times stay.
+    # For tasks recorded in a team of one, in ns: the time to subtract from the work of each task and from the
+    # work of its creator, and the cost of its creation. `as_recorded`: simulation on one thread ignores them.
     serialised: tuple[int, int, int] = (0, 0, 0)
     as_recorded: bool = False
     memory: MemorySystem | None = None
@@ -104,17 +104,17 @@ def loop_shapes(program: TaskProgram) -> tuple[LoopShape, ...]:
 
 
 def coarser(program: TaskProgram, construct: int, grain: int) -> TaskProgram:
-    """Returns the program with every `grain` consecutive leaf tasks of the construct merged."""
+    """Returns the program with every `grain` consecutive leaf tasks of the construct merged into one."""
     return _core.coarsen(program, construct, grain)
 
 
 def finer(program: TaskProgram, construct: int, parts: int) -> TaskProgram:
-    """Returns the program with each task of the construct that only works split into `parts` tasks."""
+    """Returns the program with the construct's tasks that only work split into `parts` tasks each."""
     return _core.refine(program, construct, parts)
 
 
 def spread_out(program: TaskProgram, construct: int, least: int, parts: int) -> TaskProgram:
-    """Returns the program in which `parts` tasks create the tasks of creators of `least` tasks or more."""
+    """Returns the program in which `parts` tasks share each creation of `least` or more tasks in a row."""
     return _core.spread(program, construct, least, parts)
 
 

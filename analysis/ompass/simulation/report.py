@@ -159,12 +159,12 @@ _CURES: Mapping[str, Callable[[Change], str]] = {
         "write `priority(1)` on the task construct, and start the program with OMP_MAX_TASK_PRIORITY=1"
     ),
     "schedule": lambda c: (
-        "write `schedule(dynamic, n)` or `schedule(guided)` on the loop, with chunks as small as pays; if it "
-        "has such a schedule, use smaller chunks"
+        "write `schedule(dynamic, n)` or `schedule(guided)` on the loop; if it has such a "
+        "schedule, use smaller chunks"
     ),
     "taskloop": lambda c: (
-        f"let one thread run it as `taskloop num_tasks({c.value})`; the others run its tasks, or others, "
-        "at the barrier"
+        f"let one thread run the loop as `taskloop num_tasks({c.value})`; the others run its tasks at the "
+        "barrier"
     ),
     "chunk": lambda c: (
         f"write a chunk size in the schedule clause: {c.value} times the present one (1 if there is none)"
@@ -175,7 +175,7 @@ _CURES: Mapping[str, Callable[[Change], str]] = {
         f"call `omp_child_task_affinity(i * {c.value} / n)` before creating the i-th of n tasks, and link "
         "the program with libomp_ext.so"
     ),
-    "threads": lambda c: f"set OMP_NUM_THREADS={c.value} on a machine with so many cores",
+    "threads": lambda c: f"set OMP_NUM_THREADS={c.value} on a machine with as many cores",
 }
 
 

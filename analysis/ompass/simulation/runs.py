@@ -194,7 +194,7 @@ def predict(
     added = machine.recording
     if untraced and added.create is not None:
         costs.setdefault("create", ((1, added.create),))
-    # Tasks of a team of one: a trace of more threads adds the usual cost to them, too.
+    # Tasks recorded in a team of one get the cost that recording in a larger team adds.
     kept = Recording() if untraced else added
     if threads > 1:
         for name, ns in (("dequeue", kept.schedule), ("steal", kept.schedule), ("wait", kept.wait)):

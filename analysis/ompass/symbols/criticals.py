@@ -31,7 +31,7 @@ def critical_name(path: Path, offset: int) -> str | None:
     try:
         locks = symbols_like(path, _MARK)
         _, unnamed = dynamic_symbols(path, (_OF_UNNAMED,))
-        if unnamed:  # if so, the file also contains calls without a lock
+        if unnamed:  # the file also contains calls without a lock
             return None if locks else ""
         if len(locks) > 1:
             locks = _handed_over(path, offset, locks)
@@ -42,7 +42,7 @@ def critical_name(path: Path, offset: int) -> str | None:
 
 
 def _handed_over(path: Path, offset: int, locks: dict[int, str]) -> dict[int, str]:
-    """Returns the lock whose address the call passes in the register for it."""
+    """Returns the lock whose address the call passes, with its name; empty if unknown."""
     if read_facts(path).machine != "EM_X86_64":
         return {}
     start = read_functions(path).start_of(offset - 1)
@@ -56,7 +56,7 @@ def _handed_over(path: Path, offset: int, locks: dict[int, str]) -> dict[int, st
 def _in_register(code: bytes, start: int, register: int) -> int:
     """Returns the address in the register at the end of this x86-64 code, which begins at `start`; else 0.
 
-    It was loaded right before the end, or copied from another register, loaded anywhere.
+    The last instructions load the address, or copy it from another register, which may be loaded anywhere.
     """
     taken = list(_addresses(code, start))
     place, target = max(((p, t) for p, r, t in taken if r == register), default=(0, 0))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Finds the source function around a line, for code whose symbol does not name it.
 
-clang names the body of a task `.omp_outlined.` in every function. Its function is the one in the same file
-whose declaration is the last before the line. Reads DWARF with pyelftools.
+clang gives all task bodies the same symbol, `.omp_outlined.`. The source function of a body is the last one
+that the same file declares before the line. Reads DWARF with pyelftools.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from elftools.elf.elffile import ELFFile
 
 from ompass.symbols.names import readable_name
 
-# Decoding a debug section in Python takes about a second per 10 MB; above this size it is not worth it.
+# Larger debug sections are not decoded: Python takes about a second per 10 MB.
 _LARGEST_DEBUG_INFO_BYTES = 32 << 20
 
 

@@ -2,7 +2,7 @@
 """Looks addresses up in one file: frames from DWARF, inlined ones first; names from the symbol table.
 
 Owns the choice of backend (the `symbolic` package, else llvm-symbolizer or addr2line, else symbols only), and
-the lines of instructions to which the compiler assigned none.
+the lines of instructions for which the compiler gives none.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Lookup:
         return (Frame(name, "", 0),) if name else ()
 
     def of_sample(self, address: int) -> tuple[Frame, ...]:
-        """Returns the same, but code without a line gets the line of the preceding code in its function.
+        """Returns frames; code without a line gets the line of the preceding code in its function.
 
         Compilers give line 0 to instructions that several lines share. A sample usually points to the
         instruction after the slow one, so the preceding line is also the more likely one.

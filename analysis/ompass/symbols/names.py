@@ -94,7 +94,7 @@ _KEPT = re.compile(
 
 
 def _without_inner(name: str) -> str | None:
-    """Returns the text outside of brackets, with <...> for template arguments; None if they do not match."""
+    """Returns the text outside of brackets, with <...> for template arguments; None if brackets mismatch."""
     kept: list[str] = []
     open_brackets: list[str] = []
     k = 0
@@ -136,7 +136,7 @@ def _without_return_type(name: str) -> str:
 def _cxx_demangler() -> Callable[[str], str]:
     """Returns the best available demangler: LLVM's, an installed C++ runtime's, or none.
 
-    A runtime knows only the mangling of its time, and fails on names of newer compilers.
+    An installed C++ runtime may fail on names of newer compilers.
     """
     try:
         from pycxxfilt import itanium_demangle  # type: ignore[import-not-found,unused-ignore]

@@ -43,7 +43,7 @@ class Location:
         return f"{self.place} ({compact_name(self.function, 60)})" if self.function else self.place
 
     def is_named(self, text: str) -> bool:
-        """True if `text` names this: file:line with or without directories, or a function."""
+        """True if `text` names this location: file:line with or without directories, or a function."""
         bare = self.function.partition("(")[0].rpartition("::")[2]
         return bool(text) and text in (self.place, f"{self.file}:{self.line}", self.function, bare)
 
