@@ -155,6 +155,8 @@ bool only_seems_to_switch(const TaskState *task) {
 }
 
 [[gnu::noinline]] void switch_to(ThreadState &thread, TaskState *prior, TaskState *next) {
+    // The rest of an untied task is submitted by the function that creates tasks: the task leaves before any creation.
+    if (thread.wrapper.address && prior && runs(thread, prior)) forget_creation(thread);
     if (!next || runs(thread, next) || only_seems_to_switch(prior) || only_seems_to_switch(next)) return;
     if (prior && !runs(thread, prior) && (prior->flags & kStarted) && !(thread.current->flags & kLight))
         resume_task(thread, prior);

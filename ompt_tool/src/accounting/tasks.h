@@ -169,6 +169,14 @@ inline void begin_creation(ThreadState &thread) {
     if (__builtin_expect(thread.has_counters, 0)) close_work(thread, thread.creation.begin);
 }
 
+// Called when the call that seemed to create a task submits the rest of the current one. The time since
+// begin_creation() is work, and creations in the rest have addresses of their own.
+inline void forget_creation(ThreadState &thread) {
+    thread.wrapper.address = nullptr;
+    thread.creation.left_out = false;
+    thread.current->creating = 0;
+}
+
 inline void end_creation(ThreadState &thread) {
     thread.creation.left_out = false;
     if (!thread.current->creating) return;
