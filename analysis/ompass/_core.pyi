@@ -518,7 +518,7 @@ def enlarge_chunks(program: TaskProgram, construct: int, factor: int, chunk_ns: 
     """Makes the loop's chunks `factor` times as large; taking each costs `chunk_ns`."""
 
 def spread(program: TaskProgram, construct: int, least: int, n_parts: int) -> TaskProgram:
-    """Distributes the creation of `least` or more tasks of the construct by one task over `n_parts` tasks."""
+    """Lets `n_parts` tasks create the tasks that one task creates in a row, if these are `least` or more."""
 
 def join_phases(program: TaskProgram, construct: int) -> TaskProgram:
     """Removes all but the last taskwait of the construct's tasks."""

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chains as linked steps: each step is work of one task and refers to the step before it, which chains may share.
+// Chains as linked steps: each step is work of one task and refers to the step before it. Chains may share steps.
 // A step that no chain contains any more is freed at once, so memory holds only candidates for the critical path.
 // compact() joins consecutive steps of one task between which no other chain branches off.
 //

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes the reuse distances of a run. Feeds batches of accesses to the streams of all cache groups, which work in
-// parallel while the next batch is read, each on up to two threads. Memory does not grow with the length of the run.
+// Computes the reuse distances of a run. Feeds batches of accesses to the streams of all cache groups. The streams work
+// in parallel, each on up to two threads, while the next batch is read. Memory does not grow with the run's length.
 #pragma once
 
 #include <cstdint>

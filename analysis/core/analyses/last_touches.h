@@ -2,8 +2,8 @@
 // The bytes touched so far as disjoint ranges, each with the moment (slot of RecencyWeights) of its last touch. A range
 // is the part of one access that no later access has touched. Computes no distance.
 //
-// A hash table by the first byte finds a range that is touched again exactly, the common case, in one cache line. The
-// ordered set of first bytes finds all other overlaps; the set changes only when bounds of ranges do.
+// In the common case, an access touches exactly one range again, and a hash table by the first byte finds that range in
+// one cache line. The ordered set of first bytes finds all other overlaps. It changes only with the bounds of ranges.
 #pragma once
 
 #include <algorithm>
@@ -71,7 +71,7 @@ public:
         if (below != begins_.end()) {
             const OrderedKeys::Place next = begins_.key(below) < begin ? begins_.next(below) : below;
             if (next != begins_.end() && begins_.key(next) < end) return false;
-            // Most ranges are too short to reach `begin`, which longest_ shows without a lookup.
+            // Most ranges are too short to reach `begin`; longest_ often shows this without a lookup.
             const uint64_t key = begins_.key(below);
             if (next != below && begin - key < longest_ && end_of(*find(key)) > begin) return false;
         }

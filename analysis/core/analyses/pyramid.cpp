@@ -429,7 +429,7 @@ Problem Pyramid::watch_window(uint32_t thread, uint64_t begin_ns, uint64_t end_n
     IntervalWatcher watcher(*clock_, regions_, end_, nullptr, times_.get(), sink);
     IntervalWatcher::Walk walk(run_, thread, watcher);
     if (after != marks.begin() && !walk.restore(*(after - 1)))
-        return {run_.directory, 0, "has a pyramid that is not of its trace"};
+        return {run_.directory, 0, "has a pyramid of another trace"};
     // Outside of regions, a worker reports the time since a region's begin only when it joins, so read until then.
     const auto has_more = [&] {
         return walk.activity() == Activity::kUnknown || watcher.ns(walk.mark()) < end_ns + kClockSlackNs;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The time of each thread in bins of equal length, by state, construct, home, depth and kernel, at every zoom. One walk
 // of the trace fills the finest level; coarser levels are sums of finer ones. Shorter bins are computed from the events
-// of a window, from the last checkpoint of the walk before it, so no zoom reads a long trace from its begin.
+// since the last checkpoint before the window, so no zoom reads a long trace from its begin.
 //
-// In each bin, a thread's states add up to its recorded time, and its shares by construct, home and depth to its work.
-// Off-CPU intervals are parts of states. Times are nanoseconds since the start of the run, as in the table `stretches`.
+// In each bin, the states of a thread add up to its recorded time. The shares by construct add up to its work. The
+// shares by home and by depth add up to the same work. Off-CPU intervals are parts of states. Times are nanoseconds
+// since the start of the run.
 #pragma once
 
 #include <array>
@@ -211,7 +212,7 @@ using TaskPair = std::pair<uint64_t, uint64_t>; // (predecessor, successor)
 // Thread-safe once it is open.
 class Pyramid {
 public:
-    // Loads the pyramid stored with the trace, or makes it, threads in parallel, and stores it if `keep`, unless the
+    // Loads the pyramid stored with the trace, or makes it (threads in parallel). Stores it if `keep`, unless the
     // program still runs. A problem names file and byte; a run without a trace is a problem.
     Problem open(const std::string &directory, bool keep);
 
@@ -244,7 +245,7 @@ public:
 private:
     Problem build();
     void add_coarser_levels();
-    // Subtracts the records read from `records` and stops at 0.
+    // Subtracts the number of records that it reads from `records`, and stops at 0.
     Problem watch_window(uint32_t thread, uint64_t begin_ns, uint64_t end_ns, IntervalSink &sink, uint64_t &records);
     Problem watch_window(uint32_t thread, uint64_t begin_ns, uint64_t end_ns, IntervalSink &sink) {
         uint64_t records = ~uint64_t{0};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stores the pyramid in the run directory under another name and renames it, so a reader finds the old file, the new
-// one or none. Ignores files that are damaged or of other logs. Every change of this internal format raises
+// Stores the pyramid in the run directory under a temporary name, then renames it, so a reader finds the old file, the
+// new file or none. Ignores files that are damaged or belong to other logs. Every change of this internal format raises
 // kFileVersion.
 #include <cstdio>
 #include <cstring>

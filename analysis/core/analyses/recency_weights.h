@@ -66,8 +66,8 @@ public:
     }
 
     // Removes the slots of weight 0. Makes room for n more and at least three times the remaining ones, which keeps the
-    // cost per append constant. Calls rename(new_number, n_used) once, in which the caller renumbers all slots that it
-    // keeps; new_number(slot) is defined for slots of weight above 0.
+    // cost per append constant. Calls rename(new_number, n_used) once, so the caller can renumber its slots.
+    // new_number(slot) is defined for slots of weight above 0.
     template <typename Rename>
     void compact(uint64_t n, Rename rename) {
         std::vector<uint64_t> used((n_slots_ + 63) / 64);
@@ -162,7 +162,7 @@ private:
         }
     }
 
-    // True once a weight has needed eight bytes; all take four bytes before.
+    // True once a weight has needed eight bytes. Before, every weight takes four.
     bool heavy() const { return heavy_weights_.size() > 0; }
     template <typename Use>
     [[gnu::always_inline]] void with_weights(Use use) {

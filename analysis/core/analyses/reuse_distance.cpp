@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Processes the stream of one cache group in parts: finds all moves of a part, then counts them. Each of the two loops
-// has many memory accesses in flight, which a single loop would not.
+// Processes the stream of one cache group in parts: finds all moves of a part, then counts them. Two loops keep
+// more memory accesses in flight than one loop.
 #include "reuse_distance.h"
 
 #include <algorithm>

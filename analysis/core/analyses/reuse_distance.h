@@ -53,7 +53,7 @@ public:
     // The stages of process(), for two threads: call begin_batch() for each batch, then find() for it while count()
     // handles the batch before. After the last batch call begin_batch() and count() again.
     bool has_room(size_t n_accesses) const { return weights_.has_room(found_.size() + n_accesses); }
-    void begin_batch(size_t n_accesses); // without room, slow: counts all found moves, renumbers moments
+    void begin_batch(size_t n_accesses); // slow if there is no room: counts all found moves, renumbers moments
     void find(std::span<const Access> batch, bool coherent) { touch_moves_.find(batch, coherent, found_); }
     void count();
 

@@ -28,7 +28,7 @@ public:
     };
     struct ThreadData {
         uint64_t counted_until = 0;  // end of the work that chains contain
-        uint64_t dispatch_ticks = 0; // time that the starting task was ready while its thread had nothing to run
+        uint64_t dispatch_ticks = 0; // time in which the starting task was ready and its thread had nothing to run
     };
     using Walk = ThreadWalk<GraphBuilder>;
     using Frame = Walk::Frame;
@@ -299,7 +299,7 @@ private:
 
     Chain &chain_of(Walk &walk) { return chains_[walk.current().data.chain]; }
     FrameData frame_of(uint32_t chain) { return {chain, chain, chains_[chain].group}; }
-    // Returns the chain of a starting or resuming task. A task of unknown creation continues its thread's.
+    // Returns the chain of a starting or resuming task. A task of unknown creation continues the chain of its thread.
     uint32_t chain_or_new(Walk &walk, Frame &task) {
         if (const uint32_t known = chains_.find(task.id)) return known;
         const uint32_t chain = chains_.make(0, task.construct, 0, walk.part().data.region);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Work, span and the collapsed task graph of a trace, whichever threads ran the tasks and when.
+// Work, span and the collapsed task graph of a trace, independent of where and when tasks ran.
 //
 // The chain of a task begins at its creation, or at the end of its last predecessor. After a wait the task continues
 // the longest of its own chain and the chains that it waited for. Tasks of one construct that were created in one group
-// form a group; below a depth, all tasks of one construct do. Groups form a tree of creation.
+// form a group. Below a depth, all tasks of one construct form one group. Groups form a tree of creation.
 #pragma once
 
 #include <cstdint>

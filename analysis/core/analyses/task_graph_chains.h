@@ -39,7 +39,7 @@ struct GraphRegion {
     RecordedRegion recorded; // as known so far
 };
 
-// A task that has not completed, or has descendants that have not.
+// An incomplete task, or one with incomplete descendants.
 struct Chain {
     uint64_t id = 0, parent_id = 0;
     uint32_t construct = 0, group = 0, thread = 0;

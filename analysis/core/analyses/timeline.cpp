@@ -98,7 +98,7 @@ private:
         emit(slice, now);
     }
 
-    // Ends the innermost slice of the kind and those in it, if there is one. (Its begin may have been in a pause.)
+    // Ends the innermost slice of the kind, and the slices in it. There is none if it began in a pause.
     void pop(SliceKind kind, uint64_t now) {
         const auto found = std::find_if(stack_.rbegin(), stack_.rend(), [&](const auto &s) { return s.kind == kind; });
         if (found == stack_.rend()) return;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Looks up the last touches of each access and replaces them. Most accesses match the range of an earlier one exactly,
-// and find it in a cache line that was prefetched some accesses before.
+// Looks up the last touches of each access and replaces them. Most accesses have exactly the range of an earlier one.
+// They find it in a cache line that was prefetched some accesses before.
 #include "touch_moves.h"
 
 #include <algorithm>

@@ -257,7 +257,7 @@ public:
         sample_weight_ = 0;
     }
 
-    // Counts what was open at the end of the walk. `gap_begin`: begin of the open gap.
+    // Counts the waits, kernels and regions that are open at the end of the walk. `gap_begin`: begin of the open gap.
     void finish(Walk &walk, uint64_t gap_begin) {
         account_.last = std::min(walk.mark(), shared_.end);
         const format::CpuSource source = shared_.files.threads[walk.thread()].header->cpu_source;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Recomputes the statistics of a run from its events alone. As a second implementation of the tool's rules, it serves
-// to check the statistics that the tool kept, and to replace them if they are lost. walker.h defines what events mean.
+// Recomputes the statistics of a run from its events alone. This second implementation of the tool's rules checks the
+// statistics that the tool kept, and replaces them if they are lost. walker.h defines the meaning of events.
 #pragma once
 
 #include "format/run_profile.h"

@@ -254,7 +254,7 @@ Problem read_rows(const RunFiles &run, size_t table, const std::vector<size_t> &
     case kTasks: {
         TaskIds parents(run.threads.size());
         Parents observer(parents);
-        if (std::ranges::find(columns, kParent) != columns.end()) // needs other threads' tasks before its own
+        if (std::ranges::find(columns, kParent) != columns.end()) // a task's creator may be on a later thread
             if (Problem problem = walk_threads(run, observer)) return problem;
         return fill<TaskRows>(run, layout, parents);
     }

@@ -140,8 +140,8 @@ Comparison::Both sums_of_states(const Comparison &accounts, uint64_t (*of)(const
 }
 uint64_t ticks_in(const format::RegionSlot &slot, size_t state) { return slot.state_ticks[state]; }
 
-// Compares off-CPU times. The trace may lack off-CPU parts of an interval that is still open, and of parts of a region
-// whose end was unknown when the thread left.
+// Compares off-CPU times. The trace may lack off-CPU time of an interval that is still open, and of regions whose end
+// was unknown when the thread left them.
 void check_off_cpu(const Comparison &accounts, const RunFiles &run) {
     using Slot = format::RegionSlot;
     format::OffCpuTicks unrecorded = {};
@@ -204,7 +204,7 @@ void check_agreement(const RunFiles &run, const Comparison &accounts) {
     check_states(accounts);
 }
 
-// `is_final`: set to whether the logs are complete.
+// Returns the inconsistencies. Sets `is_final` to true if the logs are complete.
 Sentences check_run(const std::string &directory, bool &is_final) {
     Sentences found;
     RunFiles run;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Declares the error that the files of this folder raise, and the parts of the Python module that they bind. Their
-// docstrings document ompass._core; analysis/ompass/_core.pyi is generated from them.
+// Declares the error that the files of this folder raise, and the parts of the Python module that they bind. Docstrings
+// in these files document ompass._core; analysis/ompass/_core.pyi is generated from the docstrings.
 #pragma once
 
 #include <stdexcept>

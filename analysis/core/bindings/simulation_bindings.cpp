@@ -339,7 +339,7 @@ void bind_changes(nb::module_ &m) {
     bind_change(m, "enlarge_chunks", &enlarge_chunks,
                 "Makes the loop's chunks `factor` times as large; taking each costs `chunk_ns`.", "factor", "chunk_ns");
     bind_change(m, "spread", &spread,
-                "Distributes the creation of `least` or more tasks of the construct by one task over `n_parts` tasks.",
+                "Lets `n_parts` tasks create the tasks that one task creates in a row, if these are `least` or more.",
                 "least", "n_parts");
     bind_change(m, "join_phases", &join_phases, "Removes all but the last taskwait of the construct's tasks.");
     bind_change(

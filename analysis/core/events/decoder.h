@@ -89,7 +89,7 @@ public:
     }
 
     // Calls begin(construct) and end() for the begins and ends in a record of kind inline_ops, until one returns false.
-    // Returns false then, and if a code has no construct.
+    // Returns false in this case, and if a code has no construct.
     template <typename Begin, typename End>
     bool unfold(const EventRecord &record, Begin begin, End end) const {
         for (unsigned i = 0; i < format::kInlineOpsPerWord; i++) {
@@ -177,7 +177,7 @@ private:
             return true;
         }
     }
-    // Sets word 1, the id and where the task moved, of each form of a start.
+    // Sets word 1 of a start in a short form: the id, and where the task moved.
     void unpack_start(EventRecord &record) {
         const uint64_t word = record.words[0];
         switch (format::event_kind(word)) {

@@ -72,7 +72,7 @@ private:
         if (walk.advance()) queue_.push({walk.now(), &walk});
     }
 
-    // Returns walks to the queue whose precondition now holds.
+    // Queues the held walks whose precondition now holds.
     void release_held() {
         std::erase_if(held_, [&](Walk *walk) {
             if (!is_met(*walk)) return false;
@@ -81,7 +81,7 @@ private:
         });
     }
 
-    // Applies the earliest held event without its precondition, which the log lacks because of a pause or a limit.
+    // Applies the earliest held event. Because of a pause or a limit, the log lacks the event that must precede it.
     Problem force_one() {
         const auto first = std::ranges::min_element(held_, {}, &Walk::now);
         Walk &walk = **first;

@@ -43,8 +43,8 @@ public:
 private:
     static constexpr uint64_t kNoSpan = ~uint64_t{0};
 
-    // Finds the span that dates the creation; it may date all creations of a taskloop. The only timed records between a
-    // creation and its span are creations and loop events.
+    // Finds the span that dates the creation. A span may date all creations of a taskloop. The only timed records
+    // between a creation and its span are creations and loop events.
     void search(const EventDecoder &decoder, uint64_t time) {
         EventDecoder ahead = decoder;
         EventRecord next;
@@ -406,8 +406,8 @@ private:
         if (split > context_.mark) charge(State::kIdle, split);
         if (end != context_.mark) charge(end > context_.mark ? rest : State::kSync, end);
     }
-    // Charges the end of a wait that is over. The last thread arrived at `arrival`. If that was some time ago and the
-    // team had tasks, the thread was idle until now because tasks ran elsewhere.
+    // Charges the end of a wait that is over. The last thread arrived at `arrival`. If the team had tasks and the
+    // arrival was more than exit_ticks_ ago, tasks ran elsewhere, and the thread was idle until now.
     void charge_last_gap(uint64_t arrival, bool had_tasks, uint64_t end) {
         const bool tasks_ran = had_tasks && std::max(arrival, context_.mark) + exit_ticks_ < end;
         const uint64_t length = std::max(end, context_.mark) - context_.mark;
@@ -416,7 +416,7 @@ private:
         last_gap_.is_long = last_gap_.idle > exit_ticks_;
         charge_wait(arrival, tasks_ran ? State::kIdle : State::kSync, end);
     }
-    // ready: the time since which the task that starts now was ready.
+    // Ends the open interval. ready: time at which the task that starts now became ready.
     [[gnu::always_inline]] void close_interval(uint64_t end, uint64_t ready = ~uint64_t{0}) {
         switch (context_.activity) {
         case Activity::kWork: return charge(State::kWork, end);
@@ -735,7 +735,7 @@ private:
         observer_.off_cpu(*this, interval);
         return true;
     }
-    // Adds the off-CPU time of the last open interval. The log's header has only its sum; assumes it at the end.
+    // Adds the off-CPU time of the last open interval, at its end, because the log's header has only sums.
     void add_last_off_cpu(uint64_t end) {
         const format::OffCpuTicks open = run_.threads[thread_].header->open;
         const uint64_t known = std::clamp(off_cpu_.empty() ? context_.mark : off_cpu_.back().end, context_.mark,

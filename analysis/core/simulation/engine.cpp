@@ -97,7 +97,7 @@ void SimulatedRun::continue_search(Thread &thread) {
         thread.last_victim = target;
         return start(thread, stolen);
     }
-    // The thread leaves the task that it wanted to steal to another thread.
+    // Lets another thread steal the task that this thread wanted.
     wake_next_thief(target, thread.now);
 }
 

@@ -21,7 +21,7 @@ namespace ompass::simulation {
 struct Changes {
     std::vector<double> speed; // speed-up, by number in TaskProgram::constructs; empty: none
     uint32_t max_depth = 0; // tasks deeper than this run inside their creator; 0: none
-    uint64_t min_ns = 0; // a task whose work, with its descendants, is less also runs inside its creator
+    uint64_t min_ns = 0; // tasks with less work, including their descendants', run inside their creator
     bool serial_below = false; // such tasks become plain calls of a serial function
     bool untied = false; // all tasks become untied
     uint32_t untraced_task_ns = 0; // cost of recording, to subtract from each task's work
@@ -29,7 +29,7 @@ struct Changes {
     // The same costs for tasks recorded in a team of one. Below 0: recording them in a larger team costs more.
     int32_t serialised_task_ns = 0;
     int32_t serialised_creation_ns = 0;
-    uint32_t serialised_create_ns = 0; // cost of creating such a task in a larger team, unless the machine gives one
+    uint32_t serialised_create_ns = 0; // cost of creating such a task in a larger team, if the machine has none
     bool as_recorded = false; // a simulated team of one keeps the recorded times of such tasks
 };
 
@@ -66,8 +66,8 @@ struct Team {
     Recorder *recorder = nullptr; // records the run; only with policies for which can_record() is true
 };
 
-// Several threads may call it at once, also on one program. Memory: 64 bytes per created task that is not complete or
-// has children that are not.
+// Several threads may call it at once, also on one program. Memory: 64 bytes per created task that is incomplete or
+// has incomplete children.
 Simulated simulate(const TaskProgram &program, const Machine &machine, const Policy &policy, const Team &team,
                    const Changes &changes = {});
 

@@ -131,7 +131,7 @@ public:
         frame.data = {frame.below().data.draft, number_of(frame.construct), false};
         walk.data.created_as = 0;
         if (!is_alone(walk)) return;
-        // A team of one runs all tasks at once. A larger team is assumed to defer this one, which no trace shows.
+        // A team of one runs all tasks at once. A larger team is assumed to defer this task.
         give_draft(walk, frame, ProgramTask::kSerialised);
         draft_of(frame).serialised = true;
         program_.n_serialised++;
@@ -178,7 +178,7 @@ public:
         program_.n_dependent_waits += kind == format::kTaskwaitDepend;
         draft.operations.push_back(Operation::of(operation, 0, number_of(walk.current().wait_place)));
     }
-    // A trace of a team of one has only the places of waits, between two clock readings.
+    // Adds a wait in a team of one, where the trace has only the places of waits, without times.
     void named_wait(Walk &walk, uint32_t construct) {
         const uint32_t kind = run_.definitions[construct].flags;
         const bool is_group = kind == format::kTaskgroup;
@@ -290,7 +290,7 @@ private:
     Draft &draft_of(const Frame &frame) { return drafts_[frame.data.draft]; }
     // In a damaged trace a task may continue after its end. The program owns these operations.
     static uint32_t owner(const Draft &draft) { return draft.task == kStored ? 0 : draft.task; }
-    // Outside regions, true only for the first thread. False for waiting helper threads.
+    // True in regions and, for the first thread, outside of them; false for waiting helper threads.
     static bool is_simulated(Walk &walk) { return (walk.part().id || walk.thread() == 0) && !walk.is_waiting_helper(); }
     static bool is_alone(Walk &walk) { return walk.part().id && walk.part().team_size == 1; }
 
@@ -489,7 +489,7 @@ std::string check_program(const TaskProgram &program) {
     }
     for (uint32_t op = program.tasks[0].first_op; op < n_ops && program.operations[op].kind() != OpKind::kEnd; op++)
         n_entered -= program.operations[op].kind() == OpKind::kRegion;
-    if (n_entered) return "a task enters a region, which only the program itself can";
+    if (n_entered) return "only the program can enter a region, but a task does";
     for (const ProgramRegion &region : program.regions)
         for (const uint32_t task : region.implicit)
             if (!create(task)) return "a task is created twice";

@@ -41,7 +41,7 @@ struct Cost {
     X(inlined, "to run a task at once inside its creator, undeferred")                                                 \
     X(wait, "to enter and leave a taskwait or taskgroup")                                                              \
     X(wake, "until a waiting thread notices that its wait is over")                                                    \
-    X(lock, "for which each operation locks a shared queue")                                                           \
+    X(lock, "time for which each operation locks a shared queue")                                                      \
     X(chunk, "to fetch a chunk of a loop with a dynamic schedule; part of the recorded work")                          \
     X(fork, "to start a parallel region")                                                                              \
     X(barrier, "to leave a barrier after the last thread has arrived")

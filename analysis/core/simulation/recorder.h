@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes the events of a simulated run as the tool would have recorded them. A thread has one implicit task in a
-// region, also if it runs several parts of the recorded team. Times are ns since the start of the run.
+// region, even if it runs several parts of the recorded team. Times are ns since the start of the run.
 #pragma once
 
 #include <string>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One simulated run. A thread does at once what other threads cannot see (work, costs). Then it waits until its next
-// visible step is the earliest; such a step queues, takes or completes a task, or begins a wait. A task thus takes
-// some three steps, whatever its length and the number of threads.
+// One simulated run. A thread performs work and pays costs at once, because other threads do not see them. Then it
+// waits until its next visible step is the earliest: a step that queues, takes or completes a task, or begins a wait.
+// Any task therefore takes some three steps, on any number of threads.
 //
 //   engine.cpp         the operations of a task
 //   engine_waits.cpp   waits, barriers and regions

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The created tasks that are not complete or have children that are not, and their taskgroups. A task or group is
+// The created tasks that are incomplete or have incomplete children, and their taskgroups. A task or group is
 // identified by its place in a pool; 0 is none.
 #pragma once
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Derives programs as their authors could have written them: the same work in other tasks. Pure functions. A new
-// program keeps the tasks that it no longer creates in its list.
+// Derives programs as their authors could have written them: the same work in other tasks. Pure functions. The
+// list of tasks of a new program keeps tasks that the program no longer creates.
 #pragma once
 
 #include <cstdint>
@@ -19,16 +19,17 @@ TaskProgram coarsen(const TaskProgram &program, uint16_t construct, uint32_t gra
 // result is like a taskloop with a smaller grain size.
 TaskProgram refine(const TaskProgram &program, uint16_t construct, uint32_t n_parts);
 
-// Divides the creation of `least` or more tasks of `construct` in a row between n_parts tasks, which create and wait.
+// Lets n_parts tasks create the tasks of `construct` that one task creates in a row, if these are `least` or more. The
+// new tasks wait for the tasks that they create.
 TaskProgram spread(const TaskProgram &program, uint16_t construct, uint32_t least, uint32_t n_parts);
 
-// Removes all taskwaits but the last from tasks of `construct`, which create tasks in phases that end with a taskwait.
-// The result bounds the gain from dependences in place of the waits.
+// Removes all taskwaits but the last from tasks of `construct`. Such tasks create tasks in phases that end with a
+// taskwait. The result bounds the gain from dependences in place of the waits.
 TaskProgram join_phases(const TaskProgram &program, uint16_t construct);
 
 // Replaces the same waits by the dependences that the declared data of kernels require: a task depends on tasks of
 // earlier phases that wrote data which it touches, or touched data which it writes. A wait remains if the task touches
-// data itself or creates tasks that declare none.
+// data itself or creates tasks that declare no data.
 TaskProgram depend_on_data(const TaskProgram &program, uint16_t construct);
 
 // Sets the flag of all deferred tasks of `construct`: kUntied, or kUrgent (a priority above all others).

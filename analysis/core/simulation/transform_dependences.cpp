@@ -68,7 +68,7 @@ private:
     std::map<uint64_t, Range> ranges_; // by first byte
 };
 
-// Returns the accesses of each task below one of the construct, with the accesses of its descendants.
+// Returns, for each descendant of a task of the construct, its accesses and those of its own descendants.
 std::vector<std::vector<uint32_t>> accesses_below(const TaskProgram &program, uint16_t construct) {
     std::vector<bool> below(program.tasks.size());
     for (uint32_t task = 1; task < program.tasks.size(); task++) {
