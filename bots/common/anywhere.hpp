@@ -8,7 +8,7 @@
 namespace bots {
 
 struct Anywhere {
-    // Returns how many of n consecutive parts belong to the first half of the domains.
+    // Returns the number of parts, of n consecutive ones, that belong to the first half of the domains.
     static constexpr std::size_t cut(std::size_t n) { return n / 2; }
     constexpr Anywhere first_half() const { return {}; }
     constexpr Anywhere second_half() const { return {}; }

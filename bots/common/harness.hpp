@@ -39,11 +39,11 @@ public:
 
 using MakeWorkload = std::function<std::unique_ptr<Workload>(const Options &)>;
 
-// The main function of a version; returns the exit status. A Workload's constructor gets the options, with the input.
+// Implements main() of a version; returns the exit status. A Workload's constructor gets the options, with the input.
 int run_version(int argc, char **argv, const ProgramSpec &spec, const Version &version,
                 const MakeWorkload &make_workload);
 
-// The main function of a serial version. The headers of the runtimes (tasks.hpp, tbb_tasks.hpp) have the others.
+// Implements main() of a serial version. The headers of the runtimes (tasks.hpp, tbb_tasks.hpp) have the others.
 template <class SerialWorkload>
 int serial_main(int argc, char **argv, const ProgramSpec &spec) {
     return run_version(argc, argv, spec, {.name = "serial"},

@@ -23,7 +23,7 @@ inline constexpr ProgramSpec kAlignment = {
 
 inline constexpr ProgramSpec kArraywalk = {
     .name = "arraywalk",
-    .purpose = "walks over an array by a gap and adds to every cell",
+    .purpose = "walks over an array in steps of a gap and adds to every cell",
     .unit = "cell",
     .inputs = {{{"size",
                  "M, 64-bit cells of the array",
@@ -34,7 +34,7 @@ inline constexpr ProgramSpec kArraywalk = {
                 {"gap", "G, distance from one visited cell to the next", 1, 1'000'000, {32, 32, 32, 32}},
                 {"rounds", "R, visits to every cell", 0, 1'000'000'000, {5, 1, 1, 4}}}},
     .cuts = {{{"grain",
-               "cells up to which a walk is not divided",
+               "cells in the longest walk that is not divided",
                1,
                std::int64_t{1} << 36,
                {1'000, 1'000, 1'000, 1'000}}}},
@@ -47,7 +47,7 @@ inline constexpr ProgramSpec kBitcounter = {
     .inputs = {{{"size", "number of vectors", 1, 100'000'000, {5'741, 5'741, 50'000, 200'000}},
                 {"words", "mean length of a vector, in 64-bit words", 1, 1'000'000, {256, 2'048, 2'048, 2'048}},
                 {"rounds", "number of times that all vectors are counted", 0, 1'000'000'000, {2, 100, 100, 200}}}},
-    .cuts = {{{"grain", "vectors up to which a range of them is not divided", 1, 100'000'000, {16, 4, 4, 4}}}},
+    .cuts = {{{"grain", "vectors in the largest range that is not divided", 1, 100'000'000, {16, 4, 4, 4}}}},
 };
 
 inline constexpr ProgramSpec kBlackscholes = {
@@ -56,11 +56,8 @@ inline constexpr ProgramSpec kBlackscholes = {
     .unit = "option",
     .inputs = {{{"size", "number of options", 3, 1'000'000'000, {10'000, 400'000, 4'000'000, 10'000'000}},
                 {"rounds", "number of times that all options are priced", 1, 1'000'000'000, {10, 50, 50, 500}}}},
-    .cuts = {{{"grain",
-               "options up to which a range of them is not divided",
-               1,
-               1'000'000'000,
-               {512, 4'096, 4'096, 4'096}}}},
+    .cuts =
+        {{{"grain", "options in the largest range that is not divided", 1, 1'000'000'000, {512, 4'096, 4'096, 4'096}}}},
 };
 
 // Returns the number of elements up to which cilksort sorts and merges without tasks. inputs[1] is --grains.
@@ -81,14 +78,14 @@ inline constexpr ProgramSpec kCilksort = {
            {0, 0, 0, 0},
            {"fixed", "shrinking"}}}},
     .cuts = {{{"sort-grain",
-               "elements up to which a sort creates no tasks",
+               "elements in the largest sort without tasks",
                0,
                std::int64_t{1} << 32,
                {},
                {},
                cilksort_grain},
               {"merge-grain",
-               "elements up to which a merge creates no tasks",
+               "elements in the largest merge without tasks",
                0,
                std::int64_t{1} << 32,
                {},
@@ -103,7 +100,7 @@ inline constexpr ProgramSpec kConcom = {
     .inputs = {{{"size", "number of nodes", 1, 1 << 30, {20'000, 2'000'000, 20'000'000, 200'000'000}},
                 {"degree", "mean number of neighbours of a node", 0, 1'000, {8, 8, 8, 8}}}},
     .cuts =
-        {{{"grain", "nodes of a breadth-first wave up to which it is not divided", 1, 1 << 30, {128, 512, 512, 512}}}},
+        {{{"grain", "nodes in the largest breadth-first wave that is not divided", 1, 1 << 30, {128, 512, 512, 512}}}},
 };
 
 inline constexpr ProgramSpec kFft = {
@@ -112,7 +109,7 @@ inline constexpr ProgramSpec kFft = {
     .unit = "operation",
     .inputs = {{{"size", "binary logarithm of the number of elements", 0, 36, {17, 24, 26, 29}}}},
     .cuts = {{{"grain",
-               "numbers up to which a transform creates no tasks",
+               "numbers in the largest transform without tasks",
                0,
                std::int64_t{1} << 36,
                {8'192, 32'768, 32'768, 32'768}}}},
@@ -140,7 +137,7 @@ inline constexpr ProgramSpec kFluidanimate = {
     .unit = "particle-step",
     .inputs = {{{"size", "number of particles", 1, 1'000'000'000, {2'000, 30'000, 300'000, 3'000'000}},
                 {"steps", "time steps", 0, 1'000'000'000, {5, 50, 50, 100}}}},
-    .cuts = {{{"grain", "rows of cells up to which a range of them is not divided", 1, 1'000'000'000, {4, 4, 4, 4}}}},
+    .cuts = {{{"grain", "rows of cells in the largest range that is not divided", 1, 1'000'000'000, {4, 4, 4, 4}}}},
 };
 
 inline constexpr ProgramSpec kFmm = {
@@ -151,7 +148,7 @@ inline constexpr ProgramSpec kFmm = {
                 {"distribution", "distribution of the bodies", 0, 1, {0, 0, 0, 0}, {"plummer", "uniform"}},
                 {"order", "order of the expansions, whose terms have smaller degrees", 2, 5, {5, 5, 5, 5}}}},
     .cuts = {{{"grain",
-               "bodies up to which a cell, or two that meet, create no tasks",
+               "bodies in the largest cell, or two that meet, without tasks",
                0,
                100'000'000,
                {300, 300, 300, 300}}}},
@@ -172,7 +169,7 @@ inline constexpr ProgramSpec kHeat = {
     .unit = "cell-step",
     .inputs = {{{"size", "rows and columns of the plate, without its edge", 1, 100'000, {120, 2'000, 4'000, 16'000}},
                 {"steps", "time steps", 0, 1'000'000, {60, 400, 800, 1'000}}}},
-    .cuts = {{{"grain", "rows up to which a band creates no tasks", 1, 100'000, {16, 32, 32, 32}}}},
+    .cuts = {{{"grain", "rows in the largest band without tasks", 1, 100'000, {16, 32, 32, 32}}}},
 };
 
 // Neighbouring sizes can differ widely in difficulty. The classes were chosen by the number of packings visited.
@@ -195,7 +192,7 @@ inline constexpr ProgramSpec kLu = {
     .inputs = {{{"size", "rows and columns of the matrix", 1, 100'000, {320, 3'072, 6'144, 16'384}},
                 {"block", "rows and columns of a block", 0, 3, {0, 1, 1, 1}, {"16", "32", "64", "128"}}}},
     .cuts = {{{"grain",
-               "blocks on a side of the trailing matrix up to which a step has no tasks",
+               "blocks on a side of the largest trailing matrix whose step has no tasks",
                0,
                100'000,
                {4, 4, 4, 4}}}},
@@ -216,7 +213,7 @@ inline constexpr ProgramSpec kMatmult = {
     .unit = "operation",
     .inputs = {{{"size", "rows and columns of the matrices", 1, 100'000, {320, 2'048, 4'096, 12'288}},
                 {"block", "rows and columns of a block", 0, 3, {0, 1, 1, 1}, {"16", "32", "64", "128"}}}},
-    .cuts = {{{"grain", "blocks up to which a part of the result is not divided", 1, 100'000'000, {8, 4, 4, 4}}}},
+    .cuts = {{{"grain", "blocks in the largest part of the result that is not divided", 1, 100'000'000, {8, 4, 4, 4}}}},
 };
 
 inline constexpr ProgramSpec kMis = {
@@ -225,7 +222,7 @@ inline constexpr ProgramSpec kMis = {
     .unit = "vertex",
     .inputs = {{{"size", "vertices on a side of the grid", 1, 32'000, {400, 3'000, 12'000, 25'000}}}},
     .cuts = {{{"grain",
-               "vertices up to which a range of them is not divided",
+               "vertices in the largest range that is not divided",
                1,
                1'024'000'000,
                {1'024, 2'048, 2'048, 2'048}}}},
@@ -245,7 +242,7 @@ inline constexpr ProgramSpec kSamplesort = {
     .unit = "element",
     .inputs =
         {{{"size", "number of elements", 0, std::int64_t{1} << 32, {200'000, 10'000'000, 100'000'000, 1'000'000'000}}}},
-    .cuts = {{{"grain", "blocks or buckets up to which a range of them is not divided", 1, 1'000'000, {2, 2, 2, 2}}}},
+    .cuts = {{{"grain", "blocks or buckets in the largest range that is not divided", 1, 1'000'000, {2, 2, 2, 2}}}},
 };
 
 inline constexpr ProgramSpec kSort = {
@@ -255,7 +252,7 @@ inline constexpr ProgramSpec kSort = {
     .inputs =
         {{{"size", "number of elements", 0, std::int64_t{1} << 32, {100'000, 15'000'000, 128'000'000, 512'000'000}}}},
     .cuts = {{{"grain",
-               "elements up to which a sort or merge creates no tasks",
+               "elements in the largest sort or merge without tasks",
                0,
                std::int64_t{1} << 32,
                {8'192, 32'768, 32'768, 32'768}}}},
@@ -272,9 +269,9 @@ inline constexpr ProgramSpec kSparseLu = {
                  7,
                  {1, 5, 5, 5},
                  {"16", "32", "48", "64", "80", "96", "112", "128"}},
-                {"sparsity", "one in so many blocks off the diagonal is not zero", 1, 1'000'000, {8, 8, 8, 8}}}},
+                {"sparsity", "one in N blocks off the diagonal is not zero", 1, 1'000'000, {8, 8, 8, 8}}}},
     .cuts = {{{"grain",
-               "blocks on a side of the trailing matrix up to which a step creates no tasks",
+               "blocks on a side of the largest trailing matrix whose step creates no tasks",
                0,
                10'000,
                {2, 2, 2, 2}}}},
@@ -290,23 +287,20 @@ inline constexpr ProgramSpec kStrassen = {
                  8,
                  {3, 5, 6, 7},
                  {"64", "128", "256", "512", "1024", "2048", "4096", "8192", "16384"}}}},
-    .cuts = {{{"grain", "rows of matrices up to which a product creates no tasks", 0, 16'384, {128, 256, 256, 256}}}},
+    .cuts =
+        {{{"grain", "rows of the largest matrices whose product creates no tasks", 0, 16'384, {128, 256, 256, 256}}}},
 };
 
 inline constexpr ProgramSpec kStreamcluster = {
     .name = "streamcluster",
     .purpose = "finds centers for a stream of points, chunk by chunk",
     .unit = "distance",
-    .inputs =
-        {{{"size", "number of points", 1, 1'000'000'000, {2'048, 16'384, 131'072, 1'048'576}},
-          {"dimensions", "coordinates of a point", 1, 10'000, {16, 64, 64, 128}},
-          {"clusters", "planted centers; the program finds this number to twice as many", 1, 1'000, {5, 10, 10, 20}},
-          {"chunk", "points that are clustered together", 1, 1'000'000'000, {1'024, 8'192, 32'768, 262'144}}}},
-    .cuts = {{{"grain",
-               "points up to which a range of them is not divided",
-               1,
-               1'000'000'000,
-               {512, 1'024, 1'024, 1'024}}}},
+    .inputs = {{{"size", "number of points", 1, 1'000'000'000, {2'048, 16'384, 131'072, 1'048'576}},
+                {"dimensions", "coordinates of a point", 1, 10'000, {16, 64, 64, 128}},
+                {"clusters", "planted centers; the program finds once to twice as many", 1, 1'000, {5, 10, 10, 20}},
+                {"chunk", "points that are clustered together", 1, 1'000'000'000, {1'024, 8'192, 32'768, 262'144}}}},
+    .cuts =
+        {{{"grain", "points in the largest range that is not divided", 1, 1'000'000'000, {512, 1'024, 1'024, 1'024}}}},
 };
 
 inline constexpr ProgramSpec kSwaptions = {
@@ -320,7 +314,7 @@ inline constexpr ProgramSpec kSwaptions = {
                  1'000'000'000,
                  {1'000, 10'000, 50'000, 1'000'000}}}},
     .cuts =
-        {{{"grain", "paths up to which a range of them is not divided", 1, 1'000'000'000, {256, 1'024, 1'024, 1'024}}}},
+        {{{"grain", "paths in the largest range that is not divided", 1, 1'000'000'000, {256, 1'024, 1'024, 1'024}}}},
 };
 
 inline constexpr ProgramSpec kTreeadd = {
@@ -340,7 +334,7 @@ constexpr std::int64_t uts_depth(const Inputs &inputs, int) {
 
 inline constexpr ProgramSpec kUts = {
     .name = "uts",
-    .purpose = "searches an unbalanced tree that is a rule on SHA-1 digests",
+    .purpose = "searches an unbalanced tree that SHA-1 digests define",
     .unit = "node",
     .inputs = {{{"tree",
                  "sample tree of the UTS distribution; tiny is T1 with 6 levels",

@@ -5,7 +5,7 @@
 namespace bots {
 
 struct SerialGroup {
-    static constexpr bool goes_serial(bool) { return false; } // it already is
+    static constexpr bool goes_serial(bool) { return false; } // the program is already serial
 
     template <class Body>
     void run(bool, const Body &body) const {

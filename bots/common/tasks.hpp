@@ -90,7 +90,7 @@ void with_task_kind(const Options &options, const Visitor &visit) {
     }
 }
 
-// The main function of a version with OpenMP tasks. The build sets BOTS_VERSION to the version's name.
+// Implements main() of a version with OpenMP tasks. The build sets BOTS_VERSION to the version's name.
 template <class TasksWorkload>
 int tasks_main(int argc, char **argv, const ProgramSpec &spec) {
     return run_tasks_version(argc, argv, spec, BOTS_VERSION,

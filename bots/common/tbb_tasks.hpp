@@ -47,7 +47,7 @@ void with_tbb_tasks(const Options &options, const Visitor &visit) {
     });
 }
 
-// The main function of a version with oneTBB's tasks.
+// Implements main() of a version with oneTBB's tasks.
 template <class TbbWorkload>
 int tbb_main(int argc, char **argv, const ProgramSpec &spec) {
     const Version version = {.name = BOTS_VERSION,

@@ -34,8 +34,7 @@ inline constexpr double kLn2Low = 0x1.a39ef35793c76p-33;
 
 // Returns e^x for x in [-708, 709]: 2^k e^r with |r| <= ln 2 / 2, and Taylor's series for e^r.
 inline Doubles exp_of(Doubles x) {
-    constexpr double kRound =
-        0x1.8p52; // adding it rounds a number to a whole one, which the sum's lowest bits then hold
+    constexpr double kRound = 0x1.8p52; // x + kRound holds x, rounded to a whole number, in its lowest bits
     const Doubles shifted = x * 0x1.71547652b82fep0 + kRound; // log2 e
     const Doubles k = shifted - kRound;
     const Doubles r = (x - k * kLn2High) - k * kLn2Low;

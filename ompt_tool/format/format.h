@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The bytes of a run directory: file headers, extents and trace events, each declared once. statistics.h declares the
 // slots. The tool writes the files (process_log, thread_log). This folder reads files, extents and slots; decoder.h of
-// the core decodes records. docs/trace-format.md has details. Two writers of test traces repeat the bytes, to detect a
-// change (tests/support/made_traces.py, tests/benchmarks/large_trace.py).
+// the core decodes records. docs/trace-format.md has details. Two writers of test traces repeat the layout, so tests
+// detect a change (tests/support/made_traces.py, tests/benchmarks/large_trace.py).
 //
 // Conventions: little endian, all fields naturally aligned, times in clock ticks unless a name says otherwise.
 // A file is a header of kHeaderBytes followed by extents, each beginning with an ExtentHeader. Files only grow.
@@ -112,7 +112,7 @@ struct ProcessHeader {
     uint32_t limit_reached; // 1: the size limit stopped the trace; 2: the disk did
     uint32_t n_pauses;
     uint32_t n_misuses; // wrong marks of the program, such as the end of a kernel that did not begin
-    uint64_t min_create_gap; // shortest time between two creations of one task; ~0: none seen
+    uint64_t min_create_gap; // shortest time between two creations by one task; ~0: none seen
     char counter_names[kMaxCounters][64];
     uint32_t n_lost; // missing pieces of the recording, which could not be written
     uint32_t is_final; // 1: all files have their final length
@@ -177,7 +177,7 @@ constexpr uint32_t waited_for(uint64_t entry, uint32_t n_barriers) {
 
 // ---------------------------------------------------------------- thread-NNNNN.log
 
-// A part of a region that its worker has left and the primary has not ended. The part is a gap since `begin`.
+// A worker's part of a region that the worker has left and the primary has not ended. The part is a gap since `begin`.
 struct PendingPart {
     uint64_t instance; // index
     uint64_t sequence; // sequence of the instance; 0: no part
@@ -229,11 +229,11 @@ struct ThreadHeader {
     OffCpuTicks outside; // outside all regions, while the thread was recorded
     OffCpuTicks open; // part of the open interval; known when recording has ended
     uint64_t ended_ticks; // end of the thread; 0: recording ended before, or was cut short
-    // The wait, and the loop before it, of the gaps of pending parts and (open_loop) of the open interval; 0: none.
+    // Constructs of the wait in which each pending part has its gap, and of the loop before that wait; 0: none.
     uint32_t pending_wait[kMaxPendingParts];
     uint32_t pending_loop[kMaxPendingParts];
     uint64_t barrier_begin; // arrival at the last barrier
-    uint32_t open_loop;
+    uint32_t open_loop; // construct of the loop before the open gap's wait; 0: none
     uint32_t pad3_;
     struct PendingOffCpu {
         OffCpuTicks waiting, leaving; // before and after the last thread arrived at the barrier that ends the part

@@ -39,8 +39,8 @@ void read_slots(const ThreadFile &thread, size_t n_definitions, ThreadAccount &a
                 account.construct(id) = construct;
             }
         }
-    // Undeferred tasks count as completed when they begin. Regions count tasks when they complete, so the difference is
-    // the tasks that a kill interrupted.
+    // Undeferred tasks count as completed when they begin. Regions count tasks at their completion, so the difference
+    // is the number of tasks that a kill interrupted.
     uint64_t begun = 0, completed = 0;
     format::ConstructSlot *most = nullptr;
     for (format::ConstructSlot &slot : account.constructs) {
@@ -54,7 +54,7 @@ void read_slots(const ThreadFile &thread, size_t n_definitions, ThreadAccount &a
 
 void add(RegionSlot &slot, State state, uint64_t ticks) { slot.state_ticks[static_cast<size_t>(state)] += ticks; }
 
-// Removes and returns the off-CPU time in the last `ticks` of the open interval, if it is all at the interval's end.
+// Removes and returns the off-CPU time in the last `ticks` of the open interval. Assumes that all of it is at the end.
 format::OffCpuTicks take_last_off_cpu(format::OffCpuTicks &open, uint64_t ticks) {
     const uint64_t blocked = std::min(open.blocked, ticks);
     const format::OffCpuTicks last = {std::min(open.preempted, ticks - blocked), blocked};

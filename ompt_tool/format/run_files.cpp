@@ -52,7 +52,7 @@ MappedFile::~MappedFile() {
 
 Problem MappedFile::open(const std::string &path) {
     path_ = path;
-    struct stat status; // checked before opening, which alone may have an effect on a device
+    struct stat status; // checked first, because opening a device may have an effect
     if (stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) return {path, 0, "is not a regular file"};
     descriptor_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK); // does not block if it is a pipe by now
     if (descriptor_ < 0) return {path, 0, std::string("cannot be opened: ") + strerror(errno)};
@@ -112,7 +112,7 @@ Problem check_header(const MappedFile &file, const char *magic, uint32_t version
     return {};
 }
 
-constexpr const char *kEmpty = ": is empty: the program ended when it was made, or it could not grow.";
+constexpr const char *kEmpty = ": is empty: the program ended while it made the file, or the file could not grow.";
 constexpr int kAttempts = 100; // to read the log of a thread that is writing
 
 // Copies bytes of the file into memory owned by `copies`.
@@ -125,7 +125,7 @@ char *keep_copy(const MappedFile &file, uint64_t offset, size_t n_bytes, Copies 
 }
 
 // Calls visit(header, contents, offset) for every extent, up to the first without magic, which its writer did not
-// finish. Headers are read, not mapped, because the file may be truncated at any time after and inside the last extent.
+// finish. Reads headers without the mapping, because the file may be truncated at any time in or after the last extent.
 template <typename Visit>
 Problem for_each_extent(const MappedFile &file, std::vector<std::string> &losses, Visit visit) {
     const std::span<const char> bytes = file.bytes();
@@ -244,7 +244,7 @@ Problem check_slots(const std::string &path, size_t slot_bytes, const ExtentHead
     return {};
 }
 
-// window_moved: set to true if events are missing because the thread wrote its window during the read.
+// Reads one log. Sets `window_moved` if events are missing because the thread wrote its window during the read.
 Problem read_thread(RunFiles &run, const std::string &path, ThreadFile &thread, bool &window_moved) {
     Problem problem = thread.file.open(path);
     if (problem) return problem;
@@ -353,7 +353,7 @@ void list_missing(RunFiles &run) {
         run.missing.push_back(run.directory + ": the tasks of threads without a log are counted when recording ends.");
 }
 
-// Reads one log. Tries again if the program may have written seemingly lost data during the read.
+// Reads one log. Reads it again if data are missing that the program may have written during the read.
 Problem read_thread_at_rest(RunFiles &run, uint32_t index) {
     const size_t n_losses = run.losses.size(), n_remarks = run.remarks.size();
     for (int attempt = 1; attempt <= kAttempts; attempt++) {
@@ -371,7 +371,7 @@ Problem read_thread_at_rest(RunFiles &run, uint32_t index) {
 
 } // namespace
 
-// While the program runs, process.log is read twice: before the other logs, for their number, and after them, because
+// Reads process.log twice while the program runs: before the other logs, for their number, and after them, because
 // process.log then has all definitions that they use.
 Problem open_run(const std::string &directory, RunFiles &run) {
     run.directory = directory;

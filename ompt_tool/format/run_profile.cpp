@@ -15,7 +15,7 @@ using format::State;
 
 namespace {
 
-// The estimate of a creation is at most this (measured on libomp 19 with 2 threads).
+// Upper limit of the estimate of a creation (measured on libomp 19 with 2 threads).
 constexpr double kFallbackCreateNanoseconds = 120;
 
 uint64_t share(uint64_t pool, uint64_t part, uint64_t whole) {
@@ -122,7 +122,7 @@ void split_off_cpu(const Conversion &to, const RegionSlot &slot, StateTimes &tim
     time.off_cpu += time.off_cpu_work;
 }
 
-// Each state is the difference of converted sums, so the states add up exactly.
+// Converts the states. Each state is the difference of converted sums, so the states add up exactly.
 StateTimes split(const Conversion &to, const RegionSlot &slot) {
     StateTimes time{};
     uint64_t &work = time.state_ns[static_cast<size_t>(State::kWork)];

@@ -42,7 +42,7 @@ public:
     }
     Problem close() {
         failed_ |= !file_ || std::fclose(file_.release()) != 0;
-        if (failed_) return {path_, 0, std::string("it cannot be written: ") + strerror(errno)};
+        if (failed_) return {path_, 0, std::string("cannot be written: ") + strerror(errno)};
         return {};
     }
 

@@ -17,7 +17,7 @@ public:
     static constexpr uint64_t kBegin = 1; // 0 is no time
 
     MadeLog() : words_{format::kTime, kBegin} {}
-    // An event with an earlier time than the last one gets the last one's time.
+    // Adds an event. If its time is earlier than the last event's, it gets the last event's time.
     void add(format::EventKind kind, uint32_t argument, uint64_t now_ns, std::initializer_list<uint64_t> words = {}) {
         uint64_t delta = 0;
         if (format::kEventTraits[kind].timed && kBegin + now_ns > now_) {
@@ -48,7 +48,7 @@ private:
 Problem write_run(const std::string &directory, const RunFiles &like, const std::vector<MadeLog> &logs,
                   uint64_t wall_ns);
 
-// Adds the statistics of a run that write_run() wrote, computed from its events, to its logs.
+// Adds statistics, computed from the events, to the logs that write_run() wrote.
 Problem write_accounts(const std::string &directory, const RunFiles &run, const std::vector<ThreadAccount> &accounts);
 
 } // namespace ompass

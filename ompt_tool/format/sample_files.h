@@ -16,7 +16,7 @@ namespace ompass {
 struct Sample {
     format::SampleRecord head;
     format::LoadRecord load; // zeros: not a load
-    std::vector<uint64_t> chain; // words as in samples.h; so are the next two
+    std::vector<uint64_t> chain; // words as in samples.h, like the next two fields
     std::vector<uint64_t> registers;
     std::vector<std::pair<uint32_t, uint64_t>> stack; // bytes above the stack pointer, word
 };

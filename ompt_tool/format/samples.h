@@ -57,7 +57,7 @@ inline constexpr uint64_t kStackWord = uint64_t{0xffff} << 48;
 inline constexpr uint32_t kMostModules = 0xfffe;
 
 enum SampleFlags : uint8_t {
-    kSharedWork = 1 // taken in work of untimed undeferred tasks; `construct` is that of the task around them
+    kSharedWork = 1 // taken in work of untimed undeferred tasks; `construct` belongs to the task around them
 };
 inline constexpr uint8_t kOutsideStates = kStates; // the thread was outside the accounted time
 
@@ -77,7 +77,7 @@ struct SampleRecord {
     uint32_t region; // construct of the region; 0: outside every region
     uint32_t construct; // construct of the task; 0: implicit task, or outside
     uint32_t kernel; // construct of the innermost kernel; 0: none
-    uint32_t weight; // samples that this one represents, as a long run keeps only some
+    uint32_t weight; // number of samples that this one represents; a long run keeps only some
 };
 static_assert(sizeof(SampleRecord) == 32);
 

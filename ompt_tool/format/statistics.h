@@ -22,12 +22,12 @@ struct ConstructSlot {
     uint64_t n_undeferred; // created and started at once; 0 in a log, see begun_undeferred()
     uint64_t n_completed; // in a log: without undeferred tasks, which count as complete when they begin
     uint64_t n_drawn; // undeferred tasks up to the last timed one; begun_undeferred() gives all
-    uint32_t weight; // tasks from the last timed one, which is included, to the next timed one
+    uint32_t weight; // tasks from the last timed one (included) to the next timed one
     uint32_t countdown; // part of `weight` that has not begun
     uint64_t n_converted; // detached undeferred tasks, which did not complete in place and count as deferred ones
     uint64_t n_cancelled;
     uint64_t create_ticks; // measured by the wrappers
-    uint64_t create_weight; // share of pool_ticks that is creation of these tasks; the region's includes it
+    uint64_t create_weight; // share of pool_ticks that is creation of these tasks; also in the region's create_weight
     uint64_t own_ticks; // work known to belong to this construct; phases, in a log: sum of ends - sum of begins
     uint64_t sampled_weight; // its share of pool_ticks, relative to the sum over constructs
     uint64_t inclusive_ticks; // durations of the timed tasks, in total
@@ -75,7 +75,7 @@ struct RegionSlot {
     uint64_t domain; // 1 + the locality domain of this thread when it last started a task; 0: none
     uint64_t n_rescued; // tasks started here outside their domain because the program would have hung
     uint64_t n_steals; // tasks taken from another thread's queue
-    uint64_t n_failed_steals; // attempts at queues with tasks that took none
+    uint64_t n_failed_steals; // attempts that took no task from a queue with tasks
     uint64_t steal_ticks; // time of successful attempts
     uint64_t failed_steal_ticks;
     uint64_t n_from_domain[kDomainCounts]; // tasks started here, by the domain of their placement; last: all others

@@ -125,7 +125,7 @@ static inline void ompass_kernel_begin(const char *name) {
     if (__builtin_expect(api != 0, 0)) api->kernel_begin(name);
 }
 
-/* Ends the innermost open kernel of the calling thread. Without one, only counts a misuse. */
+/* Ends the innermost open kernel of the calling thread. If none is open, only counts a misuse. */
 static inline void ompass_kernel_end(void) {
     const struct ompass_api *api = ompass_api_();
     if (__builtin_expect(api != 0, 0)) api->kernel_end();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // OMPT: the entry of the tool, and the translation of callbacks into calls of the accounting, which counts and records
-// them. Handles the differences between runtimes (docs/limitations.md).
+// the events. Handles the differences between runtimes (docs/limitations.md).
 #include <omp-tools.h>
 
 #include <utility>
@@ -371,7 +371,7 @@ void finalize(ompt_data_t *) { recorder::stop(format::EndReason::kFinalized); }
 // Called once by each OpenMP runtime of the process. Must make no OpenMP call, up to the end of initialize().
 OMPASS_EXPORT ompt_start_tool_result_t *ompt_start_tool(unsigned, const char *runtime_version) {
     if (ompass::is_second_runtime(__builtin_return_address(0))) return nullptr;
-    // Keeps the runtime loaded: unloading it would end the recording, and no later runtime could start it again.
+    // Keeps the runtime loaded: unloading it would end the recording, and no later runtime could start another one.
     ompass::keep_loaded(__builtin_return_address(0));
     if (!ompass::recorder::start(runtime_version ? runtime_version : "unknown")) return nullptr;
     static ompt_start_tool_result_t result = {ompass::initialize, ompass::finalize, {0}};

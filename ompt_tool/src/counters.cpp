@@ -61,7 +61,8 @@ bool has_long_name_mapped() {
 
 bool load() {
     if (has_long_name_mapped()) {
-        say("OMPASS_COUNTERS: libpapi would end this program, because it maps a file whose path is longer than %zu "
+        say("OMPASS_COUNTERS: libpapi would end this program, because the program maps a file whose path is longer "
+            "than %zu "
             "characters; no counters are recorded.",
             kLongestName);
         return false;
@@ -213,8 +214,8 @@ std::string try_to_accept(const std::string &name, Trial &before) {
 }
 
 // Chooses the faster way to read counters. PAPI uses the processor's instruction if the kernel allows it. Virtual
-// machines that trap it are faster through the kernel (three counters: 8 to 11 us, not 52 to 86 us). PAPI has no
-// function for the choice; it checks a field of the component's description at each reading.
+// machines that trap this instruction are faster through the kernel (three counters: 8 to 11 us, not 52 to 86 us). PAPI
+// has no function for the choice; it checks a field of the component's description at each reading.
 void choose_reading(long long read_ns) {
     if (!papi.get_component_index || !papi.get_component_info) return;
     const int component = papi.get_component_index("perf_event");

@@ -114,7 +114,7 @@ void note_unlogged(ThreadState &thread) {
 
 void note_unlogged_thread() { __atomic_add_fetch(&process_log::header()->n_unlogged, 1, __ATOMIC_RELAXED); }
 
-// Records the off-CPU intervals up to `end`, in the open state interval and after it, of a thread without more events.
+// Records the last off-CPU intervals of a thread, up to `end`: those in its open state interval, and those after it.
 void note_last_off_cpu(ThreadState &thread, uint64_t end) {
     if (!thread.off_cpu.is_open() && !thread.clocks.is_used()) return;
     format::ThreadHeader &header = *thread.header;

@@ -22,7 +22,7 @@ bool start(const char *runtime_version);
 void stop(format::EndReason reason);
 void pause();
 void resume();
-// Records if wrappers measure creations, in this run and in forked children. Called when the runtime starts.
+// Records whether wrappers measure creations, in this run and in forked children. Called when the runtime starts.
 void note_wrappers(bool measured);
 void flush(); // renews the clock calibration
 
@@ -32,7 +32,7 @@ inline constexpr uint32_t kMaxThreads = 1u << 16;
 extern ThreadState *threads[kMaxThreads]; // by index; written before the thread's first task is created
 inline ThreadState *thread_of_index(uint32_t index) { return __atomic_load_n(&threads[index], __ATOMIC_ACQUIRE); }
 
-// Creates the calling thread's state. Returns null if it cannot be recorded.
+// Creates the calling thread's state. Returns null if the thread cannot be recorded.
 ThreadState *make_thread(format::ThreadKind kind);
 // Starts a run in the child of a fork, and returns the thread; elsewhere null. Called while recording is off.
 ThreadState *thread_while_off(format::ThreadKind kind);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One word that every event reads: the state of recording, and a counter of unloaded libraries. A thread that finds it
-// changed calls recorder::sync_switch, so events need only this one check.
+// One word that every event reads: the state of recording, and a counter of unloaded libraries. A thread that finds the
+// word changed calls recorder::sync_switch, so events need only this one check.
 //   bits 0 to 1     a Switch
 //   bits 2 to 11    number of unloads under way (unloads.cpp); unless it is 0, threads cache nothing by code address
 //   bits 12 to 31   incremented by each unload; may overflow

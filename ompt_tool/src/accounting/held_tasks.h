@@ -6,8 +6,8 @@
 
 namespace ompass::held_tasks {
 
-// Asks the extension to report its tasks, if it is in the process and schedules the runtime with this address.
-// Returns true if it does.
+// Asks the extension to report its tasks, if it is in the process and schedules the runtime with this address. Returns
+// true if the extension reports its tasks.
 bool observe(const void *runtime);
 
 // Asks the extension to report the current task if it has only counted that task so far. Called before events

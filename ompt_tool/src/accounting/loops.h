@@ -7,7 +7,8 @@
 
 namespace ompass {
 
-// `work`: kind of loop (ompt_work_t). `n_iterations`: all threads' sum. `address`: return address; null: not reported.
+// Begin and end a loop. `work`: its kind (ompt_work_t). `n_iterations`: sum over all threads. `address`: return
+// address; null: not reported.
 void begin_loop(ThreadState &thread, uint32_t work, uint64_t n_iterations, const void *address);
 void end_loop(ThreadState &thread, uint32_t work);
 

@@ -107,7 +107,8 @@ static void leave_implicit(ThreadState &thread, const TaskState *task) {
 void end_region(ThreadState &thread) {
     if (!thread.region->primary) return;
     EnteredRegion *region = thread.region;
-    // Ends the implicit task first: libomp does not report its end in gcc's leagues. Keeps the state, in case it does.
+    // Ends the implicit task first: libomp does not report its end in gcc's leagues. Keeps the state, in case a report
+    // follows.
     if (region->implicit && region->implicit == thread.current) leave_implicit(thread, region->implicit);
     format::RegionInstance *instance = region->instance;
     const uint64_t now = clock::now();

@@ -77,7 +77,7 @@ void take_samples(ThreadState &thread, State state, uint64_t end) {
 
 void charge_sampled(ThreadState &thread, uint64_t ticks) {
     TaskState &task = *thread.current;
-    // In a wait, the work belongs to tasks run there, unless these are undeferred.
+    // In a wait, the work belongs to the tasks that run there, unless they are undeferred.
     if (!(task.flags & kWaiting) || !thread.samples_light || !thread.work.dirty) task.owner->worked += ticks;
     if (is_shared(thread)) {
         thread.header->pool_ticks += ticks;

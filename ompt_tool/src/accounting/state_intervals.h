@@ -6,9 +6,9 @@
 // Invariant, per thread and region:  sum of state_ticks == header.mark - begin of its part of the region - time in
 // inner regions. Every function here moves `mark` from the begin of an interval to its end and adds their difference.
 //
-// Timing an undeferred task of some 20 ns costs more than the task. All are counted, and one in `period` is timed. The
-// time of the others stays, exactly, in the thread's work (pool_ticks). The reader distributes it over constructs in
-// proportion to the sampled intervals (sampled_weight).
+// Timing an undeferred task of some 20 ns costs more than the task. All undeferred tasks are counted, and one in
+// `period` is timed. The time of the others stays in the thread's work (pool_ticks). The reader distributes it over
+// constructs in proportion to the sampled intervals (sampled_weight).
 #pragma once
 
 #include "accounting/thread_state.h"
@@ -219,8 +219,9 @@ struct LastGap {
     bool is_long; // longer than the cost of leaving
 };
 
-// Closes the gap at the end of a wait. It is idle until `arrival`: at a barrier the last thread's, else the gap's
-// begin. The rest is idle if it is longer than the cost of leaving and tasks may have run elsewhere, else sync.
+// Closes the gap at the end of a wait. The gap is idle until `arrival`: the last thread's arrival at a barrier, else
+// the gap's begin. The rest is idle if it is longer than the cost of leaving and tasks may have run elsewhere, else
+// sync.
 inline LastGap close_gap_at_end(ThreadState &thread, uint64_t arrival, bool tasks_elsewhere, uint64_t now) {
     const uint64_t until_arrival = close_idle_gap(thread, arrival, now);
     const uint64_t rest = now - thread.header->mark;

@@ -52,7 +52,7 @@ enum TaskFlag : uint16_t {
 struct alignas(64) TaskState {
     uint64_t id; // creating thread << 40 | counter; 0: inline, or in a pool
     uint64_t ready; // time of its creation or, after a suspension, of its return to the queue
-    uint64_t worked; // work since its start, with that of inline descendants; inline tasks: owner->worked at the start
+    uint64_t worked; // work since its start, including inline descendants; inline tasks: owner->worked at the start
     TaskState *below; // the task suspended under it on this thread; in a pool: the next free state
     TaskState *owner; // itself, or for inline tasks the innermost task around it that is not inline
     TaskConstruct *local; // its construct on the thread that runs it; null for implicit tasks
@@ -92,7 +92,7 @@ public:
         if (__builtin_expect(free_ == nullptr, 0) && !refill()) return nullptr;
         return free_;
     }
-    // Owner only: returns the same, or null if the pool is empty.
+    // Owner only: like peek(), but returns null if the pool is empty.
     TaskState *peek_known() const { return free_; }
 
     // Owner only: takes the state for which is_next() is true.

@@ -49,12 +49,13 @@ void consider_period(TaskConstruct &construct, uint64_t ticks) {
 // Decides whether this construct's tasks are so short that a creation in one of them needs no separate time.
 void consider_coarse(TaskConstruct &construct, uint64_t ticks) {
     static const uint64_t limit = clock::from_ns(format::kCoarseBelowNanoseconds);
-    construct.n_coarse += ticks < limit ? 1 : ~0u; // a long one undoes a short one
+    construct.n_coarse += ticks < limit ? 1 : ~0u; // a long task cancels a short one
     if (construct.n_coarse > 2 * kConsider) construct.n_coarse = ticks < limit ? 2 * kConsider : 0;
     construct.is_coarse = construct.n_coarse >= kConsider;
 }
 
-// Returns when the task became ready: its creation, or the end of its last predecessor, whose construct becomes `last`.
+// Returns the time at which the task became ready: its creation, or the end of its last predecessor. Stores that
+// predecessor's construct in `last`.
 uint64_t ready_time(const TaskState &task, uint32_t &last) {
     uint64_t ready = task.ready;
     for (unsigned i = 0; i < task.n_predecessors; i++) {
@@ -179,11 +180,11 @@ void convert_inline(ThreadState &thread, TaskState *task) {
 // ---------------------------------------------------------------- deferred tasks
 
 void create_deferred(ThreadState &thread, TaskState *task, TaskConstruct *construct, uint32_t home) {
-    // Uses a known time instead of the clock in two cases. The wrapper of a single creation gives its begin. A task
-    // of a construct whose tasks are shorter than kCoarseBelowNanoseconds gives its last event, or the begin of a
-    // taskloop's wrapper. A reader dates an untimed creation by the create_span that follows. If sampling may have left
-    // this creation's wrapper out (begin_creation), the creation needs its own time, because the next create_span
-    // belongs to another creation.
+    // Uses a known time instead of the clock in two cases. In the wrapper of a single creation it is the wrapper's
+    // begin. In a task of a construct whose tasks are shorter than kCoarseBelowNanoseconds it is the task's last event,
+    // or the begin of a taskloop's wrapper. A reader dates an untimed creation by the create_span that follows. If
+    // sampling may have left this creation's wrapper out (begin_creation), the creation needs its own time, because the
+    // next create_span belongs to another creation.
     TaskState *creator = thread.current;
     const bool wrapped = creator->creating && thread.wrapper.loop_task != creator;
     const bool left_out = !creator->creating && thread.creation.inline_period > 1;
@@ -396,7 +397,7 @@ void complete_task(ThreadState &thread, TaskState *task, TaskState *next, uint32
     close_open(thread, now);
     thread.previous.creator = nullptr;
     format::ConstructSlot &slot = *entry->local->slot;
-    if (!(task->flags & kInline)) { // converted: its own time is known, its duration is not
+    if (!(task->flags & kInline)) { // false: converted, so its own time is known but not its duration
         const uint64_t worked = entry == task ? task->worked : task->worked + entry->worked;
         if (__builtin_expect(task->flags & kLight, 0)) {
             count_duration(slot, worked, task->flags & kTimed ? task->weight : 1);

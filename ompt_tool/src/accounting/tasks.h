@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The effects of task events on a thread: undeferred tasks, deferred ones from creation to completion, and wrapped
 // creations. Each function closes a state interval (state_intervals.h), counts the event, and writes its trace record.
-// callbacks.cpp translates OMPT's events into these calls. The thread whose state is the argument calls them.
+// callbacks.cpp translates OMPT's events into these calls. Only the thread whose state is passed calls them.
 #pragma once
 
 #include <utility>
@@ -91,7 +91,7 @@ inline void end_inline(ThreadState &thread, TaskState *task) {
     if (thread.tracing) thread.log.inline_end();
 }
 
-// Makes an undeferred task that is left before it completes (detached) count as a deferred one.
+// Converts an undeferred task to a deferred one, because the thread leaves it before it completes (detached).
 void convert_inline(ThreadState &thread, TaskState *task);
 
 // True if the thread runs this task, or a part of it.
@@ -133,13 +133,13 @@ inline const void *wrapped_address(ThreadState &thread, const void *address) {
     return thread.wrapper.loop_task == thread.current ? thread.wrapper.loop_address : address;
 }
 
-// True if the creations in this timed task represent those in other tasks.
+// True if the creations in this timed task represent the creations in other tasks.
 inline bool is_light_sample(const ThreadState &thread, const TaskState &task) {
     return !(task.flags & kInline) || (task.flags & kLight && !thread.has_counters && is_alone(thread));
 }
 
-// Begins a creation before the runtime's calls that allocate and enqueue a task. The first of them decides whether the
-// creation is timed. Only notes the time: close_creation() closes the interval of work before it.
+// Begins a creation before the runtime's calls that allocate and enqueue a task. The first call decides whether the
+// creation is timed. Only notes the time: close_creation() closes the interval of work before the creation.
 inline void begin_creation(ThreadState &thread) {
     if (thread.header->open_state != format::kOpenWork || thread.current->creating) return;
     uint32_t weight = 1;

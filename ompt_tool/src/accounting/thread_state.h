@@ -151,7 +151,7 @@ struct Wrapper {
     const TaskState *loop_task; // the task that creates the taskloop's tasks
 };
 
-// The last creation, if no event followed. The time to the next one by the same task bounds the cost of a creation.
+// The last creation, if no event followed. The time to the same task's next creation bounds the cost of a creation.
 struct PreviousCreation {
     const TaskState *creator;
     uint64_t time;
@@ -178,8 +178,8 @@ struct OpenLoops {
     } open[kMaxDepth];
 };
 
-// The task that this thread completed last. Threads that waited for one read it; the two fields may briefly belong to
-// different tasks.
+// The task that this thread completed last. Threads that waited for a task read it; the two fields may briefly belong
+// to different tasks.
 struct alignas(64) LastEnded {
     static constexpr uint64_t kSequences = ~uint64_t{0} >> format::kConstructBits;
 
@@ -311,8 +311,8 @@ inline bool is_alone(const ThreadState &thread) {
 // The two cache lines of EventState.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Winvalid-offsetof"
-static_assert(offsetof(ThreadState, creation) == 64, "what every event touches is one cache line");
-static_assert(offsetof(ThreadState, wrapper.address) == 128, "what every creation touches is the next one");
+static_assert(offsetof(ThreadState, creation) == 64, "every event touches one cache line");
+static_assert(offsetof(ThreadState, wrapper.address) == 128, "every creation touches the next cache line");
 #pragma GCC diagnostic pop
 
 } // namespace ompass

@@ -8,10 +8,10 @@
 
 namespace ompass {
 
-// `address`: return address of the call; null if the runtime does not report it.
+// Begin and end a wait. `address`: return address of the call; null if the runtime does not report it.
 void begin_wait(ThreadState &thread, uint32_t kind, const void *address);
 void end_wait(ThreadState &thread, uint32_t kind);
-// Ends a wait for tasks at the last event, which completed the last of them.
+// Ends a wait for tasks at the time of the last event, which completed the last task.
 void end_wait_at_once(ThreadState &thread, uint32_t kind);
 // Begin and end a wait in an untimed task, if the awaited tasks are in the thread's own queue.
 void begin_untimed_wait(ThreadState &thread, uint32_t kind);

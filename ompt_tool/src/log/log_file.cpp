@@ -28,7 +28,7 @@ struct Mapping {
 
 std::mutex mappings_lock;
 // Requires the lock. Created at first use, because logs may be written before this library's constructors run. Never
-// destroyed, because logs may be written after its destructors have run.
+// destroyed, because logs may be written after this library's destructors have run.
 std::vector<Mapping> &mappings() {
     static auto &all = *new std::vector<Mapping>;
     return all;

@@ -5,8 +5,8 @@
 // Space is allocated before it is mapped, so a full disk, a quota or a file size limit causes an error code here, not a
 // SIGBUS or SIGXFSZ in the program. A descriptor stays open (kept_file.h), because a sandbox may kill a program that
 // opens a file. If the program closes the descriptor, the file is opened again, but never inside a sandbox. If the disk
-// refuses, indispensable pieces are kept in memory. They are lost with the process; their number is recorded, and the
-// first refusal is reported.
+// refuses space, indispensable pieces stay in memory and are lost when the process ends. Their number is recorded, and
+// the first refusal is reported.
 #pragma once
 
 #include <cstddef>

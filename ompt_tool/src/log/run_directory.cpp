@@ -138,7 +138,7 @@ std::string quote_list(const std::vector<std::string> &items) {
     return list + "]";
 }
 
-// The arguments when this library was loaded; the program may overwrite its own.
+// Copy of the program's arguments at load time, because the program may overwrite them.
 std::vector<std::string> *first_arguments = nullptr;
 #ifdef __GLIBC__ // passes the program's arguments to constructors
 __attribute__((constructor)) void remember_arguments(int argc, char **argv) {

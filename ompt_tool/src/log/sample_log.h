@@ -26,7 +26,7 @@ public:
 private:
     LogFile file_;
     format::SamplesHeader *header_ = nullptr;
-    char *extent_ = nullptr; // the last one, which is being written
+    char *extent_ = nullptr; // the last extent, which is being written
     uint64_t *next_ = nullptr; // place of the next record
     uint64_t *limit_ = nullptr; // end of the extent minus one word that stays zero
     uint64_t n_extents_ = 0;

@@ -73,7 +73,7 @@ long filters_of(const char *path) {
 
 // True if the library was preloaded or linked, not opened by the runtime.
 bool was_loaded_at_start() {
-    void *program = dlopen(nullptr, RTLD_LAZY); // RTLD_DEFAULT would also look at the library that asks
+    void *program = dlopen(nullptr, RTLD_LAZY); // RTLD_DEFAULT would also search this library
     return program && dlsym(program, "ompass_get_api") == reinterpret_cast<void *>(&ompass_get_api);
 }
 

@@ -12,8 +12,8 @@ void begin();
 // descriptor of begin() is open. Any thread. Takes some microseconds, so for slow paths only.
 bool is_entered();
 
-// While one lives on the first thread of the process, is_entered() asks the kernel only once: that thread cannot enter
-// a sandbox while it runs the tool. No effect on other threads.
+// While such an object lives on the first thread of the process, is_entered() asks the kernel only once: that thread
+// cannot enter a sandbox while it runs the tool. No effect on other threads.
 class OneAnswer {
 public:
     OneAnswer();

@@ -99,10 +99,10 @@ public:
         last_address_ = address;
     }
 
-    // Append begin and end of an untimed undeferred task, packed into the last record if it is such a record with room.
+    // Append begin and end of an untimed undeferred task, in the last record if that is a kInlineOps with room.
     void inline_begin(unsigned code) { append_op(format::kInlineOpBegin + code); }
     void inline_end() { append_op(format::kInlineOpEnd); }
-    // Returns that record, for callers that append to it directly and call append_op() when it is full.
+    // Returns the kInlineOps record, for callers that append to it directly and call append_op() when it is full.
     omp_ext_order &order() { return order_; }
     void append_op(uint32_t op) {
         if (omp_ext_append(&order_, op)) return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The event by which this machine's processor samples loads, found among those that the kernel describes.
+// The event by which this machine's processor samples loads, found among the events that the kernel describes.
 #pragma once
 
 #include <cstdint>

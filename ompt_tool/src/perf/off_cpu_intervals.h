@@ -17,8 +17,8 @@ namespace ompass {
 
 class OffCpuIntervals {
 public:
-    // Starts for the calling thread, with the records of `begun` if that is open. Returns false and sets errno if the
-    // kernel refuses.
+    // Starts for the calling thread, with the records of `begun` if that ring is open. Returns false and sets errno if
+    // the kernel refuses.
     bool open(ProcessorRing &begun, uint32_t tid);
     bool open(uint32_t tid);
     void close();
@@ -28,7 +28,7 @@ public:
     const volatile perf_event_mmap_page *page() const { return by_clock_ ? &busy_page : ring_.page(); }
 
     bool by_clock() const { return by_clock_; } // the clock replaces records
-    // True if a state interval that ends there has nothing to take, because the clock was read a moment ago.
+    // True if a state interval that ends at `end` has nothing to take, because the clock was read a moment ago.
     bool can_wait(uint64_t end) const { return end < waits_until_; }
     uint64_t clock_ticks(uint64_t now) const { // the total time by clock
         return clock_ticks_ + (by_clock_ && now > by_clock_since_ ? now - by_clock_since_ : 0);
@@ -83,7 +83,7 @@ private:
     mutable std::atomic<bool> held_{false}; // the holder may open, close or read the ring
     bool by_clock_ = false;
     uint64_t by_clock_since_ = 0, clock_ticks_ = 0;
-    uint64_t asks_at_ = 0; // time from which a state interval that ends reads the clock
+    uint64_t asks_at_ = 0; // time from which the end of a state interval reads the clock
     uint64_t waits_until_ = 0; // the same time if no interval is left to take; else 0
     uint64_t n_switches_ = 0; // switches since the last decision of consider_clock()
     uint64_t considered_ns_ = 0;

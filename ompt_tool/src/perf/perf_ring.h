@@ -19,7 +19,7 @@ public:
     PerfRing() = default;
     PerfRing(const PerfRing &) = delete;
     PerfRing &operator=(const PerfRing &) = delete;
-    // Both rings must belong to the calling thread.
+    // Exchanges two rings of the calling thread.
     void swap(PerfRing &other) {
         std::swap(page_, other.page_);
         std::swap(size_, other.size_);
@@ -37,7 +37,7 @@ public:
     // data_head and data_tail of this page differ while there are records. Never null.
     const volatile perf_event_mmap_page *page() const { return page_; }
 
-    // Records are between tail and head, in bytes since the ring was opened. The owner releases those before `place`.
+    // Records are between tail and head, in bytes since the ring was opened. The owner releases records before `place`.
     uint64_t head() const { return __atomic_load_n(&page_->data_head, __ATOMIC_ACQUIRE); }
     uint64_t tail() const { return page_->data_tail; }
     void release(uint64_t place) {

@@ -11,7 +11,7 @@ namespace {
 // Room for 2,048 records of 16 bytes. A switch writes two records. Users without privilege share what
 // kernel.perf_event_mlock_kb allows, so the last of many threads get less.
 constexpr size_t kPages = 8, kLeastPages = 1;
-constexpr uint64_t kLongestRecord = 64; // including the record of lost ones before it
+constexpr uint64_t kLongestRecord = 64; // including a record of lost records before it
 
 perf_event_attr switches_event() {
     perf_event_attr event = {};

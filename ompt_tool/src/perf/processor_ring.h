@@ -21,7 +21,7 @@ public:
 
     // Starts recording the calling thread. Returns false and sets errno if the kernel refuses; the ring stays closed.
     bool open();
-    // Continues another ring of the calling thread, and closes that one.
+    // Takes over a ring of the calling thread, and leaves `other` closed.
     void take_over(ProcessorRing &other) { ring_.swap(other.ring_); }
     void close() { ring_.close(); }
     void forget_after_fork() { ring_.forget_after_fork(); }

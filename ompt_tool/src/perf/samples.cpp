@@ -18,14 +18,14 @@ namespace {
 
 using format::SampleEvent;
 
-// Bytes of the stack in a record of the ring. So many bytes mostly reach up to the task's own function.
+// Bytes of the stack in a record of the ring. They usually reach up to the task's own function.
 constexpr uint32_t kStackBytes = 1024;
 constexpr unsigned kStackWords = kStackBytes / 8;
 constexpr unsigned kMostCallers = 48;
 
 // Three samples fit in a page. At the default frequency a ring holds four seconds of the first thread, and one second
-// of any other. Nothing empties the first thread's ring in a long serial part, so it has a second ring with one in
-// kRare samples, which holds a minute. kernel.perf_event_mlock_kb limits the pages of users without privileges.
+// of any other. Nothing empties the first thread's ring in a long serial part, so that thread has a second ring with
+// one in kRare samples, which holds a minute. kernel.perf_event_mlock_kb limits the pages of users without privileges.
 constexpr size_t kFirstPages = 128, kPages = 32, kRarePages = 64, kLeastPages = 4;
 constexpr uint32_t kRare = 32;
 constexpr size_t kLongestRecord = 1600; // bytes
@@ -85,8 +85,8 @@ perf_event_attr task_clock_event(uint32_t frequency_hz) {
     return event;
 }
 
-// Returns the event that samples one of a fixed number of loads, whatever a load costs, so each kind of load has its
-// share. The frequency is the requested one if the thread executes one load per cycle.
+// Returns the event that samples one load out of a fixed number, so the shares of kinds of loads do not depend on their
+// cost. The frequency is the requested one if the thread executes one load per cycle.
 perf_event_attr load_event(const LoadEvent &found, uint32_t frequency_hz) {
     perf_event_attr event = common_event();
     event.sample_type |= PERF_SAMPLE_ADDR | PERF_SAMPLE_WEIGHT | PERF_SAMPLE_DATA_SRC;
@@ -211,7 +211,7 @@ bool Samples::is_left_out() {
     return false;
 }
 
-// True if the sample must be logged. Samples of loads may include other operations and the kernel's loads: false.
+// True if the sample must be logged. Among samples of loads, false for other operations and for the kernel's loads.
 bool Samples::is_wanted(const uint64_t *record, size_t n_words) const {
     if (!has_loads(head_.event)) return true;
     const auto misc = static_cast<uint32_t>(record[0] >> 32) & PERF_RECORD_MISC_CPUMODE_MASK;

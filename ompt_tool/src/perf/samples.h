@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Samples of where a thread is, taken by the kernel some hundred times per second of its processor time. The kernel
-// writes them into a ring. The thread copies them to its log when it closes a state interval, whose state and construct
-// they get. The tool sends no signal, unwinds no stack and resolves no symbol: a sample keeps the words of the stack
-// that may lead to callers.
+// Samples of a thread's position, taken by the kernel some hundred times per second of the thread's processor time. The
+// kernel writes them into a ring. The thread copies them to its log when it closes a state interval; they get the
+// interval's state and construct. The tool sends no signal, unwinds no stack and resolves no symbol: a sample keeps the
+// words of the stack that may lead to callers.
 #pragma once
 
 #include <atomic>

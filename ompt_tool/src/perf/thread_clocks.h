@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The off-CPU time of a thread whose switches the kernel does not let it record, from the thread's processor-time clock
-// and the kernel's statistics of its waiting. A reading takes some microseconds, so the thread reads both only where a
-// region begins or ends. The state in which it was off-CPU is therefore not known.
+// The off-CPU time of a thread, if the kernel refuses records of its switches. Computed from the thread's
+// processor-time clock and the kernel's statistics of its waiting. A reading takes some microseconds, so the thread
+// reads both only where a region begins or ends. The state in which it was off-CPU is therefore not known.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,8 @@ public:
 
     // Returns the thread's off-CPU ticks since the previous reading; 0 if it no longer exists. One thread at a time.
     format::OffCpuTicks take(uint64_t now);
-    // Takes these ticks, returns those in [begin, end), and adds the others to `rest`. Assumes that the
-    // thread first ran, then was preempted, and then was blocked until now, as a waiting thread is.
+    // Calls take(), returns the ticks in [begin, end), and adds the other ticks to `rest`. Assumes that the thread
+    // first ran, then was preempted, and then was blocked until now, as a waiting thread is.
     format::OffCpuTicks take_between(uint64_t begin, uint64_t end, uint64_t now, format::OffCpuTicks &rest);
 
 private:

@@ -70,7 +70,7 @@ inline uint64_t now() {
     }
 }
 
-// Returns the recorded time of a past value of the counter. Correct for values after the pause before the last one.
+// Returns the recorded time of a past value of the counter. Correct for values after the next-to-last pause.
 inline uint64_t recorded(uint64_t counter) {
     const uint64_t frozen = state.frozen.load(std::memory_order_relaxed);
     const uint64_t time = counter - state.offset.load(std::memory_order_relaxed);

@@ -20,8 +20,8 @@ struct Choice {
     int value;
 };
 
-// Returns the variable's value; `fallback` if it is not set, or, with a message, if it is none of the choices. A
-// program with more rights than its caller (set-uid) uses `fallback`, too.
+// Returns the variable's value. Returns `fallback` if the variable is not set, or, with a message, if its value is none
+// of the choices. A program with more rights than its caller (set-uid) gets `fallback`, too.
 inline int read_choice(Say *say, const char *name, std::initializer_list<Choice> choices, int fallback) {
     const char *text = secure_getenv(name);
     if (!text || !*text) return fallback;

@@ -104,7 +104,7 @@ uint32_t find_function(const Symbols &library, const char *name) {
     }
 }
 
-// Returns the name by which other libraries need this one: its SONAME, else its path.
+// Returns the name under which other libraries list this one as needed: its SONAME, else its path.
 const char *name_of(const Symbols &library, const char *path) {
     for (const ElfW(Dyn) *entry = library.dynamic; entry && library.names && entry->d_tag != DT_NULL; entry++)
         if (entry->d_tag == DT_SONAME) return library.names + entry->d_un.d_val;

@@ -70,7 +70,8 @@ struct LoadedLibraries {
     const LoadedLibrary *end() const { return last; }
 };
 
-// Calls look(libraries, argument); no library is loaded or unloaded during the call. Does not call it without memory.
+// Calls look(libraries, argument); no library is loaded or unloaded during the call. Does nothing if memory is
+// exhausted.
 void look_at_libraries(void (*look)(const LoadedLibraries &libraries, void *argument), void *argument);
 
 // The loader's counts of libraries since the process began.
@@ -86,11 +87,11 @@ Library library_of(const void *address);
 // Returns the described library.
 Library library_in(const dl_phdr_info &info);
 
-// True if this address is in our own library. The addresses of our functions do not show that: their names may be bound
-// to the runtime's functions.
+// True if this address is in our own library. A comparison with our exported functions would not work: their names may
+// be bound to the runtime's functions.
 bool is_ours(const void *address);
 
-// Keeps the library that contains this code loaded for good. Takes the lock of dlopen.
+// Makes the library with this code stay loaded for good. Takes the lock of dlopen.
 void keep_loaded(const void *code);
 
 // Bytes of a library, or none.

@@ -120,7 +120,7 @@ private:
     static constexpr int kMaxRuntimes = 8;
 
     // Returns the end of the libraries that were loaded with the program. They are the shortest prefix of the list that
-    // contains all libraries its members need. dlopen loaded the others, and only libraries that need those see them.
+    // contains all libraries its members need. dlopen loaded all others; only libraries that need them see them.
     const LoadedLibrary *find_end_of_start() const {
         const LoadedLibrary *end = libraries_.begin();
         for (const LoadedLibrary *user = libraries_.begin(); user < libraries_.end() && user <= end; user++)

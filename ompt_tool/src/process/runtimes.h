@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds the OpenMP runtime of a call in a process with several runtimes: gcc's libgomp for the program and LLVM's for a
-// library, or copies in wheels. One of our functions gets the calls of all libraries; this file finds the runtime
-// that each call would reach without us. All functions: any thread, without the loader's lock.
+// library, or copies in wheels. Each of our functions gets the calls of all libraries; this file finds the runtime that
+// each call would reach without us. All functions: any thread, without the loader's lock.
 // Compiled into libompass.so and libomp_ext.so; includes nothing of either.
 #pragma once
 
@@ -38,7 +38,7 @@ Library own_runtime();
 void claim_runtime(const void *code);
 
 // Writes the path of a runtime other than our own that the program or a library calls into `path`, cut to `size`.
-// Writes nothing if there is none; a runtime that another one has replaced is not called.
+// Writes nothing if there is none. A runtime that another one has replaced does not count.
 void find_other_runtime(char *path, size_t size);
 
 // Routes each call of one of our functions to the runtime function that its calling library would reach without ours.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Wrappers of the runtime functions that create tasks. They measure the creation (begin_creation, end_creation), which
-// OMPT reports meanwhile. They work only if this library is preloaded or linked, and only forward while nothing is
-// recorded. The only file with these signatures (LLVM's kmp.h, kmp_gsupport.cpp; libgomp's libgomp_g.h).
+// OMPT reports meanwhile. They work only if this library is preloaded or linked. While nothing is recorded, they only
+// forward calls. The only file with these signatures (LLVM's kmp.h, kmp_gsupport.cpp; libgomp's libgomp_g.h).
 #include "wrappers/creation_wrappers.h"
 
 #include <cstddef>
@@ -227,7 +227,7 @@ OMPASS_EXPORT void GOMP_task(void (*function)(void *), void *data, void (*copy)(
 
 namespace {
 
-// Creates the tasks of a taskloop by GOMP_task, because LLVM's runtimes would run it wrongly.
+// Creates the tasks of a taskloop by GOMP_task, because LLVM's runtimes would run the taskloop wrongly.
 template <typename Bound>
 void create_by_tasks(ThreadState *thread, const void *address, const taskloops::Loop<Bound> &loop) {
     static Router task, begin_group, end_group, register_reductions, n_threads;

@@ -2,7 +2,7 @@
 // Functions of gcc programs whose calls would not reach an LLVM runtime that replaces libgomp. The loader binds a call
 // by name and version. LLVM's runtimes define some functions of OpenMP 5 with other versions than libgomp, and lack
 // others, so such calls would reach the unused libgomp. The functions here have no version, so the loader binds calls
-// of any version to them, and they forward it to the runtime in use. This library must be preloaded or linked.
+// of any version to them. They forward the calls to the runtime in use. This library must be preloaded or linked.
 #include <climits>
 #include <cstdint>
 #include <cstdio>
@@ -339,8 +339,8 @@ OMPASS_EXPORT bool GOMP_cancel(int construct, bool do_cancel) {
 
 // ---------------------------------------------------------------- loops with unsigned bounds of eight bytes
 
-// LLVM's runtimes run no iterations of such a loop if it counts downwards. It is started as a loop with signed bounds
-// instead: bounds of the same sign have the same order, and further chunks are fetched in the same way.
+// LLVM's runtimes run no iterations of such a loop if it counts downwards. These functions start a loop with signed
+// bounds instead: bounds of the same sign have the same order, and further chunks are fetched in the same way.
 
 namespace {
 
@@ -355,7 +355,7 @@ void check_signed(const char *name, int64_t start, int64_t end) {
 
 } // namespace
 
-// The signed loop's arguments, which lack `up`, fit into registers, so gcc makes a tail call of that return as well.
+// The arguments of the signed loop (without `up`) fit into registers, so gcc makes its return a tail call, too.
 #define OMPASS_UNSIGNED_LOOP(kind)                                                                                     \
     OMPASS_EXPORT uintptr_t GOMP_loop_ull_##kind(bool up, int64_t start, int64_t end, int64_t step, uintptr_t e,       \
                                                  uintptr_t f, uintptr_t g) {                                           \

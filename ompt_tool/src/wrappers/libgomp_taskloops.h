@@ -67,7 +67,7 @@ Shares share(const Loop<Bound> &loop, uint64_t n, uint64_t n_threads) {
 }
 
 // Copies the taskloop's data for the task that is being created, with the bounds of its iterations. The runtime calls
-// it on this thread before GOMP_task returns.
+// this function on the creating thread before GOMP_task returns.
 void copy_share(void *to, void *from);
 
 // Sets the data that copy_share copies next.
