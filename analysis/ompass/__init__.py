@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ompass, the analysis: reads a recorded OpenMP run and shows where its thread-time went.
+"""The analysis of Ompass: reads a recorded OpenMP run and shows where its thread-time went.
 
     import ompass
     run = ompass.open("fib-1234.ompass")        # a Recording, see docs/python-api.md
     run.breakdown().states
 
-docs/architecture.md lists its layers, and which of them each may use.
+docs/architecture.md lists the layers of the package, and the layers that each of them may use.
 """
 
 from __future__ import annotations
@@ -28,6 +28,6 @@ __all__ = ["__version__", "open"]
 
 def open(path: str | PathLike[str]) -> Recording:
     """Returns the recorded run in a directory. Raises ompass.errors.RunNotFoundError, DamagedRunError."""
-    from ompass.recording import open_recording  # slow to import, and the command needs little of it
+    from ompass.recording import open_recording  # only here, because the import is slow
 
     return open_recording(path)

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command `ompass`, also as `python -m ompass`. Reports in one line that the compiled part is missing."""
+"""The command `ompass`, also run as `python -m ompass`. Prints one line if the compiled part is missing."""
 
 import sys
 
 
 def main() -> None:
-    """Entry point of the installed command."""
+    """Runs the installed command."""
     try:
         from ompass.commands.main import main as command
     except ImportError as error:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Facts about an ELF file: identity, dynamic section, symbols; the file names of OpenMP runtimes. Read-only.
+"""Reads facts about ELF files: identity, dynamic section, symbols. Identifies OpenMP runtimes by file name.
 
-Shared by symbols (build id, debug link, symbol table) and launch (needed libraries, run paths, runtime).
+`symbols` uses the build id, debug link and symbol table; `launch` uses the libraries, run paths and runtime.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from elftools.elf.sections import NoteSection, SymbolTableSection
 from elftools.elf.segments import InterpSegment, NoteSegment
 
 LLVM_FAMILY = ("libomp", "libiomp5")
-# Wheels carry copies such as libgomp-a34b3233.so.1.0.0; distributions libomp-64.so.5.
+# Other names: libgomp-a34b3233.so.1.0.0 in wheels, libomp-64.so.5 in distributions.
 _NAMES = (
     ("libomp", re.compile(r"libomp(-\w+)?\.so[\d.]*")),
     ("libiomp5", re.compile(r"libiomp5(-\w+)?\.so[\d.]*")),
@@ -36,7 +36,7 @@ class NotElfError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ElfFacts:
-    """The facts of a file that the dynamic loader and a debugger need."""
+    """The facts about a file that the dynamic loader and a debugger need."""
 
     path: Path
     bits: int
@@ -49,7 +49,7 @@ class ElfFacts:
     runpath: tuple[str, ...]
     build_id: str
     debug_link: str
-    has_lines: bool  # carries DWARF line tables, whole or split
+    has_lines: bool  # has a DWARF line table
     is_executable: bool
 
 
@@ -94,7 +94,7 @@ def is_elf(path: Path) -> bool:
 
 
 def read_facts(path: Path) -> ElfFacts:
-    """Returns the facts of `path`; NotElfError when it is not ELF, or truncated."""
+    """Returns the facts about a file. Raises NotElfError if it is not ELF, or truncated."""
     with _open(path) as elf:
         interpreter, build_id = "", ""
         dynamic: DynamicSegment | None = None
@@ -120,7 +120,7 @@ def read_facts(path: Path) -> ElfFacts:
             name = section.name
             if name == ".gnu_debuglink":
                 debug_link = section.data().split(b"\0", 1)[0].decode(errors="replace")
-            # objcopy leaves the section header of a split file, without the content.
+            # A file whose debug information was split off may keep the section's header (SHT_NOBITS).
             elif name in (".debug_line", ".zdebug_line") and section["sh_type"] != "SHT_NOBITS":
                 has_lines = True
             elif not build_id and isinstance(section, NoteSection):
@@ -156,7 +156,7 @@ def _build_id(notes: Any) -> str:
 
 
 def dynamic_symbols(path: Path, wanted: Collection[str]) -> tuple[frozenset[str], frozenset[str]]:
-    """Returns which of `wanted` the file exports (defined), and which it imports (undefined)."""
+    """Returns the symbols of `wanted` that the file exports (defined) and imports (undefined)."""
     with _open(path) as elf:
         table = elf.get_section_by_name(".dynsym")
         return _sort_symbols(table, wanted)
@@ -182,7 +182,7 @@ def imported_symbols(path: Path, prefixes: tuple[str, ...]) -> frozenset[tuple[s
 
 
 def exported_symbols(path: Path, wanted: Collection[str]) -> frozenset[tuple[str, str]]:
-    """Returns (name, version) of each of `wanted` that the file defines; an empty version fits all."""
+    """Returns (name, version) of the symbols of `wanted` that the file defines; an empty version fits all."""
     with _open(path) as elf:
         table = elf.get_section_by_name(".dynsym")
         if not isinstance(table, SymbolTableSection) or not _mentions(table, wanted):
@@ -196,7 +196,7 @@ def exported_symbols(path: Path, wanted: Collection[str]) -> frozenset[tuple[str
 
 
 class _Versions:
-    """The versions of dynamic symbols, by symbol number, that the file defines or needs."""
+    """The versions of the dynamic symbols that the file defines or needs, by symbol number."""
 
     _HIDDEN = 0x8000
 
@@ -205,7 +205,7 @@ class _Versions:
         self._names: Any = elf.get_section_by_name(section)
 
     def of(self, symbol: int) -> str:
-        """Returns the version of the symbol; empty if it has none, or one that fits any request."""
+        """Returns the version of the symbol; empty if it has none."""
         if self._numbers is None or self._names is None:
             return ""
         number = self._numbers.get_symbol(symbol).entry["ndx"]
@@ -220,7 +220,7 @@ class _Versions:
 
 
 def static_symbols(path: Path, wanted: Collection[str]) -> frozenset[str]:
-    """Returns which of `wanted` the file's full symbol table defines; a stripped file has no such table."""
+    """Returns the symbols of `wanted` in the full symbol table; a stripped file has no such table."""
     with _open(path) as elf:
         return _sort_symbols(elf.get_section_by_name(".symtab"), wanted)[0]
 
@@ -242,7 +242,7 @@ def _mentions(table: SymbolTableSection, wanted: Collection[str]) -> bool:
 
 
 def code_between(path: Path, begin: int, end: int) -> bytes:
-    """Returns the bytes at these virtual addresses; empty unless one segment of the file has them all."""
+    """Returns the bytes between two virtual addresses; empty unless one segment contains them all."""
     with _open(path) as elf:
         for segment in elf.iter_segments("PT_LOAD"):
             start, size = segment["p_vaddr"], segment["p_filesz"]
@@ -266,7 +266,7 @@ def symbols_like(path: Path, part: str) -> dict[int, str]:
 
 
 def read_functions(path: Path) -> FunctionTable:
-    """Returns all function symbols of the file, from the full table or, when stripped, the dynamic one."""
+    """Returns the functions in the full and the dynamic symbol table; a stripped file has only the latter."""
     functions: dict[int, tuple[int, int, str]] = {}
     with _open(path) as elf:
         for name in (".symtab", ".dynsym"):
@@ -282,5 +282,5 @@ def read_functions(path: Path) -> FunctionTable:
 
 
 def runtime_kind(name: str) -> str:
-    """Returns the kind of a library by its file name; empty when it is not an OpenMP runtime."""
+    """Returns the kind of an OpenMP runtime by its file name; empty for other libraries."""
     return next((kind for kind, pattern in _NAMES if pattern.fullmatch(name)), "")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The errors that a user can meet. Each states what happened, why, and what to do about it.
 
-Owns the exception types and their exit codes; commands print them.
+Owns the exception types and their exit codes; `commands` prints the messages.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class RunNotFoundError(OmpassError):
 
 
 class DamagedRunError(OmpassError):
-    """The run directory is Ompass's but cannot be read."""
+    """The directory is a run directory but cannot be read."""
 
     exit_code = 4
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Timelines for other programs, Perfetto and OTF2. Computes no figures."""
+"""Writes timelines for other programs, as Perfetto traces and OTF2 archives."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _TASK_WAITS = (5, 6, 63)  # kinds of waits for tasks
 def write_perfetto(timeline: Timeline, names: Mapping[int, str], path: Path) -> None:
     """Writes a Perfetto trace: a track per thread, flows from creation to start, counters of tasks.
 
-    `names` are names of constructs. Raises OutputError.
+    `names`: names by construct. Raises OutputError.
     """
     try:
         with path.open("wb") as file:
@@ -164,10 +164,10 @@ def _running_sum(changes: list[tuple[int, int]]) -> list[tuple[int, int]]:
 def write_otf2(
     timeline: Timeline, names: Mapping[int, str], places: Mapping[int, Location], path: Path
 ) -> None:
-    """Writes an OTF2 archive into the new directory `path`; its anchor is traces.otf2.
+    """Writes an OTF2 archive into the new directory `path`; its anchor file is traces.otf2.
 
     It has a location per thread, and a region per construct, wait and lock. A resumed task has a separate
-    region, "... (resumed)", so tasks can be counted. `names` and `places` are by construct.
+    region, "... (resumed)", so tasks can be counted. `names` and `places`: names and locations by construct.
     Raises OutputError.
     """
     import otf2
@@ -218,7 +218,7 @@ def _otf2_region(definitions: Any, label: str, one: Slice, place: Location | Non
         SliceKind.BLOCKED: RegionRole.ARTIFICIAL,
     }
     if one.kind in (SliceKind.WAIT, SliceKind.LOCK):
-        place = None  # the construct of a wait is its kind
+        place = None  # `construct` of a wait is its kind, which has no place
     task_wait = one.kind is SliceKind.WAIT and one.construct in _TASK_WAITS
     return definitions.region(
         label,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests whether a path can be written, before the work that fills it, and reads small files of any origin."""
+"""Checks that a path is writable before long work begins, and reads small files from any source."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import stat
 from pathlib import Path
 from typing import Final
 
-_NAME_BYTES = 255  # if the file system does not report it
+_NAME_BYTES = 255  # longest name, if the file system reports no limit
 
 
 def file_problem(path: Path) -> str:
-    """Returns why this file cannot be written; empty when it can. Keeps the content of an existing file."""
+    """Returns the reason why a file cannot be written; empty if it can. Keeps an existing file unchanged."""
     try:
         if path.is_dir():
             return "it is a directory"
@@ -29,7 +29,7 @@ def file_problem(path: Path) -> str:
 
 
 def folder_problem(path: Path, *, may_exist: bool = True) -> str:
-    """Returns why this directory and its parents cannot be made; empty when they can."""
+    """Returns the reason why a directory and its parents cannot be made; empty if they can."""
     path = path.absolute()
     try:
         if path.is_dir():
@@ -57,7 +57,7 @@ def _longest_name(folder: Path) -> int:
 
 
 def _folder_problem(folder: Path) -> str:
-    """Tests by trying: permissions do not show read-only file systems, or special ones such as /proc."""
+    """Returns the reason why `folder` accepts no directory. Tries it, since permissions do not show it."""
     attempt = folder / f".ompass-{os.getpid()}"
     try:
         attempt.mkdir()
@@ -73,9 +73,9 @@ _LARGEST_BYTES: Final = 64 << 20
 def read_small_file(path: Path) -> str:
     """Returns the text of a regular file, with replacements for broken characters.
 
-    Raises OSError for other kinds of files, and above 64 MiB.
+    Raises OSError for other kinds of files, and for files above 64 MiB.
     """
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # waits for no FIFO's writer
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a FIFO does not block
     with os.fdopen(descriptor, "rb") as file:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):

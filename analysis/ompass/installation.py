@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The installed parts other than Python code: libraries, headers, Fortran modules' sources, documents.
+"""The installed parts other than Python code: libraries, headers, sources of Fortran modules, documents.
 
-Owns the directories that contain them; `cmake --install` lays out a prefix in the same way.
+Owns the paths of these parts; `cmake --install` uses the same layout below its prefix.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ class Component(str, Enum):
 
 
 def native_prefix() -> Path:
-    """Returns the installation inside this package. A source tree has no such directory."""
+    """Returns the directory of the native parts in this package. A source tree has no such directory."""
     return Path(str(resources.files("ompass"))) / "_native"
 
 
 def source_tree() -> Path:
-    """Returns the repository of this module, when it runs from sources."""
+    """Returns the root of the repository, if this module runs from its sources."""
     return Path(__file__).resolve().parents[2]
 
 
 def library_path(component: Component) -> Path:
-    """Returns the path of the installed library. IncompleteInstallationError when it is not there."""
+    """Returns the path of the installed library. Raises IncompleteInstallationError if it is missing."""
     path = native_prefix() / "lib" / f"lib{component.library}.so"
     if path.is_file():
         return path
@@ -55,7 +55,7 @@ def include_directory() -> Path:
 
 
 def fortran_source(component: Component) -> Path:
-    """Returns the source of the Fortran module, which programs compile with their own compiler."""
+    """Returns the source of the Fortran module, which users compile with their own compiler."""
     return native_prefix() / "share" / "ompass" / "fortran" / f"{component.library}.f90"
 
 
@@ -70,6 +70,6 @@ def pkg_config_directory() -> Path:
 
 
 def documents_directory() -> Path:
-    """Returns the directory of the documents, or the source tree's where none are installed."""
+    """Returns the directory of the installed documents, or of the source tree's if none are installed."""
     installed = native_prefix() / "share" / "doc" / "ompass"
     return installed if installed.is_dir() else source_tree() / "docs"

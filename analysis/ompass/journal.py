@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The journal of a suite or sweep: the list of finished runs, which survives a kill.
 
-A text file with one JSON object per line. Each line is synced to disk before the next measurement starts. A
-line that a killed process left incomplete is removed when the journal is opened again, so its measurement is
-repeated. One process at a time holds a journal.
+It is a text file with one JSON object per line. Each line is synced to disk before the next measurement
+starts. A killed process may leave an incomplete line; the next process that opens the journal removes this
+line and repeats the measurement. Only one process at a time holds a journal.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from ompass.errors import OutputError, UsageError
 
 
 class Journal:
-    """Entries in a file that this process alone writes. Use it as a context manager, or call `close`."""
+    """A journal that only this process writes. Use it as a context manager, or call `close`."""
 
     def __init__(self, path: Path, cure: str, header: Mapping[str, Any] | None = None) -> None:
-        """Opens or begins the journal at `path`, with `header` as its first line unless it is None.
+        """Opens the journal at `path`, or begins a new one whose first line is `header`, if given.
 
-        UsageError: another process holds it, or it is not a journal; OutputError: it cannot be written.
-        `cure` names alternatives for the user.
+        Raises UsageError if another process holds the journal or the file is not a journal, and OutputError
+        if the file cannot be written. `cure` names alternatives for the user.
         """
         self.path = path
         self._cure = cure
@@ -51,7 +51,7 @@ class Journal:
         self.close()
 
     def entries(self) -> Iterator[tuple[int, Any]]:
-        """Yields (number, object) of every line that the opened journal had; None for invalid JSON."""
+        """Yields (number, object) of every line read at the opening; the object is None for invalid JSON."""
         for number, line in enumerate(self._lines, 1):
             try:
                 yield number, json.loads(line)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A recording as immutable values: a `Run` holds definitions, threads and times, a `TaskGraph` tasks.
+"""A recording as immutable values: a `Run` has definitions, threads and times; a `TaskGraph` has tasks.
 
-The core documents its rows: fields, units, sums. This file adds what only Python needs. Times are in ns.
+The core documents the fields, units and sums of its rows. This file adds values for Python. Times are in ns.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ LOOPS: Final = {
 }  # fmt: skip
 """The meaning of Definition.flags of a loop."""
 UNSHARED_LOOPS: Final = frozenset({"single", "taskloop", "masked"})
-"""One thread executes an instance of each of these."""
+"""Loops whose instances run on one thread each."""
 
 OUTSIDE = -1
 """The construct number of time spent outside every parallel region."""
@@ -126,7 +126,7 @@ class CpuTimes:
 
     @classmethod
     def of(cls, total_ns: int, preempted_ns: int, blocked_ns: int) -> CpuTimes:
-        """Returns the parts of a time, given its off-CPU parts."""
+        """Returns the times, given the total and its off-CPU parts."""
         return cls(total_ns - preempted_ns - blocked_ns, preempted_ns, blocked_ns)
 
     def __add__(self, other: CpuTimes) -> CpuTimes:
@@ -178,5 +178,5 @@ def share(part: float, whole: float, of_nothing: float = 0.0) -> float:
 
 
 def sums(rows: Sequence[Any], names: str) -> dict[str, Any]:
-    """Returns the sums over the rows of the attributes listed in `names`."""
+    """Returns, for each attribute in `names`, its sum over the rows."""
     return {name: sum(getattr(row, name) for row in rows) for name in names.split()}

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Text that programs chose (names of kernels, functions, files), made harmless for each kind of output.
+"""Makes names from the program (kernels, functions, files) harmless for each kind of output.
 
-Owns the set of harmful characters: those that control a terminal, that XML forbids, or that change the
-writing direction. `visible` suits terminals, XML, HTML and pictures; the other functions add what their
-formats need.
+Owns the set of harmful characters: they control a terminal, are forbidden in XML, or change the writing
+direction. `visible` suits terminals, XML, HTML and pictures; the other functions suit one format each.
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ def visible_lines(text: str) -> str:
 
 
 def visible_values(value: Any) -> Any:
-    """Lists and dictionaries (a figure's, say) with every string in them made visible."""
+    """Returns nested lists and dictionaries, such as a figure's, with every string made visible."""
     if isinstance(value, str):
         return visible(value)
     if isinstance(value, dict):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A recorded run for notebooks and programs: its tables, metrics and figures, each by one call.
+"""A recorded run for notebooks and programs: one call returns a table, metric or figure.
 
-Computes no figures itself: readers read, metrics compute, figures draw. docs/python-api.md shows examples.
+Computes nothing itself: readers read, metrics compute, figures draw. docs/python-api.md shows examples.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 class Recording:
     """One run directory. Keeps everything that it has read, except rows of events.
 
-    `run` has the recorded data, in integer nanoseconds, counts and bytes; `report` the content of the report.
+    `run` has the recorded data as integers: nanoseconds, counts, bytes. `report` has the report's content.
     """
 
     def __init__(self, path: Path, run: Run) -> None:
@@ -57,9 +57,9 @@ class Recording:
     # ------------------------------------------------------------ tables
 
     def scan(self, table: str) -> polars.LazyFrame:
-        """Returns a table of docs/query.md as a lazy frame, read when it is collected or written.
+        """Returns a table of docs/query.md as a lazy frame: collecting or writing it reads the run.
 
-        UsageError for other names, NothingToShowError for rows of events without a trace.
+        Raises UsageError for other names, and NothingToShowError for rows of events without a trace.
         """
         return self._tables.scan(table)
 
@@ -69,7 +69,7 @@ class Recording:
         return self._collect(frame.select(columns) if columns else frame)
 
     def sql(self, query: str) -> polars.DataFrame:
-        """Returns the result of a query over all tables, like `ompass query`. UsageError if it is wrong."""
+        """Returns the result of a query over all tables, like `ompass query`. Raises UsageError."""
         return self._collect(self._tables.sql(query))
 
     def events(self, *, thread: int = -1, start_ns: int = 0, end_ns: int = -1, limit: int = -1) -> EventTable:
@@ -102,24 +102,24 @@ class Recording:
         return self.report.location(construct)
 
     def graph(self, depth: int = 3, max_tasks: int = 10_000) -> TaskGraph:
-        """Returns work, span and task graph, folded below `depth` levels. DamagedRunError without a trace."""
+        """Returns work, span, and the graph folded below `depth`. Raises DamagedRunError without a trace."""
         return read_task_graph(self.path, depth=depth, max_tasks=max_tasks)
 
     def schedule(
         self, *, start_ns: int = 0, end_ns: int = -1, limit: int = DEFAULT_LIMIT, by_home: bool = False,
         n_bins: int = 200,
     ) -> Schedule:  # fmt: skip
-        """Returns a window, states over time, and the matrix of creating and running threads.
+        """Returns the bars of a window, states over time, and the matrix of creating and running threads.
 
-        Up to `limit` state intervals are single bars, more become bins; 0: no bars. DamagedRunError without a
-        trace.
+        Up to `limit` state intervals have a bar each; more of them become bins; 0 omits the bars. Raises
+        DamagedRunError without a trace.
         """
         return read_schedule(
             self.path, start_ns=start_ns, end_ns=end_ns, limit=limit, by_home=by_home, n_bins=n_bins
         )
 
     def reuse(self, options: ReuseOptions | None = None) -> ReuseContent:
-        """Returns kernel reuse distances. NothingToShowError without declared accesses, or a trace."""
+        """Returns kernel reuse distances. Raises NothingToShowError without a trace or declared accesses."""
         return collect_reuse(self.run, options)
 
     # ------------------------------------------------------------ figures
@@ -127,8 +127,8 @@ class Recording:
     def figure(self, name: str) -> Shown:
         """Returns a figure for notebooks: breakdown, threads, regions, constructs or granularity.
 
-        For a trace also schedule, over-time and matrix. UsageError for other names, NothingToShowError if the
-        run has no data for it.
+        A trace also has schedule, over-time and matrix. Raises UsageError for other names, and
+        NothingToShowError if the run has no data for the figure.
         """
         schedules: dict[str, Callable[[], Spec | None]] = {
             "schedule": lambda: gantt(self.report, self.schedule(limit=picture_intervals(self.run))),
@@ -152,7 +152,7 @@ class Recording:
         self, *, threads: Sequence[int] = (), policies: Sequence[str] = ("libomp",), machine: str = "",
         seed: int = 1, untraced: bool = False,
     ) -> Simulation:  # fmt: skip
-        """Returns predicted runs; `machine`: a machine file or an hwloc synthetic string.
+        """Returns predicted runs. `machine` is a machine file or an hwloc synthetic string.
 
         An empty `threads` means the recorded number. Raises UsageError, and NothingToShowError without a
         trace or tasks.
@@ -167,7 +167,7 @@ class Recording:
         )
 
     def advise(self, *, threads: int = 0, machine: str = "") -> AdviceContent:
-        """Returns changes by predicted gain, and the gain from faster constructs. Raises like simulate()."""
+        """Returns changes by predicted gain, and the gain from faster constructs. Raises the same errors."""
         return advise(self.path, machine=find_machine(machine), threads=threads)
 
     # ------------------------------------------------------------ inside

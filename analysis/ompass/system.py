@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Asks the operating system: the output of other programs, and how long CPUs have been busy or stolen."""
+"""Answers of the operating system: the output of other programs, the busy and stolen time of CPUs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def step_ns() -> int:
 
 
 def _counted_ns(fields: Collection[int], cpus: Collection[int], stat: Path) -> int | None:
-    """Returns the sum of these fields of these CPUs; None where the kernel does not report all of them."""
+    """Returns the sum of these fields over these CPUs; None if the kernel does not report every CPU."""
     tick_ns = step_ns()
     total, seen = 0, 0
     try:
@@ -36,14 +36,14 @@ def _counted_ns(fields: Collection[int], cpus: Collection[int], stat: Path) -> i
 
 
 def busy_ns(cpus: Collection[int], stat: Path = _STAT) -> int | None:
-    """Returns how long these CPUs have been busy since the boot (/proc/stat); None if it is unknown."""
+    """Returns how long these CPUs have been busy since the boot (/proc/stat); None if the time is unknown."""
     return _counted_ns(_BUSY_FIELDS, cpus, stat) or None
 
 
 def stolen_ns(cpus: Collection[int], stat: Path = _STAT) -> int | None:
     """Returns how long the host of a virtual machine has kept these CPUs for itself since the boot.
 
-    None where the kernel does not report it. It is not part of a thread's processor time.
+    Returns None if the kernel does not report it. A thread's processor time does not include it.
     """
     return _counted_ns((_STEAL_FIELD,), cpus, stat)
 
@@ -51,7 +51,7 @@ def stolen_ns(cpus: Collection[int], stat: Path = _STAT) -> int | None:
 def answer_of(
     command: Sequence[str], environ: Mapping[str, str] | None = None, *, errors_too: bool = False
 ) -> str | None:
-    """Returns the command's output (`errors_too`: and stderr); None if it cannot be run, fails or hangs."""
+    """Returns stdout of the command (`errors_too`: and stderr); None if it cannot be run, fails or hangs."""
     try:
         return subprocess.run(
             command,

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cache groups and cache sizes of the recorded or a described machine.
+"""Cache groups and cache sizes of the recorded machine, or of one described by an hwloc synthetic string.
 
-Descriptions are hwloc's synthetic strings, which hwloc reads; this file parses only hwloc's XML.
+hwloc converts the string to XML; this file parses the XML.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class CacheGroup:
     llc_bytes: int  # 0: unknown
 
     def with_sizes(self, l2_bytes: int = 0, llc_bytes: int = 0) -> CacheGroup:
-        """Returns a copy with the given sizes (0: its own, or else assumed ones)."""
+        """Returns a copy with the given sizes. 0 keeps the size; an unknown size becomes an assumed one."""
         llc_bytes = llc_bytes or self.llc_bytes or _ASSUMED_LLC_BYTES
         return replace(
             self, l2_bytes=l2_bytes or self.l2_bytes or min(_ASSUMED_L2_BYTES, llc_bytes), llc_bytes=llc_bytes
@@ -51,20 +51,19 @@ class Caches:
 
 @dataclass(frozen=True, slots=True)
 class Topology:
-    """The cache groups of a machine; `cpus` are all of them in hwloc's order, with neighbours adjacent."""
+    """The cache groups of a machine, and all its CPUs in hwloc's order, with neighbours adjacent."""
 
     description: str  # "recorded machine", or the synthetic string
     groups: tuple[CacheGroup, ...]
     cpus: tuple[int, ...]
-    caches: tuple[Caches, ...] = ()  # by level, from the first on; only levels that every CPU has
+    caches: tuple[Caches, ...] = ()  # first level first; only levels that every CPU has
     nodes: tuple[int, ...] = ()  # memory node of each CPU, by place in `cpus`
-    xml: str = field(default="", repr=False, compare=False)  # its source
+    xml: str = field(default="", repr=False, compare=False)  # hwloc's XML
 
     def group_of_thread(self, n_threads: int, place: str = "compact") -> list[int]:
-        """Returns the index of each thread's group; with more threads than CPUs, starts again at the first.
+        """Returns the index of each thread's group. If there are more threads than CPUs, CPUs repeat.
 
-        "compact": thread 0 on the first CPU, 1 on the next, so one group fills after the other; "scatter":
-        threads alternate between groups.
+        `place`: "compact" fills one group after the other; "scatter" alternates between groups.
         """
         by_cpu = self.group_of_cpu()
         order = [by_cpu[cpu] for cpu in self.cpus]
@@ -83,7 +82,7 @@ class Topology:
 
 
 def recorded_topology(directory: Path) -> Topology:
-    """Returns the machine of a run, from its topology.xml; one group of unknown size if there is none."""
+    """Returns the machine of a run, from its topology.xml; one group of unknown size without it."""
     try:
         return _topology_of_xml(read_small_file(directory / "topology.xml"), "recorded machine")
     except (OSError, ElementTree.ParseError, ValueError, RecursionError):
@@ -91,7 +90,7 @@ def recorded_topology(directory: Path) -> Topology:
 
 
 def synthetic_topology(text: str, option: str = "--topology") -> Topology:
-    """Returns the machine of an hwloc synthetic string. UsageError names `option`."""
+    """Returns the machine of an hwloc synthetic string. Raises UsageError, which names `option`."""
     library = _hwloc()
     topology = ctypes.c_void_p()
     if library.hwloc_topology_init(ctypes.byref(topology)) != 0:
@@ -143,7 +142,7 @@ def _topology_of_xml(text: str, description: str) -> Topology:
         chains.append(above)
         caches = [element for element in above if _DATA_CACHE.fullmatch(element.get("type", ""))]
         packages = [element for element in above if element.get("type") == "Package"]
-        # Caches from the machine downwards: the first is the last level.
+        # The list begins at the machine, so its first cache is the last-level cache.
         shared = (caches or packages or [root])[0]
         cpus_of.setdefault(shared, []).append(cpu)
         cpus.append(cpu)
@@ -176,7 +175,7 @@ def _caches(chains: list[list[ElementTree.Element]]) -> tuple[Caches, ...]:
 
 
 def _nodes(chains: list[list[ElementTree.Element]]) -> tuple[int, ...]:
-    """Returns the memory node of each CPU. hwloc lists memory next to the objects that are close to it."""
+    """Returns the memory node of each CPU. In hwloc's XML, the parent of a node encloses its CPUs."""
 
     def with_memory(chain: list[ElementTree.Element]) -> ElementTree.Element:
         near = (e for e in reversed(chain) if any(c.get("type") == "NUMANode" for c in e.findall("object")))
@@ -193,7 +192,7 @@ def _numbered(elements: list[ElementTree.Element]) -> tuple[int, ...]:
 def _cpus(
     element: ElementTree.Element, above: list[ElementTree.Element]
 ) -> Iterator[tuple[int, list[ElementTree.Element]]]:
-    """Yields (number, enclosing objects from the outermost on) of every CPU, in hwloc's order."""
+    """Yields (number, enclosing objects, outermost first) of every CPU, in hwloc's order."""
     for child in element.findall("object"):
         if child.get("type") == "PU":
             yield int(child.get("os_index", "0")), above

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Formats numbers for people (durations, shares, counts, sizes, task ids), and parses them.
 
-Owns the wording of quantities everywhere in Ompass; computes nothing else.
+Owns the wording of quantities in all of Ompass.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def size(n_bytes: float) -> str:
 
 
 def parse_duration(text: str) -> int:
-    """Parses `250us`, `1.5ms` or `2s` to nanoseconds, the default unit. ValueError otherwise."""
+    """Returns `250us`, `1.5ms` or `2s` in nanoseconds, the default unit. Raises ValueError for other text."""
     match = _DURATION_TEXT.fullmatch(text)
     if match is None:
         raise ValueError(f"`{text}` is not a time; write a number with ns, us, ms, s or m, such as 1.5ms")
@@ -81,10 +81,7 @@ _SIZE_TEXT = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*(B|([KMGT])i?B?)?\s*", re.I
 
 
 def parse_size(text: str) -> int:
-    """Parses `512K`, `18MiB` or `1.5g` to bytes, the default unit; units are binary.
-
-    ValueError otherwise.
-    """
+    """Returns `512K`, `18MiB` or `1.5g` in bytes, the default unit; units are binary. Raises ValueError."""
     match = _SIZE_TEXT.fullmatch(text)
     if match is None or float(match.group(1)) == 0:
         raise ValueError(f"`{text}` is not a size; write a number with K, M or G, such as 512K or 18MiB")
@@ -93,7 +90,7 @@ def parse_size(text: str) -> int:
 
 
 def parse_limit(text: str) -> int:
-    """Returns the bytes of a trace limit, parsed as by parse_size; a bare number is megabytes.
+    """Returns a trace limit in bytes. Like parse_size, but a number without a unit is in megabytes.
 
     Raises ValueError with `why; cure`. ompt_tool/src/options.cpp parses OMPASS_LIMIT_MB by the same rule.
     """

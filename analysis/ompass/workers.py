@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Analyses runs in this process, in local processes, or on a Dask cluster's workers.
 
-The place does not change a result, which depends on one run directory alone. Owns the processes, and the
-messages about unusable clusters. Dask is loaded only with --dask.
+Each result depends on one run directory only, not on the place. Owns the processes, and the messages about
+unusable clusters. Loads Dask only with --dask.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ompass.errors import IncompleteInstallationError, OmpassError, UsageError
 Content = TypeVar("Content")
 
 _WORTH_PROCESSES_BYTES: Final = 64 << 20
-"""A second process takes longer to start than smaller logs take to read."""
+"""Smallest logs worth a second process: smaller logs are read before it has started."""
 
 _CONNECT_S: Final = 5
 
@@ -42,8 +42,8 @@ class Workers:
     def map(self, work: Callable[[Path], Content], paths: Sequence[Path]) -> list[Content]:
         """Returns the results of `work` for every run directory, in their order.
 
-        `work` is pickled: a function of a module, or a partial of one. It returns is a dataclass with
-        a field `run`. The first error of a worker is raised here, too.
+        `work` must be picklable (a module's function, or a partial of one) and return a dataclass with a
+        field `run`. Raises the first error of a worker.
         """
         if self.dask:
             return [_called(content, path) for content, path in zip(
@@ -53,7 +53,7 @@ class Workers:
         worth = self.processes > 1 or sum(map(_log_bytes, paths)) >= _WORTH_PROCESSES_BYTES
         if n_processes < 2 or not worth:
             return [work(path) for path in paths]
-        # Not forked: other libraries of this process may have threads.
+        # Not forked, because libraries may have started threads in this process.
         context = multiprocessing.get_context("spawn")
         try:
             with ProcessPoolExecutor(n_processes, mp_context=context) as pool:
@@ -72,7 +72,7 @@ def _called(content: Content, path: Path) -> Content:
 
 
 def _log_bytes(path: Path) -> int:
-    """Returns the disk space in use, 0 for an unreadable run: its reader reports the error."""
+    """Returns the disk space in use; 0 for an unreadable run, which `work` reports."""
     try:
         return sum(512 * entry.stat().st_blocks for entry in path.iterdir())
     except OSError:
@@ -102,7 +102,7 @@ def _map_on_cluster(address: str, work: Callable[[Path], Content], paths: Sequen
         ) from error
     with client:
         _check_workers(client, address)
-        # Not cached (pure=False): a run directory may be recorded anew under the same name.
+        # pure=False prevents caching: a new run may have the same directory name.
         absolute = [path.absolute() for path in paths]
         futures = client.map(work, absolute, pure=False)
         try:
@@ -115,7 +115,7 @@ def _map_on_cluster(address: str, work: Callable[[Path], Content], paths: Sequen
 
 
 def _check_workers(client: Any, address: str) -> None:
-    """Raises an error unless there are workers, and all have this version of ompass."""
+    """Raises an error if there are no workers, or if one has another version of ompass."""
     try:
         there: dict[str, str] = client.run(_version_there)
     except ImportError as error:

@@ -34,8 +34,8 @@ _EPILOG = """
 `ompass docs install` has whole examples.
 """
 
-# Some linkers drop a library whose functions the program does not call. The extension answers the calls to
-# the OpenMP runtime, so after it they would drop the runtime: the option stays in force there.
+# Some linkers drop a library whose functions the program does not call; --no-as-needed keeps it. The option
+# stays in force after the extension: it defines the runtime's functions, so linkers would drop the runtime.
 _KEPT = {
     Component.TOOL: ("-Wl,--push-state,--no-as-needed", "-lompass", "-Wl,--pop-state"),
     Component.EXT: ("-Wl,--no-as-needed", "-lomp_ext"),
@@ -62,7 +62,7 @@ def config(
     ] = False,
     fortran: Annotated[
         bool,
-        typer.Option("--fortran", help="The source file of the Fortran module, which is compiled first."),
+        typer.Option("--fortran", help="The source file of the Fortran module; compile it first."),
     ] = False,
     cmake: Annotated[bool, typer.Option("--cmake", help="The directory for Ompass_DIR.")] = False,
     pkg_config: Annotated[
@@ -73,7 +73,7 @@ def config(
 
     Prints the requested values on one line, quoted for a shell. Without options, shows all with their names.
     """
-    library = library_path(component)  # first, because it raises an error if it is missing
+    library = library_path(component)  # first: raises an error if the library is missing
     folder = str(library.parent)
     answers = {
         "cflags": (cflags, [f"-I{include_directory()}"]),

@@ -45,7 +45,7 @@ def docs(
         listing = "".join(f"{name:<16} {_title(file)}\n" for name, file in pages.items())
         write_result(f"{documents_directory()}\n" if path else listing, None)
         return
-    name = Path(page).name.removesuffix(".md")  # accepts the links in other pages, too
+    name = Path(page).name.removesuffix(".md")  # also accepts the target of a link in a page
     if name not in pages:
         raise UsageError(f"there is no page {page}", f"there are {', '.join(pages)}")
     if path:
@@ -53,7 +53,7 @@ def docs(
         return
     text = pages[name].read_text(encoding="utf-8")
     if sys.stdout.isatty():
-        os.environ.setdefault("LESS", "-R")  # or `less` shows colours as escape sequences
+        os.environ.setdefault("LESS", "-R")  # otherwise `less` shows escape sequences, not colours
         console = console_for()
         with console.pager(styles=True):
             console.print(Markdown(text, hyperlinks=False))
@@ -62,7 +62,7 @@ def docs(
 
 
 def _pages() -> dict[str, Path]:
-    """Returns the pages by name. IncompleteInstallationError when there is none."""
+    """Returns the pages by name. Raises IncompleteInstallationError if there is none."""
     directory = documents_directory()
     pages = {file.stem: file for file in sorted(directory.glob("*.md")) if file.stem != "CHANGELOG"}
     if not pages:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`ompass dump`: prints the events of a trace as text, one per line, filtered."""
+"""`ompass dump`: prints the events of a trace, or a selection of them, one per line."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _EPILOG = """
 """
 
 _SLICE_EVENTS = 4_000_000  # read at once, which limits memory to a few hundred MB
-_EVENT_BYTES = 8  # smallest size of an event, for an upper bound of their number
+_EVENT_BYTES = 8  # smallest size of an event: gives an upper bound of the number of events
 
 
 def register(app: typer.Typer) -> None:
@@ -64,9 +64,9 @@ def dump(
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object per line.")] = False,
     kinds: Annotated[bool, typer.Option("--kinds", help="List the kinds of events and stop.")] = False,
 ) -> None:
-    """Print recorded events in order of time: time, thread, kind, construct, task, value.
+    """Print recorded events in order of time, each with thread, kind, construct, task and value.
 
-    A ~ before a time marks an event without a time stamp, which shows the time of the preceding event.
+    A ~ before a time marks an event without a time stamp; the time is the preceding event's.
     """
     run = open_run(directory)
     meanings = event_kinds()
@@ -108,7 +108,7 @@ def _rows(table: EventTable) -> Iterator[Row]:
 
 
 def _slices(run: Run, directory: Path, thread: int, start_ns: int, end_ns: int) -> Iterator[EventTable]:
-    """Yields events in order of time, from slices of the time window when there are many."""
+    """Yields events in order of time; reads the window in slices if there are many events."""
     import numpy as np
 
     n_events = max(sum(t.n_events for t in run.threads), run.log_bytes // _EVENT_BYTES)

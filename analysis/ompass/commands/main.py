@@ -91,7 +91,7 @@ def _options(
 
 
 def application(commands: Iterable[str] = COMMANDS) -> typer.Typer:
-    """Returns the command with these subcommands; loads only their modules, with all commands of each."""
+    """Returns the command with these subcommands and all others of their modules; loads no other module."""
     app = typer.Typer(
         name="ompass",
         help="Record any OpenMP task program and show where its time went.",
@@ -111,7 +111,7 @@ def application(commands: Iterable[str] = COMMANDS) -> typer.Typer:
 
 
 def _discard_stdout() -> None:
-    """Discards buffered output, so its flush at exit reports no second error."""
+    """Discards buffered output, so that Python's flush at exit does not fail a second time."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

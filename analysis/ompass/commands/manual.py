@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Manual pages of the command and its subcommands, generated from the texts of --help.
 
-Owns the layout of a page. The build runs `python -m ompass.commands.manual FOLDER VERSION [CORE]`, where CORE
-is the directory of a core that is outside of the package.
+Owns the layout of a page. The build runs `python -m ompass.commands.manual FOLDER VERSION [CORE]`. CORE is
+the directory of the core, if the core lies outside of the package.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _HEADING = re.compile(r"\[bold\](.+)\[/bold\]")
 
 
 def man_pages(app: typer.Typer, version: str) -> dict[str, str]:
-    """Returns pages in the language of man(7) by file name, one for the command and each subcommand."""
+    """Returns man(7) pages by file name: one for the command, and one for each subcommand."""
     group: Any = typer.main.get_command(app)
     top = typer.Context(group, info_name=group.name, **group.context_settings)
     names = [name for name in group.list_commands(top) if not group.get_command(top, name).hidden]
@@ -105,15 +105,15 @@ def _plain(marked_up: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Returns text that man(7) shows unchanged: copyable hyphens, and no line that begins with a request."""
+    """Returns text that man(7) shows unchanged: escapes hyphens, and characters that begin a request."""
     text = text.replace("\\", "\\e").replace("-", "\\-")
     return re.sub(r"^([.'])", r"\\&\1", text, flags=re.MULTILINE)
 
 
 def main(folder: Path, version: str, *core_folder: str) -> None:
-    """Writes the pages of `ompass` into a new directory; the core may be outside of the package."""
+    """Writes the pages of `ompass` into `folder`; `core_folder` has the core if the package lacks it."""
     ompass.__path__.extend(core_folder)
-    from ompass.commands.main import application  # only now, since it loads the core
+    from ompass.commands.main import application  # after the line above, because it loads the core
 
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in man_pages(application(), version).items():

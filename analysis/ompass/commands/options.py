@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Options that several commands share: scope, time window, and where many runs are analysed."""
+"""Options that several commands share: scope, time window, output, the place of the analysis."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from ompass.units import parse_duration
 
 
 class ScopeName(str, Enum):
-    """Values of metrics' Scope that have an option: the part of the run whose times are shown."""
+    """Values of --scope: the part of the run whose times are shown."""
 
     REGIONS = "regions"
     PROGRAM = "program"
 
 
 class Colour(str, Enum):
-    """Properties of tasks that the colours of a schedule show."""
+    """Values of --colour: the property of a task that its colour in a schedule shows."""
 
     CONSTRUCT = "construct"
     HOME = "home"
@@ -48,21 +48,21 @@ TracesArgument = Annotated[
 
 
 def output_file(param: typer.CallbackParam, value: Path | None) -> Path | None:
-    """Refuses a file that cannot be written, before any work. OutputError names the option."""
+    """Raises OutputError, which names the option, if a file cannot be written. Called before any work."""
     if value is not None and str(value) != "-":
         refuse_output(_name_of(param), value, file_problem(value), "name another file")
     return value
 
 
 def output_folder(param: typer.CallbackParam, value: Path | None) -> Path | None:
-    """Refuses a directory that cannot be written; it may exist. OutputError names the option."""
+    """Raises OutputError, which names the option, if a new or existing directory cannot be written."""
     if value is not None:
         refuse_output(_name_of(param), value, folder_problem(value), "name another place")
     return value
 
 
 def new_folder(param: typer.CallbackParam, value: Path | None) -> Path | None:
-    """Refuses a directory that cannot be made, or exists. OutputError names the option."""
+    """Raises OutputError, which names the option, if a directory exists or cannot be made."""
     if value is not None:
         refuse_output(_name_of(param), value, folder_problem(value, may_exist=False), "name a new directory")
     return value
@@ -132,7 +132,7 @@ ProcessesOption = Annotated[
 
 
 def check_form(as_json: bool, as_csv: bool, output: Path | None, others: str) -> None:
-    """Refuses contradictory --json, --csv and -o; `others` names the options of other forms."""
+    """Raises UsageError if --json, --csv and -o contradict each other; `others` names the other options."""
     if as_json and as_csv:
         raise UsageError("--json and --csv", "only one form can be written at a time", "call ompass twice")
     if output is not None and not (as_json or as_csv):
@@ -140,7 +140,7 @@ def check_form(as_json: bool, as_csv: bool, output: Path | None, others: str) ->
 
 
 def check_json_output(as_json: bool, output: Path | None) -> None:
-    """Refuses -o without --json, for commands that have no --csv."""
+    """Raises UsageError for -o without --json, in commands that have no --csv."""
     if output is not None and not as_json:
         raise UsageError("-o", "it needs --json", "add --json")
 
@@ -163,7 +163,7 @@ def _parse_time(option: str, text: str, default: int) -> int:
 
 
 def parse_window(window: str) -> tuple[int, int]:
-    """Returns the begin and end of `FROM:TO` in ns; either may be empty. The end is -1 for the run's end."""
+    """Returns the begin and end of `FROM:TO` in ns; an empty FROM is 0, an empty TO is -1 (the run's end)."""
     if not window:
         return 0, -1
     first, colon, last = window.partition(":")

@@ -130,7 +130,7 @@ def export(
         for name, frame in frames.items():
             _write(of_run, frame, parquet / f"{name}.parquet")
     except BaseException:
-        shutil.rmtree(parquet, ignore_errors=True)  # a part would look complete
+        shutil.rmtree(parquet, ignore_errors=True)  # an incomplete export would look complete
         raise
     say(f"wrote {plural(len(frames), 'table')} into {parquet}")
 

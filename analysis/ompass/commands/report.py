@@ -75,13 +75,13 @@ _EPILOG = """
 """
 
 _MOST_TASKS_DRAWN: Final = 2_000_000
-"""`ompass graph` and `ompass view` show the task graph of longer traces."""
+"""Most tasks of a trace whose task graph is on the page; `ompass graph` and `ompass view` have no limit."""
 
 Table = Enum("Table", {name.upper(): name for name in CSV_TABLES}, type=str)  # type: ignore[misc]
 
 
 class Source(str, Enum):
-    """Where the figures come from."""
+    """The source of the figures."""
 
     PROFILE = "profile"
     EVENTS = "events"
@@ -119,7 +119,7 @@ def report(
             "--window",
             metavar="FROM:TO",
             help="With --from events: only this part of the run, such as 10ms:12ms since the start. "
-            "With --html: the schedule on the page.",
+            "With --html: the window of the schedule on the page.",
         ),
     ] = "",
     sources: Annotated[
@@ -193,7 +193,7 @@ def _page(
     sources: bool,
     script: BrowserScript | None,
 ) -> str:
-    """Returns the page. Of a job, it has the overview of all ranks and the reports of two, or of each."""
+    """Returns the page. For a job, it shows an overview of all ranks, and two ranks in full (`each`: all)."""
     start_ns, end_ns = parse_window(window)
     job = job_of_reports(contents)
     shown = ranks_to_show(job, contents) if job and not each else contents
@@ -208,7 +208,7 @@ def _page(
 
 
 def _pyramid(content: ReportContent) -> Pyramid | None:
-    """Returns the pyramid of a trace; None for damaged or missing events: the page shows the rest."""
+    """Returns the pyramid of a trace; None if its events are damaged or missing."""
     if content.run.mode != "trace":
         return None
     try:
@@ -246,7 +246,7 @@ def _reuse(content: ReportContent) -> ReuseContent | None:
 
 
 def _json_of(contents: list[ReportContent], sweeps: list[ScalingContent]) -> object:
-    """Returns one report, or an object with lists of reports and, for ranks, with their job."""
+    """Returns a single report, or an object with all reports and, for ranks, the report on their job."""
     reports = [run_report(content) for content in contents]
     scalings = [scaling_report(sweep) for sweep in sweeps]
     if len(reports) + len(scalings) == 1:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """`ompass run`: records a program and reports.
 
-Owns the order of steps: look, plan, run, find the recordings, report. The program keeps its streams, signals
-and exit status. Messages of ompass go to stderr, before the program starts and after it has ended.
+Owns the order of steps: inspect, plan, run, find the recordings, report. The program keeps its streams,
+signals and exit status. Messages of ompass go to stderr, before the program starts and after it has ended.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def run(
             "-o",
             metavar="DIR",
             help="Run directory; %e program, %p process, %r rank, %h host. "
-            "A directory that exists is kept: the new one gets -2, -3 ...",
+            "If the directory exists, the new one ends in -2, -3 ...",
         ),
     ] = "",
     wrappers: Annotated[
@@ -146,7 +146,7 @@ def run(
     """Record PROGRAM and show where its time went.
 
     Sets up everything for the OpenMP runtime that the program uses. Runs a program built with gcc on LLVM's
-    runtime, which supports OMPT. Where that is not possible, explains why and what to do.
+    runtime, which supports OMPT. If that is impossible, explains why and what to do.
     """
     options = RunOptions(
         mode=mode.value if mode else None,
@@ -159,7 +159,7 @@ def run(
     )
     with scratch_directory() as scratch:
         try:
-            if json_file is not None:  # refused before the program runs, not hours later
+            if json_file is not None:  # checked before the program runs for hours
                 refuse_output("--json", json_file, file_problem(json_file), "name another file")
             program = inspect_program(command[0], os.environ)
             _, plan = plan_here(program, options, os.environ, scratch)
@@ -217,7 +217,7 @@ def _checked_limit(text: str) -> str:
 
 
 def _place(output: str, program: Program) -> tuple[str, str]:
-    """Returns the pattern of the run directory, and how it was named."""
+    """Returns the pattern of the run directory, and the option or variable that sets it."""
     variable = os.environ.get("OMPASS_DIR", "")
     if output:
         return output, f"-o {output}"
@@ -228,7 +228,7 @@ def _place(output: str, program: Program) -> tuple[str, str]:
 
 
 def _environment(plan: Plan, directory: str) -> dict[str, str]:
-    # The report replaces the tool's summary, unless the user asks for that.
+    # The report replaces the tool's summary, unless the user asks for the summary.
     defaults = {"OMPASS_SUMMARY": "off"}
     return {**defaults, **os.environ, **plan.variables, "OMPASS_DIR": directory}
 
@@ -264,7 +264,7 @@ def _after(
 
 
 def say_others(others: Sequence[Path]) -> None:
-    """Prints a line for each of a few runs, one line for many."""
+    """Prints a line for each run, or a single line if there are many."""
     if len(others) <= _MOST_LINES:
         for other in others:
             say(f"a child process was also recorded, in {_shown(other)}")
@@ -274,7 +274,7 @@ def say_others(others: Sequence[Path]) -> None:
 
 
 def _shown(path: Path) -> str:
-    """Returns the path relative to the working directory when it is below it."""
+    """Returns the path, relative to the working directory if it lies below."""
     try:
         return str(path.relative_to(Path.cwd()))
     except ValueError:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Output of commands: messages and progress on stderr, results on stdout or in a file.
 
-Owns the replacement of characters that the terminal lacks, and the interpretation of NO_COLOR. Progress is
-shown on a terminal only, and removed when the work is done.
+Owns the replacement of characters that the terminal lacks, and the interpretation of NO_COLOR. Shows progress
+only on a terminal, and removes it after the work.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def _replace_nearest(error: UnicodeError) -> tuple[str, int]:
 
 
 def prepare_streams() -> None:
-    """Replaces characters that an output cannot encode; called once when the command starts."""
+    """Makes the streams replace characters that they cannot encode. Called once, at the start."""
     codecs.register_error("ompass-nearest", _replace_nearest)
     if sys.stdout is None:  # closed by the caller: output is discarded without an error
         sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
@@ -109,9 +109,9 @@ def measuring_bar(shown: bool, transient: bool = False) -> Progress:
 
 @contextmanager
 def waiting(what: str) -> Iterator[None]:
-    """Shows `what` and the elapsed seconds, from the first second on. The caller prints nothing inside.
+    """Shows `what` and the elapsed seconds after the first second. Nothing else may print in the meantime.
 
-    A thread draws it, so the seconds also advance during calls of the C++ core.
+    A thread draws this line, so the seconds also advance during calls of the C++ core.
     """
     if not sys.stderr.isatty():
         yield

@@ -51,9 +51,9 @@ def top(
 ) -> None:
     """Watch a recorded program while it runs: states, threads, constructs and findings, every second.
 
-    Updates less often if the program leaves no processor idle. Reads the program's logs, which are recorded
-    anyway. The bottom line lists the keys; q closes the view, and the program continues. The output of a
-    program that ompass top started goes to a file, and is printed when program and view have ended.
+    Updates less often if the program leaves no processor idle. Reads only the logs that the program writes
+    anyway. The bottom line lists the keys; q closes the view, and the program continues. If ompass top
+    started the program, the program's output is printed after both have ended.
     """
     if not sys.stdout.isatty():
         raise UsageError("ompass top", "it needs a terminal", "use ompass report for the figures")
@@ -78,7 +78,7 @@ def _show(directories: list[Path]) -> None:
 
 @contextmanager
 def _started(command: list[str], output: Path | None) -> Iterator[Path]:
-    """Starts the program, recorded; after the view, waits for its end."""
+    """Starts and records the program; after the view, waits until the program ends."""
     directory = output or Path(f"{Path(command[0]).name}-{time.time_ns() // 1_000_000}.ompass")
     with tempfile.TemporaryFile() as written:
         program = subprocess.Popen(

@@ -26,8 +26,8 @@ def register(app: typer.Typer) -> None:
 def validate(directories: RunsArgument, as_json: JsonOption = False) -> None:
     """Check logs and figures: all records, the thread-time identity, and the profile against the trace.
 
-    Exits with 4 if anything is wrong, and with 10 if everything recorded is correct, but the tool could not
-    write all of it.
+    Exits with 4 if anything is wrong. Exits with 10 if the records are correct, but the tool could not write
+    all of them.
     """
     found = {}
     missing: dict[str, list[str]] = {}

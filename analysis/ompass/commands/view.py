@@ -44,8 +44,8 @@ def view(
 ) -> None:
     """Show runs in a browser: their reports and, for traces, the timeline at every zoom.
 
-    This machine serves the page (on 127.0.0.1), only under the printed address. The first view of a trace
-    reads it once and keeps a summary in it (pyramid.cache). Ends with Ctrl-C, or when the page is closed.
+    Serves the page from this machine (127.0.0.1), only at the printed address. The first view of a trace
+    stores a summary in the run directory (pyramid.cache). Ends with Ctrl-C, or when the page is closed.
     """
     with waiting(f"reading {plural(len(directories), 'directory', 'directories')}"):
         runs = ServedRuns(Workers("", processes).map(_content, directories))

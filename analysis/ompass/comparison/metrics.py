@@ -4,10 +4,10 @@
 Owns the compared figures and the words for their changes. The caller decides which constructs of two programs
 are the same.
 
-The significance is a permutation test of the means. If the labels (before, after) had no meaning, all
-assignments of labels to the measurements would be equally likely. The p-value is the part of the assignments
-whose means differ at least as much as the measured means (Fisher; two-sided). The test assumes no
-distribution, and is exact for the few repeats that runs have.
+A permutation test of the means (Fisher; two-sided) decides the significance. If the labels (before, after)
+had no meaning, all assignments of labels to the measurements would be equally likely. The p-value is the
+share of assignments whose means differ at least as much as the measured means. The test assumes no
+distribution, and is exact for few repeats.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ STATE_NAMES = ("work", "create", "schedule", "sync", "idle")
 
 @dataclass(frozen=True, slots=True)
 class Repeat(Generic[Key]):
-    """One run of a group, in the scope that is compared."""
+    """One run of a group, in the compared scope."""
 
     time_ns: int
     states: StateTimes
@@ -57,7 +57,7 @@ class Change(Generic[Key]):
     key: Key | None  # the construct; None for figures of the whole run
     before: tuple[float, ...]
     after: tuple[float, ...]
-    n_events: float  # clock readings behind the figure, in the group with more of them
+    n_events: float  # clock readings in the figure: the larger number of both groups
 
     @property
     def before_mean(self) -> float:
@@ -78,7 +78,7 @@ class Change(Generic[Key]):
 
     @property
     def noise(self) -> float:
-        """The largest change of this figure by recording alone, in the unit of the values."""
+        """The largest change that recording alone can cause, in the unit of the values."""
         return self.n_events * thresholds.NOISE_PER_EVENT_NS
 
     @property
@@ -105,7 +105,7 @@ def _p_value(before: tuple[float, ...], after: tuple[float, ...]) -> float:
 def changes(before: Sequence[Repeat[Key]], after: Sequence[Repeat[Key]]) -> tuple[Change[Key], ...]:
     """Returns changes of time, thread-time and states, then of constructs by decreasing difference.
 
-    ValueError for an empty group.
+    Raises ValueError for an empty group.
     """
     if not before or not after:
         raise ValueError("no runs to compare")
@@ -154,15 +154,15 @@ _DRAWN_WAYS: Final = 20_000
 
 
 def least_p(n_before: int, n_after: int) -> float:
-    """Returns the smallest possible p-value: one extreme assignment, or two that mirror each other."""
+    """Returns the smallest possible p-value: one extreme assignment, or two in groups of equal size."""
     ways = math.comb(n_before + n_after, n_before)
     return (2 if n_before == n_after else 1) / ways
 
 
 def permutation_p(before: Sequence[float], after: Sequence[float]) -> float:
-    """Returns the two-sided p-value of the difference of means, 0 to 1. ValueError for an empty group.
+    """Returns the two-sided p-value of the difference of means. Raises ValueError for an empty group.
 
-    Exact up to 100,000 assignments; above, estimated from a fixed random sample of them.
+    The value is exact up to 100,000 assignments; above, it is estimated from a fixed random sample.
     """
     if not before or not after:
         raise ValueError("no measurements to compare")
@@ -171,14 +171,14 @@ def permutation_p(before: Sequence[float], after: Sequence[float]) -> float:
     mean = total / len(everything)
 
     def distance(part: Sequence[float]) -> float:
-        """Returns the distance of one group's mean from the mean of all; it determines the other group's."""
+        """Returns the distance between the mean of a group and the mean of all values."""
         return abs(math.fsum(part) / n - mean)
 
-    # Sums of the same values in another order differ in their last bits.
+    # Sums of the same values in another order may differ in their last bits.
     measured = distance(before) * (1 - 1e-9)
     if math.comb(len(everything), n) <= _EXACT_WAYS:
         ways = list(itertools.combinations(everything, n))
         return sum(distance(way) >= measured for way in ways) / len(ways)
     chance = random.Random(0)
     hits = sum(distance(chance.sample(everything, n)) >= measured for _ in range(_DRAWN_WAYS))
-    return (hits + 1) / (_DRAWN_WAYS + 1)  # the measured way is one of them
+    return (hits + 1) / (_DRAWN_WAYS + 1)  # counts the measured assignment, too

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The report on a comparison: changes of the time, the states and the constructs at each number of threads.
 
-Owns the rule by which constructs of two programs match: same kind, function, file and line. After an edit of
-the source, the remaining ones are paired by kind, function and file, in the order of their lines.
+Owns the rule by which constructs of two programs match: same kind, function, file and line. Constructs that
+an edit has moved are paired by kind, function and file, in the order of their lines.
 docs/comparison.md lists the fields of the JSON form.
 """
 
@@ -33,7 +33,7 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """One number of threads on both sides (for single runs, the number of each)."""
+    """The changes at one number of threads; runs outside of sweeps may differ in it."""
 
     threads_before: int
     threads_after: int
@@ -70,7 +70,7 @@ def side_of(name: str, runs: Mapping[int, Sequence[tuple[ReportContent, int]]], 
 
 
 def compare_sides(before: Side, after: Side, scope: Scope) -> ComparisonContent:
-    """Returns the changes from `before` to `after`. ValueError if the sides share no number of threads."""
+    """Returns the changes between two sides. Raises ValueError if they share no number of threads."""
     if before.is_sweep and after.is_sweep:
         pairs = [(n, n) for n in sorted(before.repeats.keys() & after.repeats.keys())]
     elif not before.is_sweep and not after.is_sweep:
@@ -99,9 +99,9 @@ def _places(repeats: Iterable[Repeat[Place]]) -> list[Place]:
 
 
 def paired_places(before: Sequence[Place], after: Sequence[Place]) -> dict[Place, Place]:
-    """Returns constructs that moved: the same kind and function in a file of the same name.
+    """Returns the new place of each construct that moved: same kind and function, same name of the file.
 
-    They are paired in the order of their lines, if both sides have equally many; others are new or gone.
+    Pairs them in the order of their lines if both sides have equally many; otherwise, they are new or gone.
     """
     left: dict[tuple[str, str, str], tuple[list[Place], list[Place]]] = {}
     for side, here, there in ((0, before, set(after)), (1, after, set(before))):

@@ -143,7 +143,7 @@ def _papi() -> Iterator[Check]:
 
 
 def _perf() -> Iterator[Check]:
-    """Opens the tool's events: a sysctl does not show limits by containers and security modules."""
+    """Tries the tool's events, because sysctl does not show the limits of containers and security modules."""
     switches, samples = perf_events.open_switches(), perf_events.open_samples()
     level = perf_events.paranoid_level()
     if not switches and not samples:
@@ -219,7 +219,7 @@ def _quota(root: str = "") -> Iterator[Check]:
             "quota",
             Verdict.LIMITED,
             found,
-            "run at most so many threads (-t), or raise the quota",
+            "use no more threads than that (-t), or raise the quota",
         )
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Opens the tool's perf events for the calling thread, and closes them.
+"""Opens and closes the tool's perf events for the calling thread.
 
 Owns a copy of the attributes in ompt_tool/src/perf: processor_ring.cpp, samples.cpp. Containers (seccomp) and
 security modules refuse events independently of kernel.perf_event_paranoid, so only a trial shows the result.
@@ -30,12 +30,12 @@ _STACK_BYTES, _MOST_CALLERS = 1024, 64
 
 
 def open_switches() -> int:
-    """Tries records of a thread's switches; returns 0, or the errno of the refusal."""
+    """Opens the records of a thread's switches. Returns 0, or the errno of the refusal."""
     return _open(_attributes(_DUMMY, _TIME, _SAMPLE_ID_ALL | _CONTEXT_SWITCH))
 
 
 def open_samples() -> int:
-    """Tries samples of processor time; returns 0, or the errno of the refusal."""
+    """Opens samples of processor time. Returns 0, or the errno of the refusal."""
     registers = _REGISTERS.get(os.uname().machine, 0)
     wanted = _TIME | _CALLCHAIN | (_USER_REGISTERS | _USER_STACK if registers else 0)
     return _open(_attributes(_TASK_CLOCK, wanted, _NO_KERNEL_CALLERS, registers, _SAMPLE_PERIOD_NS))

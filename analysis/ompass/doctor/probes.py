@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Probes: small experiments on the machine.
 
-Libraries are loaded in another process, so a broken library cannot harm the doctor.
+Other processes load the tool and the runtimes, so a broken one cannot harm the doctor.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ except OSError as error:
 
 @dataclass(frozen=True, slots=True)
 class RuntimeAnswer:
-    """A runtime's answer to its start."""
+    """The result of starting a runtime."""
 
     has_ompt: bool
     version: str
@@ -36,7 +36,7 @@ class RuntimeAnswer:
 
 
 def ask_runtime(path: Path) -> RuntimeAnswer:
-    """Starts the runtime in a process, and checks whether it looks for an OMPT tool."""
+    """Starts the runtime in another process, and checks whether it looks for an OMPT tool."""
     environ = {
         k: v
         for k, v in os.environ.items()
@@ -60,7 +60,7 @@ def ask_runtime(path: Path) -> RuntimeAnswer:
 
 
 def loading_problem(path: Path) -> str:
-    """Returns why a shared library does not load; empty if it does. Recording is disabled."""
+    """Returns the reason why a shared library does not load; empty if it does. Disables recording."""
     environ = {**os.environ, "OMPASS_ENABLED": "off"}
     answer = answer_of([sys.executable, "-c", _LOAD, str(path)], environ, errors_too=True)
     if answer is None:
@@ -104,7 +104,7 @@ class MachineShape:
 
 
 def machine_shape() -> MachineShape:
-    """Returns counts from sysfs; 1 for unknown ones."""
+    """Returns counts from sysfs. Without sysfs, assumes one package and node, and one CPU per core."""
     cpus = sorted(Path("/sys/devices/system/cpu").glob("cpu[0-9]*/topology"))
     packages, cores = set(), set()
     for cpu in cpus:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes a specification as SVG, PDF, PNG, or Vega-Lite JSON, by the file's name.
+"""Writes a figure as SVG, PDF, PNG, or Vega-Lite JSON; the suffix of the file's name selects the format.
 
 vl-convert contains Vega and fetches nothing. It is large, so it is loaded only when a picture is made.
 """
@@ -95,10 +95,10 @@ def render(spec: Spec, path: Path) -> None:
 
 
 class BrowserScript:
-    """The JavaScript that draws specifications in a browser: window.vegaEmbed, with its dependences.
+    """The JavaScript that draws specifications in a browser: window.vegaEmbed, with its dependencies.
 
-    Another process builds it: this takes seconds, which would block this process. The user's
-    cache keeps it, if possible.
+    Another process builds it in the background, because this takes seconds. The user's cache keeps it, if
+    possible.
     """
 
     def __init__(self) -> None:
@@ -112,7 +112,7 @@ class BrowserScript:
 
     @cached_property
     def text(self) -> str:
-        """Waits for the script and returns it. Raises IncompleteInstallationError."""
+        """The script, once it is built. Raises IncompleteInstallationError."""
         if self._maker is None:
             return self._kept.read_text(encoding="utf-8")
         made, _ = self._maker.communicate()

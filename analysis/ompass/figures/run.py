@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The figures of recorded runs: thread-time by run, thread and region, task constructs by cost, granularity.
 
-Each shows the contents of one or more runs next to each other.
+Each figure shows one or more runs next to each other.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ompass.reports.terminal import state_values
 from ompass.units import duration, percent
 
 _MOST_BARS: Final = 16
-"""Constructs or regions in a figure: the most expensive ones. Tables show all."""
+"""Most constructs or regions in a figure: the most expensive ones. Tables show all."""
 _BAR_PIXELS: Final = 24
 _MOST_PIXELS: Final = 960
 
@@ -74,7 +74,7 @@ def _state_bars(title: str, rows: Sequence[Spec]) -> Spec | None:
         title,
         rows,
         mark={"type": "bar", "height": {"band": 0.8}},
-        # Each of several runs has as many bars as it needs.
+        # Each of several runs has its own number of bars.
         height={"step": _BAR_PIXELS} if several else _height(len({row["bar"] for row in rows})),
         encoding=encoding,
         **({"resolve": {"scale": {"y": "independent"}}} if several else {}),
@@ -92,7 +92,7 @@ def _seconds_axis(title: str) -> Spec:
 
 
 def _height(n_bars: int) -> int:
-    """Returns the height in pixels; a bar has at least one, even among a thousand ranks."""
+    """Returns the height in pixels: at least one pixel per bar, even with a thousand ranks."""
     return max(min(_BAR_PIXELS * n_bars, _MOST_PIXELS), n_bars)
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The figures of a trace: the schedule of a window, states over time, and which thread ran whose tasks.
+"""The figures of a trace: the schedule of a window, states over time, tasks by creating and running thread.
 
-Sources: Olivier et al., Figs. 12 and 18; for the matrix, Contreras and Martonosi on steals.
+Sources: Olivier et al., Figs. 12 and 18; for the matrix of threads, Contreras and Martonosi.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _FIXED_COLOURS: Final = {
     _OUTSIDE: "#dddddd",
 }
 _ROW_PIXELS: Final = 22
-_ROW_FILLED: Final = 0.85  # the rest separates it from the next row
+_ROW_FILLED: Final = 0.85  # share of a row; the rest separates it from the next one
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,16 +51,16 @@ class _Bar:
 
 
 def picture_intervals(run: Run) -> int:
-    """Returns the limit of state intervals for a picture: no bar is shorter than half a pixel."""
+    """Returns the limit of state intervals for a picture: four per thread and pixel."""
     return 4 * WIDTH * max(len(run.threads), 1)
 
 
 def gantt(content: ReportContent, schedule: Schedule, *, by_home: bool = False) -> Spec | None:
-    """Returns a row per thread over time: work in the colour of its task construct, other states in theirs.
+    """Returns a row per thread over time. The colour of work shows its task construct.
 
-    Where state intervals are too short to be visible, each kind has its share of the height. `by_home`: work
-    has the colour of the locality domain where its task was placed, or else of the thread that created it;
-    the schedule must have been read with `by_home`.
+    Where state intervals are too short to be visible, each kind has its share of the height. With `by_home`,
+    the colour of work shows the domain where its task was placed, or else the creating thread; the schedule
+    must have been read with `by_home`.
     """
     bars = list(_bars(content, schedule, by_home))
     if not bars:
@@ -125,7 +125,7 @@ def _thread_axis(threads: Sequence[int]) -> Spec:
 
 
 def _row(bar: _Bar, kind: str, schedule: Schedule) -> Spec:
-    """Returns the bar in a row of height 1; the last bin ends with the run."""
+    """Returns the values of a bar, in a row of height 1."""
     length = bar.end_ns - bar.begin_ns
     top = _ROW_FILLED * bar.before_ns / length
     length_text = duration(bar.part_ns)
@@ -160,7 +160,7 @@ def _bars(content: ReportContent, schedule: Schedule, by_home: bool) -> Iterator
 
 
 def _label(content: ReportContent, key: int, by_home: bool) -> str:
-    """Returns the name of work with this key."""
+    """Returns the name of the work with this key."""
     if key == OTHERS:
         return _OTHERS
     if by_home:
@@ -180,7 +180,7 @@ def _home_colours(bars: list[_Bar]) -> dict[str, str]:
 
 
 def _construct_colours(bars: list[_Bar]) -> dict[str, str]:
-    """Returns the constructs with their own colours: those with most time in the window."""
+    """Returns colours by label; only the constructs with most time in the window have their own."""
     time: Counter[str] = Counter()
     for bar in bars:
         if bar.kind not in _FIXED_COLOURS:
@@ -224,7 +224,7 @@ def over_time(schedule: Schedule) -> Spec | None:
 
 
 def who_ran_whose(schedule: Schedule) -> Spec | None:
-    """Returns a matrix: tasks by the creating and the executing thread."""
+    """Returns a matrix of tasks by creating and executing thread."""
     rows: list[Spec] = [
         {"creator": creator, "thread": thread, "tasks": n, "number": count(n)}
         for creator, row in enumerate(schedule.ran)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The common look of figures: colours of states, fonts, sizes; and the type of a figure.
 
-Owns the palette. The colours are Okabe and Ito's, which all kinds of colour vision can distinguish
+Owns the palette. The colours are Okabe and Ito's; people with any kind of colour vision can distinguish them
 (https://jfly.uni-koeln.de/color/).
 """
 
@@ -18,7 +18,7 @@ Spec: TypeAlias = dict[str, Any]
 
 SCHEMA: Final = "https://vega.github.io/schema/vega-lite/v6.json"
 WIDTH: Final = 640
-"""Width of a figure alone, in pixels; on a page, it fills the available width."""
+"""Width of a single figure, in pixels; on a page, a figure fills the available width."""
 
 STATE_COLOURS: Final = {
     "work": "#009e73",
@@ -53,7 +53,7 @@ class Figure:
 
 
 def axis(field: str, title: str | None, kind: str = "quantitative", **more: Any) -> Spec:
-    """Returns a channel of position; `more` goes to its axis."""
+    """Returns a position channel; `more` has properties of its axis."""
     return {"field": field, "type": kind, "axis": {"title": title, **more}}
 
 
@@ -80,7 +80,7 @@ def side_by_side(specs: Iterable[Spec], **more: Any) -> Spec:
 
 
 def figure(title: str, values: Sequence[Spec], **parts: Any) -> Spec:
-    """Returns a specification with `values` as its rows. `title` is also the text for unsighted readers."""
+    """Returns a specification with `values` as its rows. Screen readers read `title`."""
     faceted = "row" in parts.get("encoding", {})  # if so, the width covers only the bars
     size: Spec = {"width": WIDTH} | (
         {} if faceted else {"autosize": {"type": "fit-x", "contains": "padding"}}

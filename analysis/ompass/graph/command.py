@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`ompass graph`: work, span and critical path of a trace, and its folded task graph."""
+"""`ompass graph`: shows work, span and critical path of a trace, and its folded task graph."""
 
 from __future__ import annotations
 

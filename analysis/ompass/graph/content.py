@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The content of every form of a task graph's report: the folded graph with locations, and notes.
+"""The content of the report on a task graph: the folded graph with locations, and notes.
 
 Owns the choice of groups for --expand, and the notes on limits of span and graph.
 """
@@ -32,9 +32,9 @@ EVERY_TASK = 10_000  # most expanded tasks and critical steps to list
 
 
 class TimeKind(str, enum.Enum):
-    """The time that work and span consist of."""
+    """The time that work and span contain."""
 
-    CPU = "cpu"  # without the time in which threads were preempted
+    CPU = "cpu"  # excludes preempted time
     WALL = "wall"
 
 
@@ -64,9 +64,10 @@ class GraphContent:
 def collect_graph(
     run: Run, depth: int | None = None, expand: tuple[str, ...] = (), time: TimeKind | None = None
 ) -> GraphContent:
-    """Returns the content for a run. `depth` None folds until it is readable; `time` None: cpu if known.
+    """Returns the content for a run. Without `depth`, folds the graph until it is readable.
 
-    Raises NothingToShowError if `expand` names no group, or if cpu time is unknown.
+    Without `time`, shows cpu time if it is known. Raises NothingToShowError if `expand` names no group, or if
+    the requested cpu time is unknown.
     """
     if time is TimeKind.CPU and not knows_switches(run):
         raise NothingToShowError(
@@ -111,7 +112,7 @@ def _folded(
 
 
 def _chosen(graph: TaskGraph, locations: Mapping[int, Location], expand: tuple[str, ...]) -> frozenset[int]:
-    """Returns the groups by number, or all groups of a construct by file:line or function."""
+    """Returns the groups that `expand` names, by number or by their construct's file:line or function."""
     chosen: set[int] = set()
     for text in expand:
         fitting = {
@@ -140,7 +141,7 @@ def _notes(run: Run, graph: TaskGraph, expanded: frozenset[int], time: TimeKind)
     if graph.n_undeferred > graph.n_deferred:
         notes.append(
             "most tasks were undeferred, and count as part of the task that ran them. In a team of one "
-            "thread all tasks are, and span equals work: record on two or more threads."
+            "thread all tasks are undeferred, so span equals work: record on two or more threads."
         )
     if graph.n_taskgroup_ends:
         notes.append(

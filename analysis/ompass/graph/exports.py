@@ -176,7 +176,7 @@ def _edges(content: GraphContent) -> Iterator[_Edge]:
 
 
 def _members(content: GraphContent, group: int, listed: set[int]) -> list[str]:
-    """Returns the node of a group; none if it is expanded, since it is unknown which of its tasks created."""
+    """Returns the node of a group; none if the group is expanded, because the creating task is unknown."""
     return [] if group in listed else [f"g{group}"]
 
 

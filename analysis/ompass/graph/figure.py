@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Speed-up bounds from work and span: the upper holds for every schedule, the lower for greedy ones."""
+"""Speed-up bounds from work and span: an upper bound of any schedule, a lower bound of greedy schedules."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Work and span of a task graph, and its folding until it is readable.
+"""Speed-up bounds and critical constructs of a task graph, and its folding until it is readable.
 
-Below a depth, groups of the same construct become one. A group deeper than `depth` is counted in a group at
-that depth: in its ancestor if that has the same construct (a recursion), else in the ancestor's sibling of
-the same construct. All sums are preserved.
+Folding merges a group deeper than `depth` into a group at that depth: into its ancestor if both have the same
+construct (a recursion), else into the ancestor's sibling with the same construct. Folding preserves all sums.
 """
 
 from __future__ import annotations
@@ -117,7 +116,7 @@ def fold(
 def fold_to(
     graph: TaskGraph, most_groups: int, same: Mapping[int, int] | None = None
 ) -> tuple[TaskGraph, tuple[int, ...]]:
-    """Returns the deepest folding with at most so many groups; keeps at least the first level of tasks."""
+    """Returns the deepest folding with at most `most_groups` groups; keeps the first level of tasks."""
     deepest = max(group.depth for group in graph.groups)
     for depth in range(deepest, 2, -1):
         folded, place = fold(graph, depth, same)
@@ -133,7 +132,7 @@ def _representative(
     below: dict[tuple[int, int], int],
     depth: int,
 ) -> tuple[int, bool]:
-    """Returns the number of the group that counts this one (len(kept): a new one), and if it was folded."""
+    """Returns the number of the group that represents `group` (len(kept): a new one), and True if folded."""
     if not kept or kept[parent].depth < depth:
         return below.get((parent, group.construct), len(kept)), False
     if kept[parent].construct == group.construct and kept[parent].kind == group.kind:

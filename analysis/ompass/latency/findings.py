@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Judges sampled loads: data written by other threads, or on another node."""
+"""Judges sampled loads of data that other threads wrote, or that lie on another node."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _FAR = (
 
 
 def memory_contention(facts: Facts) -> Iterator[Evidence]:
-    """Yields constructs that wait for cache lines modified by other cores, or for other nodes."""
+    """Yields constructs that wait for cache lines modified by other cores, or for memory of other nodes."""
     for loads in loads_by_owner(facts.loads):
         if loads.owner.kind not in ("task", "kernel", "implicit") or loads.n < thresholds.LEAST_LOADS:
             continue

@@ -20,14 +20,14 @@ _MOST_POINTS: Final = 200  # most points of a curve
 
 @dataclass(frozen=True, slots=True)
 class SampledLoad:
-    """Samples of one kind of load."""
+    """Equal samples of loads; `weight` is their number."""
 
     thread: int
     owner: Owner
     cycles: int  # until the data arrived; 0: below the processor's resolution
     source: str  # one of SOURCES
     was_modified: bool  # True if another core's cache had a modified copy of the line
-    weight: int  # samples
+    weight: int
     period: int  # number of loads that one sample represents
 
 
@@ -41,7 +41,7 @@ class OwnerLoads:
     cycles_by_source: Mapping[str, int]
     n_modified: int  # samples of lines that another core had modified
     slowed_cycles: int  # cycles of samples whose data came from another node or a modified line
-    waited_cycles: int  # cycles of all loads that these samples represent
+    waited_cycles: int  # cycles of all loads that the slowed samples represent
 
     @property
     def n(self) -> int:

@@ -49,11 +49,7 @@ def latency_report(content: SampleContent) -> Report:
 
 
 def csv_latency(content: SampleContent, table: str) -> str:
-    """Returns one of CSV_TABLES.
-
-    constructs: a line for each; sources: a line for each source of each construct; distribution: a line for
-    each point of a curve.
-    """
+    """Returns one of CSV_TABLES: a line per construct, per source of a construct, or per point of a curve."""
     values = plain(latency_report(content))
     rows = {"constructs": _construct_rows, "sources": _source_rows, "distribution": _points}[table]
     return csv_rows(
@@ -84,7 +80,7 @@ def _latencies(content: SampleContent, found: tuple[OwnerLoads, ...], n_loads: i
         ),
         found,
         word="construct",
-        notes=("Columns in percent: this part of the loads took no more cycles.",),
+        notes=("A column in percent: this share of the loads took at most that many cycles.",),
     )
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs programs: as if started directly (streams, files, signals, exit status), or to measure them.
+"""Runs a program as if it were started directly (streams, signals, exit status), or measures it.
 
-Owns the forwarding of signals. Must be called from the main thread, before other threads exist: a thread
-that does not block signals would receive them (numpy starts such threads when imported).
+Owns the forwarding of signals. Call it from the main thread, before other threads exist: a thread that does
+not block signals would receive them. numpy starts such threads when it is imported.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _FORWARDED = frozenset(
     }
 )
 _ENDING = frozenset({signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT})
-# Python ignores these signals in its own process; a child would inherit that.
+# Signals that Python ignores in its own process; without a reset, a child would ignore them, too.
 _PYTHON_IGNORES = (signal.SIGPIPE, signal.SIGXFSZ)
 _LOOK_SECONDS = 0.5  # poll interval, in case SIGCHLD is lost
 _FROM_KERNEL = 0x80  # si_code of signals that a terminal sends to its whole foreground group
@@ -42,7 +42,7 @@ _FROM_KERNEL = 0x80  # si_code of signals that a terminal sends to its whole for
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How the program ended: with an exit code, or by a signal."""
+    """The end of a program: with an exit code, or by a signal."""
 
     pid: int
     exit_code: int
@@ -71,14 +71,13 @@ def run_child(
     streams: Mapping[int, int] = MappingProxyType({}),
     timeout_s: float = math.inf,
 ) -> Ending:
-    """Starts `path` with `argv`, forwards signals until it ends, and returns how it ended.
+    """Starts `path` with `argv`, forwards signals until the program ends, and returns its end.
 
-    `streams`: our descriptors for the child's 0, 1 and 2; it inherits the others. A child that takes longer
-    than `timeout_s` is killed. Raises ProgramNotFoundError or ProgramNotExecutableError if it cannot be
-    started.
+    `streams` maps the child's descriptors 0, 1 and 2 to ours; the child inherits the others. Kills a child
+    that takes longer than `timeout_s`. Raises ProgramNotFoundError, ProgramNotExecutableError.
     """
     waited = _FORWARDED | {signal.SIGCHLD}
-    # Blocked before the child exists, so a signal that comes early stays pending until the loop receives it.
+    # Blocked before the child exists, so an early signal stays pending until the loop receives it.
     before = signal.pthread_sigmask(signal.SIG_BLOCK, waited)
     old_chld = signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     try:
@@ -144,7 +143,7 @@ def _wait(pid: int, waited: frozenset[signal.Signals], deadline_s: float) -> End
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a program ended, and the wall time of its process."""
+    """The end of a program, and the wall time of its process."""
 
     ending: Ending
     wall_ns: int
@@ -163,9 +162,9 @@ def run_measured(
 ) -> Outcome:
     """Runs `path` to its end, with empty input; `stdout` and `stderr` are descriptors for its output.
 
-    `cpus`: CPUs for the program (empty: ours). `held`: a descriptor that the program inherits; its lock stays
-    held until the program ends. Raises KeyboardInterrupt if we received an ending signal, after forwarding it
-    to the program. Otherwise raises the errors of run_child.
+    `cpus`: CPUs for the program (empty: ours). `held`: a locked descriptor that the program inherits, so the
+    lock is held until the program ends. Forwards an ending signal to the program, then raises
+    KeyboardInterrupt. Otherwise raises the errors of run_child.
     """
     with _inherited(held), _on(cpus), Path(os.devnull).open("rb") as nothing:
         streams = {0: nothing.fileno(), 1: stdout, 2: stderr}

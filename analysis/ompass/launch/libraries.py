@@ -49,10 +49,10 @@ def loaded_libraries(program: ElfFacts, environ: Mapping[str, str]) -> tuple[Loa
 def find_library(
     name: str, user: ElfFacts, ancestors: tuple[ElfFacts, ...], environ: Mapping[str, str]
 ) -> ElfFacts | None:
-    """Returns the file that the loader gives to `user` for `name`."""
+    """Returns the file that the loader finds when `user` needs `name`; None if there is none."""
     if "/" in name:
         return _fitting(Path(name), user)
-    # RPATH is inherited from the libraries that need this one, and ignored where RUNPATH is present
+    # The RPATHs of libraries that need this one are searched, too; RUNPATH disables RPATH
     inherited: list[Path] = []
     if not user.runpath:
         for elf in (user, *reversed(ancestors)):

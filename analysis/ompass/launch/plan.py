@@ -28,12 +28,12 @@ _INSTALL_LIBOMP = (
 _RUNTIME_PREFIXES = ("GOMP_", "GOACC_", "omp_", "acc_")
 # Functions that no runtime replaces correctly: target regions, teams, task events, and loops with both
 # dependences and unsigned 8-byte bounds (LLVM's runtimes fail an assertion after such a loop).
-# The tool defines some of them, and ends a program that reaches them through a library loaded later.
+# The tool defines some of them, and ends a program that calls one through a library loaded later.
 _NOT_REPLACED = re.compile(
     r"GOMP_(target|teams|loop_ull_doacross|doacross_ull)\w*|GOACC_\w+|omp_fulfill_event_?"
 )
 _DEFAULTS = ("OMP_SCHEDULE", "KMP_STACKSIZE")  # variables that libgomp_defaults sets
-_LLVM_STACK_BYTES = 4 << 20  # default of a thread
+_LLVM_STACK_BYTES = 4 << 20  # default stack of a thread
 # Functions of libgomp that return the right result on every runtime.
 _CONSTANT = re.compile(r"omp_get_(supported_active_levels|device_num)_?")
 
@@ -70,9 +70,9 @@ def plan_recording(
     environ: Mapping[str, str],
     installed: Sequence[Runtime],
 ) -> Plan:
-    """Returns the plan for `program`; `installed` are the runtimes that can run gcc programs.
+    """Returns the plan for `program`; `installed` are the runtimes that may replace libgomp.
 
-    CannotRecordError states the reason and the cure.
+    Raises CannotRecordError, which states the reason and the cure.
     """
     warnings: list[str] = []
     _refuse_static(program)
@@ -87,7 +87,7 @@ def plan_recording(
     variables: dict[str, str] = {}
     preload: list[Path] = []
     if wrappers or substitute is not None:
-        preload.append(tool)  # also without wrappers: it keeps libgomp from binding the main thread
+        preload.append(tool)  # even without wrappers, because it keeps libgomp from binding the main thread
     if substitute is not None:
         preload.append(substitute.path)
     if program.is_privileged:
@@ -97,7 +97,7 @@ def plan_recording(
         )
     if preload:
         variables["LD_PRELOAD"] = _preloaded(preload, environ.get("LD_PRELOAD", ""))
-    # Named here as well, because a runtime linked into the program looks first in this list.
+    # Set as well, because a runtime linked into the program looks for tools here first.
     variables["OMP_TOOL_LIBRARIES"] = _joined([tool], environ.get("OMP_TOOL_LIBRARIES", ""))
     variables["OMPASS_WRAPPERS"] = "on" if wrappers else "off"
     if substitute is not None and any(runtime.kind == "libgomp" for runtime in program.runtimes):
@@ -106,16 +106,16 @@ def plan_recording(
     warnings += other_tools(program, tool, environ)
     if environ.get("OMP_TOOL", "").strip().lower() == "disabled":
         variables["OMP_TOOL"] = "enabled"
-        warnings.append("OMP_TOOL=disabled would switch the recording off; it is enabled for this run")
+        warnings.append("OMP_TOOL=disabled would switch the recording off; this run sets OMP_TOOL=enabled")
     if program.missing:
         warnings.append(f"{program.path} needs {', '.join(program.missing)}, which the loader cannot find")
     return Plan(how, variables, tuple(warnings), runtime, wrappers, tuple(preload))
 
 
 def unrecorded_variables(plan: Plan, tool: Path) -> dict[str, str]:
-    """Returns the variables of an unrecorded run on the plan's runtime, with the same binding.
+    """Returns the variables of an unrecorded run on the plan's runtime, with the same binding of threads.
 
-    For a gcc program LD_PRELOAD names the runtime, and also the tool: it keeps libgomp from binding the main
+    For a gcc program, LD_PRELOAD names the runtime, and the tool, which keeps libgomp from binding the main
     thread. Other programs need no variables.
     """
     if all(path == tool for path in plan.libraries):
@@ -129,8 +129,7 @@ def plan_here(
 ) -> tuple[Path, Plan]:
     """Returns the tool, and the plan to record `program` with it and this machine's runtimes.
 
-    `scratch` receives links to libraries whose names LD_PRELOAD cannot hold; it must exist until the runs
-    end.
+    `scratch` receives links to libraries whose paths LD_PRELOAD cannot hold; keep it until the runs end.
     """
     tool = preloadable(find_tool_library(environ), scratch)
     installed = [replace(r, path=preloadable(r.path, scratch)) for r in find_runtimes(environ)]
@@ -166,7 +165,7 @@ def _refuse_static(program: Program) -> None:
 def _choose_runtime(
     program: Program, options: RunOptions, installed: Sequence[Runtime]
 ) -> tuple[Runtime | None, Runtime | None, str]:
-    """Returns the recorded runtime, the replacement of the program's own if any, and a sentence."""
+    """Returns the recorded runtime, the runtime that replaces libgomp (or None), and a sentence for users."""
     if options.libomp is not None:
         named = _named_runtime(options.libomp)
         return named, named, f"on the requested OpenMP runtime {named.path}"
@@ -221,9 +220,9 @@ def _choose_runtime(
 
 
 def _refuse_incomplete(program: Program, substitute: Runtime, tool: Path) -> None:
-    """Refuses a program that calls functions which the replacing runtime lacks.
+    """Raises CannotRecordError if the program calls functions that the replacing runtime lacks.
 
-    Such a call would reach libgomp while all others reach `substitute`, and results would be wrong.
+    Such a call would reach libgomp, all other calls would reach `substitute`, and results would be wrong.
     """
     if lacking := missing_functions(program, substitute, tool):
         named = ", ".join(lacking[:3]) + (f" and {len(lacking) - 3} more" if len(lacking) > 3 else "")
@@ -235,10 +234,10 @@ def _refuse_incomplete(program: Program, substitute: Runtime, tool: Path) -> Non
 
 
 def missing_functions(program: Program, substitute: Runtime, tool: Path) -> list[str]:
-    """Returns the functions that a gcc program or its libraries call and nothing replaces.
+    """Returns the functions that a gcc program or its libraries call, and that no definition replaces.
 
     `substitute` is the runtime that replaces libgomp. A definition replaces a function only if it has the
-    version that the caller requests, or none.
+    version that the caller requests, or no version.
     """
     if program.elf is None:
         return []
@@ -266,9 +265,9 @@ def _union(sets: Iterable[frozenset[tuple[str, str]]]) -> frozenset[tuple[str, s
 
 
 def libgomp_defaults(environ: Mapping[str, str]) -> dict[str, str]:
-    """Returns the variables that give a program on LLVM's runtime libgomp's defaults.
+    """Returns the variables that set libgomp's defaults for a program on LLVM's runtime.
 
-    A `schedule(runtime)` loop is dynamic, and threads have stacks of the system's size.
+    They make `schedule(runtime)` loops dynamic, and give threads stacks of the system's size.
     """
     defaults = {}
     if "OMP_SCHEDULE" not in environ:
@@ -308,7 +307,7 @@ def other_tools(program: Program, tool: Path, environ: Mapping[str, str]) -> lis
 
 
 def _offers_tool(path: Path) -> bool:
-    # The extension comes before any tool, and forwards to it.
+    # The extension also defines the function, but calls the function of the tool that follows.
     return _defines(path, "ompt_start_tool") and not runtime_kind(path.name) and not _is_extension(path)
 
 
@@ -329,7 +328,10 @@ def _names(preload: str) -> list[str]:
 
 
 def _preloaded(ours: Sequence[Path], theirs: str) -> str:
-    """Puts ours before theirs, except the extension: wrappers in front of it would only forward calls."""
+    """Returns an LD_PRELOAD: the extension, then ours, then theirs.
+
+    The tool's wrappers would only forward calls if they preceded the extension.
+    """
     extensions = [name for name in _names(theirs) if _is_extension(Path(name))]
     others = [name for name in _names(theirs) if name not in extensions]
     return ":".join([*extensions, *map(str, ours), *others])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names the run directory of a run, and finds the directories that the program made, or why there is none.
+"""Names the run directory, finds the directories that the program made, and explains why there is none.
 
 Owns the tool's naming rule: NAME.ompass, then NAME-2.ompass and so on, with % patterns in NAME.
 """
@@ -49,7 +49,7 @@ class ProducedRuns:
 def choose_directory(program: Path, environ: Mapping[str, str], pid: int) -> str:
     """Returns a value of OMPASS_DIR that no other launch uses: the program's name and our process id.
 
-    The whole process tree shares the name, so directories of children differ in their numbers.
+    All processes of the launch share the name; the numbers of their directories differ.
     """
     rank = "-r%r" if any(environ.get(name, "").isdigit() for name in RANK_VARIABLES) else ""
     return f"{program.name.replace('%', '%%')}{rank}-{pid}{_SUFFIX}"
@@ -63,14 +63,14 @@ def absolute_pattern(pattern: str) -> str:
 
 
 def check_place(pattern: str, named: str) -> None:
-    """Raises OutputError for a place that cannot be written, before the program runs.
+    """Raises OutputError if the run directory cannot be made. Called before the program runs.
 
     `named`: the option or variable that sets the pattern.
     """
     path = Path(pattern)
     for part in (*reversed(path.parents), path):
         if _PATTERN.search(part.name.replace("%%", "")):
-            # The tool's replacement of the pattern is not known yet, so the directory above is checked.
+            # Only the tool can replace the pattern, so this checks the directory above.
             path = part.parent
             break
     problem = folder_problem(Path(str(path).replace("%%", "%")))
@@ -119,8 +119,8 @@ def _matching_folders(parent: str) -> list[Path]:
 def find_produced(pattern: str, before: set[Path], pid: int, launch: str) -> ProducedRuns:
     """Returns the runs of this launch that are not in `before`.
 
-    The main run belongs to process `pid`, or else is the largest. Other launches, such as ranks of a job, may
-    share the pattern.
+    The main run is the largest run of process `pid`, or of all processes if `pid` has none. Other launches,
+    such as ranks of a job, may share the pattern.
     """
     metas = {path: read_meta(path) for path in candidates(pattern) - before}
     new = sorted((path for path, meta in metas.items() if _is_of(meta, pid, launch)), key=_number)
@@ -144,7 +144,7 @@ def _number(path: Path) -> tuple[int, str]:
 
 
 def _bytes_of(path: Path) -> int:
-    """Returns the disk space in use. Log files are allocated ahead, so their lengths do not show it."""
+    """Returns the disk space in use, in blocks. Logs are allocated ahead, so their lengths are larger."""
     return sum(entry.stat().st_blocks for entry in path.iterdir() if entry.is_file())
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""OpenMP runtimes: identifies them, and finds installed ones that support OMPT and the GOMP interface.
+"""Finds installed OpenMP runtimes, and checks if a runtime supports OMPT and the GOMP interface.
 
 Owns the places where runtimes are installed.
 """
@@ -29,7 +29,7 @@ _INSTALLED_AT = (
 
 @dataclass(frozen=True, slots=True)
 class Runtime:
-    """An OpenMP runtime library, or one that is linked into the program (then `path` is the program)."""
+    """An OpenMP runtime: a library, or a part of the program (then `path` is the program)."""
 
     kind: str  # "libomp", "libiomp5", "libgomp", "libnvomp"
     path: Path

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds the tool library, and a name for it that LD_PRELOAD can hold."""
+"""Finds the tool library, and a path to it that LD_PRELOAD can hold."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ def find_tool_library(environ: Mapping[str, str]) -> Path:
 
 
 def preloadable(path: Path, scratch: Path) -> Path:
-    """Returns a name of the library that LD_PRELOAD can hold: itself, or a link in `scratch`.
+    """Returns a path that LD_PRELOAD can hold: `path`, or a link to it in `scratch`.
 
-    Spaces and colons separate names in that variable and cannot be escaped.
+    Spaces and colons separate the paths in LD_PRELOAD and cannot be escaped.
     """
     if not set(str(path)) & set(" :"):
         return path
@@ -61,7 +61,7 @@ def _candidates() -> tuple[Path, ...]:
 
 @contextmanager
 def scratch_directory() -> Iterator[Path]:
-    """A directory for preloadable's links, removed after the context."""
+    """Makes a directory for the links of `preloadable`, and removes it after the context."""
     place = "/tmp" if set(tempfile.gettempdir()) & set(" :") else None
     with tempfile.TemporaryDirectory(prefix="ompass-", dir=place) as name:
         yield Path(name)

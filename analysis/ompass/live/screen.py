@@ -61,9 +61,9 @@ def state_bar(states: StateTimes, width: int = _BAR) -> Text:
 
 
 class Lines(ScrollView, can_focus=True):
-    """Lines of text, of which only the visible ones are drawn.
+    """Lines of text; draws only the visible lines.
 
-    Prose is wrapped at the width; lines without wrapping scroll sideways.
+    Wraps prose at the width; other lines scroll sideways.
     """
 
     DEFAULT_CSS = "Lines { padding: 0 1; scrollbar-gutter: stable; }"
@@ -101,7 +101,7 @@ class Lines(ScrollView, can_focus=True):
 
 
 class Top(App[None]):
-    """Updates every second, or less often if no processor is idle, and shows the result."""
+    """The application. Reads and draws every second, or less often if no processor is idle."""
 
     ENABLE_COMMAND_PALETTE = False
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -157,12 +157,12 @@ class Top(App[None]):
     # ------------------------------------------------------------ display
 
     def tick(self) -> None:
-        """Updates, unless all programs have ended."""
+        """Reads the logs and draws, unless the view is paused or all programs have ended."""
         if self.paused or (self.now is not None and self.now.has_ended and self.latest is not None):
             return
         try:
             now = self.runs.look()
-        except OmpassError as error:  # a file may just be created
+        except OmpassError as error:  # for example, a file is incomplete while it is created
             self.lines.show([Text(visible(error.one_line()), style="bold red")])
             return
         self.latest = change(self.now, now) if self.now else None
@@ -227,7 +227,7 @@ class Top(App[None]):
     def _findings(self, now: Look) -> Iterator[Text]:
         yield Text()
         for content in now.contents:
-            # A running program is never complete, so that finding is omitted.
+            # A running program always has the finding `cut_short`, which is therefore omitted.
             shown = [each for each in content.findings if now.has_ended or each.kind != "cut_short"]
             for finding in shown[:_MOST_FINDINGS]:
                 text = Text(f"• {visible(finding.title)}", style="bold")
@@ -235,7 +235,7 @@ class Top(App[None]):
 
 
 def _table(columns: Columns, rows: Iterable[Sequence[Text]]) -> Iterator[Text]:
-    """Yields the rows below the column titles."""
+    """Yields the line of column titles, then a line per row."""
     whole = [[Text(title, style="bold") for title, _ in columns], *rows]
     widths = [max(cell.cell_len for cell in column) for column in zip(*whole, strict=True)]
     yield Text()

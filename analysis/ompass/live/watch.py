@@ -28,7 +28,7 @@ _LOG: Final = re.compile(r"(/.*)/process\.log( \(deleted\))?$")
 _SHARE: Final = 0.002
 """Share of all processors' time that updates may take while no processor is idle."""
 _LONGEST_S: Final = 10.0
-"""Longest time between updates that a reader tolerates."""
+"""Longest time between updates."""
 Thread = tuple[int, int]
 """Number of the run, and of the thread within it."""
 
@@ -47,7 +47,7 @@ class Cost:
         )
 
     def since(self, before: Cost) -> Cost:
-        """Returns the increase since `before`; slight decreases of sampled work count as 0."""
+        """Returns the increase since `before`; decreases (of sampled work) count as 0."""
         return Cost(
             max(self.n_tasks - before.n_tasks, 0),
             max(self.work_ns - before.work_ns, 0),
@@ -97,7 +97,7 @@ class Watch:
         """Returns the current state of the runs. Raises RunNotFoundError, DamagedRunError."""
         contents = tuple(self._content(path) for path in self.directories)
         has_ended = all(_has_ended(content.run) for content in contents)
-        if has_ended:  # perhaps during the first read
+        if has_ended:  # reads again, because a run may have ended during the first read
             contents = tuple(self._content(path, with_samples=True) for path in self.directories)
         threads: dict[Thread, StateTimes] = {}
         constructs: dict[str, Cost] = {}
@@ -110,7 +110,7 @@ class Watch:
                 constructs[label] = constructs.get(label, Cost()) + cost
         return Look(contents, time.monotonic(), threads, constructs, has_ended)
 
-    # Without samples: each look would unwind them again, on a processor that the program needs.
+    # Omits the samples of running programs: to unwind them in each look would take too much processor time.
     def _content(self, path: Path, *, with_samples: bool = False) -> ReportContent:
         run = open_run(path)
         known = self._resolvers.get(path)

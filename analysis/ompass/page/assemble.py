@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The report as one HTML page: sections, their figures, style and script in a single file.
 
-Owns the frame of the page. It fetches nothing: the policy in the head forbids it, and the script that draws
-the figures is inside.
+Owns the frame of the page. The page fetches nothing from a network: the policy in its head forbids it, and
+the page contains the script that draws the figures.
 """
 
 from __future__ import annotations
@@ -52,10 +52,10 @@ _TO_SERVER: Final = (
     "; script-src-elem 'unsafe-inline' 'self'; connect-src 'self'; form-action 'none'; base-uri 'none'"
 )
 FIGURE_SCRIPT: Final = "figures.js"
-"""The file that page.js requests when the first figure becomes visible: it is large and slow to build."""
+"""The script for figures. page.js requests it later than the page, because it is large and slow to build."""
 
 _READY: Final = "document.documentElement.dataset.ready = '';"
-"""The last statement of the scripts: from here on, everything that can be pressed works."""
+"""The last statement of the scripts: marks the page as ready for clicks and keys."""
 _CLIENT: Final = ("bins", "picture", "chosen", "timeline", "graph")
 """The files of page/client, in loading order."""
 
@@ -64,7 +64,7 @@ _CLIENT: Final = ("bins", "picture", "chosen", "timeline", "graph")
 class RunPart:
     """One run on the page, with the parts that only a trace has.
 
-    `later`: sections, by key and title, that the page requests from its server when they become visible.
+    `later`: titles, by key, of sections that the page requests from its server when they become visible.
     """
 
     content: ReportContent
@@ -85,9 +85,9 @@ def html_report(
 ) -> str:
     """Returns the page of one or more runs and sweeps as text.
 
-    `compared`: the runs to compare, if there are more than the runs shown in full. `sources`: show source
-    lines, if the files are found. `served`: a local server delivers the data of the timeline; otherwise the
-    page contains it. `script`: the script for figures, if it is being built already.
+    `compared`: the runs to compare (default: `runs`). `sources`: shows source lines, if the files are found.
+    `served`: a local server delivers the data of the timeline; otherwise the page contains the data.
+    `script`: the script for figures, if its build has begun.
     """
     files = Sources() if sources or served else None
     compared = compared or [run.content for run in runs]
@@ -130,7 +130,7 @@ class _Content:
     figures: dict[str, Spec] = field(default_factory=dict)
 
     def drawn(self, part: Part, number: str) -> Markup:
-        """Returns a part, and keeps its figures."""
+        """Returns a part as HTML, and keeps its figures."""
         markup, figures = part_markup(part, number)
         self.figures |= figures
         return markup
@@ -157,7 +157,7 @@ class _Content:
         self.links.append(join((element("a", name, href=f"#{anchor}"), element("ul", *inner))))
 
     def frame(self, names: str) -> tuple[Markup, ...]:
-        """Returns all that is visible."""
+        """Returns the visible elements of the page."""
         links = (element("li", link) for link in self.links)
         return (
             element("a", "To the report", href="#report", class_="skip"),
@@ -208,7 +208,7 @@ def _data(timeline: Timeline, served: bool, sources: bool) -> Markup:
 
 
 def _program(served: bool) -> str:
-    """Returns the client: its files form one function, so their names are local."""
+    """Returns the scripts of the page. One function contains the client's files, so their names are local."""
     files = [*(f"client/{name}.js" for name in _CLIENT), *(["client/server.js"] if served else [])]
     parts = "\n".join(_file(name) for name in files)
     return f"{_file('page.js')}\n(() => {{\n'use strict';\n{parts}\n}})();\n{_READY}"
@@ -219,7 +219,7 @@ def _file(name: str) -> str:
 
 
 def _as_json(value: object) -> str:
-    # Without "<", no tag can begin inside the script, whatever names the data contain
+    # Without "<", names in the data cannot begin a tag inside the script
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
 
 

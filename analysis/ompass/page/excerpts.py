@@ -19,8 +19,8 @@ from ompass.symbols.resolver import Location
 from ompass.units import percent
 
 _AROUND: Final = 4  # lines before and after
-_MOST_BEHIND: Final = 40  # sampled lines behind a construct that its excerpt includes
-_MOST_HOT: Final = 24  # lines in the section Source
+_MOST_BEHIND: Final = 40  # an excerpt extends to the last sampled line within this distance
+_MOST_HOT: Final = 24  # hottest lines in the section Source
 _LARGEST_BYTES: Final = 8 << 20
 _LONGEST_LINE: Final = 160
 
@@ -36,20 +36,20 @@ class Excerpt:
 
 @dataclass(frozen=True, slots=True)
 class SourceLine:
-    """A line to show; `part` is its samples over the hottest line's."""
+    """A line to show; `part` is the ratio of its samples to those on the hottest line."""
 
     number: int
     text: str
     samples: int
     part: float
-    said: str
+    said: str  # remark on the line's cost
     is_marked: bool
 
 
 def numbered_lines(
     excerpt: Excerpt, heat: Mapping[int, int], most: int = 0, said: Mapping[int, str] | None = None
 ) -> list[SourceLine]:
-    """Returns the lines of an excerpt; `most`: samples on the hottest line (default: in the excerpt)."""
+    """Returns the lines of an excerpt; `most`: samples on the hottest line (default: of the excerpt)."""
     most = most or max(heat.values(), default=0)
     said = said or {}
     return [
@@ -66,7 +66,7 @@ def numbered_lines(
 
 
 class Sources:
-    """Reads each file once. Missing, too large and binary files have no excerpts."""
+    """The lines of source files. Reads each file once. Missing and too large files have no excerpts."""
 
     def __init__(self) -> None:
         self._files: dict[str, tuple[str, ...]] = {}
@@ -83,7 +83,7 @@ class Sources:
         return Excerpt(first, location.line, tuple(line[:_LONGEST_LINE] for line in lines[first - 1 : last]))
 
     def lines(self, file: str, first: int, last: int) -> Excerpt | None:
-        """Returns the lines of a file from `first` to `last`, none of them marked; None without any."""
+        """Returns the lines of a file from `first` to `last`, none of them marked; None if there are none."""
         found = self._lines(file)[max(first, 1) - 1 : last]
         return Excerpt(max(first, 1), 0, tuple(line[:_LONGEST_LINE] for line in found)) if found else None
 
@@ -97,7 +97,7 @@ class Sources:
                         path.read_text(encoding="utf-8", errors="replace").expandtabs(4).splitlines()
                     )
             except OSError:
-                pass  # an unreadable file is like a missing one: the place is still named
+                pass  # treats an unreadable file as missing: the page still names the place
             self._files[name] = lines
         return self._files[name]
 
@@ -118,13 +118,13 @@ class Excerpts:
         return self._sources.around(location, max(hot, default=0))
 
     def heat_of(self, construct: int, excerpt: Excerpt) -> dict[int, int]:
-        """Returns samples by line of the excerpt."""
+        """Returns the samples of the excerpt by line."""
         file = self._content.location(construct).file
         lines = range(excerpt.first, excerpt.first + len(excerpt.lines))
         return {line: n for line in lines if (n := self.heat.get((file, line), 0))}
 
     def hottest(self) -> Iterator[tuple[str, list[list[SourceLine]]]]:
-        """Yields files, hottest first: the lines with most samples or thread-time, and their neighbours."""
+        """Yields files, hottest first, with their lines of most samples or thread-time, and neighbours."""
         said = self._said()
         total = sum(self.heat.values())
         hot = {place: share(n, total) for place, n in self.heat.items()}
@@ -145,7 +145,7 @@ class Excerpts:
                 yield visible(file), ranges
 
     def _said(self) -> dict[tuple[str, int], tuple[float, str]]:
-        """Returns the share of the thread-time of lines with constructs, and its cause in words."""
+        """Returns, for each line with constructs, its share of the thread-time, and the cause in words."""
         content = self._content
         whole = content.breakdown.states.total_ns
         costs: dict[tuple[str, int], list[tuple[int, str]]] = {}

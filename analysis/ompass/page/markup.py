@@ -47,7 +47,7 @@ def join(parts: Iterable[object]) -> Markup:
 def table(shown: Table, details: Mapping[int, Markup] | None = None) -> Markup:
     """Returns a table with sortable columns; its rows unfold `details`, by row number.
 
-    The title is for readers who cannot see the page.
+    Screen readers read the title.
     """
     details = details or {}
     columns = [(k, c) for k, c in enumerate(shown.columns) if c.title or c.kind.is_bar]
@@ -83,7 +83,7 @@ def table(shown: Table, details: Mapping[int, Markup] | None = None) -> Markup:
         "table",
         element("thead", element("tr", *head)),
         element("tbody", *first),
-        # Not part of the page until a script inserts it.
+        # Rows that a script inserts on demand.
         element("template", element("table", element("tbody", *rest))) if rest else "",
     )
     hidden = len(shown.rows) - MOST_ROWS

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The reader's actions on the page: switch between light and dark, sort tables, unfold rows. Draws figures
+// Handles the reader's actions: switch between light and dark, sort tables, unfold rows. Draws figures
 // when they become visible. Without scripts, only the figures are missing.
 "use strict";
 (() => {
@@ -10,7 +10,7 @@
 
     const isDark = () => root.dataset.theme === "dark";
 
-    // Legends with long names have a name per line, others three.
+    // Puts one long name, or two or three short names, on a line of a legend.
     function makeNarrow(colour, room) {
         if (!colour || !colour.legend || colour.type !== "nominal") return;
         const long = colour.legend.labelLimit > 200;
@@ -23,7 +23,7 @@
         const ink = dark ? "#e4e8ec" : "#1d2126";
         const spec = structuredClone(specs[place.id]);
         const room = Math.max(place.clientWidth, 240);
-        const faceted = spec.encoding && spec.encoding.row; // its width covers only the bars
+        const faceted = spec.encoding && spec.encoding.row; // if so, the width covers only the bars
         spec.width = faceted ? Math.max(room - 140, 160) : room;
         Object.assign(spec.config, { title: { color: ink } });
         for (const part of ["axis", "legend", "header"])
@@ -47,7 +47,7 @@
         });
     }
 
-    // Returns the script for figures: part of the page, or requested from the server for the first figure.
+    // Returns the function that draws figures, from the page, or from the server (requested once).
     let asked = null;
     function embedder() {
         asked ||= window.vegaEmbed ? Promise.resolve(window.vegaEmbed) : new Promise((resolve, reject) => {
@@ -59,7 +59,7 @@
         });
         return asked;
     }
-    // A page with a server shows its first picture without the script.
+    // Requests the script after the page is shown, when the browser is idle.
     window.addEventListener("load", () => plots.length && requestIdleCallback(() => embedder().catch(() => {})));
 
     const inSight = new IntersectionObserver((entries) => {
@@ -73,7 +73,7 @@
         plots.push(...found);
     }
     watch(document);
-    // Draws figures that were added later.
+    // Adds the tools of tables, and the figures, to an element that was inserted later.
     window.ompassAdopt = (root, figures) => {
         Object.assign(specs, figures);
         root.querySelectorAll(".table").forEach(equip);
@@ -102,8 +102,8 @@
     const ROWS_ON_PAGE = 500;
     const books = new WeakMap(); // by table
 
-    // All rows of a table, of which the page shows some: filtered, ordered, ROWS_ON_PAGE at a time. A row
-    // moves together with its details.
+    // All rows of a table. Filters and sorts them, and shows ROWS_ON_PAGE at a time. A row moves together
+    // with its details.
     class Book {
         constructor(table) {
             this.table = table;
@@ -140,7 +140,7 @@
             this.turn(0);
         }
 
-        // `first`: the number of the page's first row.
+        // Shows the chosen rows from number `first` on.
         turn(first) {
             this.first = Math.max(Math.min(first, Math.floor(Math.max(this.chosen.length - 1, 0) / ROWS_ON_PAGE) * ROWS_ON_PAGE), 0);
             const shown = this.chosen.slice(this.first, this.first + ROWS_ON_PAGE);
@@ -198,7 +198,7 @@
         const copy = made("button", { type: "button" }, "Copy as CSV");
         copy.addEventListener("click", () => {
             const cell = (text) => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
-            // Spreadsheets would compute text that begins so; numbers may begin so.
+            // Quotes text that spreadsheets would compute; a number may begin with a sign.
             const harmless = (text) => (/^[=+\-@\t]/.test(text) && !Number.isFinite(Number(text)) ? `'${text}` : text);
             const lines = [...table.querySelectorAll("thead tr"), ...book.chosen].map((row) =>
                 [...row.children].filter((each) => !each.querySelector(".unfold, .unseen"))

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The rows of a timeline: runs, and their threads, in groups if there are many.
 
-Threads are grouped by domain, and within a domain by core if they stayed on one; otherwise by number. Ranks
-are grouped by host.
+Groups threads by domain, then by core, then by number. Groups ranks by host.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from ompass.readers.meta import Meta, read_meta
 
 Row = dict[str, Any]
 _IN_GROUP: Final = 16
-_SINGLE: Final = 64  # more threads of a run, or runs of a page, are grouped
+_SINGLE: Final = 64  # above this number, threads of a run, and runs of a page, are grouped
 
 
 def rows_of(runs: Sequence[tuple[Run, Sequence[int]]]) -> list[Row]:

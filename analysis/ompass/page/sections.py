@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The sections of a report as HTML: sentences, findings and tables, with their figures.
 
-Also has what only a page shows: source lines below each task construct, the schedule of a trace, and the data
-of the task graph that page/client/graph.js draws.
+Adds parts that only a page shows: source lines below each task construct, the schedule of a trace, and the
+data of the task graph for page/client/graph.js.
 """
 
 from __future__ import annotations
@@ -61,10 +61,7 @@ def comparison_part(contents: Sequence[ReportContent]) -> Part:
 def run_parts(
     content: ReportContent, excerpts: Excerpts | None, schedule: Schedule | None, reuse: ReuseContent | None
 ) -> Iterator[Part]:
-    """Yields the parts of one run, findings first. A trace has a schedule, and reuse distances of kernels.
-
-    With `excerpts`, source lines are shown.
-    """
+    """Yields the parts of one run, findings first. Shows source lines if `excerpts` is given."""
     figures = {"threads": "threads", "granularity": "granularity", "tasks": "constructs"}
     sections = run_report(content).sections
     for section in sorted(sections, key=lambda each: each.key != "findings"):
@@ -141,7 +138,7 @@ def part_markup(part: Part, number: str) -> tuple[Markup, dict[str, Spec]]:
 
 
 def _figure(name: str, spec: Spec) -> Markup:
-    """Returns the place where page.js draws a figure, with a description for readers who cannot see it."""
+    """Returns the element in which page.js draws a figure, with a description for screen readers."""
     # Reserves the height: a link that moves while it is pressed would miss the click.
     height = spec["height"] + _AROUND_BARS if isinstance(spec["height"], int) else 0
     style = f"min-height:{height}px"
@@ -208,8 +205,8 @@ def source_part(excerpts: Excerpts) -> Part | None:
     if not blocks:
         return None
     said = (
-        "The bar of a line shows its share of the samples. Behind a line that creates tasks, or "
-        "waits, stands its cost in thread-time."
+        "The bar of a line shows its share of the samples. A line that creates tasks or "
+        "waits also shows its cost in thread-time."
     )
     return Part(Section("source", "Source", (said,)), drawn=join(blocks))
 
@@ -236,7 +233,7 @@ def source_lines(lines: Iterable[SourceLine]) -> Markup:
 
 
 def graph_part(content: GraphContent, of_run: ReportContent) -> Part:
-    """Returns the part for one run; `of_run` names constructs as the timeline does."""
+    """Returns the task graph of one run; `of_run` provides the names that constructs have in the timeline."""
     report = graph_report(content)
     parts = [part for section in report.sections if not section.drawn for part in section.parts]
     notes = [f"Note: {note}" for note in report.notes]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The timeline of traces for page/client: rows, legends, tiles, state intervals of a window.
 
-A legend has the keys of a dimension with most time, over all runs. Every tile has a column for each key, one
-for the rest of the work, and one for each other state. Computes no figures: the core sums.
+The legend of a dimension has the keys with most time over all runs. A tile has a column for each of these
+keys, one for the remaining work, and one for each other state. The core computes all sums.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:  # numpy starts threads, and `ompass run` must not have any
     Bins = NDArray[np.uint64]
 
 MOST_KEYS: Final = 12
-"""Entries of a legend with their own colours."""
+"""Most entries of a legend, each with its own colour."""
 MOST_STRETCHES: Final = 20_000
 """Most state intervals of a window that a page draws one by one."""
 _MOST_RECORDS: Final = 2_000_000
@@ -40,7 +40,7 @@ _BAKED_STRETCHES: Final = 12_000
 _BAKED_DEPENDENCES: Final = 20_000
 _WITH_LEGEND: Final = ("construct", "home", "depth", "kernel")
 _REST: Final = "#7a8a99"
-# All differ from the colours of states, which are drawn next to them.
+# All differ from the colours of the states other than work, which are drawn next to them.
 _CONSTRUCTS: Final = (
     "#0072b2", "#009e73", "#56b4e9", "#b8a500", "#332288", "#44aa99",
     "#882255", "#88ccee", "#117733", "#6a51a3", "#7b6d47", "#2f4b7c",
@@ -63,7 +63,7 @@ class _Legend:
 
 
 class Timeline:
-    """The traces of a page. Several threads may use it at a time."""
+    """The traces of a page. Several threads may use it at the same time."""
 
     def __init__(
         self, traces: Sequence[tuple[ReportContent, Pyramid]], *, window: tuple[int, int] = (0, -1)
@@ -140,7 +140,7 @@ class Timeline:
         return _columns(rows)
 
     def links(self, run: int, task: int, thread: int, at_ns: int) -> Value:
-        """Returns a task that runs on `thread` at `at_ns`, with its predecessors and successors."""
+        """Returns `task`, which runs on `thread` at `at_ns`, with its predecessors and successors."""
         return _columns(self.pyramids[run].read_links(task, thread, at_ns, _MOST_RECORDS))
 
     def moment(self, run: int, threads: Sequence[int], at_ns: int) -> Value:
@@ -151,7 +151,7 @@ class Timeline:
     def baked(self, sources: bool = False) -> Value:
         """Returns the data of a self-contained page: every dimension in bins as fine as the space allows.
 
-        `sources`: also the lines around each construct of runs with single state intervals.
+        `sources`: adds the lines around each construct, for runs whose state intervals the page contains.
         """
         names = ["state", *(name for name, legend in self._legends.items() if legend.entries)]
         names += ["absent"] * self.has_off_cpu
@@ -181,7 +181,7 @@ class Timeline:
             shift += 1
         first = self.begin_ns >> shift
         n = ((self.end_ns - 1) >> shift) - first + 1
-        # Parts of a bin in 65,535ths, which are precise enough for a page and need half the space.
+        # A value is the part of its bin in 65,535ths, which is precise enough and needs half the space.
         tiles = {
             name: b64encode(
                 (
@@ -245,7 +245,7 @@ _NOWHERE: Final = "implicit tasks"
 
 def _columns(rows: WindowIntervals | TaskLinks) -> Value:
     columns: Value = {name: column.tolist() for name, column in rows.as_dict().items()}
-    columns["task"] = [str(task) for task in columns["task"]]  # 64 bits exceed a number of JavaScript
+    columns["task"] = [str(task) for task in columns["task"]]  # a number in JavaScript cannot hold 64 bits
     return columns
 
 
@@ -258,7 +258,7 @@ def construct_label(number: int, content: ReportContent) -> str:
 
 
 def _label(name: str, key: int, content: ReportContent) -> str:
-    """Returns the name of a key of the core; empty: it belongs to the rest."""
+    """Returns the name of a key of the core; empty if the key belongs to the rest."""
     if name in ("construct", "kernel"):
         return construct_label(key, content)
     if name == "depth":

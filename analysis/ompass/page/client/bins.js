@@ -20,8 +20,8 @@ class Bins {
         return dimension === "state" ? states : this.description.dimensions[dimension].entries.length + states;
     }
 
-    // Sums [begin, end) of a row in `n` columns of equal length, over all rows that it consists of. Until a
-    // tile arrives, a coarser one replaces it, if there is one.
+    // Sums [begin, end) of a row in `n` columns of equal length, over the parts of the row. A coarser tile, if
+    // loaded, replaces a tile that has not arrived.
     fill(row, dimension, begin, end, n) {
         const values = new Float64Array(n * this.columns(dimension));
         for (const part of partsOf(row)) this.fillPart(part, dimension, begin, end, n, values);
@@ -95,7 +95,7 @@ class ServedBins extends Bins {
         const of = `${dimension} ${shift} ${index}`;
         if (!this.missing.has(of)) this.missing.set(of, { dimension, shift, index, rows: [] });
         this.missing.get(of).rows.push(row);
-        this.loading.add(name); // requested once, for all rows that contain it
+        this.loading.add(name); // requests the tile only once
         return undefined;
     }
 
@@ -132,7 +132,7 @@ class ServedBins extends Bins {
         const known = this.windows.get(run);
         const span = end - begin;
         const isIn = known && known.begin <= begin && end <= known.end && threads.every((thread) => known.threads.has(thread));
-        // Too many for one window may be few enough for a part of it.
+        // If a window has too many intervals to load, a part of it may have few enough.
         if (isIn && (known.byThread || 4 * span > known.end - known.begin)) return known.byThread;
         const window = {
             run, threads, begin: Math.max(Math.floor(begin - span / 2), 0), end: Math.ceil(end + span / 2),
@@ -236,7 +236,7 @@ function decode16(text) {
     return new Uint16Array(bytes.buffer);
 }
 
-// Returns the rows of single runs that a row sums: itself, or several rows.
+// Returns the rows that a row sums, each of a single run: the row itself, or the rows below it.
 const partsOf = (row) => (row.run === undefined ? row.rows.flatMap(partsOf) : [row]);
 const threadsIn = (row) => partsOf(row).reduce((sum, part) => sum + part.threads.length, 0);
 

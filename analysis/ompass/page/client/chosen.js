@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The interval under the pointer, and the clicked one: arrows from its task's creation and along its
-// dependences; below the picture, its description, its place in the source, and for a wait, what every thread
-// did meanwhile.
+// Shows the interval under the pointer, and the clicked one. Draws arrows for the creation and the dependences
+// of its task. Below the picture, describes the clicked interval, shows its source, and for a wait, the
+// activity of every thread.
 
 const ROLES = ["", "depends on", "is a predecessor of"];
 const MOST_LISTED = 20;
@@ -10,7 +10,7 @@ class Chosen {
     constructor(timeline) {
         this.timeline = timeline;
         this.hit = null;
-        this.wanted = null; // from the address, until it is drawn
+        this.wanted = null; // interval in the page's address, until it is drawn
         this.asked = new Map(); // promises of links, by run and task
         this.links = new Map();
     }
@@ -32,7 +32,7 @@ class Chosen {
         this.timeline.toAddress();
     }
 
-    // Returns the next visible interval on its line, or the one at its middle on the line below.
+    // Chooses the next interval on the line (`across`), or the interval at its middle on the next line (`down`).
     step(across, down) {
         const { shown, width } = this.timeline;
         if (!shown.length) return;
@@ -59,7 +59,7 @@ class Chosen {
 
     key({ run, interval }) { return `${run} ${interval.task}`; }
 
-    // Requested once; answers are kept in `links`.
+    // Requests the links of a task once, and keeps the answer in `links`.
     load(hit) {
         const key = this.key(hit);
         const { run, interval } = hit;
@@ -158,7 +158,7 @@ class Chosen {
         return { waitKind: row.wait_kind, waitPlace: row.wait_place, waitedFor: row.waited_for, waitBegin: row.wait_begin_ns, waitEnd: row.wait_end_ns };
     }
 
-    // Describes what every thread did at a moment; the others waited for the working ones.
+    // Returns a table of the activity of every thread at a moment.
     momentTable(run, moment, at, thread) {
         const { make, about } = this.timeline;
         const rows = moment.map((row) => {
@@ -203,7 +203,7 @@ class Chosen {
     }
 }
 
-// Returns lines with their numbers, the construct's line marked, and a bar for the samples on each.
+// Returns lines with their numbers and bars for their samples; marks the construct's line.
 function sourceLines(make, { file, first, line, lines, heat }) {
     const most = Math.max(...Object.values(heat || {}), 0);
     const rows = lines.map((text, k) => {
@@ -216,7 +216,7 @@ function sourceLines(make, { file, first, line, lines, heat }) {
     return make("figure", {}, make("pre", { class: "source", tabindex: 0 }, ...rows), make("figcaption", { title: file }, `${file.split("/").pop()}:${line}`));
 }
 
-// An arrow along one line is bent, to keep several apart.
+// Draws an arrow. Bends an arrow along one line, to keep several apart.
 function arrow(context, x0, y0, x1, y1) {
     const bend = y0 === y1 ? Math.min(16, 6 + Math.abs(x1 - x0) / 40) : 0;
     const angle = Math.atan2(y1 - y0 + (bend ? Math.min(2 * bend, Math.abs(x1 - x0) / 3) : 0), x1 - x0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The task graph of a run, folded into groups: as an icicle, with every group below its creator and as wide
-// as its cost, and as boxes with the dependences between them and a red critical path.
+// The folded task graph of a run, drawn twice: as an icicle, in which each group is below its creator and as
+// wide as its cost, and as boxes with dependences. The critical path is red.
 
 const SVG = "http://www.w3.org/2000/svg";
 const MEASURES = { work: "work", create: "creation", dispatch: "idle while tasks were ready", tasks: "tasks", critical: "critical path" };
@@ -20,7 +20,7 @@ class GraphPicture {
         this.dependences = JSON.parse(place.dataset.graph).dependences;
         const parts = JSON.parse(place.dataset.graph).samples || [];
         this.samples = { label: "all samples", colour: "#7a8a99", parts, n: parts.reduce((sum, part) => sum + part.n, 0) };
-        this.sampled = [this.samples]; // from the whole to the opened one
+        this.sampled = [this.samples]; // path from all samples to the opened part
         this.measure = "work";
         this.root = 0;
         const chooser = document.createElement("select");
@@ -66,7 +66,7 @@ class GraphPicture {
         return `${group.label}: ${value} of its own, ${counted(group.tasks, "task")}${group.folded ? ", folded" : ""}`;
     }
 
-    // Shows a group alone, and in the timeline only its construct.
+    // Shows a group alone, and highlights its construct in the timeline.
     open(number) {
         this.root = number;
         this.draw();
@@ -104,8 +104,8 @@ class GraphPicture {
         return made;
     }
 
-    // Draws samples by construct, function and line, each below its parent; parents of the opened one have
-    // full width.
+    // Draws samples by construct, function and line, each below its parent. The parents of the opened part
+    // have full width.
     drawSamples() {
         const width = this.place.clientWidth;
         const height = 24;

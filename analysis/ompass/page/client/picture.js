@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Draws a timeline on a canvas or as SVG: columns of pixels with colours in proportion, wide state intervals
-// separately, and the time axis.
+// Parts of the timeline's picture, on a canvas or as SVG: columns of pixels with colours in proportion,
+// hatching for off-CPU time, and the times on the axis.
 
 const AXIS_HEIGHT = 24;
 
@@ -38,8 +38,8 @@ function ticksOf(begin, end, width, room) {
     return { ticks, step };
 }
 
-// Draws the columns of one row as pixels: `values` has n columns with a value per colour; `capacity` is a
-// full column.
+// Draws the columns of one row as pixels. `values` has n columns with a value per colour; `capacity` is the
+// value of a full column.
 function paintColumns(pixels, stride, left, top, height, values, n, colours, capacity, paper) {
     const each = colours.length;
     for (let column = 0; column < n; column++) {
@@ -74,7 +74,7 @@ function paintColumns(pixels, stride, left, top, height, values, n, colours, cap
     }
 }
 
-// Returns the same as SVG rectangles, with equal neighbours merged.
+// Returns the columns of one row as SVG rectangles; merges equal neighbours.
 function columnRectangles(values, n, colours, capacity, left, top, height) {
     const each = colours.length;
     const parts = [];
@@ -98,8 +98,8 @@ function columnRectangles(values, n, colours, capacity, left, top, height) {
     return parts.join("");
 }
 
-// Returns the off-CPU parts of a row's columns: [column, from, to, blocked], with from and to as values on
-// its scale. `absent` has two values per state, drawn at the end of the state.
+// Returns the off-CPU parts of a row's columns: [column, from, to, blocked], with `from` and `to` in the
+// unit of `values`. `absent` has two values per state, drawn at the end of the state.
 function absentParts(values, absent, n, each, states) {
     const parts = [];
     for (let column = 0; column < n; column++) {
@@ -116,7 +116,7 @@ function absentParts(values, absent, n, each, states) {
     return parts;
 }
 
-// Draws rising lines where the thread was preempted, falling lines where it was blocked. In canvas pixels.
+// True if a pixel of the canvas is on a hatching line: lines rise for preempted time and fall for blocked time.
 const isHatched = (x, y, blocked) => (blocked ? (x - y) & 7 : (x + y) & 7) < 2;
 
 function hatchColumns(pixels, stride, top, height, parts, capacity, ink) {
@@ -132,7 +132,7 @@ function hatchColumns(pixels, stride, top, height, parts, capacity, ink) {
     }
 }
 
-// Returns a fill pattern with the same lines.
+// Returns a fill pattern with the hatching lines.
 function hatching(context, blocked, ink) {
     const tile = document.createElement("canvas");
     tile.width = tile.height = 8;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parts of the page that need a server: sections filled when they become visible, and a connection that shows
-// the server whether the page is open.
+// Parts of the page that need a server: sections filled when they become visible, and a connection that lasts
+// while the page is open.
 
 function fillLater(section) {
     const run = Number(section.id.split("-").pop()) - 1;
@@ -31,7 +31,7 @@ async function stayAlive() {
         try {
             const reader = (await fetch("alive")).body.getReader();
             while (!(await reader.read()).done);
-        } catch { /* asked again below, should the server still be there */ }
+        } catch { /* the loop tries again */ }
         await new Promise((resolve) => setTimeout(resolve, 1000));
         if (stayAlive.failures++ > 5) return;
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The timeline: the visible window, and the reader's actions with pointer, wheel and keys. The address of the
-// page holds this state, so a link shows the same view.
+// The timeline: the visible window, and the reader's actions with pointer, wheel and keys. The page's address
+// contains the view, so a link shows the same view.
 
 const KEYS_HELP =
     "w s zoom · a d pan · f all · [ ] mark the begin and end of a selection at the middle · z zoom to it · Escape drop it · " +
@@ -17,7 +17,7 @@ class Timeline {
         this.end = this.about.end;
         this.view = { begin: this.begin, end: this.end };
         this.dimension = "state";
-        this.picked = new Set(); // the only highlighted entries of the legend
+        this.picked = new Set(); // highlighted entries of the legend; empty: all
         this.selection = null;
         this.open = new Set();
         this.critical = null;
@@ -158,7 +158,7 @@ class Timeline {
         return [...dimension.entries, dimension.rest, ...this.about.states.slice(1)];
     }
 
-    // Returns the colours of the columns of a bin; unpicked ones are pale.
+    // Returns the colours of the columns of a bin; unpicked entries are pale.
     colours() {
         const paper = this.paper();
         return this.entries().map((entry, k) => {
@@ -223,7 +223,7 @@ class Timeline {
     values(n) {
         return this.lines.map((line) => ({ line, values: this.source.fill(line.row, this.dimension, this.view.begin, this.view.end, n) }));
     }
-    // Returns their off-CPU parts, as absentParts() does.
+    // Returns the off-CPU parts of a line's columns, in the form of absentParts().
     offCpu(line, values, n) {
         if (!this.about.offCpu || this.picked.size) return [];
         const absent = this.source.fill(line.row, "absent", this.view.begin, this.view.end, n);
@@ -507,7 +507,7 @@ class Timeline {
             this.entries().forEach((entry, k) => {
                 if (values[k] / total >= 0.005) lines.push(`${entry.label} ${((100 * values[k]) / total).toFixed(1)}%`);
             });
-            if (this.source.missing?.size) this.draw(); // requests it
+            if (this.source.missing?.size) this.draw(); // requests the missing tiles
         }
         this.tip.replaceChildren(...[`${line.row.label}, ${timeText(this.time(x), (this.view.end - this.view.begin) / this.width)}`, ...lines].map((text) => this.make("div", {}, text)));
         this.tip.hidden = false;
@@ -550,7 +550,7 @@ class Timeline {
         return undefined;
     }
 
-    // Returns the sum of the bins for each entry of the legend.
+    // Returns a table of the selected time by entry of the legend.
     shareTable(selection) {
         const entries = this.entries();
         const sums = new Float64Array(entries.length);
@@ -636,7 +636,7 @@ class Timeline {
     }
 }
 
-// Formats an id: the creating thread and a counter.
+// Return the parts of a task id: the creating thread, and a counter in the low 40 bits.
 const creatorOf = (task) => Number(BigInt(task) >> 40n);
 const taskName = (task) => `${creatorOf(task)}.${BigInt(task) & ((1n << 40n) - 1n)}`;
 
