@@ -33,8 +33,8 @@ struct BlockKernels {
     Solve solve_below;
 };
 
-// Per instruction set: kLanes, the doubles in a vector, and the tile of c that fits in the registers, of
-// kRows x (kVectors * kLanes) elements.
+// Per instruction set, kLanes is the number of doubles in a vector. A tile of c of kRows x (kVectors * kLanes) elements
+// fits in the registers.
 namespace dense {
 enum class Update { kAdd, kSubtract, kSet }; // the effect of a product on c
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A vector of four floats, which every processor has.
+// Vectors of four floats, available on every processor.
 #pragma once
 
 #include <cstddef>

@@ -18,7 +18,8 @@ struct TaskKind {
     bool untied;
 };
 
-// True if a function must call its serial counterpart instead of creating tasks. `below`: it is below the cut-off.
+// True if a function must call its serial counterpart instead of creating tasks. `below`: true if the function is below
+// the cut-off.
 template <TaskKind kKind>
 constexpr bool goes_serial(bool below) {
     return kKind.cutoff == Cutoff::kManual && below;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the processor limits of this process's control groups, and how often they stopped it. Reads versions 1 and 2,
-// at every level from the process's group up to the mount. Opens a few small files, so events must not call it. The
-// tool writes the limits to process.log; `ompass doctor` shows them.
+// Reads the processor limits of this process's control groups, and how often the limits stopped it. Reads versions 1
+// and 2, at every level from the process's group up to the mount. Opens a few small files, so events must not call it.
+// The tool writes the limits to process.log; `ompass doctor` shows them.
 #pragma once
 
 #include <string>

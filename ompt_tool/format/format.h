@@ -422,7 +422,7 @@ inline constexpr unsigned kInlineOpBegin = 2;
 constexpr unsigned inline_op(uint64_t word, unsigned i) { return static_cast<unsigned>(word >> (8 + 4 * i)) & 15; }
 
 // kReadNear and kWriteNear hold most accesses in a third of the space, as distance:38 | bytes:20 | kind:6. The address
-// is that of the thread's last access of any kind (0 at first) plus the signed distance.
+// is the last one that the thread accessed (0 at first) plus the signed distance.
 inline constexpr unsigned kNearBytesBits = 20, kNearDistanceBits = 38;
 constexpr bool is_near(int64_t distance, uint64_t bytes) {
     constexpr int64_t kLimit = int64_t{1} << (kNearDistanceBits - 1);

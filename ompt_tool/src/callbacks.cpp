@@ -148,14 +148,14 @@ void drop_task(ThreadState &thread, TaskState *task, ompt_task_status_t status) 
     discard_task(thread, task);
 }
 
-// True for an undeferred untied task: in a team of one thread, the runtime reports switches of it that do not happen.
+// True for an undeferred untied task: in a team of one thread, the runtime reports switches that do not happen.
 bool only_seems_to_switch(const TaskState *task) {
     constexpr uint16_t kBoth = kInline | kUntied;
     return task && (task->flags & (kBoth | kStarted)) == (kBoth | kStarted);
 }
 
 [[gnu::noinline]] void switch_to(ThreadState &thread, TaskState *prior, TaskState *next) {
-    // The rest of an untied task is submitted by the function that creates tasks: the task leaves before any creation.
+    // An untied task submits its rest with the function that creates tasks. It leaves before any creation is reported.
     if (thread.wrapper.address && prior && runs(thread, prior)) forget_creation(thread);
     if (!next || runs(thread, next) || only_seems_to_switch(prior) || only_seems_to_switch(next)) return;
     if (prior && !runs(thread, prior) && (prior->flags & kStarted) && !(thread.current->flags & kLight))

@@ -102,7 +102,7 @@ inline std::atomic<bool> tasks_may_be_light{false};
 // settings that the runtime keeps in a task.
 void need_proxy(struct ::omp_ext::Worker &worker);
 
-// Our Task precedes the shared variables of its block, whose routine is run_routine.
+// In our blocks the Task precedes the shared variables, and run_routine is the routine.
 int32_t run_routine(int32_t thread, void *block);
 inline bool is_ours(const void *block) { return static_cast<const Block *>(block)->routine == run_routine; }
 inline Task *task_of(const void *block) {

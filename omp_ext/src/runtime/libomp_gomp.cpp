@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The functions that gcc-compiled programs call, as the LLVM runtime offers them. GOMP functions that are missing here
-// reach the scheduler by the __kmpc functions that the runtime calls for them (GOMP_taskwait, GOMP_taskgroup_start and
-// _end).
+// reach the scheduler through the __kmpc functions that the runtime calls for them (GOMP_taskwait, GOMP_taskgroup_start
+// and _end).
 #include <cstring>
 #include <vector>
 

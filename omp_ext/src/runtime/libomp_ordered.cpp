@@ -220,8 +220,8 @@ void pass(OrderedLoop &loop, uint64_t n) {
     loop.move_on(by);
 }
 
-// Called before the runtime gives the thread its next iterations. In gcc's loops the runtime has passed the turns of
-// iterations without an ordered region.
+// Called before the runtime gives the thread its next iterations. In gcc's loops the runtime has already passed the
+// turns of iterations without an ordered region.
 void pass_the_rest() {
     OrderedLoop *loop = present_loop();
     if (loop && this_worker->loop.n_to_pass > 0) pass(*loop, this_worker->loop.n_to_pass);

@@ -12,7 +12,7 @@ namespace omp_ext {
 namespace abi {
 
 Worker *begin_part(const void *key, int number, int32_t runtime_thread) {
-    // A program without tasks pays nothing, in particular no second barrier.
+    // Programs without tasks must have no cost, such as a second barrier.
     if (!may_create_tasks()) return nullptr;
     const int n_workers = omp_get_num_threads(), level = omp_get_level();
     if (level == 0) return nullptr; // the body of a teams construct

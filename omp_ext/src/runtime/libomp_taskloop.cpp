@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// taskloop. The loop is divided here, because the runtime would queue the chunks itself.
+// Divides taskloops into chunks, because the runtime would queue the chunks itself.
 #include "runtime/libomp_abi.h"
 #include "runtime/loop_division.h"
 #include "scheduler/scheduler.h"

@@ -321,7 +321,7 @@ OMP_EXT_HOOK(void, omp_fulfill_event, (void *event), (event)) {
 
 // ---------------------------------------------------------------- waits
 
-// True if the runtime must wait too: for tasks that it schedules itself, or for a tool that sees waits only through it.
+// True if the runtime must wait, too: for tasks that it schedules itself, or for a tool that knows only its waits.
 static bool runtime_waits_too(const Worker &worker) {
     return (worker.current->flags & kHasForeign) || (tool_is_active() && !(observer && observer->wait_begins));
 }

@@ -13,9 +13,9 @@
 //
 // Sent entries come before the others, newest first. The receiver takes them as a chain without reading them, because
 // they are in other caches. It moves them to the list of the others when it needs more than the first entry.
-// Locks: an inbox's lock before a parent's; claim holds one at a time. The thread that sets `claimed`, or unlinks an
-// entry from its parent's list, under the parent's lock owns the entry. It may free the entry once it has unlinked it
-// from the inbox, too.
+// Locks: an inbox's lock before a parent's; claim holds one at a time. Under the parent's lock, the thread that sets
+// `claimed` or unlinks the entry from the parent's list becomes the owner of the entry. The owner may free it once it
+// has unlinked it from the inbox, too.
 #pragma once
 
 #include <atomic>

@@ -319,7 +319,8 @@ void put_in_inbox(Worker &worker, Task &task, int domain, bool at_front) {
         lend_processor_to_receivers(worker);
 }
 
-// True if the deque is full and a new task should run at once. First lends the processor and raises the threshold.
+// True if the deque is full and a new task should run at once. The first call after a barrier only lends the processor
+// and raises the threshold.
 [[gnu::noinline]] bool is_throttled(Worker &worker) {
     if (worker.throttle_threshold == kFirstThrottleThreshold) {
         worker.throttle_threshold = options.throttle ? kThrottleThreshold : INT64_MAX;

@@ -68,10 +68,10 @@ struct Awaited {
 protected:
     ~Awaited() = default;
 };
-// Waits, and runs no task on top of the waiting one: it might need a lock that the waiting task holds.
+// Waits, and runs no task on top of the waiting one: that task might need a lock that the waiting task holds.
 void wait_suspended(Worker &worker, Awaited &awaited);
 
-// Runs one task, if there is one that the current task may give way to.
+// Runs one task for which the current task may give way, if there is one.
 void yield(Worker &worker);
 
 // Returns the current untied task, whose body has ended, to the thread that began it and owns the frames below it.

@@ -54,7 +54,7 @@ struct StackContext {
 // Waits until the thread that leaves a stack has left it.
 void wait_until_left(const StackContext &there);
 
-// Leaves the stack for another one that was left. When a thread goes to `here`, this returns on that thread.
+// Leaves the stack for one that a thread left before. When a thread goes to `here`, this returns on that thread.
 void go_to(StackContext &here, StackContext &there);
 // Leaves the stack for a new one and calls entry(argument) there. entry must end in abandon_for. The argument must not
 // be on the stack that is left if other threads may go to `here`.

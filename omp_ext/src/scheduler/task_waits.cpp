@@ -127,8 +127,8 @@ bool may_move(const Worker &worker) {
 }
 
 // Suspends the current task, in the wait `here`. The thread continues in `ready`, or runs `task` on another stack, or
-// searches. After kYes an untied task may be on another thread. After the others nothing was done. After kOver,
-// `arm(here)` has found the wait over. Not inlined, here and below, to save the stack space of the switch in each wait.
+// searches. After kYes an untied task may be on another thread. After kOver and kNoStack nothing was done; after kOver
+// the wait is over. Not inlined, here and below, to save the stack space of the switch in each wait.
 enum class Suspended { kYes, kOver, kNoStack };
 template <typename Arm>
 [[gnu::noinline]] Suspended suspend(Worker &worker, Suspension *ready, Task *task, Arm &&arm) {

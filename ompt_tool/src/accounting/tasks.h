@@ -169,8 +169,8 @@ inline void begin_creation(ThreadState &thread) {
     if (__builtin_expect(thread.has_counters, 0)) close_work(thread, thread.creation.begin);
 }
 
-// Called when the call that seemed to create a task submits the rest of the current one. The time since
-// begin_creation() is work, and creations in the rest have addresses of their own.
+// Discards the open creation, because the wrapped call submits the rest of the current untied task, not a new task. The
+// time since begin_creation() is work, and creations in the rest have their own addresses.
 inline void forget_creation(ThreadState &thread) {
     thread.wrapper.address = nullptr;
     thread.creation.left_out = false;

@@ -128,7 +128,7 @@ struct Creation {
     uint32_t countdown; // creations until the next timed one
 };
 
-// How the extension prepared the next creation that OMPT reports.
+// The extension's announcement of the next creation that OMPT reports.
 struct Announcement {
     enum Kind : uint8_t {
         kNothing, // OMPT reports a creation of the program

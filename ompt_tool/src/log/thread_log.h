@@ -54,7 +54,7 @@ public:
         put(format::pack_event(kind, argument, delta_to(now)), word1, word2);
     }
 
-    // Append a record that most tasks have, each in its shortest form.
+    // Append the records that most tasks have, in their shortest form.
     void create_untimed(uint32_t construct) { put_half(format::pack_short(format::kCreateShort, construct, 0)); }
     void wait_place(uint32_t construct) { put_half(format::pack_short(format::kWaitPlaceShort, construct, 0)); }
     void create_span(uint64_t ticks, uint64_t now) {
