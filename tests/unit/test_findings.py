@@ -446,7 +446,7 @@ def test_serial_part_is_named_by_what_ran_in_it() -> None:
 
 def test_samples_do_not_describe_an_earlier_serial_part() -> None:
     early = the(serial_run(earlier_cpu_ns=150 * MS), "serial_fraction", samples=SERIAL_SAMPLES)
-    assert early.because.endswith("before the first use of OpenMP, which is not sampled")
+    assert early.because.endswith("before the first use of OpenMP, when no samples are taken")
 
 
 def loads_of(kind: str = "task", n: int = 200, **fields: Any) -> SampledLoad:

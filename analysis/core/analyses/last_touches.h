@@ -79,7 +79,7 @@ public:
         return true;
     }
 
-    // Makes these bytes one range, in place of everything known about them.
+    // Replaces all ranges within these bytes by one range.
     void replace(uint64_t begin, uint64_t end, uint32_t slot) {
         cut(begin);
         cut(end);

@@ -65,8 +65,8 @@ public:
         __builtin_prefetch(&levels_[0][slot / kLeaves], 1);
     }
 
-    // Removes the slots of weight 0. Makes room for n more and at least three times the remaining ones, which keeps the
-    // cost per append constant. Calls rename(new_number, n_used) once, so the caller can renumber its slots.
+    // Removes the slots of weight 0. Makes room for n more slots, and for at least three times the remaining ones, so
+    // the cost per append is constant. Calls rename(new_number, n_used) once, so the caller can renumber its slots.
     // new_number(slot) is defined for slots of weight above 0.
     template <typename Rename>
     void compact(uint64_t n, Rename rename) {

@@ -71,7 +71,7 @@ struct OpenLoop {
     uint64_t begin;
 };
 
-// The wait for a lock, or the gap at the end of a wait or before a task that depended on another.
+// The last gap: a wait for a lock, the end of a wait, or the time before a task that depended on another.
 struct LastGap {
     uint64_t until_arrival; // barriers: ticks until the last thread arrived
     uint64_t idle; // ticks in total

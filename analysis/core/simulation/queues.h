@@ -50,7 +50,7 @@ public:
     uint32_t size() const { return static_cast<uint32_t>(members_.size()); }
     uint32_t operator[](uint32_t i) const { return members_[i]; }
     bool contains(uint32_t number) const { return place_[number] != kAbsent; }
-    // Returns the first of n_members members, cyclically from `place`, for which suits(number) is true, or ~0u.
+    // Searches n_members members, cyclically from `place`. Returns the first that suits, or ~0u.
     template <typename Suits>
     uint32_t find(uint32_t place, uint32_t n_members, Suits suits) const {
         for (; n_members; n_members--) {

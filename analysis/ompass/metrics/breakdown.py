@@ -15,7 +15,7 @@ from ompass.metrics.processors import Presence, of_rows, sum_presence, with_rest
 from ompass.model import OUTSIDE, RegionRow, Run, StateTimes, share, sums
 
 HELPER = "helper"  # kind of the threads on which the runtime runs `target nowait` tasks
-_PARTS = "implicit_ns lock_ns n_tasks"  # times and counts that threads, regions and the whole have
+_PARTS = "implicit_ns lock_ns n_tasks"  # fields that threads, regions and the whole have in common
 
 
 class Scope(enum.Enum):
@@ -164,9 +164,9 @@ def thread_shares(run: Run, rows: Iterable[RegionRow]) -> tuple[ThreadShare, ...
 
 
 def _as_helper(row: RegionRow) -> RegionRow:
-    """Returns a row of a helper thread with its waiting as idle time.
+    """Returns the row of a helper thread, with its waiting time as idle time.
 
-    The helper waits inside the implicit task of the runtime's own region, which is outermost.
+    The helper waits inside the implicit task of the outermost region, which belongs to the runtime.
     """
     if row.level > 1:
         return row

@@ -45,7 +45,7 @@ class Locality:
 def locality(run: Run) -> Locality | None:
     """Returns the figures of a run; None when the extension held no task.
 
-    Domains beyond the format's last are counted in the last.
+    Domains beyond the format's limit are counted in the last domain.
     """
     rows = [row for row in run.regions if row.domain >= 0]
     if not rows:

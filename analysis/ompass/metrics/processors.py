@@ -66,7 +66,7 @@ def sum_presence(parts: Iterable[Presence | None]) -> Presence | None:
 
 
 def with_rest(known: Presence | None, thread: ThreadRow, rest_ns: int, wall_ns: int) -> Presence | None:
-    """Returns `known` with the rest of the run, which no row covers. The thread counts as blocked before its
+    """Returns `known` plus the rest of the run, which no row covers. The thread counts as blocked before its
     start and after its end.
     """
     if not thread.cpu_source:

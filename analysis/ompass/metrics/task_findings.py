@@ -59,9 +59,9 @@ def _fine_tasks(facts: Facts) -> Iterator[_FineTasks]:
 
 
 def _undeferred_cost_ns(facts: Facts) -> float:
-    """Returns the creation time per undeferred task that belongs to regions, not to constructs.
+    """Returns the creation time of an undeferred task.
 
-    Such creations are too short to be measured separately.
+    Regions contain this time, but constructs do not, because such creations are too short to be measured.
     """
     n_undeferred = sum(t.n_undeferred for t in facts.tasks)
     rest_ns = facts.breakdown.states.create_ns - sum(t.create_ns for t in facts.tasks)

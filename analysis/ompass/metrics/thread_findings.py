@@ -85,7 +85,7 @@ def _what_ran(facts: Facts) -> str:
         by_function[function] += n
     by_function.pop("", None)
     if facts.samples and facts.run.earlier_cpu_ns > _alone_ns(facts.run):
-        return "; most of it came before the first use of OpenMP, which is not sampled"
+        return "; most of it came before the first use of OpenMP, when no samples are taken"
     # Samples do not distinguish phases.
     if n_samples < thresholds.LEAST_SAMPLES or not by_function or _verification_ns(facts.run):
         return ""
@@ -114,7 +114,7 @@ def _plain(facts: Facts) -> Iterator[RegionShare]:
 
 
 def _work_of(region: RegionShare) -> dict[int, int]:
-    """Returns the computing time of each thread of the region, which does not depend on other programs."""
+    """Returns the computing time of each thread of the region. Other programs do not affect it."""
     return {t.thread: processor_time(t).work_running_ns for t in region.threads}
 
 

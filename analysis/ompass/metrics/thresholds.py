@@ -27,8 +27,8 @@ FINE_WORK_NS: Final = 100_000
 """A task of this length is not too fine. If its dispatch is expensive, there is another cause."""
 
 PLAUSIBLE_DISPATCH_NS: Final = 5_000
-"""A runtime dispatches a ready task in well under a microsecond. Threads that waited longer than this for
-each task had another cause (such as no free core), which has nothing to do with the tasks."""
+"""A runtime dispatches a ready task in well under a microsecond. If threads waited longer than this for each
+task, the cause is something else, such as the lack of a free core."""
 
 FINE_MIN_TASKS: Final = 100
 """With fewer tasks, a construct cannot explain a total, and its means are noise."""
@@ -140,10 +140,10 @@ DISEASE_SHARE: Final = 0.10
 """A cause is reported if it takes this part of P * T_P: removing it raises the speed-up by at least 10%."""
 
 TASK_OVERHEAD_ON_ONE: Final = 0.10
-"""If one thread spends this part of its time on what the elision omits, tasks are too fine."""
+"""Tasks are too fine if the elision saves this part of the time on one thread."""
 
 FLAT_SLOPE: Final = 0.25
-"""Gain per further thread, as a part of the first threads' gain, below which a curve has flattened."""
+"""A curve is flat if a further thread gains less than this part of the gain per thread at first."""
 
 BENT_SLOPE: Final = 0.75
 """The maximal curve should be straight: below this slope, overhead grows with the number of threads."""

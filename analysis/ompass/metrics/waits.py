@@ -76,7 +76,7 @@ class LoopShare:
 
 @dataclass(frozen=True, slots=True)
 class LoopTotals:
-    """One loop or other worksharing construct over all threads, in their order."""
+    """One loop or other worksharing construct over all threads."""
 
     construct: int
     kind: str

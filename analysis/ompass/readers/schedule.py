@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A window of a trace: states over time, each thread's activity, and which threads ran whose tasks.
 
-Read from the trace's pyramid: as state intervals if they are few, else as bins with the same proportions.
+Reads the trace's pyramid: state intervals if they are few, else bins with the same proportions.
 """
 
 from __future__ import annotations
@@ -221,7 +221,7 @@ def _no_bars() -> Bars:
 
 
 DIMENSIONS: Final = ("state", "construct", "home", "depth", "kernel", "absent")
-"""By their numbers in the core."""
+"""Names, by number in the core."""
 
 
 def open_pyramid(path: Path, *, keep: bool = True) -> Pyramid:

@@ -43,7 +43,7 @@ class LocatedSample:
 
     thread: int
     owner: Owner
-    calls: tuple[Line, ...]  # from the innermost (inlined functions separate) outwards to its callers
+    calls: tuple[Line, ...]  # innermost first; inlined functions are separate
     library: str  # group of the called libraries; empty: the program's own code
     weight: int
 

@@ -121,7 +121,7 @@ class SweepDirectory:
 
 
 def _refuse_foreign(path: Path) -> None:
-    """Raises UsageError for a directory with other files than a sweep's, or its unfinished beginning."""
+    """Raises UsageError if the directory is not a sweep and contains files that a new sweep does not."""
     if is_sweep_directory(path) or not path.is_dir():
         return
     others = sorted({entry.name for entry in path.iterdir()} - {"runs", "journal.jsonl", "sweep.new"})

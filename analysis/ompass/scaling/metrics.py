@@ -9,7 +9,8 @@ work:
     P * T_P  =  W_P + create + schedule + sync + I_P
     speed-up =  T_s / T_P  =  P / (OVR_P * WTI_P),   OVR_P = P * T_P / W_P,   WTI_P = W_P / T_s
 
-Work time inflation is also compared by construct. The caller names constructs (`Key`) alike in all runs.
+Work time inflation is also compared by construct. The caller gives a construct the same name (`Key`) in all
+runs.
 """
 
 from __future__ import annotations

@@ -5,8 +5,8 @@ Owns the division of the loss P * T_P - T_s among causes. The shares add up exac
 
     P * T_P - T_s  =  (T_1 - T_s)  +  I_P - I_1  +  (create, schedule, sync)_P - (...)_1  +  W_P - W_1
 
-The findings of single runs separate causes that sums cannot: whether fine tasks cause the runtime's time, and
-why threads are idle. Also interprets factored speed-up curves: the four gaps and the bends (Acar et al., 2.4
+The findings of single runs show what sums cannot: whether fine tasks cause the time in the runtime, and why
+threads are idle. Also interprets factored speed-up curves: the four gaps and the bends (Acar et al., 2.4
 and 2.5).
 """
 
@@ -158,7 +158,7 @@ def _finding_of(kind: str, findings: Sequence[Finding]) -> Finding | None:
 
 
 def _title(kind: str, finding: Finding | None) -> str:
-    """Returns the title; idle time is called coarse tasks only if a finding of the run confirms it."""
+    """Returns the title. If a finding gives another reason for idle time, returns the finding's title."""
     if kind != "too_coarse" or finding is None or finding.kind in _COARSE_FINDINGS:
         return _TITLES[kind]
     return f"{finding.title}: threads are idle"

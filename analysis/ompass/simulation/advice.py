@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Changes of a recorded program, each simulated and ranked by its gain.
 
-Owns the set of changes, and the uncertainty of predictions. The report words them.
+Owns the set of changes, and the uncertainty of predictions. report.py puts changes into words.
 """
 
 from __future__ import annotations

@@ -110,7 +110,7 @@ class Resolver:
     def locate_code(self, module: int, address: int) -> tuple[Location, ...]:
         """Returns the locations of a sampled instruction.
 
-        For inlined code, has every function that contains it, innermost first. Never empty.
+        Inlined code has a location in each function that contains it, innermost first. Never empty.
         """
         key = (module, address)
         if key not in self._code:
