@@ -28,12 +28,12 @@ class CacheGroup:
     """The CPUs that share one last-level cache."""
 
     name: str
-    cpus: tuple[int, ...]  # numbers of the operating system
+    cpus: tuple[int, ...]  # CPU numbers of the operating system
     l2_bytes: int  # 0: unknown
     llc_bytes: int  # 0: unknown
 
     def with_sizes(self, l2_bytes: int = 0, llc_bytes: int = 0) -> CacheGroup:
-        """Returns a copy with the given sizes. 0 keeps the size; an unknown size becomes an assumed one."""
+        """Returns a copy with the given sizes. 0 keeps the size, or assumes one if it is unknown."""
         llc_bytes = llc_bytes or self.llc_bytes or _ASSUMED_LLC_BYTES
         return replace(
             self, l2_bytes=l2_bytes or self.l2_bytes or min(_ASSUMED_L2_BYTES, llc_bytes), llc_bytes=llc_bytes

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-_TASK_COUNTER_BITS = 40  # the low bits of a task id (format.h); the high ones are the creating thread
+_TASK_COUNTER_BITS = 40  # low bits of a task id (format.h); the high bits are the creating thread
 _DURATIONS = ((1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "µs"))
 _DURATION_TEXT = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*(ns|us|µs|ms|s|m)?\s*")
 _DURATION_UNIT_NS = {

@@ -34,7 +34,7 @@ class WorkerFailedError(OmpassError):
 
 @dataclass(frozen=True, slots=True)
 class Workers:
-    """`dask` is the address of a scheduler; without one, `processes` run here (0: one per CPU)."""
+    """The place of an analysis: the Dask scheduler at `dask`, or else local `processes` (0: one per CPU)."""
 
     dask: str = ""
     processes: int = 0

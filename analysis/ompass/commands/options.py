@@ -85,7 +85,7 @@ def file_option(*names: str, help: str) -> Any:
 
 
 def json_option(document: str) -> Any:
-    """Returns the option --json; the document describes its fields."""
+    """Returns the option --json; `document` describes the fields."""
     return typer.Option("--json", help=f"JSON instead (`ompass docs {document}`).")
 
 

@@ -33,7 +33,7 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """The changes at one number of threads; runs outside of sweeps may differ in it."""
+    """The changes at one number of threads. Without sweeps, the number of each side may be different."""
 
     threads_before: int
     threads_after: int
@@ -99,9 +99,9 @@ def _places(repeats: Iterable[Repeat[Place]]) -> list[Place]:
 
 
 def paired_places(before: Sequence[Place], after: Sequence[Place]) -> dict[Place, Place]:
-    """Returns the new place of each construct that moved: same kind and function, same name of the file.
+    """Returns the new place of each construct that moved: its kind, function and file name are the same.
 
-    Pairs them in the order of their lines if both sides have equally many; otherwise, they are new or gone.
+    Pairs equally many constructs in the order of their lines. Other constructs are new or gone.
     """
     left: dict[tuple[str, str, str], tuple[list[Place], list[Place]]] = {}
     for side, here, there in ((0, before, set(after)), (1, after, set(before))):

@@ -143,7 +143,7 @@ def _papi() -> Iterator[Check]:
 
 
 def _perf() -> Iterator[Check]:
-    """Tries the tool's events, because sysctl does not show the limits of containers and security modules."""
+    """Opens the tool's perf events: sysctl does not show the limits of containers and security modules."""
     switches, samples = perf_events.open_switches(), perf_events.open_samples()
     level = perf_events.paranoid_level()
     if not switches and not samples:

@@ -32,7 +32,7 @@ class RuntimeAnswer:
 
     has_ompt: bool
     version: str
-    problem: str  # why it cannot be recorded; empty if it can
+    problem: str  # the reason why it cannot record; empty if it can
 
 
 def ask_runtime(path: Path) -> RuntimeAnswer:

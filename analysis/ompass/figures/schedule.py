@@ -34,7 +34,7 @@ _FIXED_COLOURS: Final = {
     _OUTSIDE: "#dddddd",
 }
 _ROW_PIXELS: Final = 22
-_ROW_FILLED: Final = 0.85  # share of a row; the rest separates it from the next one
+_ROW_FILLED: Final = 0.85  # share of a row; the rest separates rows
 
 
 @dataclass(frozen=True, slots=True)

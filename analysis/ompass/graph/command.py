@@ -69,7 +69,7 @@ def graph(
         typer.Option(
             "--expand",
             metavar="WHICH",
-            help="Show the tasks of this group one by one: its number, file:line or function.",
+            help="Show the tasks of a group one by one; name its number, file:line or function.",
         ),
     ] = None,
     dot: Annotated[Path | None, file_option("--dot", help="Write the graph as DOT.")] = None,

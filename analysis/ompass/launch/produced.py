@@ -133,7 +133,7 @@ def find_produced(pattern: str, before: set[Path], pid: int, launch: str) -> Pro
 
 
 def _is_of(meta: Meta, pid: int, launch: str) -> bool:
-    """True for descendants of the launch, and for runs without a description (after a full disk)."""
+    """True for descendants of the launch, and for runs without meta.json (after a full disk)."""
     theirs = meta.environment.get(LAUNCH, "")
     return meta.pid in (0, pid) or theirs == launch or theirs.startswith(launch + "/")
 

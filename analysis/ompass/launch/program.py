@@ -21,13 +21,13 @@ _RUNTIME_SYMBOLS = {"__kmpc_fork_call": "libomp", "GOMP_parallel": "libgomp"}
 
 
 class ProgramNotFoundError(CannotRecordError):
-    """The program does not exist; the exit code is a shell's."""
+    """The program does not exist; a shell uses the same exit code."""
 
     exit_code = 127
 
 
 class ProgramNotExecutableError(CannotRecordError):
-    """The program exists but cannot be executed; the exit code is a shell's."""
+    """The program exists but cannot be executed; a shell uses the same exit code."""
 
     exit_code = 126
 

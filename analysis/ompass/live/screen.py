@@ -32,7 +32,7 @@ Columns = Sequence[tuple[str, AlignMethod]]
 _BAR: Final = 40
 _MOST_FINDINGS: Final = 5
 _POLITE: Final = 10
-"""Added to the niceness of a running view, so it yields to the observed program."""
+"""Increase of niceness, so that a running view yields to the observed program."""
 _THREADS: Final[Columns] = (("thread", "left"), ("work", "right"), ("idle", "right"), ("states", "left"))
 _CONSTRUCTS: Final[Columns] = (
     *((title, "right") for title in ("tasks", "per second", "work", "mean", "creation")),

@@ -110,7 +110,7 @@ class Watch:
                 constructs[label] = constructs.get(label, Cost()) + cost
         return Look(contents, time.monotonic(), threads, constructs, has_ended)
 
-    # Omits the samples of running programs: to unwind them in each look would take too much processor time.
+    # Omits the samples of running programs: unwinding them at each look would take too much processor time.
     def _content(self, path: Path, *, with_samples: bool = False) -> ReportContent:
         run = open_run(path)
         known = self._resolvers.get(path)

@@ -52,7 +52,7 @@ _TO_SERVER: Final = (
     "; script-src-elem 'unsafe-inline' 'self'; connect-src 'self'; form-action 'none'; base-uri 'none'"
 )
 FIGURE_SCRIPT: Final = "figures.js"
-"""The script for figures. page.js requests it later than the page, because it is large and slow to build."""
+"""The file of the script for figures. page.js requests it late, because it is large and slow to build."""
 
 _READY: Final = "document.documentElement.dataset.ready = '';"
 """The last statement of the scripts: marks the page as ready for clicks and keys."""

@@ -36,7 +36,7 @@ class Excerpt:
 
 @dataclass(frozen=True, slots=True)
 class SourceLine:
-    """A line to show; `part` is the ratio of its samples to those on the hottest line."""
+    """A line to show; `part` is its share of the samples of the hottest line."""
 
     number: int
     text: str

@@ -16,7 +16,7 @@ from ompass.reports.terminal import state_values
 from ompass.units import percent, plural
 
 MOST_ROWS: Final = 500
-"""Rows of a table in the page; page.js inserts the others on demand."""
+"""Most rows of a table in the page; page.js inserts the others on demand."""
 
 
 class Markup(str):
@@ -45,7 +45,7 @@ def join(parts: Iterable[object]) -> Markup:
 
 
 def table(shown: Table, details: Mapping[int, Markup] | None = None) -> Markup:
-    """Returns a table with sortable columns; its rows unfold `details`, by row number.
+    """Returns a table with sortable columns. Row n unfolds `details[n]`.
 
     Screen readers read the title.
     """

@@ -19,7 +19,7 @@ _SINGLE: Final = 64  # above this number, threads of a run, and runs of a page, 
 
 
 def rows_of(runs: Sequence[tuple[Run, Sequence[int]]]) -> list[Row]:
-    """Returns a row for each run with the rows of its threads. `runs`: a run and the CPUs of its threads."""
+    """Returns a row for each run with the rows of its threads. `runs`: runs and the CPUs of their threads."""
     metas = [read_meta(run.path) for run, _ in runs]
     rows = [
         _of_run(k, run, cpus, meta, len(runs))

@@ -216,7 +216,7 @@ function sourceLines(make, { file, first, line, lines, heat }) {
     return make("figure", {}, make("pre", { class: "source", tabindex: 0 }, ...rows), make("figcaption", { title: file }, `${file.split("/").pop()}:${line}`));
 }
 
-// Draws an arrow. Bends an arrow along one line, to keep several apart.
+// Draws an arrow. Bends it if both ends are on one line, to keep several arrows apart.
 function arrow(context, x0, y0, x1, y1) {
     const bend = y0 === y1 ? Math.min(16, 6 + Math.abs(x1 - x0) / 40) : 0;
     const angle = Math.atan2(y1 - y0 + (bend ? Math.min(2 * bend, Math.abs(x1 - x0) / 3) : 0), x1 - x0);

@@ -640,7 +640,7 @@ class Timeline {
 const creatorOf = (task) => Number(BigInt(task) >> 40n);
 const taskName = (task) => `${creatorOf(task)}.${BigInt(task) & ((1n << 40n) - 1n)}`;
 
-// Parses a time like the command: 1.5ms, 2s; without a unit, nanoseconds. Null if it is not a time.
+// Returns a time such as 1.5ms or 2s in nanoseconds, the default unit; null for other text.
 function parseTime(text) {
     const match = /^\s*([\d.]+)\s*(ns|us|µs|ms|s)?\s*$/.exec(text);
     const value = match ? Number(match[1]) * { ns: 1, us: 1e3, µs: 1e3, ms: 1e6, s: 1e9 }[match[2] || "ns"] : NaN;
