@@ -100,7 +100,7 @@ private:
     std::vector<int32_t> open_; // constructs of the open undeferred tasks
 };
 
-// Returns the number of events in a record, which packs begins and ends of undeferred tasks.
+// Returns the number of events in a record. A record may hold begins and ends of several undeferred tasks.
 uint64_t events_in(const EventRecord &record) {
     if (record.kind != format::kInlineOps) return 1;
     uint64_t n = 0;

@@ -63,7 +63,7 @@ public:
     }
 
 private:
-    // Starts threads only if a stream must make room, which is rare and slow.
+    // Starts threads only in the rare, slow case that a stream must make room.
     void begin_batch(size_t n_accesses) {
         const auto begin = [&](size_t i) { streams_[i].begin_batch(n_accesses); };
         const bool any_full = std::ranges::any_of(streams_, [&](auto &stream) { return !stream.has_room(n_accesses); });

@@ -171,7 +171,7 @@ private:
 };
 
 struct TileRequest {
-    std::vector<std::vector<uint32_t>> rows; // threads of each row, which is their sum
+    std::vector<std::vector<uint32_t>> rows; // threads of each row; a row is the sum of its threads
     Dimension dimension = Dimension::kState;
     std::vector<uint32_t> keys; // keys with a separate column, unless by state
     unsigned shift = 0;

@@ -113,7 +113,7 @@ private:
 
 } // namespace
 
-// Returns the versions, and the sizes and times of the logs, which change when a log is written.
+// Returns the versions, and the sizes and times of the logs. Sizes and times change when a log is written.
 std::string Pyramid::identity() const {
     std::string text = "ompass pyramid " + std::to_string(kFileVersion) + " of " + std::to_string(format::kVersion) +
                        " " + std::to_string(sizeof(WalkCheckpoint)) + "\n";

@@ -48,7 +48,7 @@ public:
     EventDecoder(const ThreadFile &thread, uint32_t index)
         : thread_(thread), first_id_(static_cast<uint64_t>(index) << format::kThreadShift) {}
 
-    // Reads the next record. Returns false at the end of the log, which is its first zero word, or at a problem. Keeps
+    // Reads the next record. Returns false at the end of the log (its first zero word) or at a problem. Keeps
     // definitions of inline codes instead of returning them.
     [[gnu::always_inline]] bool next(EventRecord &record) {
         while (read_record(record)) {

@@ -99,7 +99,7 @@ public:
         task.thread = thread;
         task.foreign_ancestor = parent.thread == thread ? parent.foreign_ancestor : task.parent;
     }
-    // True if `task` is a descendant of `waiting`, which waits on the thread on which it began.
+    // True if `task` is a descendant of `waiting`. Requires that `waiting` waits on the thread on which it began.
     bool is_descendant(const LiveTask &task, uint32_t waiting) const {
         const uint32_t depth = live_[waiting].depth, thread = live_[waiting].thread;
         uint32_t ancestor = task.parent;

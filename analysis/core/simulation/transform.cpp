@@ -16,8 +16,8 @@ bool creates(const TaskProgram &program, Operation operation, uint16_t construct
            !(program.tasks[operation.task()].flags & ProgramTask::kInline);
 }
 
-// Calls found(begin, end, n) for each sequence of operations, from the last to the first, that creates n tasks of the
-// construct and otherwise only works. A sequence begins and ends with a creation.
+// Calls found(begin, end, n) for each sequence of operations that creates n tasks of the construct and otherwise only
+// works, from the last sequence to the first. A sequence begins and ends with a creation.
 template <typename Found>
 void for_each_row(const TaskProgram &program, const Operations &operations, uint16_t construct, Found found) {
     size_t end = 0, begin = 0;

@@ -11,8 +11,8 @@
 
 namespace ompass::simulation {
 
-// Merges each `grain` tasks of `construct` that one task creates in a row and that neither create tasks, wait nor
-// depend on others. The result is like a taskloop with a larger grain size.
+// Merges each `grain` tasks of `construct` that one task creates in a row, if they create no tasks, do not wait and
+// depend on no other tasks. The result is like a taskloop with a larger grain size.
 TaskProgram coarsen(const TaskProgram &program, uint16_t construct, uint32_t grain);
 
 // Divides each task of `construct` that only works and depends on no others into n_parts tasks of equal work. The
@@ -35,8 +35,8 @@ TaskProgram depend_on_data(const TaskProgram &program, uint16_t construct);
 // Sets the flag of all deferred tasks of `construct`: kUntied, or kUrgent (a priority above all others).
 TaskProgram flagged(const TaskProgram &program, uint16_t construct, ProgramTask::Flag flag);
 
-// Gives all threads an equal share of the work in each instance of the worksharing loop, which bounds the gain from
-// another schedule. Instances in which threads do anything but work do not change.
+// Gives all threads an equal share of the work in each instance of the worksharing loop. The result bounds the gain
+// from another schedule. Instances in which threads do anything but work do not change.
 TaskProgram balance_loop(const TaskProgram &program, uint16_t construct);
 
 // Turns the loop into a taskloop: the first thread creates n_tasks tasks of equal work and waits for them.

@@ -19,7 +19,7 @@ class Victims {
 public:
     Victims(const Policy &policy, const ReadyTasks &ready, uint32_t n_domains, Random &random);
     Victim choose(const Thread &thread);
-    // Returns how often each of n_looking threads, which choose at random, fails until the first of them finds a task.
+    // Returns how often each of n_looking threads fails until one of them finds a task. The threads choose at random.
     uint64_t n_failed_of(uint32_t n_looking) { return failures(per_log_miss_[ready_.holding(0).size()] / n_looking); }
 
 private:

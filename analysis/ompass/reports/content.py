@@ -126,8 +126,7 @@ def _samples(
 def same_place(run: Run, locations: Mapping[int, Location]) -> dict[int, int]:
     """Returns, for each construct, the smallest number of a construct at the same source line.
 
-    Templates, inlining and unrolling create several addresses for one line, which people see as one
-    construct.
+    Templates, inlining and unrolling create several addresses for one line. People see one construct there.
     """
     first: dict[tuple[str, int, str, str, int], int] = {}
     groups: dict[int, int] = {}

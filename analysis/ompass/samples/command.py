@@ -73,7 +73,7 @@ def samples(
 
 
 def samples_of(directory: Path) -> SampleContent:
-    """Returns the samples of a run, which may be none."""
+    """Returns the samples of a run; there may be none."""
     run = open_run(directory)
     resolver = Resolver.of_run(run)
     locations = {definition.id: resolver.locate(definition) for definition in run.definitions}

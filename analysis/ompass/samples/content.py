@@ -60,7 +60,7 @@ class SampleContent:
 
     @property
     def unsampled(self) -> tuple[ThreadRow, ...]:
-        """Threads whose clocks replaced records and samples for a time, longest first."""
+        """Threads of which only clocks were read for a time, the longest time first."""
         if not self.frequency_hz or self.refusal():
             return ()
         found = (thread for thread in self.run.threads if thread.by_clock_ns)

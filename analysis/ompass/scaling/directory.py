@@ -86,7 +86,7 @@ class SweepDirectory:
     @classmethod
     @contextlib.contextmanager
     def open(cls, path: Path, spec: SweepSpec | None, program: Path | None) -> Iterator[SweepDirectory]:
-        """Opens the sweep in `path`, or makes one; with `spec` None, it must exist.
+        """Opens the sweep in `path`, or makes one with `spec`. If `spec` is None, the sweep must exist.
 
         UsageError if the directory contains another sweep, is in use, or its program has changed.
         """

@@ -80,7 +80,7 @@ _TITLES_OF_LOSSES = ("too_fine", "too_coarse", "memory_bound", "synchronization"
 
 
 def diagnose(point: ScalingPoint, evidence: Evidence) -> Verdict:
-    """Returns the verdict for one number of threads, which should exceed one."""
+    """Returns the verdict for one number of threads above one."""
     found = losses(point, evidence)
     named = [loss for loss in found if loss.share >= thresholds.DISEASE_SHARE]
     if 0 < evidence.n_cpus < point.threads:

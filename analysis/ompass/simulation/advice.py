@@ -238,7 +238,7 @@ def _gain(base: SimulatedRun, changed: SimulatedRun) -> float:
 
 
 def middle_of_shortest(walls: Sequence[float], n_tasks: Sequence[int]) -> int:
-    """Returns the middle index of the range around the shortest run whose runs count as equally long.
+    """Returns the middle index of the shortest run and its neighbours that count as equally long.
 
     At the edge of this range, a small error of a prediction costs most. The middle is the geometric mean of
     the numbers of queued tasks, which determine the tasks' cost and balance. If these numbers are equal, it

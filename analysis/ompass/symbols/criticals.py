@@ -54,7 +54,7 @@ def _handed_over(path: Path, offset: int, locks: dict[int, str]) -> dict[int, st
 
 
 def _in_register(code: bytes, start: int, register: int) -> int:
-    """Returns the address in the register at the end of this x86-64 code, which begins at `start`; else 0.
+    """Returns the address that x86-64 code, located at `start`, leaves in the register; 0 if unknown.
 
     The last instructions load the address, or copy it from another register, which may be loaded anywhere.
     """

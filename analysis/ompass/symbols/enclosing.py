@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds the source function around a line, for code whose symbol does not name it.
+"""Finds the source function around a line, for code whose symbol does not name the function.
 
 clang gives all task bodies the same symbol, `.omp_outlined.`. The source function of a body is the last one
 that the same file declares before the line. Reads DWARF with pyelftools.
