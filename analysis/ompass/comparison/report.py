@@ -173,7 +173,7 @@ def _notes(before: Side, after: Side, compared: Sequence[Compared]) -> list[str]
         notes.append(f"numbers of threads on one side only: {', '.join(map(str, only))}.")
     if max(one.n_before for one in compared) > 1:
         notes.append(
-            "the sides were not measured alternately: a machine that slowed down meanwhile shows as a change."
+            "the sides were not measured alternately, so a machine that became slower looks like a change."
         )
     return notes
 

@@ -42,7 +42,7 @@ def _distributions(shown: list[dict[str, Any]], labels: list[str]) -> Spec:
         for point in of["distribution"]
     ]
     return figure(
-        "Loads whose data arrived within so many cycles",
+        "Cumulative share of loads by latency",
         values,
         mark={"type": "line", "interpolate": "step-after"},
         height=_HEIGHT,
