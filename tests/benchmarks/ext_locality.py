@@ -117,14 +117,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--rounds", type=int, default=101, help="rounds that count (default 101)")
+    parser.add_argument("--rounds", type=int, default=101, help="rounds after a warm-up round (default 101)")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--domains", default="l2", help="OMP_EXT_DOMAINS (default l2)")
     parser.add_argument("--only", choices=sorted(INPUTS), help="one program")
     parser.add_argument("--library", type=Path, default=BUILD / "lib" / "libomp_ext.so")
     found = REPOSITORY / ".venv" / "bin" / "ompass"
     default = str(found) if found.is_file() else shutil.which("ompass")
-    parser.add_argument("--ompass", default=default, help="the command that records; empty: none is recorded")
+    parser.add_argument("--ompass", default=default, help="the command that records; empty: no recording")
     parser.add_argument("--json", action="store_true", help="print JSON")
     arguments = parser.parse_args()
     if arguments.rounds < 1:

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures every analysis on a trace of 100 million events: seconds and memory, on one core and 4 GiB.
 
-Records a short run of a benchmark program and repeats its regions, with shifted ids and times, as if the
-program had executed them so often: once with the finest tasks (fib without a cut-off), once with declared
-kernels (health). Each analysis is a separate process, bound to one core, with a memory limit (RLIMIT_DATA) of
-4 GiB. Prints a table and writes JSON. Run it with the Python that has the package installed; needs the build
-(release preset) and about 5 GB of disk in --scratch.
+Records a short run of a benchmark program, and repeats its regions, with shifted ids and times, until the
+trace has about that many events. Makes two such traces: one with the finest tasks (fib without a cut-off),
+one with declared kernels (health). Each analysis is a separate process, bound to one core, with a memory
+limit (RLIMIT_DATA) of 4 GiB. Prints a table and writes JSON. Run it with the Python that has the package
+installed; needs the build (release preset) and about 5 GB of disk in --scratch.
 
-CPU seconds are the time on a quiet core. The tool's statistics in the logs stay the short run's: `report`
-without `--from events` is measured, but shows that run.
+CPU seconds are the time on a quiet core. The large trace keeps the statistics of the short run. `report`
+without `--from events` is measured too, but its figures are those of the short run.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ SHORT = {
     "wait_end_short": ("wait_end", 1, 4, 10),
     "wait_place_short": ("wait_place", 1, 26, 32),
 }
-NEAR_BYTES_BITS = 20  # bits of the bytes in read_near and write_near; the distance is above
+NEAR_BYTES_BITS = 20  # bits of the length in read_near and write_near; the distance has the bits above
 
 
 def extent_words(halves: list[int], place: int, n_words: int) -> list[int]:
@@ -232,12 +232,12 @@ def repeated(
                 per_round[place + 2] = 2 * duration
             place += WORDS[name]
         words = np.array(pattern, np.uint64)
-        # The first further round: ids and last arrivals increase; times already have.
+        # The times of `pattern` are those of the first further round; its ids and last arrivals are not yet.
         words += np.where(per_round == duration, np.uint64(0), per_round)
         for _ in range(times - 1):
             yield words
             words = words + per_round
-    now = 0  # the following records name their times
+    now = 0  # so that a `time` record precedes the next timed record
     yield np.array(encode(log.records[log.end :], (times - 1) * duration, False), np.uint64)
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Evaluates the samples of overhead.py: ratios, costs per task and event, the project's targets, the table.
 
-Computes ratios within a repetition, then their quartiles. A cost in ns is thread time: the additional time,
-times the threads (all busy), per task or event.
+Computes ratios within a repetition, then their quartiles. A cost in ns is the additional thread time per task
+or event. The additional thread time is the additional time multiplied by the number of threads (all busy).
 """
 
 import statistics
@@ -94,7 +94,7 @@ class Report(TypedDict):
 
 @dataclass(frozen=True)
 class Target:
-    """A limit for a value of every case of some kinds."""
+    """An upper limit for one value, in every case of these kinds, numbers of threads and variants."""
 
     text: str
     limit: float
@@ -117,18 +117,18 @@ _WRAPPERS = ("profile+wrappers", "trace+wrappers")
 _HARD = (Kind.FINE, Kind.UNDEFERRED)
 
 TARGETS = (
-    Target("sensible cut-off, times no tool", 1.02, (Kind.COARSE,), (2,), _PLAIN, _median_ratio("none")),
-    Target("no cut-off, times no tool", 1.10, (Kind.FINE,), (2,), _PLAIN, _median_ratio("none")),
+    Target("sensible cut-off, ratio to no tool", 1.02, (Kind.COARSE,), (2,), _PLAIN, _median_ratio("none")),
+    Target("no cut-off, ratio to no tool", 1.10, (Kind.FINE,), (2,), _PLAIN, _median_ratio("none")),
     Target(
-        "if-clause cut-off, times the empty tool",
+        "if-clause cut-off, ratio to the empty tool",
         1.20,
         (Kind.UNDEFERRED,),
         (2,),
         _PLAIN,
         _median_ratio("empty"),
     ),
-    Target("one thread, times the empty tool", 1.60, _HARD, (1,), _PLAIN, _median_ratio("empty")),
-    Target("one thread, times no tool (strict reading)", 1.60, _HARD, (1,), _PLAIN, _median_ratio("none")),
+    Target("one thread, ratio to the empty tool", 1.60, _HARD, (1,), _PLAIN, _median_ratio("empty")),
+    Target("one thread, ratio to no tool (strict reading)", 1.60, _HARD, (1,), _PLAIN, _median_ratio("none")),
     Target("ns per event", 25.0, _HARD, (1, 2), _PLAIN, lambda variant: variant["extra_ns_per_event"]),
     Target(
         "trace bytes per task",
@@ -263,7 +263,7 @@ def format_report(report: Report) -> str:
         per_task = f", {case['ns_per_task']:,.1f} ns each" if case["ns_per_task"] is not None else ""
         lines.append(f"{case['case']}, {threads}: {case['tasks']:,} tasks{per_task}")
         lines.append(
-            f"  {'':18}{'seconds':>9}  {'times none (quartiles)':>24}  {'times empty (quartiles)':>24}"
+            f"  {'':18}{'seconds':>9}  {'ratio to none (q1-q3)':>24}  {'ratio to empty (q1-q3)':>24}"
             f"{'ns/task':>10}{'ns/event':>10}{'wrappers':>10}{'bytes/task':>12}"
         )
         for name, variant in case["variants"].items():

@@ -75,7 +75,7 @@ _EPILOG = """
 """
 
 _MOST_TASKS_DRAWN: Final = 2_000_000
-"""Most tasks of a trace whose task graph is on the page; `ompass graph` and `ompass view` have no limit."""
+"""The page omits the task graph of traces with more tasks; `ompass graph` and `ompass view` have no limit."""
 
 Table = Enum("Table", {name.upper(): name for name in CSV_TABLES}, type=str)  # type: ignore[misc]
 

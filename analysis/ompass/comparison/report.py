@@ -33,7 +33,7 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """The changes at one number of threads. Without sweeps, the number of each side may be different."""
+    """The changes at one number of threads; if the sides are not sweeps, at one number for each side."""
 
     threads_before: int
     threads_after: int
@@ -101,7 +101,8 @@ def _places(repeats: Iterable[Repeat[Place]]) -> list[Place]:
 def paired_places(before: Sequence[Place], after: Sequence[Place]) -> dict[Place, Place]:
     """Returns the new place of each construct that moved: its kind, function and file name are the same.
 
-    Pairs equally many constructs in the order of their lines. Other constructs are new or gone.
+    If both sides have equally many such constructs, pairs them in the order of their lines. Other constructs
+    are new or gone.
     """
     left: dict[tuple[str, str, str], tuple[list[Place], list[Place]]] = {}
     for side, here, there in ((0, before, set(after)), (1, after, set(before))):

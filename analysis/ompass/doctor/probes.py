@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Probes: small experiments on the machine.
 
-Other processes load the tool and the runtimes, so a broken one cannot harm the doctor.
+Loads the tool and the runtimes in child processes, so a broken library cannot harm the doctor.
 """
 
 from __future__ import annotations

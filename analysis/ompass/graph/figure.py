@@ -29,7 +29,7 @@ def bounds_figure(content: GraphContent) -> Spec | None:
 
     line = {"mark": {"type": "line", "point": True, "color": ACCENT}}
     return figure(
-        "Bounds of the speed-up by work and span: at most, and at least under a greedy scheduler",
+        "Bounds of the speed-up from work and span: upper bound, and lower bound for a greedy scheduler",
         rows,
         height=_HEIGHT,
         layer=[

@@ -12,7 +12,7 @@ from ompass.model import share
 from ompass.units import count, percent
 
 _SHARED = (
-    "keep data that different threads write on different cache lines (padding), and sum up in private "
+    "pad data so that different threads write to different cache lines, and sum up in private "
     "variables (a reduction) instead of shared ones"
 )
 _FAR = (
