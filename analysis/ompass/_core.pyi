@@ -625,7 +625,7 @@ class WindowIntervals(Columns):
     created_ns: Final[NDArray[numpy.int64]]  # creation of the task; 0: none or unknown
     ready_ns: Final[NDArray[numpy.int64]]  # time at which the task was ready; 0: none or unknown
     start_ns: Final[NDArray[numpy.int64]]  # start of the task; 0: none or unknown
-    absent: Final[NDArray[numpy.uint8]]  # 1 preempted, 2 blocked: off-CPU part of the interval above; 0: a state interval
+    absent: Final[NDArray[numpy.uint8]]  # 0: a state interval; its off-CPU parts follow as rows: 1 preempted, 2 blocked
     wait_kind: Final[NDArray[numpy.uint32]]  # OMPT kind of the thread's wait, or 128 | kind of lock; 0: none or unknown
     wait_place: Final[NDArray[numpy.uint32]]  # construct of the wait; 0: unknown
     waited_for: Final[NDArray[numpy.uint32]]  # construct that the thread waited for; 0: unknown, or the wait ends later
@@ -652,14 +652,14 @@ class Pyramid:
     cpus: Final[list[int]]  # CPU on which each thread spent at least 90% of its time; -1: none or unknown.
     ran: Final[list[list[int]]]  # Number of deferred tasks by starting thread and creating thread.
     was_kept: Final[bool]  # True if the pyramid was loaded, not made.
-    def totals(self, dimension: int) -> list[tuple[int, int]]: """Returns (key, nanoseconds) of the run by 0 state, 1 construct, 2 home, 3 depth, 4 kernel, 5 off-CPU, largest first."""
+    def totals(self, dimension: int) -> list[tuple[int, int]]: """Returns (key, nanoseconds) for each key of a dimension in the run, largest time first. Dimensions: 0 state, 1 construct, 2 home, 3 depth, 4 kernel, 5 off-CPU."""
     def read_tile(self, rows: Sequence[Sequence[int]], dimension: int, keys: Sequence[int], shift: int, first_bin: int, n_bins: int) -> NDArray[numpy.uint64]:
         """
         Returns nanoseconds by row, bin and column, in bins of 2^shift nanoseconds.
-        A row is the sum of its threads. Columns by state: work, create, schedule, sync, idle. By another dimension: the work of each key, other work, create, schedule, sync, idle. Off-CPU: preempted and blocked time of each state. Raises LogError.
+        A row is the sum of its threads. The dimension determines the columns. State: work, create, schedule, sync, idle. Off-CPU: for each state, preempted and blocked time. Any other dimension: the work of each key, other work, create, schedule, sync, idle. Raises LogError.
         """
     def read_intervals(self, threads: Sequence[int], begin_ns: int, end_ns: int, limit: int) -> WindowIntervals | None: """Returns the intervals of these threads in [begin_ns, end_ns), or None if more than `limit`."""
-    def read_moment(self, threads: Sequence[int], at_ns: int, most_records: int) -> WindowIntervals: """Returns each thread's interval at a moment, uncut, and the end of its wait if it is within `most_records`."""
+    def read_moment(self, threads: Sequence[int], at_ns: int, most_records: int) -> WindowIntervals: """Returns each thread's whole interval at a moment. Reads at most `most_records` records per thread to find the end of its wait."""
     def read_links(self, task: int, thread: int, at_ns: int, most_records: int) -> TaskLinks: """Returns a task that runs on `thread` at this moment, its predecessors and its successors."""
     def read_dependences(self, limit: int) -> list[tuple[int, int]] | None: """Returns all (predecessor, successor) of the run, or None if more than `limit`."""
 

@@ -7,7 +7,8 @@
 //   span  Theta(R (log M + grain L))
 //
 // Source: Acar, Chargueraud, Rainey, "Parallel work inflation, memory effects, and their empirical analysis", section 4
-// and Figures 5 and 6: G 32 and R 4 10^8 / M, or M 6 10^8, G 1 and L 1 to 8. The tasks are in arraywalk_tasks.hpp.
+// and Figures 5 and 6. One experiment there has G = 32 and R = 4 10^8 / M; the other has M = 6 10^8, G = 1 and L from 1
+// to 8. The tasks are in arraywalk_tasks.hpp.
 #pragma once
 
 #include <cstddef>

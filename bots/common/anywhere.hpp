@@ -8,11 +8,11 @@
 namespace bots {
 
 struct Anywhere {
-    // Returns the number of parts, of n consecutive ones, that belong to the first half of the domains.
+    // Returns how many of n consecutive parts belong to the first half of the domains.
     static constexpr std::size_t cut(std::size_t n) { return n / 2; }
     constexpr Anywhere first_half() const { return {}; }
     constexpr Anywhere second_half() const { return {}; }
-    // Makes the tasks that the current task creates from now on run in these domains.
+    // Places later children of the current task in these domains. Here it does nothing.
     void place_children() const {}
 };
 

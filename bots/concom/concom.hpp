@@ -7,9 +7,9 @@
 //         Almost all nodes of a random graph are in one component, whose search has a span of about log^2 nodes
 //
 // Sources: Cormen, Leiserson, Rivest, Stein, "Introduction to algorithms", for the search; Bollobas, "Random graphs",
-// for the shape of the input; the distribution of the suite of Duran et al. (ICPP 2009) for the benchmark. Their
-// program searches depth first, with a task per node and a stack as deep as the graph's longest path; this one needs no
-// such stack. The tasks are in concom_tasks.hpp, the input in graph.hpp.
+// for the shape of the input; the code of the Barcelona OpenMP Tasks Suite (Duran et al., ICPP 2009) for the benchmark.
+// Their program searches depth first, with a task per node and a stack as deep as the graph's longest path; this one
+// needs no such stack. The tasks are in concom_tasks.hpp, the input in graph.hpp.
 #pragma once
 
 #include <cstddef>
@@ -42,7 +42,7 @@ std::size_t search_component_serial(const Graph &graph, const Components &compon
 }
 
 // Labels all nodes; none is reached yet. Calls `search` with a start node, the component's number and the number of
-// nodes reached so far; it returns the new number. Returns the number of components.
+// nodes reached before the search. `search` returns the number reached after it. Returns the number of components.
 template <class Search>
 std::uint32_t for_each_component(const Graph &graph, const Components &components, const Search &search) {
     std::uint32_t n_components = 0;

@@ -83,7 +83,7 @@ private:
 };
 
 // Returns the number of tasks that label_all creates. The sizes of the waves do not depend on the order of their nodes,
-// so this searches again, serially, into `components`, whose nodes are not reached yet.
+// so a serial search finds the same sizes. It labels `components`, in which no node is reached yet.
 inline std::uint64_t count_concom_tasks(const Graph &graph, const Components &components, std::int64_t grain,
                                         Cutoff cutoff) {
     std::uint64_t n_tasks = 0;

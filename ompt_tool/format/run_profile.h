@@ -32,7 +32,7 @@ struct RunProfile {
     std::vector<LoopRow> loops;
 };
 
-// The statistics of one thread in ticks. Ids index the vectors; slots of other kinds are zero.
+// The statistics of one thread in ticks. Ids index the vectors. Slots are zero where the id belongs to another kind.
 struct ThreadAccount {
     bool present = false;
     uint64_t last = 0; // end of the accounted time
@@ -60,7 +60,8 @@ private:
     }
 };
 
-// Returns the end of the run in recorded time, or the last moment that any thread recorded.
+// Returns the end of the run in ticks of recorded time. If the run has not ended, returns the last moment that any
+// thread recorded.
 uint64_t end_of_run(const RunFiles &run);
 
 // Converts statistics (one per entry of run.threads) into rows. Distributes sampled work and estimates creation.

@@ -158,8 +158,7 @@ struct Trial {
     long long read_ns; // shortest time of a reading
 };
 
-// Causes at least some 10,000 of each event that most counters count: instructions, mispredicted branches, cache and
-// TLB misses.
+// Causes about 10,000 or more of each common event: instructions, mispredicted branches, cache and TLB misses.
 void exercise_counters(const std::vector<unsigned char> &memory) {
     uint64_t state = 1;
     volatile unsigned sum = 0;
@@ -196,9 +195,9 @@ Trial try_together(const std::vector<std::string> &names) {
     return trial;
 }
 
-// Adds a name to accepted() if it can be counted together with the others and none of them then stays 0. A virtual
-// machine may have fewer counters than it shows. `before`: the counts without the new name; updated. Returns the reason
-// for a refusal, or an empty string.
+// Adds a name to accepted(), unless PAPI cannot count it together with the others, or a counter that worked before then
+// stays 0. The latter happens on virtual machines that have fewer counters than they show. `before`: the counts without
+// the new name; updated. Returns the reason for a refusal, or an empty string.
 std::string try_to_accept(const std::string &name, Trial &before) {
     accepted().push_back(name);
     const Trial trial = try_together(accepted());

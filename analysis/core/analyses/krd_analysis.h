@@ -24,10 +24,10 @@ struct KrdSettings {
 };
 
 struct GroupReuse {
-    std::vector<ReuseBytes> kernels; // by construct; in a sample only sampled bytes
+    std::vector<ReuseBytes> kernels; // by construct; with sampling, bytes of sampled blocks only
     std::vector<AccessReader::Totals> totals; // by construct, sampled or not
     std::unique_ptr<SampleBytes> sample; // null when exact
-    uint64_t distinct_bytes = 0; // in a sample only in sampled blocks
+    uint64_t distinct_bytes = 0; // with sampling, in sampled blocks only
     uint64_t memory_bytes = 0; // size of the stream's tables
 };
 
@@ -44,8 +44,8 @@ Problem analyse_reuse(const RunFiles &run, const KrdSettings &settings, const Pr
 
 // Replaces the batch with the next accesses; an empty batch is the end.
 using AccessSource = std::function<void(std::vector<Access> &batch)>;
-// Analyses whole accesses with a `kernel` below n_kernels, for tests and other tools' traces. Block shift 0: 4096
-// bytes.
+// Analyses the accesses of `source`, for tests and other tools' traces. `source` does not sample them or cut them into
+// blocks; each has a `kernel` below n_kernels. Block shift 0: 4096 bytes.
 void analyse_reuse(const AccessSource &source, size_t n_kernels, const KrdSettings &settings, KrdResult &result);
 
 } // namespace ompass

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The groups of a task graph: tasks of one construct that were created in one group, down to a depth.
-// Folds deeper groups while the trace is read; ompass.metrics folds more for display.
+// The groups of a task graph: a group holds the tasks of one construct that were created in the same parent group.
+// Folds groups deeper than a limit while the trace is read; ompass.metrics folds more for display.
 #pragma once
 
 #include <cstdint>

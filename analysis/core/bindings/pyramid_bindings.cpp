@@ -26,7 +26,7 @@ namespace {
     X(Column<int64_t>, created_ns, "creation of the task; 0: none or unknown", row.created_ns)                         \
     X(Column<int64_t>, ready_ns, "time at which the task was ready; 0: none or unknown", row.ready_ns)                 \
     X(Column<int64_t>, start_ns, "start of the task; 0: none or unknown", row.start_ns)                                \
-    X(Column<uint8_t>, absent, "1 preempted, 2 blocked: off-CPU part of the interval above; 0: a state interval",      \
+    X(Column<uint8_t>, absent, "0: a state interval; its off-CPU parts follow as rows: 1 preempted, 2 blocked",        \
       row.off_cpu)                                                                                                     \
     X(Column<uint32_t>, wait_kind, "OMPT kind of the thread's wait, or 128 | kind of lock; 0: none or unknown",        \
       row.wait.kind)                                                                                                   \
@@ -128,22 +128,20 @@ void bind_pyramid(nb::module_ &m) {
         .def(
             "totals", [](const Pyramid &pyramid, uint32_t number) { return pyramid.totals(dimension_of(number)); },
             nb::arg("dimension"),
-            "Returns (key, nanoseconds) of the run by 0 state, 1 construct, 2 home, 3 depth, 4 kernel, 5 off-CPU, "
-            "largest "
-            "first.")
-        .def(
-            "read_tile", &read_tile, nb::arg("rows"), nb::arg("dimension"), nb::arg("keys"), nb::arg("shift"),
-            nb::arg("first_bin"), nb::arg("n_bins"),
-            "Returns nanoseconds by row, bin and column, in bins of 2^shift nanoseconds.\n\n"
-            "A row is the sum of its threads. Columns by state: work, create, schedule, sync, idle. By another "
-            "dimension: the work of each key, other work, create, schedule, sync, idle. Off-CPU: preempted and blocked "
-            "time of each state. Raises LogError.")
+            "Returns (key, nanoseconds) for each key of a dimension in the run, largest time first. Dimensions: 0 "
+            "state, 1 construct, 2 home, 3 depth, 4 kernel, 5 off-CPU.")
+        .def("read_tile", &read_tile, nb::arg("rows"), nb::arg("dimension"), nb::arg("keys"), nb::arg("shift"),
+             nb::arg("first_bin"), nb::arg("n_bins"),
+             "Returns nanoseconds by row, bin and column, in bins of 2^shift nanoseconds.\n\n"
+             "A row is the sum of its threads. The dimension determines the columns. State: work, create, schedule, "
+             "sync, idle. Off-CPU: for each state, preempted and blocked time. Any other dimension: the work of each "
+             "key, other work, create, schedule, sync, idle. Raises LogError.")
         .def("read_intervals", &read_intervals, nb::arg("threads"), nb::arg("begin_ns"), nb::arg("end_ns"),
              nb::arg("limit"),
              "Returns the intervals of these threads in [begin_ns, end_ns), or None if more than `limit`.")
         .def("read_moment", &read_moment, nb::arg("threads"), nb::arg("at_ns"), nb::arg("most_records"),
-             "Returns each thread's interval at a moment, uncut, and the end of its wait if it is within "
-             "`most_records`.")
+             "Returns each thread's whole interval at a moment. Reads at most `most_records` records per thread to "
+             "find the end of its wait.")
         .def("read_links", &read_links, nb::arg("task"), nb::arg("thread"), nb::arg("at_ns"), nb::arg("most_records"),
              "Returns a task that runs on `thread` at this moment, its predecessors and its successors.")
         .def("read_dependences", &read_dependences, nb::arg("limit"),

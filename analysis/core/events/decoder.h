@@ -138,7 +138,7 @@ private:
 
     [[gnu::always_inline]] bool read_record(EventRecord &record) {
         for (;;) {
-            if (end_ - place_ < 2) { // no record is in the last half-word alone
+            if (end_ - place_ < 2) { // a single half-word at the end of an extent holds no record
                 if (at_.extent == thread_.events.size()) return false;
                 at_.extent++;
                 enter_extent();

@@ -2,7 +2,7 @@
 // How threads find tasks. A thread that finds none is parked: it takes no steps. Queueing a task wakes one parked
 // thread, which arrives at the queue after as many failed attempts as its policy would have made.
 //
-//   while an unbound thread is parked: n queued tasks <= n threads on their way to one
+//   while a thread without a task is parked: n queued tasks <= n threads on their way to a queue
 #include <algorithm>
 
 #include "simulated_run.h"

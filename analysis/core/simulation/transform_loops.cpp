@@ -58,7 +58,8 @@ void for_each_loop(const TaskProgram &program, Found found) {
     }
 }
 
-// Returns the program with instead(instance, part) as the operations of each part of a divisible loop.
+// Returns the program with new operations in the loop: those of instead(instance, i) replace part i of each divisible
+// instance.
 template <typename Instead>
 TaskProgram with_loop(const TaskProgram &program, uint16_t construct, Instead instead) {
     std::unordered_map<uint32_t, std::vector<std::pair<Part, Operations>>> of_task;

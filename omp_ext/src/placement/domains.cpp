@@ -82,7 +82,7 @@ struct Map {
 private:
     const CpuSet &cpus(int domain) const { return topology.domains[static_cast<size_t>(domain)].cpus; }
 
-    // Orders equally distant domains by their number after `domain`; otherwise all would choose the lowest.
+    // Orders equally distant domains by number, from `domain` + 1 on and around; otherwise all would choose the lowest.
     void add_neighbours(int domain) {
         std::vector<int> others;
         for (int step = 1; step < n; step++) others.push_back((domain + step) % n);
@@ -156,7 +156,8 @@ DomainRange range_within_ancestors() {
     return within;
 }
 
-// True if the calling thread runs in the domain. Notices only after some calls that the program changed the binding.
+// True if the calling thread runs on a CPU of the domain. After the program has changed the binding, this may stay true
+// for some calls, until the thread runs elsewhere.
 bool runs_in(int domain) {
     if (!map().topology.binds_threads || map().bind_mode == BindMode::kNo) return true;
     const int cpu = sched_getcpu();

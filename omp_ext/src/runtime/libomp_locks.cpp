@@ -32,12 +32,13 @@ public:
         return entry;
     }
 
-    // Returns true if another task is inside. When that task leaves, it admits the waiter and resumes it.
     struct Waiter {
         const Task *task;
         Suspension *suspension;
         Waiter *next;
     };
+    // Queues the waiter and returns true if another task is inside. A task that leaves admits and resumes the first
+    // waiter.
     bool queue(Waiter &waiter) {
         lock_.lock();
         const bool is_refused = admit(waiter.task) == kRefused;
@@ -72,7 +73,8 @@ private:
     Entry admit(const Task *task) {
         if (inside_ && inside_ != task) return kRefused;
         const Entry entry = inside_ ? kAgain : kEntered;
-        // The runtime enters a critical section through a function that is hooked as well.
+        // Counts only locks that nest. One entry into a critical section may call this twice, because the runtime's
+        // function may call another function that is hooked.
         n_entered_ = inside_ && nests_ ? n_entered_ + 1 : 1;
         inside_ = task;
         return entry;

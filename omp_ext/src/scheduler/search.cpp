@@ -23,7 +23,7 @@ Task *task_of(QueueEntry *entry) { return static_cast<Task *>(entry); }
 
 // Prefetches the whole task, and the compiler's part before it, which may be in another processor's cache.
 void fetch(const QueueEntry *entry) {
-    constexpr uintptr_t kBytesBefore = 40, kLine = 64; // at least
+    constexpr uintptr_t kBytesBefore = 40, kLine = 64; // least size of the compiler's part, and of a cache line
     const uintptr_t address = reinterpret_cast<uintptr_t>(entry);
     const uintptr_t begin = (address - kBytesBefore) & ~(kLine - 1);
     for (uintptr_t line = begin; line < address + sizeof(Task); line += kLine)

@@ -16,7 +16,7 @@ struct Search {
     Worker &worker;
     Task *within;
     bool is_constrained;
-    const Idle *idle = nullptr; // idle state of the wait, if it lasts until a task is found
+    const Idle *idle = nullptr; // idle state of the wait; null: may steal the last task of a deque at once
 
     bool fits(const QueueEntry *entry) const {
         return !is_constrained || is_descendant(static_cast<const Task *>(entry), within);
@@ -37,14 +37,14 @@ Task *steal(Worker &thief, const StealTarget &target);
 // Finds a task in the deque, the domain's queues and, unless in strict mode, other domains. Null: there is none.
 Task *find(const Search &search);
 
-// Finds a task for a thread that waits in `within` and may suspend it. Prefers one that can run on its stack.
+// Finds a task for a thread that waits in `within` and may suspend `within`. Prefers a task that can run on top of it.
 Task *find_for_suspendable(const Search &search);
 
-// Time without a task after which a constrained wait takes entries against strict mode, if all threads of their domain
-// are blocked in constrained waits.
+// Time without a task after which a constrained wait takes queue entries even against strict mode. It takes an entry
+// only if all threads of the entry's domain are blocked in constrained waits.
 inline constexpr int64_t kRescueAfterNs = 200'000;
 // Time after which such a wait takes entries of any domain. A wait that can suspend its task first checks that the
-// team's other threads neither use nor want a processor; then something outside of OpenMP blocks them.
+// team's other threads neither use nor want a processor. If so, something outside of OpenMP blocks them.
 inline constexpr int64_t kRescueAnywayAfterNs = 1'000'000'000;
 // Time after which such a wait skips that check, because other threads may spin until the waiting task does something.
 inline constexpr int64_t kRescueFromWorkAfterNs = 60'000'000'000;

@@ -24,7 +24,8 @@ struct Team;
 struct Worker;
 class OrderedLoop;
 
-// Worker::throttle_threshold after a barrier, which other threads may still be leaving.
+// The first Worker::throttle_threshold after a barrier. A worker that reaches it lends its processor once, because
+// other threads may still be leaving the barrier.
 inline constexpr int64_t kFirstThrottleThreshold = 2;
 // Values of Worker::awaited_count: no completion ends the wait; any completion may end it.
 inline constexpr int64_t kNoCompletion = INT64_MIN;
@@ -33,7 +34,7 @@ inline constexpr int64_t kAnyCompletion = INT64_MIN + 1;
 // The position of a thread in an ordered loop (libomp_ordered.cpp).
 struct LoopPart {
     OrderedLoop *present = nullptr;
-    uint64_t n_loops = 0; // loops that the thread began; in the upper half, the regions
+    uint64_t n_loops = 0; // upper 32 bits: regions that the thread began; lower: loops that it began in this region
     uint64_t turn = 0; // turn of its first iteration not yet passed
     uint64_t n_to_pass = 0; // iterations left to pass
     int64_t stride = 1;
@@ -83,7 +84,7 @@ struct alignas(64) WorkerStacks {
     bool base_task_lasts = false;
     int n_proxies = 0; // proxy tasks of tasks on the stack
     Task *proxied = nullptr; // the light task whose proxy task is the runtime's current task
-    void *task_before_proxies = nullptr; // with proxy tasks: a runtime task with the settings from before them
+    void *task_before_proxies = nullptr; // if n_proxies > 0: a runtime task with the settings from before the proxies
     StackPool stacks;
 };
 
@@ -91,7 +92,8 @@ struct alignas(64) WorkerStacks {
 struct alignas(64) WorkerCounts {
     std::atomic<uint64_t> n_created{0}; // tasks created here in all regions, except kUndeferred ones
     std::atomic<uint64_t> n_done{0}; // such tasks completed here
-    // The parent of the remote task that is complete for the scheduler but not yet for the runtime; never dereferenced.
+    // The parent of a kRemote task that this worker has completed in the scheduler but not yet in the runtime. Never
+    // dereferenced.
     std::atomic<const Task *> finishing{nullptr};
     WorkerStatistics statistics;
 };
@@ -139,7 +141,7 @@ struct Team {
     SpinLock loops_lock;
     OrderedLoop *loops = nullptr; // the ordered loops in progress
 
-    // Counts run over all regions of the team.
+    // These counts include all earlier regions of the team.
     alignas(64) std::atomic<uint64_t> n_joined{0};
     std::atomic<int> strict{-1}; // the present region's setting: 0, 1; -1: the process's
     alignas(64) std::atomic<uint64_t> n_arrived{0}; // arrivals at barriers
@@ -165,7 +167,8 @@ struct Team {
 // The calling thread's worker; null outside of regions, and in regions that the runtime schedules.
 extern constinit thread_local Worker *this_worker __attribute__((tls_model("initial-exec")));
 
-// Returns this_worker. After a wait an untied task may be on another thread, where compilers could reuse the old value.
+// Returns this_worker, read again. A wait may move an untied task to another thread, but compilers may reuse a value
+// that was read before the wait.
 Worker *present_worker();
 
 // Enters a region. Called by each of its threads, with the same key; `level` as in domains::settle_in_team.

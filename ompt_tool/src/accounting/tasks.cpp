@@ -180,11 +180,11 @@ void convert_inline(ThreadState &thread, TaskState *task) {
 // ---------------------------------------------------------------- deferred tasks
 
 void create_deferred(ThreadState &thread, TaskState *task, TaskConstruct *construct, uint32_t home) {
-    // Uses a known time instead of the clock in two cases. In the wrapper of a single creation it is the wrapper's
-    // begin. In a task of a construct whose tasks are shorter than kCoarseBelowNanoseconds it is the task's last event,
-    // or the begin of a taskloop's wrapper. A reader dates an untimed creation by the create_span that follows. If
-    // sampling may have left this creation's wrapper out (begin_creation), the creation needs its own time, because the
-    // next create_span belongs to another creation.
+    // Reads the clock only if no known time will do. In the wrapper of a single creation, the wrapper's begin will. If
+    // the creator is untimed or its construct is_coarse, the creator's last event is close enough, or the begin of a
+    // taskloop's wrapper. A reader dates an untimed creation by the create_span that follows. But if is_coarse holds,
+    // begin_creation() may have left out this creation's wrapper. The next create_span then belongs to another
+    // creation, so this one reads the clock.
     TaskState *creator = thread.current;
     const bool wrapped = creator->creating && thread.wrapper.loop_task != creator;
     const bool left_out = !creator->creating && thread.creation.inline_period > 1;
@@ -227,7 +227,8 @@ void note_dependence(ThreadState &thread, const TaskState &before, TaskState &af
     if (thread.tracing) thread.log.untimed(format::kDependence, 0, before.id, after.id);
 }
 
-// Makes a part of an untied task for this thread. The children of other parts are not known here, so every wait counts.
+// Makes a part of an untied task for this thread. The part does not know whether other parts have created children, so
+// it counts every wait as if they had.
 static TaskState *take_part(ThreadState &thread, TaskState *task) {
     TaskState *part = thread.pool.take();
     if (!part) return task;
@@ -397,7 +398,7 @@ void complete_task(ThreadState &thread, TaskState *task, TaskState *next, uint32
     close_open(thread, now);
     thread.previous.creator = nullptr;
     format::ConstructSlot &slot = *entry->local->slot;
-    if (!(task->flags & kInline)) { // false: converted, so its own time is known but not its duration
+    if (!(task->flags & kInline)) { // the duration of a converted undeferred task is unknown
         const uint64_t worked = entry == task ? task->worked : task->worked + entry->worked;
         if (__builtin_expect(task->flags & kLight, 0)) {
             count_duration(slot, worked, task->flags & kTimed ? task->weight : 1);
