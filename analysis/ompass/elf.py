@@ -17,6 +17,7 @@ from typing import Any
 from elftools.common.exceptions import ELFError
 from elftools.elf.dynamic import DynamicSegment
 from elftools.elf.elffile import ELFFile
+from elftools.elf.relocation import RelocationSection
 from elftools.elf.sections import NoteSection, SymbolTableSection
 from elftools.elf.segments import InterpSegment, NoteSegment
 
@@ -279,6 +280,53 @@ def read_functions(path: Path) -> FunctionTable:
                     functions.setdefault(start, (start, int(symbol["st_size"]), symbol.name))
     ordered = tuple(functions[start] for start in sorted(functions))
     return FunctionTable(tuple(f[0] for f in ordered), ordered)
+
+
+def imported_functions(path: Path) -> dict[int, str]:
+    """Returns the functions of other files that this file calls, by the address of the stub in its .plt.
+
+    Empty on machines other than x86-64 and AArch64.
+    """
+    stubs: dict[int, str] = {}
+    with _open(path) as elf:
+        slots: dict[int, str] = {}
+        for name in (".rela.plt", ".rela.dyn"):
+            table = elf.get_section_by_name(name)
+            symbols = elf.get_section(table["sh_link"]) if table else None
+            if isinstance(table, RelocationSection) and isinstance(symbols, SymbolTableSection):
+                for relocation in table.iter_relocations():
+                    if relocation["r_info_sym"]:
+                        slots[relocation["r_offset"]] = symbols.get_symbol(relocation["r_info_sym"]).name
+        slot_of = {"EM_X86_64": _x86_slot, "EM_AARCH64": _arm_slot}.get(elf["e_machine"])
+        for name in (".plt", ".plt.sec", ".plt.got"):
+            section = elf.get_section_by_name(name)
+            if section is None or slot_of is None:
+                continue
+            code, size = section.data(), int(section["sh_entsize"]) or 16
+            for k in range(0, len(code), size):
+                address = int(section["sh_addr"]) + k
+                if found := slots.get(slot_of(code[k : k + size], address)):
+                    stubs[address] = found
+    return stubs
+
+
+def _x86_slot(stub: bytes, address: int) -> int:
+    """Returns the address from which this code loads its target: jmp *distance(%rip)."""
+    place = stub.find(b"\xff\x25")
+    if place < 0:
+        return 0
+    return address + place + 6 + int.from_bytes(stub[place + 2 : place + 6], "little", signed=True)
+
+
+def _arm_slot(stub: bytes, address: int) -> int:
+    """Returns the address from which this code loads its target: adrp x16, page; ldr x17, [x16, offset]."""
+    words = [int.from_bytes(stub[k : k + 4], "little") for k in range(0, len(stub), 4)]
+    for k, word in enumerate(words[:-1]):
+        if word & 0x9F00001F == 0x90000010 and words[k + 1] & 0xFFC003FF == 0xF9400211:
+            pages = (word >> 5 & 0x7FFFF) << 2 | word >> 29 & 3
+            pages -= (pages & 0x100000) << 1
+            return (address + 4 * k & ~0xFFF) + (pages << 12) + (words[k + 1] >> 10 & 0xFFF) * 8
+    return 0
 
 
 def runtime_kind(name: str) -> str:

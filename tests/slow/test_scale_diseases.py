@@ -60,7 +60,7 @@ def test_the_disease_of_a_benchmark_program_is_named(
 
 @pytest.mark.parametrize(
     ("disease", "verdict"),
-    [("fine", "too_fine"), ("coarse", "too_coarse"), ("memory", "memory_bound"), ("none", "scales")],
+    [("fine", "too_fine"), ("coarse", "too_coarse"), ("memory", "atomic_contention"), ("none", "scales")],
 )
 def test_the_disease_of_a_program_made_for_it_is_named(
     disease: str, verdict: str, compile_program: CompileProgram, environment: dict[str, str], tmp_path: Path

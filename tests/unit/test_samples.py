@@ -19,11 +19,12 @@ from made_runs import made_run, made_samples, thread
 from made_traces import Schedule, Spawn, Wait, Work, write_trace
 from ompass.errors import DamagedRunError
 from ompass.readers.run import STACK_WORD, Sample, find_problems, open_run, read_samples
+from ompass.sampled import IO, MEMORY, MPI, OWN, RUNTIME
 from ompass.samples.content import SampleContent
 from ompass.samples.exports import folded_stacks, parse_pprof, pprof_profile, speedscope_profile
 from ompass.samples.metrics import LocatedSample, Owner, hot_calls, hot_libraries, hot_lines
 from ompass.samples.report import sample_fields, sample_parts
-from ompass.symbols.libraries import IO, MEMORY, MPI, OWN, RUNTIME, group_of, group_of_calls
+from ompass.symbols.libraries import group_of, group_of_calls
 from ompass.symbols.unwinder import FrameTable, Unwinder
 
 STATES = ("work", "create", "schedule", "sync", "idle", "outside")

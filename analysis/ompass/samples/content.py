@@ -10,14 +10,17 @@ from __future__ import annotations
 import errno
 import os
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from ompass.latency.metrics import SampledLoad
 from ompass.model import Run, ThreadRow
 from ompass.readers.run import Sample, SampledThread, read_samples
+from ompass.sampled import OWN, RUNTIME, TOOL, WAITING
 from ompass.samples.metrics import Line, LocatedSample, Owner
-from ompass.symbols.libraries import OWN, RUNTIME, TOOL, group_of, group_of_calls
+from ompass.symbols.instructions import Instructions, always_waits
+from ompass.symbols.libraries import group_of, group_of_calls
 from ompass.symbols.resolver import Location, Resolver
 from ompass.symbols.unwinder import Code, FrameTable, Unwinder
 
@@ -107,7 +110,7 @@ def collect_samples(
     of_loads = tuple(load for thread in found.threads if thread.period for load in locator.loads(thread))
     return SampleContent(
         run,
-        tuple(sample for thread in found.threads for sample in locator.located(thread)),
+        _with_callers([sample for thread in found.threads for sample in locator.located(thread)]),
         locations,
         found.frequency_hz,
         tuple(sorted({thread.event for thread in found.threads})),
@@ -122,27 +125,66 @@ def collect_samples(
     )
 
 
+_NEARLY_ALL = 0.8
+"""If complete calls of a library are this uniform, those that were cut off are like them."""
+
+
+def _with_callers(samples: Sequence[LocatedSample]) -> tuple[LocatedSample, ...]:
+    """Returns the samples; calls of a library that were cut off get the caller of the others of their owner.
+
+    The kernel saves 1 KiB of the stack, which formatted output, for example, fills.
+    """
+    callers: dict[tuple[Owner, str], Counter[tuple[str, tuple[Line, ...]]]] = {}
+    for sample in samples:
+        own = _first_own(sample)
+        if sample.library != OWN and own is not None:
+            for module in {call.module for call in sample.calls[:own]}:
+                caller = callers.setdefault((sample.owner, module), Counter())
+                caller[sample.library, sample.calls[own:]] += sample.weight
+
+    def completed(sample: LocatedSample) -> LocatedSample:
+        known = callers.get((sample.owner, sample.calls[0].module)) if sample.calls else None
+        if known is None or _first_own(sample) is not None:
+            return sample
+        libraries: Counter[str] = Counter()
+        for (library, _), n in known.items():
+            libraries[library] += n
+        library, n = libraries.most_common(1)[0]
+        if n < _NEARLY_ALL * known.total():
+            return sample
+        calls = next(calls for (name, calls), _ in known.most_common() if name == library)
+        return replace(sample, calls=sample.calls + calls, library=library)
+
+    return tuple(map(completed, samples))
+
+
+def _first_own(sample: LocatedSample) -> int | None:
+    """Returns the place of the innermost call in the program's own code; None if the calls were cut off."""
+    return next((k for k, c in enumerate(sample.calls) if group_of(c.module, c.function) == OWN), None)
+
+
 class _Locator:
     def __init__(self, run: Run, groups: Mapping[int, int], resolver: Resolver) -> None:
         self._run = run
         self._groups = groups
         self._resolver = resolver
         self._tables: dict[int, FrameTable] = {}
+        self._code: dict[int, Instructions] = {}
 
     def located(self, thread: SampledThread) -> Iterator[LocatedSample]:
         """Yields the samples of one thread; samples with the same calls and owner are merged."""
         unwinder = Unwinder(thread.machine, self._table_of)
-        known: dict[tuple[object, ...], tuple[tuple[Line, ...], str]] = {}
-        counts: dict[tuple[Owner, tuple[Line, ...], str], int] = {}
+        known: dict[tuple[object, ...], tuple[tuple[Line, ...], str, str]] = {}
+        counts: dict[tuple[Owner, tuple[Line, ...], str, str], int] = {}
         for sample in thread.samples:
             looks = (sample.chain, sample.registers, tuple(sample.stack.items()))
             if looks not in known:
                 frames = unwinder.frames(sample.chain, sample.registers, sample.stack)
-                known[looks] = self._calls(frames)
+                known[looks] = self._calls(frames, thread.machine)
             key = (self._owner(sample), *known[looks])
             counts[key] = counts.get(key, 0) + sample.weight
-        for (owner, calls, library), weight in counts.items():
-            yield LocatedSample(thread.thread, owner, calls, library, weight)
+        for (owner, calls, library, behaviour), weight in counts.items():
+            yield LocatedSample(thread.thread, owner, calls, library, weight, behaviour)
 
     def loads(self, thread: SampledThread) -> Iterator[SampledLoad]:
         """Yields the sampled loads of one thread; equal ones are merged."""
@@ -158,6 +200,14 @@ class _Locator:
             self._tables[module] = FrameTable.of_module(modules[0]) if modules else FrameTable("")
         return self._tables[module]
 
+    def _instructions_of(self, module: int, machine: str) -> Instructions:
+        if module not in self._code:
+            functions = self._table_of(module).function_at
+            known = 0 <= module < len(self._run.modules)
+            path = Path(self._run.modules[module].path) if known else Path()
+            self._code[module] = Instructions(machine, path, functions)
+        return self._code[module]
+
     def _owner(self, sample: Sample) -> Owner:
         task = self._groups.get(sample.construct, sample.construct)
         if sample.state != "work":
@@ -170,19 +220,25 @@ class _Locator:
             return Owner("implicit", self._groups.get(sample.region, sample.region))
         return Owner("serial", -1)
 
-    def _calls(self, frames: tuple[Code, ...]) -> tuple[tuple[Line, ...], str]:
-        """Returns the lines of the task's calls, and the group of libraries that it called."""
+    def _calls(self, frames: tuple[Code, ...], machine: str) -> tuple[tuple[Line, ...], str, str]:
+        """Returns the lines of the task's calls, the group of libraries that it called, and its behaviour."""
         lines: list[Line] = []
         groups: list[str] = []
+        behaviour = ""
         for place, (module, address) in enumerate(frames):
             # The instruction after a call may belong to the next statement.
             inlined = self._resolver.locate_code(module, address - (place > 0))
             group = group_of(inlined[-1].module, inlined[-1].function)
             if group in (RUNTIME, TOOL) and OWN in groups:
                 break
+            if group == OWN and OWN not in groups:
+                found = self._instructions_of(module, machine).behaviour(address - (place > 0))
+                behaviour = behaviour or (found if not place or found == WAITING else "")
+            elif group != OWN and always_waits(inlined[-1].function):
+                behaviour = WAITING
             groups.append(group)
             lines += map(_line, inlined if place else _without_headers(inlined))
-        return tuple(lines), group_of_calls(groups)
+        return tuple(lines), group_of_calls(groups), behaviour
 
 
 def _without_headers(inlined: tuple[Location, ...]) -> tuple[Location, ...]:

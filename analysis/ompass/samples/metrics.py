@@ -46,6 +46,7 @@ class LocatedSample:
     calls: tuple[Line, ...]  # innermost first; inlined functions are separate
     library: str  # group of the called libraries; empty: the program's own code
     weight: int
+    behaviour: str = ""  # what the instruction spends its time on, as in symbols.instructions
 
 
 @dataclass(frozen=True, slots=True)

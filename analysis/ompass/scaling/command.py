@@ -130,7 +130,7 @@ def scale(
     """Run a program on several numbers of threads, and explain why it does not scale.
 
     Shows speed-up, OVR, WTI, the breakdown of thread-time, factored speed-up curves with their gaps,
-    inflation by source line, and a verdict: tasks too fine, tasks too coarse, memory bound, or none.
+    the lines that take longer and why, and a verdict: the cause, its line, and what helps.
     """
     check_form(as_json, as_csv, None, "")
     counts = _counts(threads)

@@ -6,9 +6,11 @@ Owns the rule by which constructs of different runs match: same kind, function, 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from ompass.errors import NothingToShowError
 from ompass.metrics import thresholds
@@ -17,6 +19,9 @@ from ompass.metrics.facts import Finding
 from ompass.model import Run
 from ompass.readers.run import open_run
 from ompass.reports.content import ReportContent, collect
+from ompass.sampled import OWN
+from ompass.samples.metrics import Line, LocatedSample
+from ompass.scaling.causes import Causes, Runs, Spot, WorkParts, divide
 from ompass.scaling.directory import Done, SweepDirectory
 from ompass.scaling.metrics import (
     Inflation,
@@ -33,6 +38,7 @@ from ompass.scaling.metrics import (
 )
 from ompass.scaling.plan import BASELINE, ELISION, RECORDED, UNRECORDED, Job, SweepSpec, allowed_cpus
 from ompass.scaling.verdict import Evidence, Gap, Verdict, bends, diagnose, gaps
+from ompass.symbols.libraries import group_of
 from ompass.symbols.resolver import Location
 
 SPREAD_FIGURES = ("time_ns", "speedup", "ovr", "wti")
@@ -63,6 +69,7 @@ class NumberOfThreads:
     verdict: Verdict | None  # None on one thread
     finding_place: str  # line that the verdict blames; empty if none
     inflation: tuple[Inflation[Place], ...]
+    causes: Causes | None  # None on one thread
     recording: RecordingCost | None
     n_rounds: int
     n_seen: int
@@ -133,8 +140,19 @@ def _column(runs: SweepRuns, scope: Scope, n_cpus: int) -> NumberOfThreads:
     same = runs.recorded == runs.one_thread
     ones = contents if same else [collect(run, scope=scope) for run in runs.one_thread]
     rows = inflation(runs.threads, [work_of(c) for c in contents], [work_of(c) for c in ones])
-    verdict, place = None, ""
+    verdict, causes, place = None, None, ""
     if runs.threads > 1:
+        counted: dict[Hashable, Runs] = {
+            row.key: Runs(row.n_runs, row.one_n_runs, row.work_ns, row.one_work_ns)
+            for row in rows
+            if row.key.kind != "implicit"
+        }
+        causes = divide(
+            runs.threads,
+            [_parts(c, m, scope) for c, m in zip(contents, samples.recorded, strict=True)],
+            [_parts(c, m, scope) for c, m in zip(ones, samples.one_thread, strict=True)],
+            counted,
+        )
         typical = _typical(contents, [m.time_ns for m in samples.recorded])
         fine = {_task_place(typical, f.construct) for f in typical.findings if f.kind == "too_fine"}
         evidence = Evidence(
@@ -143,8 +161,11 @@ def _column(runs: SweepRuns, scope: Scope, n_cpus: int) -> NumberOfThreads:
             n_cpus=n_cpus,
             n_tasks=typical.n_tasks,
             others=runs.others,
+            causes=causes,
         )
         verdict = diagnose(point, evidence)
+        if verdict.line is not None:
+            place = verdict.line.spot.label
         if verdict.finding is not None and verdict.finding.construct is not None:
             place = typical.location(verdict.finding.construct).label()
     return NumberOfThreads(
@@ -157,6 +178,7 @@ def _column(runs: SweepRuns, scope: Scope, n_cpus: int) -> NumberOfThreads:
         verdict=verdict,
         finding_place=place,
         inflation=rows,
+        causes=causes,
         recording=recording_cost(samples),
         n_rounds=samples.n_rounds,
         n_seen=max(m.n_seen for m in samples.recorded),
@@ -202,6 +224,54 @@ def work_of(content: ReportContent) -> dict[Place, WorkOf]:
     for kernel in content.kernels:
         add(_place("kernel", content.location(kernel.construct)), kernel.work_ns, kernel.n_completed)
     return work
+
+
+_WORKING: Final = frozenset({"task", "kernel", "implicit"})
+
+
+def _parts(content: ReportContent, whole: Measured, scope: Scope) -> WorkParts:
+    """Returns the parts of one run's work, with the samples in it."""
+    presence, samples = content.breakdown.presence, content.samples
+    work = presence.work if presence else None
+    working = _WORKING | {"serial"} if scope is Scope.PROGRAM else _WORKING
+    counts: dict[tuple[Spot, str], Counter[int]] = {}
+    n_samples = 0
+    mine = [s for s in samples.samples if s.owner.kind in working] if samples and not samples.loads else []
+    for sample in mine:
+        key = _spot(content, sample), sample.behaviour
+        counts.setdefault(key, Counter())[sample.thread] += sample.weight
+        n_samples += sample.weight
+    hz = samples.frequency_hz if samples and n_samples else 0
+    complete = samples is not None and not (samples.n_lost or samples.n_dropped or samples.unsampled)
+    running_ns = work.running_ns if work else content.breakdown.states.work_ns
+    # A processor that is in the kernel has no samples.
+    kernel_ns = max(running_ns - n_samples * 1e9 / hz, 0.0) if hz and complete and work else 0.0
+    return WorkParts(
+        work_ns=whole.states.work_ns,
+        preempted_ns=work.preempted_ns if work else 0,
+        blocked_ns=work.blocked_ns if work else 0,
+        counts=counts,
+        kernel_ns=kernel_ns,
+        frequency_hz=hz,
+    )
+
+
+def _spot(content: ReportContent, sample: LocatedSample) -> Spot:
+    """Returns the line of a sample; in a library, the line of the program that calls it."""
+    own = sample.calls
+    if sample.library != OWN:
+        own = tuple(c for c in sample.calls if group_of(c.module, c.function) == OWN)
+    line = next(iter(own or sample.calls), Line("", "", 0, "", ""))
+    location = content.location(sample.owner.construct)
+    return Spot(
+        owner=_place(sample.owner.kind, location) if sample.owner.construct >= 0 else sample.owner.kind,
+        is_shared=sample.owner.kind == "implicit",
+        function=line.function,
+        file=line.file,
+        line=line.line,
+        place=line.place,
+        library=sample.library,
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,8 @@ from ompass.reports.model import (
 )
 from ompass.scaling.content import NumberOfThreads, Place, ScalingContent
 from ompass.scaling.metrics import CURVES, Inflation
-from ompass.units import percent, plural
+from ompass.scaling.verdict import WORDS
+from ompass.units import count, duration, percent, plural
 
 SCHEMA_VERSION: Final = 1
 CSV_TABLES: Final = ("points", "constructs")
@@ -101,6 +102,8 @@ def _sections(content: ScalingContent) -> Iterator[Section]:
         if judged is not None
     ]
     yield Section("speedup", "Factored speed-up", (_curves(content), *said, *content.bends))
+    if judged is not None and judged.causes is not None:
+        yield Section("causes", "Why the work takes longer", tuple(_causes_shown(judged)))
     if judged is not None and judged.inflation:
         yield Section("inflation", "Inflation by construct", (_inflation(judged),))
 
@@ -144,6 +147,8 @@ def _points(content: ScalingContent) -> Table:
             data("spread", lambda c: {name: {"low": b[0], "high": b[1]} for name, b in c.spreads.items()}),
             data("unrecorded", _unrecorded),
             data("constructs", _inflation),
+            data("causes", lambda c: _causes(c) if c.causes else ()),
+            data("lines", lambda c: _lines(c) if c.causes else ()),
         ),
         content.columns,
         most=64,
@@ -237,6 +242,63 @@ def _inflation(column: NumberOfThreads) -> Table:
         more="--csv --table constructs",
         most=_MOST_CONSTRUCTS,
         notes=("* ran a different number of times: the factor compares unequal work",) if unequal else (),
+    )
+
+
+def _causes_shown(column: NumberOfThreads) -> Iterator[Table | str]:
+    """Yields the causes and the lines that grew, with a sentence if the samples are too few."""
+    causes = column.causes
+    assert causes is not None
+    yield _causes(column)
+    if causes.lines:
+        yield _lines(column)
+    if not causes.has_samples:
+        yield "The runs have no samples of the work, so all that clocks do not show counts as memory."
+    elif causes.enough_hz:
+        yield (
+            f"{count(causes.n_samples)} samples on {column.point.threads} threads and "
+            f"{count(causes.one_n_samples)} on one are few: --sample {causes.enough_hz}, or more rounds "
+            "(--repeat), would separate the causes."
+        )
+
+
+def _causes(column: NumberOfThreads) -> Table:
+    total_ns = column.causes.inflation_ns if column.causes else 0.0
+    return Table.of(
+        f"Causes of {duration(total_ns)} more work on {column.point.threads} threads",
+        (
+            Column("", "cause", Kind.NAME, lambda cause: WORDS[cause.kind]),
+            data("kind"),
+            Column("ns", "time", Kind.TIME, hint="the sum of this column is the inflation"),
+            Column("low_ns", "from", Kind.TIME, hint="interval of 95%"),
+            Column("high_ns", "to", Kind.TIME, hint="interval of 95%"),
+            Column("", "of all", Kind.SHARE, lambda c: share(c.ns, total_ns) if total_ns > 0 else None),
+            Column("basis", "known from", Kind.NAME),
+            Column("", "line", Kind.NAME, lambda c: c.line.spot.label if c.line else ""),
+        ),
+        column.causes.parts if column.causes else (),
+        word="cause",
+    )
+
+
+def _lines(column: NumberOfThreads) -> Table:
+    return Table.of(
+        "Lines that grew",
+        (
+            Column("", "line", Kind.NAME, "spot.label"),
+            *fields("function=spot.function file=spot.file line=spot.line library=spot.library cause"),
+            Column("one_thread_ns", "on one", Kind.TIME, "growth.one_ns", "processor time on one thread"),
+            Column("ns", f"on {column.point.threads}", Kind.TIME, "growth.ns", "on that many threads"),
+            Column("excess_ns", "excess", Kind.TIME, "growth.excess_ns"),
+            Column("low_ns", "from", Kind.TIME, lambda g: g.growth.interval_ns[0], "interval of 95%"),
+            Column("high_ns", "to", Kind.TIME, lambda g: g.growth.interval_ns[1], "interval of 95%"),
+            Column("share", "of all", Kind.SHARE, hint="share of the inflation"),
+            Column("", "cause", Kind.NAME, lambda g: WORDS[g.cause]),
+        ),
+        column.causes.lines if column.causes else (),
+        word="line",
+        more="--json",
+        most=_MOST_CONSTRUCTS,
     )
 
 

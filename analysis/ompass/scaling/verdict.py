@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names the cause that keeps a program from scaling: tasks too fine, too coarse, memory bound, or none.
+"""Names the cause that keeps a program from scaling.
 
 Owns the division of the loss P * T_P - T_s among causes. The shares add up exactly:
 
     P * T_P - T_s  =  (T_1 - T_s)  +  I_P - I_1  +  (create, schedule, sync)_P - (...)_1  +  W_P - W_1
 
-The findings of single runs show what sums cannot: whether fine tasks cause the time in the runtime, and why
-threads are idle. Also interprets factored speed-up curves: the four gaps and the bends (Acar et al., 2.4
+causes.py divides the last term further.
+
+The findings of single runs separate causes that sums cannot: whether fine tasks cause the runtime's time, and
+why threads are idle. Also interprets factored speed-up curves: the four gaps and the bends (Acar et al., 2.4
 and 2.5).
 """
 
@@ -14,11 +16,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from ompass.metrics import thresholds
 from ompass.metrics.facts import Finding
+from ompass.scaling.causes import CAUSES, Causes, LineThatGrew
 from ompass.scaling.metrics import ScalingPoint
-from ompass.units import percent
+from ompass.units import duration, percent
 
 _COARSE_FINDINGS = ("too_coarse", "undivided")
 _IDLE_FINDINGS = (
@@ -37,13 +41,14 @@ class Evidence:
     n_cpus: int  # CPUs that the threads could use; 0: unknown
     n_tasks: int = 0  # tasks completed in that run
     others: float = 0.0  # part of these CPUs' time that other programs took
+    causes: Causes | None = None  # the inflation of work, divided; None: all of it is the memory's
 
 
 @dataclass(frozen=True, slots=True)
 class Loss:
     """Thread-time lost to one cause."""
 
-    kind: str  # too_fine, too_coarse, memory_bound, synchronization, dispatch, algorithm
+    kind: str  # too_fine, too_coarse, synchronization, dispatch, algorithm, or one of CAUSES
     ns: float
     share: float  # share of P * T_P
 
@@ -59,11 +64,23 @@ class Verdict:
     also: tuple[str, ...]  # titles of further causes above the threshold
     losses: tuple[Loss, ...]  # all, largest first
     finding: Finding | None  # the finding of the run that names a construct
+    line: LineThatGrew | None = None  # the line to blame, if the work itself takes longer
 
 
 _TITLES = {
     "too_fine": "Tasks are too fine",
     "too_coarse": "Tasks are too coarse: threads are idle",
+    "blocked": "Threads sleep or wait outside of OpenMP",
+    "preempted": "Other programs used the CPUs",
+    "page_faults": "Page faults take longer",
+    "system_calls": "System calls take longer",
+    "allocator": "The memory allocator takes longer",
+    "runtime": "The OpenMP runtime takes longer inside of the work",
+    "library": "A library takes longer",
+    "replicated_work": "Threads repeat the same work",
+    "busy_waiting": "Threads wait in a loop of the program",
+    "atomic_contention": "Threads contend for atomic updates",
+    "false_sharing": "Threads take each other's cache lines",
     "memory_bound": "Memory bound: the work itself takes longer",
     "synchronization": "Threads wait for each other",
     "dispatch": "Ready tasks reach threads slowly",
@@ -76,24 +93,26 @@ _TITLES = {
 }
 
 
-_TITLES_OF_LOSSES = ("too_fine", "too_coarse", "memory_bound", "synchronization", "dispatch", "algorithm")
+_TITLES_OF_LOSSES = ("too_fine", "too_coarse", "synchronization", "dispatch", "algorithm", *CAUSES)
 
 
 def diagnose(point: ScalingPoint, evidence: Evidence) -> Verdict:
     """Returns the verdict for one number of threads above one."""
     found = losses(point, evidence)
     named = [loss for loss in found if loss.share >= thresholds.DISEASE_SHARE]
+    largest = _largest(found)
     if 0 < evidence.n_cpus < point.threads:
         kind = "oversubscribed"
     elif any(finding.kind == "throttled" for finding in evidence.findings):
         kind = "throttled"
     elif evidence.others >= thresholds.SPOILT_SHARE:
         kind = "disturbed"
-    elif named and point.efficiency < thresholds.SCALES_EFFICIENCY:
-        kind = named[0].kind
+    elif largest and point.efficiency < thresholds.SCALES_EFFICIENCY:
+        kind = "disturbed" if largest == "preempted" else largest
     else:
         kind = "scales" if point.efficiency >= thresholds.SCALES_EFFICIENCY else "mixed"
     finding = _finding_of(kind, evidence.findings)
+    cause = evidence.causes.of(kind) if evidence.causes else None
     because, cure = _explain(kind, point, evidence, found, finding)
     return Verdict(
         kind=kind,
@@ -105,7 +124,21 @@ def diagnose(point: ScalingPoint, evidence: Evidence) -> Verdict:
         else (),
         losses=found,
         finding=finding,
+        line=cause.line if cause else None,
     )
+
+
+def _largest(found: Sequence[Loss]) -> str:
+    """Returns the kind of the largest loss, if it is worth a verdict; empty if none is.
+
+    The inflation of work counts as one loss; its largest part names it.
+    """
+    inflation = [loss for loss in found if loss.kind in CAUSES]
+    others = [loss for loss in found if loss.kind not in CAUSES]
+    share = sum(loss.share for loss in inflation)
+    if share >= max(thresholds.DISEASE_SHARE, others[0].share):
+        return inflation[0].kind
+    return others[0].kind if others[0].share >= thresholds.DISEASE_SHARE else ""
 
 
 def losses(point: ScalingPoint, evidence: Evidence) -> tuple[Loss, ...]:
@@ -127,9 +160,12 @@ def losses(point: ScalingPoint, evidence: Evidence) -> tuple[Loss, ...]:
         "dispatch": 0.0 if fine else handling_ns,
         "too_coarse": states.idle_ns - one.idle_ns,
         "synchronization": states.sync_ns - one.sync_ns,
-        "memory_bound": point.work_inflation_ns - fine_inflation_ns,
         "algorithm": price_ns - of_tasks_ns,
+        "memory_bound": point.work_inflation_ns,
     }
+    if evidence.causes:
+        parts |= {part.kind: part.ns for part in evidence.causes.parts}
+    parts["memory_bound"] -= fine_inflation_ns
     total = point.thread_time_ns
     found = [Loss(kind, ns, ns / total if total else 0.0) for kind, ns in parts.items()]
     return tuple(sorted(found, key=lambda loss: -loss.ns))
@@ -152,7 +188,8 @@ def _finding_of(kind: str, findings: Sequence[Finding]) -> Finding | None:
         "too_coarse": _IDLE_FINDINGS,
         "synchronization": _SYNC_FINDINGS,
         "dispatch": ("slow_dispatch",),
-    }.get(kind, ())
+        "runtime": ("small_chunks",),
+    }.get(kind, (kind,) if kind in CAUSES else ())
     fitting = [f for f in findings if f.kind in kinds]
     return max(fitting, key=lambda f: f.cost_ns, default=None)
 
@@ -194,46 +231,97 @@ def _explain(
             f"(the largest: {largest})",
             "",
         )
-    because, cure = _CAUSES[kind] if kind in _CAUSES else _cause_in_work(kind, point)
+    if kind == "algorithm":
+        because = (
+            f"is lost even on one thread, which takes {point.one_time_ns / point.serial_ns:.2f} times "
+            "the serial program"
+        )
+    elif kind in CAUSES:
+        because = _inflated(kind, point, evidence.causes)
+    else:
+        because = _REASONS[kind]
     because = f"{speedup}; {share[kind]} of the thread-time {because}"
+    cure = _CURES[kind]
     if finding is not None:
         because += f". The finding of the run: {finding.because}"
         cure = finding.cure
     return because, cure
 
 
-_CAUSES = {
-    "too_fine": (
-        "goes into creating, dispatching and running many small tasks",
-        "create fewer, larger tasks (a cut-off below which the serial code runs)",
-    ),
-    "too_coarse": (
-        "is spent by threads that find no task to run",
-        "create more and smaller tasks, earlier and from more places",
-    ),
-    "synchronization": ("is spent on locks, barriers and waits", "wait less often and do less under locks"),
-    "dispatch": (
-        "passes between a task being ready and its start",
-        "bind threads, and create tasks on the threads that will run them",
-    ),
+WORDS: Final = {
+    "blocked": "blocked outside of OpenMP",
+    "preempted": "preempted by others",
+    "page_faults": "page faults",
+    "system_calls": "system calls",
+    "allocator": "memory allocator",
+    "runtime": "OpenMP runtime",
+    "library": "a library",
+    "replicated_work": "more work",
+    "busy_waiting": "waiting loop",
+    "atomic_contention": "atomic updates",
+    "false_sharing": "shared cache lines",
+    "memory_bound": "memory, and the rest",
 }
+"""The causes of inflation, for tables."""
+
+_REASONS: Final = {
+    "too_fine": "goes into creating, dispatching and running many small tasks",
+    "too_coarse": "is spent by threads that find no task to run",
+    "synchronization": "is spent on locks, barriers and waits",
+    "dispatch": "passes between a task being ready and its start",
+    "blocked": "is spent by threads that sleep, or wait for input, locks or threads outside of OpenMP",
+    "page_faults": "is spent in the kernel on page faults",
+    "system_calls": "is spent in the kernel on system calls",
+    "allocator": "is spent in the memory allocator",
+    "runtime": "is spent in the OpenMP runtime, for example to get the next chunk of a loop",
+    "library": "is spent in a library",
+    "replicated_work": "is spent on work that one thread alone would do once",
+    "busy_waiting": "is spent in a loop that only waits for another thread",
+    "atomic_contention": "is spent on atomic updates of memory that other threads update too",
+    "false_sharing": "is spent on memory whose cache line other threads write",
+    "memory_bound": "is spent on memory. Threads share its bandwidth and the caches",
+}
+"""For each kind of loss, the use of the thread-time."""
+
+_CURES: Final = {
+    "too_fine": "create fewer, larger tasks (a cut-off below which the serial code runs)",
+    "too_coarse": "create more and smaller tasks, earlier and from more places",
+    "synchronization": "wait less often and do less under locks",
+    "dispatch": "bind threads, and create tasks on the threads that will run them",
+    "algorithm": "use the serial code for the leaves; compare optimised programs with the same algorithm",
+    "blocked": "hold locks for a shorter time, and move input, output and sleeping out of the parallel part",
+    "page_faults": "touch memory once and reuse it, keep freed memory (mallopt), or use huge pages",
+    "system_calls": "make fewer system calls in the parallel part: larger blocks, fewer sleeps and wake-ups",
+    "allocator": "allocate less often: reuse memory of each thread, or use an allocator made for threads "
+    "(jemalloc, mimalloc, tcmalloc)",
+    "runtime": "give each thread larger pieces of work: a larger chunk or a static schedule",
+    "library": "call it less often from parallel code, or use a version made for threads",
+    "replicated_work": "divide this work among the threads: a for, do or sections construct is missing",
+    "busy_waiting": "let the threads do other work meanwhile, or wait by OpenMP: depend clauses, taskwait, "
+    "barriers",
+    "atomic_contention": "update a copy of each thread and join the copies at the end (reduction)",
+    "false_sharing": "keep data of different threads on different cache lines (pad them to 64 bytes), or in "
+    "private variables",
+    "memory_bound": "touch less memory per task (block the data for the cache), run tasks near their data, "
+    "place memory where it is used, keep data of different threads on different cache lines",
+}
+"""What helps against each kind of loss, unless a finding of the run knows better."""
 
 
-def _cause_in_work(kind: str, point: ScalingPoint) -> tuple[str, str]:
-    if kind == "algorithm":
-        return (
-            f"is lost even on one thread, which takes {point.one_time_ns / point.serial_ns:.2f} times "
-            "the serial program",
-            "use the serial code for the leaves; compare optimised programs with the same algorithm",
-        )
+def _inflated(kind: str, point: ScalingPoint, causes: Causes | None) -> str:
     factor = point.states.work_ns / point.one.work_ns if point.one.work_ns else 0.0
-    return (
-        f"is inflation: the same work takes {factor:.2f} times as long as on one thread; neither idle "
-        "time nor the runtime explains it. Threads share caches and memory bandwidth, or each other's "
-        "cache lines",
-        "touch less memory per task (block the data for the cache), run tasks near their data, "
-        "place memory where it is used, keep data of different threads on different cache lines",
-    )
+    text = f"{_REASONS[kind]}: the same work takes {factor:.2f} times as long as on one thread"
+    part = causes.of(kind) if causes else None
+    if part is not None and part.line is not None:
+        growth = part.line.growth
+        text += (
+            f", {part.line.spot.label} {duration(growth.ns)} instead of {duration(growth.one_ns)}"
+            if growth.one_ns
+            else f", {part.line.spot.label} {duration(growth.ns)} instead of none"
+        )
+    if causes is None or not causes.has_samples:
+        text += ". Without samples, its causes cannot be told apart"
+    return text
 
 
 @dataclass(frozen=True, slots=True)

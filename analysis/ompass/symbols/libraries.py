@@ -9,14 +9,7 @@ from pathlib import PurePosixPath
 from typing import Final
 
 from ompass.elf import runtime_kind
-
-OWN: Final = ""
-"""The group of the program's own code, including its own libraries."""
-RUNTIME: Final = "OpenMP runtime"
-MPI: Final = "MPI"
-MEMORY: Final = "malloc"
-IO: Final = "input and output"
-TOOL: Final = "Ompass"
+from ompass.sampled import IO, MEMORY, MPI, OWN, RUNTIME, TOOL
 
 # By file name. Transports and launchers that only MPI calls (UCX, libfabric, PMI) count as MPI.
 _MODULES: Final = (

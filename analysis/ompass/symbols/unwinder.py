@@ -78,6 +78,13 @@ class FrameTable:
             text = b""
         return cls(text.decode("ascii", "replace"))
 
+    def function_at(self, address: int) -> tuple[int, int] | None:
+        """Returns the begin and end of the function around `address`; None if none is known there."""
+        place = bisect.bisect_right(self._begins, address) - 1
+        if place < 0 or address >= self._functions[place][1]:
+            return None
+        return self._functions[place][:2]
+
     def rules_at(self, address: int) -> Rules | None:
         """Returns the rules of the instruction at `address`; None if no function is known there."""
         if address not in self._known:

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The names for sampled code: its library, and what its instructions spend time on."""
+
+from __future__ import annotations
+
+from typing import Final
+
+OWN: Final = ""
+"""The group of the program's own code, including its own libraries."""
+RUNTIME: Final = "OpenMP runtime"
+MPI: Final = "MPI"
+MEMORY: Final = "malloc"
+IO: Final = "input and output"
+TOOL: Final = "Ompass"
+
+WAITING: Final = "waiting loop"
+"""A loop that only loads, tests, pauses or yields until another thread changes the memory."""
+ATOMIC: Final = "atomic update"
+"""An instruction that holds its cache line while it reads and writes it."""
+FIXED: Final = "fixed address"
+"""An access whose address is the same in each iteration: slow only if others take its cache line."""
+MEMORY_USE: Final = "memory"
+"""Another access to memory, or a loop with one."""
+COMPUTE: Final = "computation"
+"""A loop without access to memory, except to the stack."""
+UNKNOWN: Final = ""

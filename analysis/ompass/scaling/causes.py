@@ -1,0 +1,353 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Divides the inflation of work, W_P - W_1, among its causes, and names the lines that grew.
+
+Owns the division. Clocks give the time in which threads were blocked or preempted. Samples divide the rest:
+the time of a line is the running time of the work times the line's share of its samples. All parts together
+are the inflation, because the last one, `memory_bound`, is what the others leave.
+
+Times are means over the rounds of a sweep, in ns.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+from typing import Final
+
+from ompass.model import share
+from ompass.sampled import ATOMIC, COMPUTE, FIXED, MEMORY, OWN, RUNTIME, WAITING
+
+CAUSES: Final = (
+    "blocked", "preempted", "page_faults", "system_calls", "allocator", "runtime", "library",
+    "replicated_work", "busy_waiting", "atomic_contention", "false_sharing", "memory_bound",
+)  # fmt: skip
+"""All causes, in the order in which they are subtracted."""
+
+_CONFIDENT: Final = 1.96
+"""Standard errors on each side of a value in its interval of 95%."""
+
+_SAME_TASKS: Final = 0.2
+"""Tasks of one construct whose mean work differs by less are the same tasks."""
+
+_REPLICATED: Final = 0.1
+"""A line that takes this much more or less on each thread than on one thread is replicated."""
+
+_NOTHING: Final = 0.1
+"""Work on one thread below this part of the work on P threads may lack samples."""
+
+_GROWN: Final = 1.3
+"""A line with a fixed address must grow by this factor before its cache line counts as shared."""
+
+_BEYOND_BANDWIDTH: Final = 1.15
+"""If memory were the limit, a line would take at most P times its time on one thread; with this margin."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """A line of the program, in one construct; for a library, the line that calls it."""
+
+    owner: Hashable  # the construct, named alike in all runs
+    is_shared: bool  # True for the implicit tasks of a region: each thread runs them
+    function: str
+    file: str
+    line: int
+    place: str  # for people
+    library: str = OWN
+
+    @property
+    def label(self) -> str:
+        """`fib.c:12 (fib)`, with the library that it calls."""
+        where = (
+            f"{self.place} ({self.function})" if self.function and self.line else self.function or self.place
+        )
+        return f"{where}, in {self.library}" if self.library else where
+
+
+@dataclass(frozen=True, slots=True)
+class WorkParts:
+    """The work of one run: its times, and the samples of its running part."""
+
+    work_ns: int
+    preempted_ns: int
+    blocked_ns: int
+    counts: Mapping[tuple[Spot, str], Mapping[int, int]]  # by spot and behaviour, by thread
+    kernel_ns: float = 0.0  # part of the running time in the kernel
+    n_faults: int | None = None  # page faults; None: unknown
+    frequency_hz: int = 0  # samples per second; 0: none
+
+    @property
+    def user_ns(self) -> float:
+        return max(self.work_ns - self.preempted_ns - self.blocked_ns - self.kernel_ns, 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """The time of a line, or of a cause, on one thread and on P threads."""
+
+    one_ns: float
+    ns: float
+    error_ns: float  # standard error of the difference
+
+    @property
+    def excess_ns(self) -> float:
+        return self.ns - self.one_ns
+
+    @property
+    def interval_ns(self) -> tuple[float, float]:
+        """The interval of 95% of the excess."""
+        return self.excess_ns - _CONFIDENT * self.error_ns, self.excess_ns + _CONFIDENT * self.error_ns
+
+    @property
+    def factor(self) -> float:
+        """0 if it took no time on one thread."""
+        return share(self.ns, self.one_ns)
+
+
+@dataclass(frozen=True, slots=True)
+class LineThatGrew:
+    """A line that takes longer with more threads."""
+
+    spot: Spot
+    cause: str
+    growth: Growth
+    share: float  # of the inflation
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """A part of the inflation."""
+
+    kind: str  # one of CAUSES
+    ns: float
+    low_ns: float  # interval of 95%
+    high_ns: float
+    basis: str  # "clock", "samples" or "rest"
+    line: LineThatGrew | None  # the line that grew most by this cause
+
+
+@dataclass(frozen=True, slots=True)
+class Causes:
+    """The inflation of work on P threads, divided."""
+
+    inflation_ns: float
+    parts: tuple[Cause, ...]  # their sum is the inflation; largest first
+    lines: tuple[LineThatGrew, ...]  # by excess, largest first
+    has_samples: bool  # False: only clocks divide the inflation
+    n_samples: int  # on P threads
+    one_n_samples: int
+    frequency_hz: int
+    enough_hz: int  # rate at which the samples would suffice; 0: they do
+
+    def of(self, kind: str) -> Cause | None:
+        return next((part for part in self.parts if part.kind == kind), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Runs:
+    """How often a construct ran, and its work in total."""
+
+    n: float
+    one_n: float
+    work_ns: float
+    one_work_ns: float
+
+    @property
+    def ratio(self) -> float:
+        """How many times as many of the same tasks there were on P threads; 1 if they are other tasks."""
+        if not self.n or not self.one_n or not self.one_work_ns:
+            return 1.0
+        means = (self.work_ns / self.n) / (self.one_work_ns / self.one_n)
+        return self.n / self.one_n if abs(means - 1) <= _SAME_TASKS else 1.0
+
+
+def divide(
+    threads: int, at_p: Sequence[WorkParts], at_one: Sequence[WorkParts], runs: Mapping[Hashable, Runs]
+) -> Causes:
+    """Returns the causes of the inflation between runs on one thread and on `threads` threads.
+
+    `runs` has the tasks and kernels that are counted.
+    """
+    inflation_ns = _mean(at_p, "work_ns") - _mean(at_one, "work_ns")
+    spots = _Spots(threads, at_p, at_one)
+    found: dict[str, _Part] = defaultdict(_Part)
+    lines: list[LineThatGrew] = []
+    for spot in spots.all:
+        for cause, growth in spots.causes_of(spot, runs):
+            found[cause].add(growth)
+            if growth.excess_ns > 0:
+                lines.append(LineThatGrew(spot, cause, growth, share(growth.excess_ns, inflation_ns)))
+    lines.sort(key=lambda line: -line.growth.excess_ns)
+    found.pop("memory_bound", None)
+    parts = [_clock(kind, at_p, at_one, f"{kind}_ns") for kind in ("blocked", "preempted")]
+    parts.append(_clock(_kernel_cause(at_p, at_one), at_p, at_one, "kernel_ns"))
+    if _allocator_sleeps(found):
+        # Its lock makes threads sleep in the kernel, where there are no samples.
+        for part in (p for p in parts if p.kind in ("blocked", "system_calls")):
+            found["allocator"].ns += part.ns
+        parts = [p for p in parts if p.kind not in ("blocked", "system_calls")]
+    parts += [
+        Cause(kind, part.ns, part.ns - part.half_ns, part.ns + part.half_ns, "samples", _most(lines, kind))
+        for kind, part in found.items()
+    ]
+    rest_ns = inflation_ns - sum(part.ns for part in parts)
+    half_ns = math.hypot(*(part.half_ns for part in found.values()))
+    rest = Cause(
+        "memory_bound", rest_ns, rest_ns - half_ns, rest_ns + half_ns, "rest", _most(lines, "memory_bound")
+    )
+    hz = max((work.frequency_hz for work in at_p), default=0)
+    return Causes(
+        inflation_ns=inflation_ns,
+        parts=tuple(sorted((*parts, rest), key=lambda part: -part.ns)),
+        lines=tuple(lines),
+        has_samples=bool(spots.all),
+        n_samples=spots.n,
+        one_n_samples=spots.one_n,
+        frequency_hz=hz,
+        enough_hz=_enough_hz(hz, half_ns, inflation_ns) if spots.all else 0,
+    )
+
+
+@dataclass(slots=True)
+class _Part:
+    ns: float = 0.0
+    variance: float = 0.0
+
+    @property
+    def half_ns(self) -> float:
+        return _CONFIDENT * math.sqrt(self.variance)
+
+    def add(self, growth: Growth) -> None:
+        self.ns += growth.excess_ns
+        self.variance += growth.error_ns**2
+
+
+def _allocator_sleeps(found: Mapping[str, _Part]) -> bool:
+    """True if the allocator is most of the growth that samples show."""
+    allocator_ns = found["allocator"].ns - found["allocator"].half_ns if "allocator" in found else 0.0
+    return allocator_ns > 0 and found["allocator"].ns >= 0.5 * sum(max(p.ns, 0.0) for p in found.values())
+
+
+def _enough_hz(hz: int, half_ns: float, inflation_ns: float) -> int:
+    """Returns the sampling rate at which the interval is a fifth of the inflation to each side; 0: it is."""
+    if inflation_ns <= 0 or half_ns <= 0.2 * inflation_ns:
+        return 0
+    return math.ceil(hz * (half_ns / (0.2 * inflation_ns)) ** 2 / 100) * 100
+
+
+def _mean(works: Sequence[WorkParts], name: str) -> float:
+    return fmean(getattr(work, name) for work in works)
+
+
+def _clock(kind: str, at_p: Sequence[WorkParts], at_one: Sequence[WorkParts], name: str) -> Cause:
+    ns = _mean(at_p, name) - _mean(at_one, name)
+    return Cause(kind, ns, ns, ns, "clock", None)
+
+
+_FAULT_NS: Final = 20_000
+"""With fewer page faults than one in this kernel time, something else used it."""
+
+
+def _kernel_cause(at_p: Sequence[WorkParts], at_one: Sequence[WorkParts]) -> str:
+    """Returns the name for a growth of the time in the kernel."""
+    faults = [work.n_faults for work in (*at_p, *at_one)]
+    kernel_ns = _mean(at_p, "kernel_ns")
+    n_faults = sum(n or 0 for n in faults[: len(at_p)]) / len(at_p)
+    return "page_faults" if None not in faults and n_faults * _FAULT_NS >= kernel_ns else "system_calls"
+
+
+def _most(lines: Sequence[LineThatGrew], cause: str) -> LineThatGrew | None:
+    return next((line for line in lines if line.cause == cause), None)
+
+
+class _Spots:
+    """The samples of all rounds, by spot."""
+
+    def __init__(self, threads: int, at_p: Sequence[WorkParts], at_one: Sequence[WorkParts]) -> None:
+        self._threads = threads
+        self._at_p, self._by_thread = _by_spot(at_p)
+        self._at_one, _ = _by_spot(at_one)
+        self._ns = _mean(at_p, "user_ns")
+        self._one_ns = _mean(at_one, "user_ns")
+        self.n = sum(counts.total() for counts in self._at_p.values())
+        self.one_n = sum(counts.total() for counts in self._at_one.values())
+        # A work of no length on one thread needs no samples.
+        known = self.n and (self.one_n or self._one_ns < _NOTHING * self._ns)
+        self._per = self._ns / self.n if known else 0.0
+        self._one_per = self._one_ns / self.one_n if self.one_n else 0.0
+        self.all = tuple({**self._at_p, **self._at_one}) if known else ()
+
+    def causes_of(self, spot: Spot, runs: Mapping[Hashable, Runs]) -> list[tuple[str, Growth]]:
+        """Returns the growth of a spot by cause: one, and one more if it ran more often."""
+        n, one_n = self._at_p.get(spot, Counter()).total(), self._at_one.get(spot, Counter()).total()
+        whole = self._growth(n, one_n)
+        ratio = runs[spot.owner].ratio if spot.owner in runs else 1.0
+        if ratio > 1.01:
+            expected_ns = whole.one_ns * ratio
+            return [
+                ("replicated_work", Growth(whole.one_ns, expected_ns, 0.0)),
+                (
+                    self._cause(spot, Growth(expected_ns, whole.ns, whole.error_ns)),
+                    Growth(expected_ns, whole.ns, whole.error_ns),
+                ),
+            ]
+        return [(self._cause(spot, whole), whole)]
+
+    def _growth(self, n: int, one_n: int) -> Growth:
+        per, one_per = self._per, self._one_per
+        return Growth(one_n * one_per, n * per, math.sqrt(n * per**2 + one_n * one_per**2))
+
+    def _cause(self, spot: Spot, growth: Growth) -> str:
+        behaviours = self._at_p.get(spot) or self._at_one.get(spot, Counter())
+        behaviour = behaviours.most_common(1)[0][0] if behaviours else ""
+        if behaviour == WAITING:
+            return "busy_waiting"
+        if spot.library == MEMORY:
+            return "allocator"
+        if spot.library == RUNTIME:
+            return "runtime"
+        if spot.library != OWN:
+            return "library"
+        if behaviour == ATOMIC:
+            return "atomic_contention"
+        if self._is_replicated(spot, growth, behaviour):
+            return "replicated_work"
+        grown = growth.one_ns > 0 and growth.interval_ns[0] > 0
+        if behaviour == FIXED and grown and growth.factor >= _GROWN:
+            return "false_sharing"
+        limit_ns = (_BEYOND_BANDWIDTH * self._threads - 1) * growth.one_ns
+        if behaviour != COMPUTE and grown and growth.interval_ns[0] > limit_ns:
+            return "false_sharing"
+        return "memory_bound"
+
+    def _is_replicated(self, spot: Spot, growth: Growth, behaviour: str) -> bool:
+        """True if each thread spends as long on the line as one thread alone does."""
+        if not spot.is_shared or growth.one_ns <= 0 or growth.interval_ns[0] <= 0:
+            return False
+        by_thread = self._by_thread.get(spot, Counter())
+        per_ns = self._per
+        # With few samples, only large differences show.
+        for thread_ns in (by_thread[thread] * per_ns for thread in by_thread):
+            error_ns = _CONFIDENT * math.hypot(
+                math.sqrt(thread_ns * per_ns), math.sqrt(growth.one_ns * self._one_per)
+            )
+            allowed_ns = max(_REPLICATED * growth.one_ns, error_ns)
+            if abs(thread_ns - growth.one_ns) > allowed_ns:
+                return False
+        if behaviour == FIXED or len(by_thread) != self._threads:
+            return False
+        tolerance = _REPLICATED if behaviour != COMPUTE else 2 * _REPLICATED
+        return abs(growth.factor / self._threads - 1) <= tolerance
+
+
+def _by_spot(works: Sequence[WorkParts]) -> tuple[dict[Spot, Counter[str]], dict[Spot, Counter[int]]]:
+    """Returns the samples of each spot over all rounds, by behaviour and by thread."""
+    by_behaviour: dict[Spot, Counter[str]] = defaultdict(Counter)
+    by_thread: dict[Spot, Counter[int]] = defaultdict(Counter)
+    for work in works:
+        for (spot, behaviour), counts in work.counts.items():
+            by_behaviour[spot][behaviour] += sum(counts.values())
+            by_thread[spot].update(counts)
+    return by_behaviour, by_thread

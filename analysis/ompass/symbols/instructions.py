@@ -1,0 +1,388 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Classifies a sampled instruction by the loop around it: a wait, an atomic update, a use of memory.
+
+capstone decodes the instructions; this file owns their interpretation. A value *varies* in a loop if its next
+value depends on its previous one, as a counter's does.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Final
+
+import capstone
+
+from ompass.elf import NotElfError, code_between, imported_functions, read_functions
+from ompass.sampled import ATOMIC, COMPUTE, FIXED, MEMORY_USE, UNKNOWN, WAITING
+
+_MOST_CODE: Final = 1 << 16  # bytes of the largest function to decode
+_SHORT_LOOP: Final = 16  # instructions: together faster than one contended update
+_YIELDS: Final = re.compile(
+    r"sched_yield|pthread_yield|thrd_yield|u?sleep|(clock_)?nanosleep|thrd_sleep|omp_taskyield|GOMP_taskyield"
+    r"|__kmpc_omp_taskyield|__kmpc_flush|pthread_(mutex|spin)_trylock|(omp|__kmpc)_test_(nest_)?lock"
+)
+_ALWAYS_WAITS: Final = re.compile(
+    r"(__)?sched_yield|pthread_spin_lock|__pthread_spin_lock|thrd_yield|omp_taskyield"
+)
+_PAUSES: Final = frozenset({"pause", "tpause", "umwait", "yield", "wfe", "wfet", "isb"})
+_ARM_ATOMIC: Final = re.compile(
+    r"(ld|st)(add|clr|eor|set|[su]max|[su]min)a?l?[bh]?|swpa?l?[bh]?|casp?a?l?[bh]?|(ld|st)[al]?x[rp][bh]?"
+)
+_EXCHANGES: Final = re.compile(r"(cmp)?xchg.*|cas.*|swp.*|(ld|st)[al]?x[rp][bh]?")
+_LOADED: Final = "(memory)"  # the origin of loaded values
+_X86_KEPT: Final = re.compile(r"[re]?(bx|sp|bp)|r1[2-5][dwb]?|[bs]p?l")  # registers that a call preserves
+_ARM_KEPT: Final = re.compile(r"[xw](19|2\d)")
+_X86_ALIASES: Final = {
+    **{f"{p}{r}x": f"r{r}x" for r in "abcd" for p in ("r", "e", "")},
+    **{f"{r}{h}": f"r{r}x" for r in "abcd" for h in "lh"},
+    **{f"{p}{r}": f"r{r}" for r in ("si", "di", "bp", "sp") for p in ("r", "e", "")},
+    **{f"{r}l": f"r{r}" for r in ("si", "di", "bp", "sp")},
+    **{f"r{n}{s}": f"r{n}" for n in range(8, 16) for s in ("", "d", "w", "b")},
+    **{f"{k}mm{n}": f"xmm{n}" for n in range(32) for k in "xyz"},
+}
+_NO_VALUES: Final = frozenset(
+    {"rsp", "rip", "eip", "rflags", "flags", "eflags", "sp", "pc", "nzcv", "xzr", "wzr", "fpsw"}
+)
+
+
+def always_waits(function: str) -> bool:
+    """True if a thread inside this library function waits for other threads."""
+    return _ALWAYS_WAITS.fullmatch(function) is not None
+
+
+@dataclass(slots=True)
+class _Step:
+    """One instruction."""
+
+    address: int
+    end: int
+    name: str
+    reads: frozenset[str]  # registers and places of the stack that it reads for its value
+    writes: frozenset[str]
+    bases: tuple[frozenset[str], ...]  # the registers of each address, except on the stack
+    stores: bool  # True if one of these accesses writes
+    is_atomic: bool
+    sources: frozenset[str] = frozenset()  # the registers that it writes to memory
+    loads: bool = False  # True if one of these accesses reads
+    target: int = 0  # address that it jumps to; 0: none, or unknown
+    is_jump: bool = False
+    goes_on: bool = True  # False if the next instruction never follows: a return, a jump without condition
+    called: str | None = None  # name of the function that it calls; empty: unknown; None: calls none
+    copies: bool = False  # True if it moves a value without changing it
+
+
+Dependences = dict[str, dict[str, bool]]
+"""For each place: the places at the begin of the loop that its value comes from; True if it was changed."""
+
+
+@dataclass(slots=True)
+class _Loop:
+    steps: Sequence[_Step]
+    varying: frozenset[str] = frozenset()
+    at: list[Dependences] = field(default_factory=list)  # before each step
+
+    def varies(self, k: int, registers: Iterable[str]) -> bool:
+        """True if a register varies before step k."""
+        return any(not self.varying.isdisjoint(self.at[k].get(r, {r: False})) for r in registers)
+
+    @property
+    def waits(self) -> bool:
+        """True if the loop does nothing but wait."""
+        steps = self.steps
+        calls = [s.called for s in steps if s.called is not None]
+        if any(name is None or not _YIELDS.fullmatch(name) for name in calls):
+            return False
+        if any(s.stores and not s.is_atomic for s in steps):
+            return False
+        for k, step in enumerate(steps):
+            if step.is_atomic and self._updates(k):
+                return False
+            if any(self.varies(k, base) for base in step.bases):
+                return False
+        if calls or any(s.name in _PAUSES for s in steps):
+            return True
+        return not self.varying and any(s.bases for s in steps)
+
+    @property
+    def is_of_update(self) -> bool:
+        """True if the loop is short and has an atomic update, as one that repeats a compare-and-exchange."""
+        return len(self.steps) <= _SHORT_LOOP and any(s.is_atomic for s in self.steps)
+
+    def _updates(self, k: int) -> bool:
+        """True if step k writes a value computed from memory or its own last value; spin locks do not."""
+        step = self.steps[k]
+        if not _EXCHANGES.fullmatch(step.name.removeprefix("lock ")):
+            return True
+        inputs = [self.at[k].get(r, {r: False}) for r in step.sources]
+        return any(i.get(_LOADED, False) or not self.varying.isdisjoint(i) for i in inputs)
+
+
+class Instructions:
+    """The instructions of one module. Not thread-safe."""
+
+    def __init__(
+        self, machine: str, path: Path, function_at: Callable[[int], tuple[int, int] | None]
+    ) -> None:
+        """Reads code when needed; `function_at` returns the begin and end of the function around an address.
+
+        The file must be the recorded one: `function_at` returns None otherwise.
+        """
+        self._machine = machine
+        self._path = path
+        self._function_at = function_at
+        self._decoder = _decoder(machine)
+        self._functions: dict[int, list[_Step]] = {}
+        self._loops: dict[tuple[int, int, int], _Loop] = {}
+        self._known: dict[int, str] = {}
+
+    @cached_property
+    def _called(self) -> dict[int, str]:
+        """The names of functions by their addresses: those of the file, and those that its stubs call."""
+        try:
+            own = {start: name for start, _, name in read_functions(self._path).functions}
+            return own | imported_functions(self._path)
+        except NotElfError:
+            return {}
+
+    def behaviour(self, address: int) -> str:
+        """Returns WAITING, ATOMIC, FIXED, MEMORY_USE, COMPUTE or UNKNOWN for a sample at `address`.
+
+        A sample often names the instruction after the slow one, so the one before it counts too.
+        """
+        if address not in self._known:
+            self._known[address] = self._classify(address)
+        return self._known[address]
+
+    def _classify(self, address: int) -> str:
+        bounds = self._function_at(address) if self._decoder is not None else None
+        if bounds is None or not 0 < bounds[1] - bounds[0] <= _MOST_CODE:
+            return UNKNOWN
+        steps = self._steps(*bounds)
+        place = next((k for k, s in enumerate(steps) if s.address <= address < s.end), None)
+        if place is None:
+            return UNKNOWN
+        found = self._loop_around(bounds[0], steps, place)
+        loop = found[1] if found else None
+        if loop is not None and loop.waits:
+            return WAITING
+        first = found[0] if found else place
+        suspects = _suspects(loop.steps, place - first) if loop else [k for k in (place - 1, place) if k >= 0]
+        scope = loop.steps if loop else steps
+        if any(scope[k].is_atomic for k in suspects) or (loop is not None and loop.is_of_update):
+            return ATOMIC
+        if loop is None:
+            return MEMORY_USE if any(s.bases for s in steps) else UNKNOWN
+        if any(not loop.varies(k, base) for k in suspects for base in loop.steps[k].bases):
+            return FIXED
+        return MEMORY_USE if any(s.bases or s.called is not None for s in loop.steps) else COMPUTE
+
+    def _steps(self, begin: int, end: int) -> list[_Step]:
+        if begin not in self._functions:
+            try:
+                code = code_between(self._path, begin, end)
+            except NotElfError:
+                code = b""
+            self._functions[begin] = [self._step(i) for i in self._decoder.disasm(code, begin)]
+        return self._functions[begin]
+
+    def _loop_around(self, begin: int, steps: Sequence[_Step], place: int) -> tuple[int, _Loop] | None:
+        """Returns the smallest loop around steps[place], and the place of its first step."""
+        address = steps[place].address
+        best: tuple[int, int] | None = None
+        for last, step in enumerate(steps):
+            if not step.target or not steps[0].address <= step.target <= step.address:
+                continue
+            # The slow instruction may be the last one of the loop, and the sample the next after it.
+            if not step.target <= address <= step.address:
+                continue
+            first = next((k for k, s in enumerate(steps) if s.address == step.target), None)
+            if first is None or not _returns_to(steps, first, last):
+                continue
+            if best is None or last - first < best[1] - best[0]:
+                best = first, last
+        if best is None:
+            return None
+        key = (begin, *best)
+        if key not in self._loops:
+            self._loops[key] = _follow(steps[best[0] : best[1] + 1], self._machine)
+        return best[0], self._loops[key]
+
+    def _step(self, insn: Any) -> _Step:
+        machine = self._machine
+        read, written = ({_place(insn.reg_name(r)) for r in group} for group in insn.regs_access())
+        name = insn.mnemonic
+        bases: list[frozenset[str]] = []
+        stores = loads = False
+        of_address: set[str] = set()
+        is_atomic = name.startswith(("lock", "xchg")) or _ARM_ATOMIC.fullmatch(name) is not None
+        is_lea = name.startswith("lea")
+        for operand in insn.operands:
+            if operand.type != capstone.CS_OP_MEM or is_lea:
+                continue
+            base = {_place(insn.reg_name(r)) for r in (operand.mem.base, operand.mem.index) if r}
+            of_address |= base
+            is_store = bool(operand.access & capstone.CS_AC_WRITE)
+            is_load = bool(operand.access & capstone.CS_AC_READ)
+            if machine == "aarch64" and not operand.access:
+                is_store, is_load = name.startswith("st"), name.startswith("ld")
+            if base and base <= {"rsp", "rbp", "sp", "x29"}:
+                slot = f"[{sorted(base)[0]}{operand.mem.disp:+}]"
+                read |= {slot} if is_load else set()
+                written |= {slot} if is_store else set()
+                continue
+            if name.startswith(("nop", "prefetch", "prfm")):
+                continue
+            if is_atomic:
+                is_store = is_load = True  # which capstone does not state for all of them
+            bases.append(frozenset(base - _NO_VALUES) or frozenset({"constant"}))
+            stores, loads = stores or is_store, loads or is_load
+        is_zero = (
+            name.lstrip("v") in ("xor", "pxor", "xorps", "xorpd", "sub")
+            and len({o.reg for o in insn.operands if o.type == capstone.CS_OP_REG}) == 1
+            and all(o.type == capstone.CS_OP_REG for o in insn.operands)
+        )
+        is_call = capstone.CS_GRP_CALL in insn.groups
+        is_jump = capstone.CS_GRP_JUMP in insn.groups and not is_call
+        target = 0
+        for operand in insn.operands:
+            if operand.type == capstone.CS_OP_IMM and (is_call or is_jump):
+                target = operand.imm
+        called: str | None = None
+        if is_call:
+            called, target = self._called.get(target, ""), 0
+            kept = _X86_KEPT if machine == "x86_64" else _ARM_KEPT
+            written |= {r for r in _ALL[machine] if not kept.fullmatch(r)}
+            read = set()
+        sources = {
+            _place(insn.reg_name(o.reg)) for o in insn.operands if o.type == capstone.CS_OP_REG
+        } - of_address
+        if "cmpxchg" in name:
+            written.add("rax")
+        if name.startswith("lock") and not bases:  # a fence: an update of the stack without effect
+            read, written = set(), set()
+        return _Step(
+            address=insn.address,
+            end=insn.address + insn.size,
+            name=name,
+            reads=frozenset() if is_zero else frozenset(read - _NO_VALUES),
+            writes=frozenset(written - _NO_VALUES),
+            bases=tuple(bases),
+            stores=stores,
+            is_atomic=is_atomic and bool(bases),
+            sources=frozenset(sources) if stores else frozenset(),
+            loads=loads,
+            target=target if is_jump else 0,
+            is_jump=is_jump,
+            goes_on=name not in ("jmp", "b", "br", "ud2", "hlt", "brk")
+            and capstone.CS_GRP_RET not in insn.groups,
+            called=called,
+            copies=name.startswith(("mov", "vmov", "str", "ldr", "stur", "ldur", "ldp", "stp")) and not bases,
+        )
+
+
+_ALL: Final[Mapping[str, tuple[str, ...]]] = {
+    "x86_64": (
+        "rax",
+        "rcx",
+        "rdx",
+        "rsi",
+        "rdi",
+        *(f"r{n}" for n in range(8, 12)),
+        *(f"xmm{n}" for n in range(16)),
+    ),
+    "aarch64": (*(f"x{n}" for n in range(18)), *(f"v{n}" for n in range(8))),
+}
+"""The registers that a call may change, and some that it does not."""
+
+
+def _place(register: str) -> str:
+    """Returns the whole register that a name belongs to."""
+    if found := _X86_ALIASES.get(register):
+        return found
+    if register[:1] == "w" and register[1:].isdigit():
+        return f"x{register[1:]}"
+    if register[:1] in "bhsdqv" and register[1:].isdigit():
+        return f"v{register[1:]}"
+    return register
+
+
+def _decoder(machine: str) -> Any:
+    modes = {
+        "x86_64": (capstone.CS_ARCH_X86, capstone.CS_MODE_64),
+        "aarch64": (capstone.CS_ARCH_ARM64, capstone.CS_MODE_LITTLE_ENDIAN),
+    }
+    if machine not in modes:
+        return None
+    decoder = capstone.Cs(*modes[machine])
+    decoder.detail = True
+    decoder.skipdata = False
+    return decoder
+
+
+def _returns_to(steps: Sequence[_Step], first: int, last: int) -> bool:
+    """True if the code from steps[first] on can reach steps[last], which jumps back, without leaving both."""
+    place_of = {steps[k].address: k for k in range(first, last + 1)}
+    seen: set[int] = set()
+    ahead = [first]
+    while ahead:
+        k = ahead.pop()
+        if k == last:
+            return True
+        if k in seen or k > last:
+            continue
+        seen.add(k)
+        ahead += [k + 1] if steps[k].goes_on else []
+        ahead += [place_of[steps[k].target]] if steps[k].target in place_of else []
+    return False
+
+
+def _suspects(steps: Sequence[_Step], place: int) -> list[int]:
+    """Returns the sampled step and the one before it, around the loop, without jumps."""
+    before = place
+    for _ in steps:
+        before = (before - 1) % len(steps)
+        if not steps[before].is_jump:
+            break
+    return [before, place]
+
+
+def _follow(steps: Sequence[_Step], machine: str) -> _Loop:
+    """Returns a loop with the places that vary in it. Follows its steps in order, as if none were skipped."""
+    now: Dependences = {}
+    loop = _Loop(steps)
+    for step in steps:
+        loop.at.append(dict(now))
+        value: dict[str, bool] = {_LOADED: False} if step.loads else {}
+        for place in step.reads:
+            for origin, changed in now.get(place, {place: False}).items():
+                value[origin] = value.get(origin, False) or changed or not step.copies
+        for place in step.writes:
+            now[place] = dict(value)
+    loop.varying = frozenset(_varying(now))
+    return loop
+
+
+def _varying(after: Dependences) -> Iterator[str]:
+    """Yields places whose value after an iteration depends on their own, changed, or on such a place."""
+    reach = {place: dict(origins) for place, origins in after.items()}
+    for _ in range(len(reach)):
+        grown = False
+        for origins in reach.values():
+            for origin, changed in list(origins.items()):
+                for further, again in after.get(origin, {origin: False}).items():
+                    if changed or again or further not in origins:
+                        value = origins.get(further, False) or changed or again
+                        if origins.get(further) is not value:
+                            origins[further] = value
+                            grown = True
+        if not grown:
+            break
+    cycles = {place for place, origins in reach.items() if origins.get(place)}
+    yield from cycles
+    yield from (
+        place for place, origins in reach.items() if place not in cycles and not cycles.isdisjoint(origins)
+    )

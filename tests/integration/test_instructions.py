@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The behaviour of loops is read from the code that compilers make of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from ompass.elf import imported_functions, read_functions
+from ompass.sampled import ATOMIC, COMPUTE, FIXED, MEMORY_USE, WAITING
+from ompass.symbols.instructions import Instructions, always_waits
+from ompass.symbols.unwinder import FrameTable
+from toolchains import CompileProgram, toolchain_named
+
+MACHINE = "x86_64"
+EXPECTED = {"waits": WAITING, "atomic": ATOMIC, "fixed": FIXED, "memory": MEMORY_USE, "compute": COMPUTE}
+
+
+def behaviours(program: Path) -> dict[str, Counter[str]]:
+    """Returns the behaviours of the addresses in each function whose name promises one."""
+    instructions = Instructions(MACHINE, program, FrameTable.of_file(program).function_at)
+    return {
+        name: Counter(instructions.behaviour(address) for address in range(start, start + size))
+        for start, size, name in read_functions(program).functions
+        if name.partition("_")[0] in EXPECTED
+    }
+
+
+@pytest.mark.parametrize("toolchain", ["clang-19", "gcc-12-libomp-19"])
+@pytest.mark.parametrize("level", ["-O1", "-O2", "-O3"])
+def test_loops_have_the_behaviour_that_their_names_promise(
+    compile_program: CompileProgram, toolchain: str, level: str
+) -> None:
+    program = compile_program("samples/behaviour.c", toolchain_named(toolchain), opt_level=level)
+    found = behaviours(program)
+    assert len(found) >= 17
+    wrong = {}
+    for name, counts in found.items():
+        promised = EXPECTED[name.partition("_")[0]]
+        others = set(counts) - {promised}
+        # Code around a loop, and cold instructions in it, have another behaviour, but never that of a wait.
+        if not counts[promised] or (WAITING in others):
+            wrong[name] = counts
+    assert wrong == {}
+
+
+@pytest.mark.parametrize("toolchain", ["clang-19", "gcc-12-libomp-19"])
+def test_waiting_loops_are_recognised_without_optimisation(
+    compile_program: CompileProgram, toolchain: str
+) -> None:
+    program = compile_program("samples/behaviour.c", toolchain_named(toolchain), opt_level="-O0")
+    for name, counts in behaviours(program).items():
+        assert (WAITING in counts) == name.startswith("waits"), name
+
+
+def test_stubs_have_the_names_of_the_functions_that_they_call(compile_program: CompileProgram) -> None:
+    program = compile_program("samples/behaviour.c", toolchain_named("clang-19"))
+    assert {"sched_yield", "__kmpc_omp_taskyield", "__kmpc_flush"} <= set(
+        imported_functions(program).values()
+    )
+
+
+def test_code_of_a_file_without_functions_is_unknown(tmp_path: Path) -> None:
+    (tmp_path / "text").write_text("no code")
+    instructions = Instructions(MACHINE, tmp_path / "text", FrameTable.of_file(tmp_path / "text").function_at)
+    assert instructions.behaviour(0x1000) == ""
+    assert Instructions("s390x", tmp_path / "text", lambda _: (0, 100)).behaviour(50) == ""
+
+
+def test_library_functions_that_wait_are_known() -> None:
+    assert always_waits("sched_yield")
+    assert not always_waits("pthread_mutex_lock")

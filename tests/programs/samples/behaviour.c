@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// Loops whose behaviour is known: the name of each function begins with it.
+#include <sched.h>
+#include <stdlib.h>
+
+static volatile int flag;
+static long word;
+static long counts[64];
+double data[1 << 16];
+static int locked;
+
+struct Node {
+    struct Node *next;
+    long value;
+};
+
+#if defined(__x86_64__)
+#define PAUSE __asm__ volatile("pause" ::: "memory")
+#else
+#define PAUSE __asm__ volatile("yield" ::: "memory")
+#endif
+#define LOOP __attribute__((noinline, used))
+
+LOOP void waits_for_flag(void) {
+    while (!flag) {
+    }
+}
+
+LOOP void waits_with_pause(void) {
+    while (!flag) PAUSE;
+}
+
+LOOP void waits_with_yield(void) {
+    while (!flag) sched_yield();
+}
+
+LOOP void waits_for_argument(int *there) {
+    while (!__atomic_load_n(there, __ATOMIC_ACQUIRE)) {
+    }
+}
+
+LOOP void waits_with_limit(void) {
+    for (int n = 0; !flag && n < 1000000; n++) PAUSE;
+}
+
+LOOP void waits_with_flush(void) {
+    for (;;) {
+        int seen;
+#pragma omp flush
+#pragma omp atomic read
+        seen = flag;
+        if (seen) break;
+    }
+}
+
+LOOP void waits_with_taskyield(void) {
+    while (!flag) {
+#pragma omp taskyield
+    }
+}
+
+LOOP void waits_for_exchange(void) {
+    while (__atomic_exchange_n(&locked, 1, __ATOMIC_ACQUIRE)) {
+    }
+}
+
+LOOP void waits_for_lock(void) {
+    while (__atomic_exchange_n(&locked, 1, __ATOMIC_ACQUIRE))
+        while (locked) PAUSE;
+}
+
+LOOP void atomic_sum(long n) {
+    for (long i = 0; i < n; i++) __atomic_fetch_add(&word, 1, __ATOMIC_RELAXED);
+}
+
+LOOP void fixed_counter(int me, long n) {
+    volatile long *mine = &counts[me];
+    for (long i = 0; i < n; i++) (*mine)++;
+}
+
+LOOP double memory_sum(long n) {
+    double sum = 0;
+    for (long i = 0; i < n; i++) sum += data[i];
+    return sum;
+}
+
+LOOP void memory_triad(double *a, const double *b, long n) {
+    for (long i = 0; i < n; i++) a[i] = b[i] * 2 + 1;
+}
+
+LOOP long memory_search(const long *keys, long key) {
+    long i = 0;
+    while (keys[i] != key) i++;
+    return i;
+}
+
+LOOP long memory_list(const struct Node *node) {
+    while (node->next != NULL) node = node->next;
+    return node->value;
+}
+
+LOOP void memory_histogram(const int *values, long n) {
+    for (long i = 0; i < n; i++) counts[values[i] & 63]++;
+}
+
+LOOP double compute_series(long n) {
+    double x = 1;
+    for (long i = 0; i < n; i++) x = x * 0.999 + 0.1;
+    return x;
+}
+
+int main(void) { return 0; }

@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The causes of inflation add up to it, and each is named for samples that show it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Mapping
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from made_runs import MS
+from ompass.sampled import ATOMIC, COMPUTE, FIXED, IO, MEMORY, MEMORY_USE, OWN, RUNTIME, WAITING
+from ompass.scaling.causes import CAUSES, Causes, Runs, Spot, WorkParts, divide
+
+HZ = 1000
+TASK = "task"
+
+
+def spot(line: int = 10, library: str = OWN, *, shared: bool = False) -> Spot:
+    return Spot("region" if shared else TASK, shared, "f", "a.c", line, f"a.c:{line}", library)
+
+
+def work(
+    samples: Mapping[tuple[Spot, str], tuple[int, ...]],
+    *,
+    blocked_ns: int = 0,
+    preempted_ns: int = 0,
+    kernel_ns: int = 0,
+    n_faults: int | None = None,
+) -> WorkParts:
+    """Returns work whose samples are one per ms; each tuple has the samples of each thread."""
+    user_ns = sum(sum(counts) for counts in samples.values()) * MS
+    return WorkParts(
+        work_ns=user_ns + blocked_ns + preempted_ns + kernel_ns,
+        preempted_ns=preempted_ns,
+        blocked_ns=blocked_ns,
+        counts={key: dict(enumerate(counts)) for key, counts in samples.items()},
+        kernel_ns=kernel_ns,
+        n_faults=n_faults,
+        frequency_hz=HZ,
+    )
+
+
+BASE = {(spot(1), COMPUTE): (1000,)}
+
+
+def both(
+    extra: Mapping[tuple[Spot, str], tuple[int, ...]], before: Mapping[tuple[Spot, str], tuple[int, ...]]
+) -> Causes:
+    """Returns the causes on two threads of a program with constant work and these further samples."""
+    at_p = work({(spot(1), COMPUTE): (500, 500), **extra})
+    return divide(2, [at_p], [work({**BASE, **before})], {})
+
+
+@pytest.mark.parametrize(
+    ("library", "behaviour", "before", "after", "cause"),
+    [
+        (OWN, WAITING, (), (0, 400), "busy_waiting"),
+        (OWN, ATOMIC, (100,), (250, 250), "atomic_contention"),
+        (OWN, FIXED, (100,), (250, 250), "false_sharing"),
+        (OWN, FIXED, (400,), (240, 240), "memory_bound"),  # grew by less than a cache line costs
+        (OWN, MEMORY_USE, (400,), (350, 350), "memory_bound"),
+        (OWN, MEMORY_USE, (100,), (400, 400), "false_sharing"),  # more than bandwidth can explain
+        (OWN, COMPUTE, (100,), (400, 400), "memory_bound"),  # no memory, yet slower: no name for that
+        (MEMORY, "", (100,), (300, 300), "allocator"),
+        (RUNTIME, "", (), (300, 300), "runtime"),
+        (IO, "", (100,), (300, 300), "library"),
+    ],
+)
+def test_a_line_that_grew_is_named_with_its_cause(
+    library: str, behaviour: str, before: tuple[int, ...], after: tuple[int, ...], cause: str
+) -> None:
+    key = spot(20, library), behaviour
+    causes = both({key: after}, {key: before} if before else {})
+    assert causes.parts[0].kind == cause
+    assert causes.parts[0].ns == pytest.approx((sum(after) - sum(before)) * MS)
+    assert causes.lines[0].spot.line == 20
+    assert causes.lines[0].cause == cause
+    line = causes.parts[0].line
+    assert line is not None and line.spot.line == 20
+
+
+@pytest.mark.parametrize(
+    ("after", "cause"),
+    [((400, 400), "replicated_work"), ((300, 300), "memory_bound"), ((550, 250), "memory_bound")],
+)
+def test_a_line_that_each_thread_executes_as_long_as_one_alone_is_replicated(
+    after: tuple[int, int], cause: str
+) -> None:
+    key = spot(20, shared=True), MEMORY_USE
+    assert both({key: after}, {key: (400,)}).parts[0].kind == cause
+
+
+def test_a_task_that_takes_twice_as_long_is_not_replicated() -> None:
+    key = spot(20), MEMORY_USE
+    assert both({key: (400, 400)}, {key: (400,)}).parts[0].kind == "memory_bound"
+
+
+def test_more_of_the_same_tasks_are_more_work() -> None:
+    key = spot(20), COMPUTE
+    counted: dict[Hashable, Runs] = {TASK: Runs(n=200, one_n=100, work_ns=800 * MS, one_work_ns=400 * MS)}
+    causes = divide(2, [work({key: (400, 400)})], [work({key: (400,)})], counted)
+    assert causes.parts[0].kind == "replicated_work"
+    assert causes.parts[0].ns == pytest.approx(400 * MS)
+
+
+def test_more_but_smaller_tasks_are_not_more_work() -> None:
+    key = spot(20), MEMORY_USE
+    counted: dict[Hashable, Runs] = {TASK: Runs(n=200, one_n=100, work_ns=600 * MS, one_work_ns=400 * MS)}
+    causes = divide(2, [work({key: (300, 300)})], [work({key: (400,)})], counted)
+    assert causes.parts[0].kind == "memory_bound"
+
+
+def test_clocks_give_blocked_and_preempted_time() -> None:
+    at_p = work({(spot(1), COMPUTE): (500, 500)}, blocked_ns=300 * MS, preempted_ns=100 * MS)
+    causes = divide(2, [at_p], [work(BASE, blocked_ns=50 * MS)], {})
+    assert [(p.kind, p.ns) for p in causes.parts[:2]] == [("blocked", 250 * MS), ("preempted", 100 * MS)]
+
+
+@pytest.mark.parametrize(
+    ("n_faults", "cause"), [(50_000, "page_faults"), (100, "system_calls"), (None, "system_calls")]
+)
+def test_time_in_the_kernel_is_of_page_faults_if_there_were_enough(n_faults: int | None, cause: str) -> None:
+    at_p = work({(spot(1), COMPUTE): (500, 500)}, kernel_ns=300 * MS, n_faults=n_faults)
+    assert divide(2, [at_p], [work(BASE, n_faults=n_faults)], {}).parts[0].kind == cause
+
+
+def test_sleep_in_the_lock_of_an_allocator_is_the_allocators() -> None:
+    key = spot(20, MEMORY), ""
+    at_p = work({(spot(1), COMPUTE): (500, 500), key: (60, 60)}, kernel_ns=300 * MS, blocked_ns=80 * MS)
+    causes = divide(2, [at_p], [work({**BASE, key: (40,)})], {})
+    assert causes.parts[0].kind == "allocator"
+    assert causes.parts[0].ns == pytest.approx((80 + 300 + 80) * MS)
+
+
+def test_sleep_elsewhere_stays_blocked_when_the_allocator_does_not_grow() -> None:
+    key = spot(20, MEMORY), ""
+    at_p = work({(spot(1), COMPUTE): (500, 500), key: (20, 20)}, blocked_ns=300 * MS)
+    assert divide(2, [at_p], [work({**BASE, key: (40,)})], {}).parts[0].kind == "blocked"
+
+
+def test_without_samples_all_but_clocks_is_memory() -> None:
+    none = WorkParts(400 * MS, 0, 0, {})
+    causes = divide(2, [WorkParts(900 * MS, 0, 100 * MS, {})], [none], {})
+    assert not causes.has_samples
+    assert {p.kind: p.ns for p in causes.parts if p.ns} == {"memory_bound": 400 * MS, "blocked": 100 * MS}
+
+
+def test_few_samples_ask_for_a_rate_that_suffices() -> None:
+    key = spot(20), ATOMIC
+    few = divide(2, [work({key: (8, 8)})], [work({key: (8,)})], {})
+    rate = few.enough_hz
+    assert rate > HZ
+    times = math.ceil(rate / HZ)
+    more = divide(2, [work({key: (8 * times, 8 * times)})], [work({key: (8 * times,)})], {})
+    assert more.enough_hz == 0
+
+
+COUNTS = st.integers(0, 300)
+SAMPLES = st.dictionaries(
+    st.tuples(
+        st.builds(spot, st.integers(1, 5), st.sampled_from([OWN, MEMORY, RUNTIME, IO]), shared=st.booleans()),
+        st.sampled_from(["", WAITING, ATOMIC, FIXED, MEMORY_USE, COMPUTE]),
+    ),
+    st.tuples(COUNTS, COUNTS),
+    max_size=8,
+)
+TIMES = st.integers(0, 10**9)
+
+
+@settings(deadline=None)
+@given(SAMPLES, SAMPLES, TIMES, TIMES, TIMES)
+def test_causes_add_up_to_the_inflation(
+    after: dict[tuple[Spot, str], tuple[int, int]],
+    before: dict[tuple[Spot, str], tuple[int, int]],
+    blocked_ns: int,
+    preempted_ns: int,
+    kernel_ns: int,
+) -> None:
+    at_p = work(after, blocked_ns=blocked_ns, preempted_ns=preempted_ns, kernel_ns=kernel_ns)
+    at_one = work({key: (sum(n),) for key, n in before.items()})
+    causes = divide(2, [at_p], [at_one], {TASK: Runs(30, 10, 3e9, 1e9)})
+    assert causes.inflation_ns == at_p.work_ns - at_one.work_ns
+    assert sum(part.ns for part in causes.parts) == pytest.approx(causes.inflation_ns, abs=1000)
+    assert {part.kind for part in causes.parts} <= set(CAUSES)
+    assert all(part.low_ns <= part.ns <= part.high_ns for part in causes.parts)
