@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from enum import Enum
 from pathlib import Path
 from typing import Annotated, Any
@@ -115,6 +116,17 @@ DaskOption = Annotated[
     ),
 ]
 
+MinimumOption = Annotated[
+    str,
+    typer.Option(
+        "--min-difference",
+        metavar="PERCENT",
+        show_default=False,
+        help="Least difference of times that counts, such as 2% (default: by the number and the order of "
+        "the runs, `ompass docs comparison`).",
+    ),
+]
+
 EachOption = Annotated[
     bool, typer.Option("--each", help="Add the whole report of each rank to the overview.")
 ]
@@ -143,6 +155,16 @@ def check_json_output(as_json: bool, output: Path | None) -> None:
     """Raises UsageError for -o without --json, in commands that have no --csv."""
     if output is not None and not as_json:
         raise UsageError("-o", "it needs --json", "add --json")
+
+
+def parse_minimum(text: str) -> float | None:
+    """Returns --min-difference as a share; None if it is not given. Raises UsageError."""
+    if not text:
+        return None
+    match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*%?\s*", text)
+    if match is None or not 0 < float(match[1]) < 1000:
+        raise UsageError(f"--min-difference {text}", "it is not a percentage", "write it as 2%")
+    return float(match[1]) / 100
 
 
 def parse_from_to(start: str, end: str) -> tuple[int, int]:

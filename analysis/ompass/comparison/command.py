@@ -8,7 +8,14 @@ from typing import Annotated
 
 import typer
 
-from ompass.commands.options import JsonOutputOption, ScopeName, check_json_output, json_option
+from ompass.commands.options import (
+    JsonOutputOption,
+    MinimumOption,
+    ScopeName,
+    check_json_output,
+    json_option,
+    parse_minimum,
+)
 from ompass.commands.streams import console_for, to_json, waiting, write_result
 from ompass.comparison.report import Side, compare_sides, comparison_report, side_of
 from ompass.errors import RunNotFoundError, UsageError
@@ -43,12 +50,14 @@ def compare(
     scope: Annotated[
         ScopeName, typer.Option("--scope", help="All parallel regions together, or the whole program.")
     ] = ScopeName.REGIONS,
+    minimum: MinimumOption = "",
     as_json: Annotated[bool, json_option("comparison")] = False,
     output: JsonOutputOption = None,
 ) -> None:
     """Show what changed from BEFORE to AFTER (time, states, constructs, kernels), and how certain it is."""
     check_json_output(as_json, output)
     chosen = Scope(scope.value)
+    least = parse_minimum(minimum)
     with waiting("reading both sides"):
         sides = _side(before, chosen), _side(after, chosen)
     if sides[0].is_sweep != sides[1].is_sweep:
@@ -59,7 +68,7 @@ def compare(
         )
     try:
         with waiting("comparing"):
-            report = comparison_report(compare_sides(*sides, chosen))
+            report = comparison_report(compare_sides(*sides, chosen, least))
     except ValueError:
         raise UsageError(
             f"{before} and {after}",

@@ -1,39 +1,62 @@
 # SPDX-License-Identifier: Apache-2.0
 """Changes between two groups of runs, figure by figure, with their significance.
 
-Owns the compared figures and the words for their changes. The caller decides which constructs of two programs
-are the same.
+Owns the compared figures, the minimum differences, and the words for changes. The caller decides which
+constructs of two programs are the same.
 
-A permutation test of the means (Fisher; two-sided) decides the significance. If the labels (before, after)
-had no meaning, all assignments of labels to the measurements would be equally likely. The p-value is the
-share of assignments whose means differ at least as much as the measured means. The test assumes no
-distribution, and is exact for few repeats.
+A figure differs if a rank test shows it (metrics/significance.py) and if the difference is large enough. The
+time is tested alone; the p-values of the other figures are adjusted for their number. The minimum
+difference depends on the design. Runs that alternate share the drift of the machine. Between two series of
+runs, one after the other, the machine may have changed, and more runs do not remove that change.
+docs/comparison.md has the error rates.
 """
 
 from __future__ import annotations
 
-import functools
 import itertools
 import math
-import random
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
-from statistics import fmean
+from dataclasses import dataclass, field, replace
+from statistics import fmean, median
 from typing import Final, Generic, TypeVar
 
-from ompass.metrics import thresholds
+from ompass.metrics import significance, thresholds
 from ompass.model import StateTimes
 from ompass.scaling.metrics import WorkOf
 
 Key = TypeVar("Key", bound=Hashable)
 
+SIGNIFICANT_P: Final = 0.05
+
+MINIMUM_ALTERNATING: Final = 0.01
+"""Least relative difference of alternating runs. Equal builds differ by some tenths of a percent, because
+their code and data lie at other addresses."""
+
+MINIMUM_IN_SERIES: Final = 0.02
+"""Least relative difference of two series of runs, one after the other ..."""
+
+SPREADS_IN_SERIES: Final = 2.0
+"""... and the least difference in units of the typical distance between two runs of one side: a drift of the
+machine is as large as that, and does not shrink with the number of runs."""
+
+MINIMUM_OF_ALL: Final = 0.001
+"""Least difference of a figure, as a part of the thread-time."""
+
+MINIMUM_SINGLE: Final = 0.10
+"""Least relative difference of single runs that is not called noise."""
+
+LEAST_ROUNDS: Final = 10
+"""With fewer rounds, the test of groups decides more often than the test of rounds, and stays valid:
+alternating sides share drift, so their means are closer together than the test assumes."""
+
 VERDICTS: Final = {
     "more": "more",
     "less": "less",
     "same": "no difference shown",
+    "slight": "less than the minimum difference",
     "few": "too few runs to decide",
     "single": "one run: not tested",
-    "noise": "within recording's noise",
+    "noise": "within the noise of single runs",
 }
 
 STATE_NAMES = ("work", "create", "schedule", "sync", "idle")
@@ -47,34 +70,55 @@ class Repeat(Generic[Key]):
     states: StateTimes
     n_tasks: int
     parts: Mapping[Key, WorkOf]
+    start_ns: int = 0  # start of the run, since 1970
+    counts: Mapping[str, int] = field(default_factory=dict)  # of tasks, regions, ...; the same in equal runs
+    further: Mapping[str, int] = field(default_factory=dict)  # other times of the whole run, in ns
 
 
 @dataclass(frozen=True, slots=True)
 class Change(Generic[Key]):
-    """One figure in both groups, with one value per run, in nanoseconds."""
+    """One figure in both groups, with one value per run, in nanoseconds.
 
-    figure: str  # "time", "thread-time", a state, "work" or "create" of a construct
+    If the runs alternate, values with the same index are of one round.
+    """
+
+    figure: str  # "time", "thread-time", a state, a further time, "work" or "create" of a construct
     key: Key | None  # the construct; None for figures of the whole run
     before: tuple[float, ...]
     after: tuple[float, ...]
     n_events: float  # clock readings in the figure: the larger number of both groups
+    alternating: bool = False
+    whole_ns: float = 0.0  # the thread-time of a run
+    least: float | None = None  # the requested minimum difference, relative
+    p_value: float | None = None  # None when a group has a single run
+    adjusted_p: float | None = None  # p-value adjusted for the number of figures; the same for the time
 
     @property
-    def before_mean(self) -> float:
-        return fmean(self.before)
+    def before_median(self) -> float:
+        return median(self.before)
 
     @property
-    def after_mean(self) -> float:
-        return fmean(self.after)
+    def after_median(self) -> float:
+        return median(self.after)
 
     @property
     def difference(self) -> float:
-        return self.after_mean - self.before_mean
+        return self.after_median - self.before_median
+
+    @property
+    def interval(self) -> significance.Ratio | None:
+        """The ratio with its 95% interval; None if a value is 0."""
+        if min(*self.before, *self.after) <= 0:
+            return None
+        of = significance.rounds_ratio if self._in_rounds else significance.groups_ratio
+        return of(self.before, self.after, SIGNIFICANT_P / 2)
 
     @property
     def ratio(self) -> float | None:
         """after / before; None when it was 0 before."""
-        return self.after_mean / self.before_mean if self.before_mean else None
+        if found := self.interval:
+            return found.estimate
+        return self.after_median / self.before_median if self.before_median else None
 
     @property
     def noise(self) -> float:
@@ -82,47 +126,151 @@ class Change(Generic[Key]):
         return self.n_events * thresholds.NOISE_PER_EVENT_NS
 
     @property
-    def p_value(self) -> float | None:
-        """The p-value of the difference of means; None when a group has a single run."""
-        return _p_value(self.before, self.after) if min(len(self.before), len(self.after)) > 1 else None
+    def minimum(self) -> float:
+        """The least relative difference that counts."""
+        if min(len(self.before), len(self.after)) < 2:
+            return MINIMUM_SINGLE if self.least is None else self.least
+        if self.alternating:
+            return MINIMUM_ALTERNATING if self.least is None else self.least
+        drift = SPREADS_IN_SERIES * max(_typical_distance(side) for side in (self.before, self.after))
+        return max(MINIMUM_IN_SERIES if self.least is None else self.least, drift)
+
+    @property
+    def is_large(self) -> bool:
+        """True if the difference reaches the minimum."""
+        if abs(self.difference) < MINIMUM_OF_ALL * self.whole_ns:
+            return False
+        ratio = self.ratio
+        if not ratio:  # new or gone
+            return self.difference != 0
+        return abs(math.log(ratio)) >= math.log1p(self.minimum)
 
     @property
     def verdict(self) -> str:
         """The conclusion: one of VERDICTS."""
-        p = self.p_value
+        p = self.adjusted_p
         if p is None:
-            return "noise" if abs(self.difference) <= self.noise else "single"
+            return "single" if self.is_large and abs(self.difference) > self.noise else "noise"
         if p <= SIGNIFICANT_P:
-            return "more" if self.difference > 0 else "less"
-        return "few" if least_p(len(self.before), len(self.after)) > SIGNIFICANT_P else "same"
+            if not self.is_large:
+                return "slight"
+            ratio = self.ratio
+            grew = self.difference > 0 if ratio is None else ratio > 1
+            return "more" if grew else "less"
+        return "few" if self.least_p > SIGNIFICANT_P else "same"
+
+    @property
+    def _in_rounds(self) -> bool:
+        return self.alternating and len(self.before) >= LEAST_ROUNDS
+
+    @property
+    def least_p(self) -> float:
+        """The smallest p-value that so many runs can have."""
+        if self._in_rounds:
+            return significance.least_rounds_p(len(self.before))
+        return significance.least_groups_p(len(self.before), len(self.after))
+
+    def tested(self) -> Change[Key]:
+        """Returns the change with its p-value."""
+        if min(len(self.before), len(self.after)) < 2:
+            return self
+        test = significance.rounds_p if self._in_rounds else significance.groups_p
+        p = test(self.before, self.after)
+        return replace(self, p_value=p, adjusted_p=p)
 
 
-@functools.lru_cache(maxsize=4096)
-def _p_value(before: tuple[float, ...], after: tuple[float, ...]) -> float:
-    return permutation_p(before, after)
+@dataclass(frozen=True, slots=True)
+class Count:
+    """A number that depends on the program and its input, not on time: one value per run."""
+
+    figure: str
+    before: tuple[int, ...]
+    after: tuple[int, ...]
+
+    @property
+    def verdict(self) -> str:
+        """`equal`, `different` (no value is on both sides), or `varies` (from run to run)."""
+        sides = set(self.before), set(self.after)
+        if sides[0].isdisjoint(sides[1]):
+            return "different"
+        return "equal" if len(sides[0] | sides[1]) == 1 else "varies"
 
 
-def changes(before: Sequence[Repeat[Key]], after: Sequence[Repeat[Key]]) -> tuple[Change[Key], ...]:
+def counts(before: Sequence[Repeat[Key]], after: Sequence[Repeat[Key]]) -> tuple[Count, ...]:
+    """Returns all counts of the runs, except those that are 0 in every run."""
+    figures = dict.fromkeys(name for repeat in (*before, *after) for name in repeat.counts)
+    found = (
+        Count(name, *(tuple(r.counts.get(name, 0) for r in side) for side in (before, after)))
+        for name in figures
+    )
+    return tuple(one for one in found if any((*one.before, *one.after)))
+
+
+def _typical_distance(values: Sequence[float]) -> float:
+    """Returns the median relative distance between two values; infinite if one is 0."""
+    if min(values) <= 0:
+        return math.inf if any(values) else 0.0
+    return median(max(a, b) / min(a, b) - 1 for a, b in itertools.combinations(values, 2))
+
+
+def in_rounds(
+    before: Sequence[Repeat[Key]], after: Sequence[Repeat[Key]]
+) -> tuple[tuple[Repeat[Key], ...], tuple[Repeat[Key], ...]] | None:
+    """Returns both sides in the order of rounds; None unless the runs alternate.
+
+    They alternate if the first two runs are one of each side, and so are the next two, and so on.
+    """
+    order = sorted(
+        [(r.start_ns, 0, r) for r in before] + [(r.start_ns, 1, r) for r in after], key=lambda run: run[:2]
+    )
+    sides = [side for _, side, _ in order]
+    starts = {start for start, _, _ in order}
+    pairs = list(zip(sides[::2], sides[1::2], strict=False))
+    if len(before) != len(after) or len(starts) < len(order) or any(a == b for a, b in pairs):
+        return None
+    first, second = (tuple(r for _, side, r in order if side == k) for k in (0, 1))
+    return first, second
+
+
+def changes(
+    before: Sequence[Repeat[Key]], after: Sequence[Repeat[Key]], least: float | None = None
+) -> tuple[Change[Key], ...]:
     """Returns changes of time, thread-time and states, then of constructs by decreasing difference.
 
-    Raises ValueError for an empty group.
+    `least` is a minimum difference in place of the default one. Raises ValueError for an empty group.
     """
     if not before or not after:
         raise ValueError("no runs to compare")
+    rounds = in_rounds(before, after)
+    before, after = rounds or (before, after)
+    whole_ns = median(r.states.total_ns for r in (*before, *after))
+
+    def change(
+        figure: str, key: Key | None, sides: Sequence[Sequence[float]], n_events: float
+    ) -> Change[Key]:
+        return Change(
+            figure,
+            key,
+            tuple(map(float, sides[0])),
+            tuple(map(float, sides[1])),
+            n_events,
+            alternating=rounds is not None,
+            whole_ns=0.0 if figure == "time" else whole_ns,
+            least=least,
+        ).tested()
 
     def whole(figure: str, value: str) -> Change[Key]:
         n_tasks = max(fmean(r.n_tasks for r in side) for side in (before, after))
         events = 2.0 if figure == "time" else n_tasks * thresholds.EVENTS_PER_TASK
-        return Change(
-            figure,
-            None,
-            tuple(float(_figure(r, value)) for r in before),
-            tuple(float(_figure(r, value)) for r in after),
-            events,
-        )
+        return change(figure, None, [[_figure(r, value) for r in side] for side in (before, after)], events)
 
-    found = [whole("time", "time_ns"), whole("thread-time", "total_ns")]
-    found += [whole(name, f"{name}_ns") for name in STATE_NAMES]
+    time = whole("time", "time_ns")
+    found = [whole("thread-time", "total_ns"), *(whole(name, f"{name}_ns") for name in STATE_NAMES)]
+    for name in before[0].further:
+        if all(name in r.further for r in (*before, *after)):
+            values = [[r.further[name] for r in side] for side in (before, after)]
+            n_tasks = max(r.n_tasks for r in (*before, *after))
+            found.append(change(name, None, values, n_tasks * thresholds.EVENTS_PER_TASK))
     keys: dict[Key, None] = {}
     for repeat in (*before, *after):
         keys.update(dict.fromkeys(repeat.parts))
@@ -131,54 +279,26 @@ def changes(before: Sequence[Repeat[Key]], after: Sequence[Repeat[Key]]) -> tupl
     for key in keys:
         for figure in ("work", "create"):
             values = [
-                tuple(float(getattr(r.parts.get(key, nothing), f"{figure}_ns")) for r in side)
-                for side in (before, after)
+                [getattr(r.parts.get(key, nothing), f"{figure}_ns") for r in side] for side in (before, after)
             ]
             if not any(values[0]) and not any(values[1]):
                 continue
             n_runs = max(fmean(r.parts.get(key, nothing).n_runs for r in side) for side in (before, after))
-            parts.append(Change(figure, key, values[0], values[1], 2 * n_runs))
+            parts.append(change(figure, key, values, 2 * n_runs))
     parts.sort(key=lambda change: -abs(change.difference))
-    return (*found, *parts)
+    return (time, *_adjusted([*found, *parts]))
+
+
+def _adjusted(those: Sequence[Change[Key]]) -> list[Change[Key]]:
+    """Returns the changes with p-values adjusted for their number; figures that are always 0 do not count."""
+    tested = [k for k, one in enumerate(those) if one.p_value is not None and any((*one.before, *one.after))]
+    p_values = significance.adjusted_for_many([those[k].p_value or 0.0 for k in tested])
+    found = list(those)
+    for k, p in zip(tested, p_values, strict=True):
+        found[k] = replace(found[k], adjusted_p=p)
+    return found
 
 
 def _figure(repeat: Repeat[Key], name: str) -> int:
     value: int = getattr(repeat if name == "time_ns" else repeat.states, name)
     return value
-
-
-SIGNIFICANT_P: Final = 0.05
-
-_EXACT_WAYS: Final = 100_000
-_DRAWN_WAYS: Final = 20_000
-
-
-def least_p(n_before: int, n_after: int) -> float:
-    """Returns the smallest possible p-value: one extreme assignment, or two in groups of equal size."""
-    ways = math.comb(n_before + n_after, n_before)
-    return (2 if n_before == n_after else 1) / ways
-
-
-def permutation_p(before: Sequence[float], after: Sequence[float]) -> float:
-    """Returns the two-sided p-value of the difference of means. Raises ValueError for an empty group.
-
-    The value is exact up to 100,000 assignments; above, it is estimated from a fixed random sample.
-    """
-    if not before or not after:
-        raise ValueError("no measurements to compare")
-    everything = [*before, *after]
-    n, total = len(before), math.fsum(everything)
-    mean = total / len(everything)
-
-    def distance(part: Sequence[float]) -> float:
-        """Returns the distance between the mean of a group and the mean of all values."""
-        return abs(math.fsum(part) / n - mean)
-
-    # Sums of the same values in another order may differ in their last bits.
-    measured = distance(before) * (1 - 1e-9)
-    if math.comb(len(everything), n) <= _EXACT_WAYS:
-        ways = list(itertools.combinations(everything, n))
-        return sum(distance(way) >= measured for way in ways) / len(ways)
-    chance = random.Random(0)
-    hits = sum(distance(chance.sample(everything, n)) >= measured for _ in range(_DRAWN_WAYS))
-    return (hits + 1) / (_DRAWN_WAYS + 1)  # counts the measured assignment, too

@@ -8,18 +8,28 @@ docs/comparison.md lists the fields of the JSON form.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
 from ompass import __version__
-from ompass.comparison.metrics import SIGNIFICANT_P, VERDICTS, Change, Repeat, changes, least_p
+from ompass.comparison.metrics import (
+    SIGNIFICANT_P,
+    VERDICTS,
+    Change,
+    Count,
+    Repeat,
+    changes,
+    counts,
+)
+from ompass.comparison.structure import counts_of, further_times
 from ompass.metrics.breakdown import Scope
 from ompass.reports.content import ReportContent
 from ompass.reports.model import Column, Kind, Report, Section, Table, data, fields, sentence
 from ompass.scaling.content import Place, work_of
-from ompass.units import duration, percent, plural
+from ompass.units import count, duration, percent, plural
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +39,7 @@ class Side:
     name: str
     is_sweep: bool
     repeats: Mapping[int, tuple[Repeat[Place], ...]]
+    n_disturbed: int = 0  # runs whose processors other programs used
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +51,11 @@ class Compared:
     n_before: int
     n_after: int
     changes: tuple[Change[Place], ...]
+    counts: tuple[Count, ...] = ()
+
+    @property
+    def alternating(self) -> bool:
+        return self.time.alternating
 
     @property
     def time(self) -> Change[Place]:
@@ -66,11 +82,19 @@ def side_of(name: str, runs: Mapping[int, Sequence[tuple[ReportContent, int]]], 
             threads: tuple(_repeat(content, time_ns) for content, time_ns in those)
             for threads, those in runs.items()
         },
+        sum(
+            any(f.kind == "disturbed" for f in content.findings)
+            for those in runs.values()
+            for content, _ in those
+        ),
     )
 
 
-def compare_sides(before: Side, after: Side, scope: Scope) -> ComparisonContent:
-    """Returns the changes between two sides. Raises ValueError if they share no number of threads."""
+def compare_sides(before: Side, after: Side, scope: Scope, least: float | None = None) -> ComparisonContent:
+    """Returns the changes between two sides. `least` is a minimum difference in place of the default one.
+
+    Raises ValueError if they share no number of threads.
+    """
     if before.is_sweep and after.is_sweep:
         pairs = [(n, n) for n in sorted(before.repeats.keys() & after.repeats.keys())]
     elif not before.is_sweep and not after.is_sweep:
@@ -79,19 +103,27 @@ def compare_sides(before: Side, after: Side, scope: Scope) -> ComparisonContent:
         pairs = []
     if not pairs:
         raise ValueError("the sides share no number of threads")
-    compared = tuple(_compared(before, after, n, m) for n, m in pairs)
+    compared = tuple(_compared(before, after, n, m, least) for n, m in pairs)
     return ComparisonContent(before.name, after.name, scope, compared, tuple(_notes(before, after, compared)))
 
 
 def _repeat(content: ReportContent, time_ns: int) -> Repeat[Place]:
-    return Repeat(time_ns, content.breakdown.states, content.breakdown.n_tasks, work_of(content))
+    return Repeat(
+        time_ns,
+        content.breakdown.states,
+        content.breakdown.n_tasks,
+        work_of(content),
+        content.run.start_epoch_ns,
+        counts_of(content),
+        further_times(content),
+    )
 
 
-def _compared(before: Side, after: Side, n: int, m: int) -> Compared:
+def _compared(before: Side, after: Side, n: int, m: int, least: float | None) -> Compared:
     first, second = before.repeats[n], after.repeats[m]
     moved = paired_places(_places(first), _places(second))
     renamed = [replace(r, parts={moved.get(k, k): part for k, part in r.parts.items()}) for r in first]
-    return Compared(n, m, len(first), len(second), changes(renamed, second))
+    return Compared(n, m, len(first), len(second), changes(renamed, second, least), counts(renamed, second))
 
 
 def _places(repeats: Iterable[Repeat[Place]]) -> list[Place]:
@@ -129,41 +161,58 @@ def headline(one: Compared) -> str:
         if one.threads_before == one.threads_after
         else f"on {one.threads_after} threads instead of {one.threads_before}"
     )
-    took = f"{threads}: {duration(time.before_mean)} before, {duration(time.after_mean)} after"
+    took = f"{threads}: {duration(time.before_median)} before, {duration(time.after_median)} after"
     ratio = time.ratio or 0.0
     size = (
         f"{percent(abs(ratio - 1))} {'more' if ratio > 1 else 'less'} time"
-        if time.before_mean
+        if time.before_median
         else "no time before"
     )
-    p = time.p_value
+    found = time.interval
+    if found and 0 < found.low < math.inf and time.p_value is not None:
+        size += f" (95% interval {_signed(found.low)} to {_signed(found.high)})"
     n_runs = f"{one.n_before} against {plural(one.n_after, 'run')}"
+    tested = f"p = {time.p_value or 0:.2g} ({n_runs})"
     word = {
-        "more": f"slower: {size}, p = {p or 0:.2g} ({n_runs})",
-        "less": f"faster: {size}, p = {p or 0:.2g} ({n_runs})",
-        "same": f"no difference shown: {size}, p = {p or 0:.2g} ({n_runs})",
+        "more": f"slower: {size}, {tested}",
+        "less": f"faster: {size}, {tested}",
+        "same": f"no difference shown: {size}, {tested}",
+        "slight": f"{size}, {tested}, which is less than the minimum difference, {_minimum(time)}",
         "few": f"{size}, but {n_runs} are too few for a test",
         "single": f"{size}; with a single run on a side, it may be chance",
-        "noise": f"{size}, no more than recording itself may cause",
+        "noise": f"{size}; with a single run on a side, only {_minimum(time)} or more is worth a second look",
     }[time.verdict]
     return f"{took}; {word}"
 
 
+def _minimum(change: Change[Place]) -> str:
+    return "an infinite one" if math.isinf(change.minimum) else percent(change.minimum)
+
+
+def _signed(ratio: float) -> str:
+    return f"{'+' if ratio >= 1 else '-'}{percent(abs(ratio - 1))}"
+
+
+_PER_FIGURE: Final = (
+    "p: probability that equal sides differ this much (rank test). The p of all figures but the time are "
+    "adjusted for their number: if nothing changed, 95% of comparisons call no figure different."
+)
+
+
 def _notes(before: Side, after: Side, compared: Sequence[Compared]) -> list[str]:
     notes = []
-    sizes = {(one.n_before, one.n_after) for one in compared}
-    if any(min(pair) < 2 for pair in sizes):
+    single = [one for one in compared if min(one.n_before, one.n_after) < 2]
+    repeated = [one for one in compared if one not in single]
+    if single:
         notes.append(
-            "a side with a single run has no spread, so changes are not tested: even a change above "
-            "recording's noise may be chance. Name directories of runs, or sweeps with --repeat 4 or more."
+            "a single run does not show the noise of the machine: times are not tested, and a difference "
+            f"below {_minimum(single[0].time)} is called noise. Counts are exact. Name directories of runs, "
+            "or sweeps with --repeat 4 or more."
         )
-    elif any(least_p(*pair) > SIGNIFICANT_P for pair in sizes):
+    elif any(one.time.least_p > SIGNIFICANT_P for one in compared):
         notes.append("these runs are too few for this test: p <= 0.05 needs 4 on each side.")
     else:
-        notes.append(
-            "p: probability that chance alone separates runs this far (permutation test of the means). Of 20 "
-            "unchanged figures, one is expected below 0.05."
-        )
+        notes.append(_PER_FIGURE)
     if not before.is_sweep and compared[0].threads_before != compared[0].threads_after:
         notes.append(
             "the sides ran on different numbers of threads: `ompass scale` explains why programs do "
@@ -172,14 +221,26 @@ def _notes(before: Side, after: Side, compared: Sequence[Compared]) -> list[str]
     only = sorted(before.repeats.keys() ^ after.repeats.keys())
     if before.is_sweep and only:
         notes.append(f"numbers of threads on one side only: {', '.join(map(str, only))}.")
-    if max(one.n_before for one in compared) > 1:
+    in_series = [one for one in repeated if not one.alternating]
+    if in_series:
         notes.append(
-            "the sides were not measured alternately, so a machine that became slower looks like a change."
+            "the sides did not run alternately, so a machine that became slower looks like a change. "
+            f"Times count as different from {_minimum(in_series[0].time)} on: 2%, or twice the typical "
+            "distance between two runs of a side."
+        )
+    elif repeated:
+        notes.append(
+            f"the sides ran alternately: times count as different from {_minimum(repeated[0].time)} on."
+        )
+    disturbed = [one for one in (before, after) if one.n_disturbed]
+    for side in disturbed:
+        notes.append(
+            f"other programs used the processors in {plural(side.n_disturbed, 'run')} of {side.name}."
         )
     return notes
 
 
-SCHEMA_VERSION: Final = 1
+SCHEMA_VERSION: Final = 2
 
 _MOST_ROWS: Final = 12
 
@@ -204,7 +265,9 @@ def comparison_report(content: ComparisonContent) -> Report:
                     "threads_after": one.threads_after,
                     "runs_before": one.n_before,
                     "runs_after": one.n_after,
+                    "alternating": one.alternating,
                     "headline": headline(one),
+                    "counts": _counts(one.counts),
                     "changes": _changes("", one.changes),
                 }
                 for one in content.compared
@@ -219,6 +282,8 @@ def _sections(one: Compared) -> Iterator[Section]:
     whole = [change for change in one.changes if change.key is None]
     constructs = [change for change in one.changes if change.key is not None]
     yield Section(f"time-{threads}", sentence(headline(one)), (_changes("figure", whole),))
+    if one.counts:
+        yield Section(f"counts-{threads}", "Counts, which are exact", (_counts(one.counts),))
     if constructs:
         title = "Constructs, the largest change first"
         yield Section(f"constructs-{threads}", title, (_changes("construct", constructs),))
@@ -231,22 +296,47 @@ def _changes(title: str, changes: Sequence[Change[Place]]) -> Table:
             Column("", title, Kind.NAME, _name),
             data("figure"),
             data("construct", lambda change: _construct_fields(change.key)),
-            Column("before_ns", "before", Kind.TIME, "before_mean"),
-            Column("after_ns", "after", Kind.TIME, "after_mean"),
+            Column("before_ns", "before", Kind.TIME, "before_median"),
+            Column("after_ns", "after", Kind.TIME, "after_median"),
             Column("", "change", Kind.FIGURE, _difference),
             Column("", "relative", Kind.FIGURE, _relative),
-            Column("", "p", Kind.FIGURE, lambda c: None if c.p_value is None else f"{c.p_value:.2g}"),
+            Column("", "p", Kind.FIGURE, lambda c: None if c.adjusted_p is None else f"{c.adjusted_p:.2g}"),
             Column("", "verdict", Kind.TEXT, lambda change: VERDICTS[change.verdict]),
             *fields(
                 "difference_ns=difference ratio values_before_ns=before values_after_ns=after noise_ns=noise"
             ),
-            *fields("p_value verdict"),
+            data("ratio_interval", _interval),
+            data("minimum_difference", lambda c: None if math.isinf(c.minimum) else c.minimum),
+            *fields("p_value adjusted_p verdict"),
         ),
         changes,
         word="figure",
         more="--json (with less change)",
         most=_MOST_ROWS,
     )
+
+
+def _counts(those: Sequence[Count]) -> Table:
+    return Table.of(
+        "",
+        (
+            Column("figure", "count", Kind.NAME),
+            Column("", "before", Kind.FIGURE, lambda one: value_range(one.before)),
+            Column("", "after", Kind.FIGURE, lambda one: value_range(one.after)),
+            data("values_before", "before"),
+            data("values_after", "after"),
+            Column("verdict", "verdict", Kind.TEXT),
+        ),
+        those,
+        word="count",
+        most=_MOST_ROWS,
+    )
+
+
+def value_range(values: Sequence[int]) -> str:
+    """Returns the value of all runs, or the smallest and the largest."""
+    low, high = min(values), max(values)
+    return count(low) if low == high else f"{count(low)} to {count(high)}"
 
 
 def _name(change: Change[Place]) -> str:
@@ -265,6 +355,12 @@ def _construct_fields(key: Place | None) -> dict[str, Any] | None:
     }
 
 
+def _interval(change: Change[Place]) -> list[float] | None:
+    """Returns the 95% interval of the ratio; None if there is none."""
+    found = change.interval
+    return [found.low, found.high] if found and change.p_value is not None and found.low else None
+
+
 def _difference(change: Change[Place]) -> str:
     sign = "+" if change.difference > 0 else "-" if change.difference < 0 else ""
     return f"{sign}{duration(abs(change.difference))}"
@@ -272,7 +368,7 @@ def _difference(change: Change[Place]) -> str:
 
 def _relative(change: Change[Place]) -> str:
     if change.ratio is None:
-        return "new" if change.after_mean else "-"
-    if change.after_mean == 0:
+        return "new" if change.after_median else "-"
+    if change.after_median == 0:
         return "gone"
     return f"{'+' if change.ratio > 1 else '-' if change.ratio < 1 else ''}{percent(abs(change.ratio - 1))}"
