@@ -50,7 +50,7 @@ class Definition(Row):
 
 class ThreadRow(Row):
     """One recorded thread."""
-    def __init__(self, *, thread: int = 0, tid: int = 0, kind: str = '', first_ns: int = 0, last_ns: int = 0, n_events: int = 0, n_dropped: int = 0, n_migrations: int = 0, cpu_source: str = '', n_lost_switches: int = 0, by_clock_ns: int = 0, unaccounted_preempted_ns: int = 0, unaccounted_blocked_ns: int = 0, ended_ns: int = 0) -> None: ...
+    def __init__(self, *, thread: int = 0, tid: int = 0, kind: str = '', first_ns: int = 0, last_ns: int = 0, n_events: int = 0, n_dropped: int = 0, n_migrations: int = 0, cpu_source: str = '', n_lost_switches: int = 0, by_clock_ns: int = 0, unaccounted_preempted_ns: int = 0, unaccounted_blocked_ns: int = 0, ended_ns: int = 0, n_minor_faults: int = 0, n_major_faults: int = 0, system_ns: int = 0) -> None: ...
     thread: Final[int]  # number of its log
     tid: Final[int]  # number in the operating system
     kind: Final[str]  # initial, worker, helper or other
@@ -65,6 +65,9 @@ class ThreadRow(Row):
     unaccounted_preempted_ns: Final[int]  # preempted between regions, outside the accounted time
     unaccounted_blocked_ns: Final[int]  # blocked there
     ended_ns: Final[int]  # end of the thread; 0: not before the end of recording
+    n_minor_faults: Final[int]  # page faults without a disk, in regions and outside; -1: unknown
+    n_major_faults: Final[int]  # page faults that read a disk; -1: unknown
+    system_ns: Final[int]  # time in the operating system's kernel; -1: unknown
     @staticmethod
     def describe() -> list[tuple[str, str, str]]: """Returns name, SQL type (empty: not a column) and meaning of each field."""
 
@@ -73,7 +76,7 @@ class RegionRow(Row):
     One thread's time in all instances of one parallel construct.
     total_ns == work_ns + create_ns + schedule_ns + sync_ns + idle_ns, exactly.
     """
-    def __init__(self, *, construct: int = 0, thread: int = 0, level: int = 0, n_instances: int = 0, n_primary: int = 0, wall_ns: int = 0, capacity_ns: int = 0, max_team_size: int = 0, total_ns: int = 0, nested_ns: int = 0, work_ns: int = 0, create_ns: int = 0, schedule_ns: int = 0, sync_ns: int = 0, idle_ns: int = 0, implicit_ns: int = 0, lock_ns: int = 0, n_tasks: int = 0, domain: int = 0, n_rescued: int = 0, n_steals: int = 0, n_failed_steals: int = 0, steal_ns: int = 0, failed_steal_ns: int = 0, n_from_domain: tuple[int, ...] = (), counters: tuple[int, ...] = (), preempted_ns: int = 0, blocked_ns: int = 0, work_preempted_ns: int = 0, work_blocked_ns: int = 0) -> None: ...
+    def __init__(self, *, construct: int = 0, thread: int = 0, level: int = 0, n_instances: int = 0, n_primary: int = 0, wall_ns: int = 0, capacity_ns: int = 0, max_team_size: int = 0, total_ns: int = 0, nested_ns: int = 0, work_ns: int = 0, create_ns: int = 0, schedule_ns: int = 0, sync_ns: int = 0, idle_ns: int = 0, implicit_ns: int = 0, lock_ns: int = 0, n_tasks: int = 0, domain: int = 0, n_rescued: int = 0, n_steals: int = 0, n_failed_steals: int = 0, steal_ns: int = 0, failed_steal_ns: int = 0, n_from_domain: tuple[int, ...] = (), counters: tuple[int, ...] = (), preempted_ns: int = 0, blocked_ns: int = 0, work_preempted_ns: int = 0, work_blocked_ns: int = 0, n_minor_faults: int = 0, n_major_faults: int = 0, system_ns: int = 0) -> None: ...
     construct: Final[int]  # number of the parallel construct; -1: outside every region
     thread: Final[int]  # number of the thread
     level: Final[int]  # nesting depth of its first instance, 1 is outermost; 0 outside every region
@@ -104,6 +107,9 @@ class RegionRow(Row):
     blocked_ns: Final[int]  # part of total_ns off-CPU, because the thread left its processor by itself
     work_preempted_ns: Final[int]  # part of work_ns, preempted
     work_blocked_ns: Final[int]  # part of work_ns, blocked
+    n_minor_faults: Final[int]  # page faults of the thread there that needed no disk; -1: unknown
+    n_major_faults: Final[int]  # page faults there that read a disk; -1: unknown
+    system_ns: Final[int]  # time there in the operating system's kernel, in any state; -1: unknown
     @staticmethod
     def describe() -> list[tuple[str, str, str]]: """Returns name, SQL type (empty: not a column) and meaning of each field."""
 

@@ -6,7 +6,7 @@ The core documents the fields, units and sums of its rows. This file adds values
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -53,6 +53,7 @@ __all__ = [
     "Reuse",
     "Run",
     "StateTimes",
+    "SystemUse",
     "TaskGraph",
     "ThreadRow",
     "WaitRow",
@@ -143,6 +144,40 @@ class CpuTimes:
     @property
     def total_ns(self) -> int:
         return self.running_ns + self.off_cpu_ns
+
+
+@dataclass(frozen=True, slots=True)
+class SystemUse:
+    """Page faults, and time in the operating system's kernel."""
+
+    n_minor_faults: int = 0  # the kernel mapped a page without reading a disk
+    n_major_faults: int = 0  # it read the page from a disk
+    system_ns: int = 0  # in any state, faults included
+
+    @classmethod
+    def of(cls, rows: Iterable[RegionRow | ThreadRow]) -> SystemUse | None:
+        """Returns the sum over the rows; None if there is none, or if it is unknown for one of them."""
+        return cls.sum(
+            cls(row.n_minor_faults, row.n_major_faults, row.system_ns) if row.system_ns >= 0 else None
+            for row in rows
+        )
+
+    @staticmethod
+    def sum(parts: Iterable[SystemUse | None]) -> SystemUse | None:
+        """Returns the sum; None if there is no part, or if one is unknown."""
+        total: SystemUse | None = None
+        for part in parts:
+            if part is None:
+                return None
+            total = total + part if total else part
+        return total
+
+    def __add__(self, other: SystemUse) -> SystemUse:
+        return SystemUse(
+            self.n_minor_faults + other.n_minor_faults,
+            self.n_major_faults + other.n_major_faults,
+            self.system_ns + other.system_ns,
+        )
 
 
 class TaskGraph(_core.TaskGraph):

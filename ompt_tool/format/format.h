@@ -15,8 +15,9 @@
 
 namespace ompass::format {
 
-// Version 1 had shorter slots and no off-CPU times (they are 0, with CpuSource::kNone). Version 2 had no short records.
-inline constexpr uint32_t kVersion = 3;
+// Version 1 had shorter slots and no off-CPU times (they are 0, with CpuSource::kNone). Version 2 had no short records,
+// version 3 no page faults and no system time (ThreadHeader::has_system_use is 0).
+inline constexpr uint32_t kVersion = 4;
 inline constexpr uint32_t kOldestVersion = 1;
 inline constexpr size_t kPageBytes = 4096;
 inline constexpr size_t kHeaderBytes = kPageBytes;
@@ -199,6 +200,18 @@ struct OffCpuTicks {
     }
 };
 
+// Page faults of a thread, and its time in the operating system's kernel.
+struct SystemUse {
+    uint64_t n_minor_faults; // pages that the kernel mapped without reading a disk
+    uint64_t n_major_faults; // pages that it read from a disk
+    uint64_t system_ns;
+
+    SystemUse &operator+=(SystemUse other) {
+        n_minor_faults += other.n_minor_faults, n_major_faults += other.n_major_faults, system_ns += other.system_ns;
+        return *this;
+    }
+};
+
 // The header has the accounting state of the thread. A reader can therefore complete the statistics of a killed thread.
 struct ThreadHeader {
     char magic[8]; // kThreadMagic
@@ -239,6 +252,10 @@ struct ThreadHeader {
         OffCpuTicks waiting, leaving; // before and after the last thread arrived at the barrier that ends the part
     } pending_off_cpu[kMaxPendingParts]; // off-CPU times of `pending`, as known when the thread left the part
     uint64_t clock_ticks; // time in which switches were too frequent to record, and the thread's clock was read instead
+    SystemUse system_use; // of the thread since its first event, in regions and outside of them
+    SystemUse open_system_use; // part of system_use, in the open interval; known when recording or the thread has ended
+    uint32_t has_system_use; // 0: unknown
+    uint32_t pad4_;
 };
 static_assert(sizeof(ThreadHeader) <= kHeaderBytes);
 
@@ -347,7 +364,10 @@ static_assert(sizeof(ExtentHeader) + kSlotsPerExtent * kSlotBytes <= kSlotExtent
     X(kWaitBeginShort, 0, 1, "", "wait_begin_short", "a wait_begin in half a word")                                    \
     X(kWaitEndShort, 0, 1, "", "wait_end_short", "a wait_end in half a word")                                          \
     X(kWaitPlaceShort, 0, 0, "", "wait_place_short", "a wait_place in half a word")                                    \
-    X(kAbsentNear, 1, 0, "", "absent_near", "a preempted or blocked that begins close to the last timed record")
+    X(kAbsentNear, 1, 0, "", "absent_near", "a preempted or blocked that begins close to the last timed record")       \
+    X(kSystemUse, 3, 0, "-v-", "system_use",                                                                           \
+      "in the current region since the last of these: argument major faults, word 1 minor faults, word 2 system time " \
+      "in ns")
 
 enum EventKind : uint8_t {
 #define OMPASS_EVENT_KIND(name, words, timed, fields, text, meaning) name,

@@ -116,6 +116,7 @@ void close_open_interval(const RunFiles &run, const format::ThreadHeader &header
     account.last = std::max(header.mark, header.first_ticks);
     if (header.open_state == OpenState::kOpenNone || header.open_region >= run.definitions.size()) return;
     RegionSlot &slot = account.region(header.open_region);
+    slot.system_use += header.open_system_use;
     const RegionInstance *instance = instance_of(run, header.open_instance, header.open_sequence);
     if (header.open_instance != ~0ull && !instance) return;
     format::OffCpuTicks open = header.open;

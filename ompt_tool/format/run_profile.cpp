@@ -65,6 +65,7 @@ struct Conversion {
     const RunClock &clock;
     double create_estimate_ns;
     uint32_t n_counters, thread, id;
+    bool has_system_use;
 
     uint64_t ns(uint64_t ticks) const { return clock.ns(ticks); }
     uint64_t estimated_ns(uint64_t n_created) const {
@@ -78,6 +79,8 @@ struct Conversion {
         const uint64_t blocked_ns = std::min(ns(ticks.blocked), both_ns);
         return {both_ns - blocked_ns, blocked_ns};
     }
+    // Returns a figure of SystemUse; -1: unknown.
+    int64_t system_use(uint64_t figure) const { return has_system_use ? static_cast<int64_t>(figure) : -1; }
     Numbers<format::kMaxCounters> counters(const uint64_t *values) const {
         return Numbers<format::kMaxCounters>::of(values, n_counters);
     }
@@ -220,7 +223,8 @@ bool empty(const format::WaitSlot &slot) { return slot.n_waits == 0; }
 bool empty(const format::LoopSlot &slot) { return slot.n_entered == 0; }
 
 bool empty(const RegionSlot &slot) {
-    uint64_t any = slot.n_instances | slot.n_tasks | slot.nested_ticks | slot.n_created;
+    uint64_t any = slot.n_instances | slot.n_tasks | slot.nested_ticks | slot.n_created |
+                   slot.system_use.n_minor_faults | slot.system_use.n_major_faults | slot.system_use.system_ns;
     for (const uint64_t ticks : slot.state_ticks) any |= ticks;
     return any == 0;
 }
@@ -273,7 +277,8 @@ RunProfile make_profile(const RunFiles &run, std::vector<ThreadAccount> &account
         if (!header) continue;
         share_pool(account);
         last = std::max(last, account.last);
-        const Conversion to{clock, profile.create_estimate_ns, process.n_counters, thread, 0};
+        const Conversion to{clock, profile.create_estimate_ns, process.n_counters, thread,
+                            0,     header->has_system_use != 0};
         profile.threads.push_back(make_row(to, *header, account));
         const bool is_helper = header->kind == format::ThreadKind::kHelper;
         add_rows(to, account.regions, is_helper ? profile.helper_regions : profile.regions);

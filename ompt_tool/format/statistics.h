@@ -82,6 +82,7 @@ struct RegionSlot {
     OffCpuTicks off_cpu[kStates]; // part of state_ticks
     OffCpuTicks off_cpu_implicit; // part of implicit_ticks
     OffCpuTicks off_cpu_anywhere; // part of all state_ticks, if CpuSource::kClocks leaves the state unknown
+    SystemUse system_use; // in the thread's part of the regions
 };
 static_assert(sizeof(RegionSlot) <= kSlotBytes);
 
@@ -162,7 +163,13 @@ namespace ompass {
     X(uint64_t, unaccounted_preempted_ns, "preempted between regions, outside the accounted time",                     \
       to.ns(header.outside.preempted))                                                                                 \
     X(uint64_t, unaccounted_blocked_ns, "blocked there", to.ns(header.outside.blocked))                                \
-    X(uint64_t, ended_ns, "end of the thread; 0: not before the end of recording", ended_ns(to, header))
+    X(uint64_t, ended_ns, "end of the thread; 0: not before the end of recording", ended_ns(to, header))               \
+    X(int64_t, n_minor_faults, "page faults without a disk, in regions and outside; -1: unknown",                      \
+      to.system_use(header.system_use.n_minor_faults))                                                                 \
+    X(int64_t, n_major_faults, "page faults that read a disk; -1: unknown",                                            \
+      to.system_use(header.system_use.n_major_faults))                                                                 \
+    X(int64_t, system_ns, "time in the operating system's kernel; -1: unknown",                                        \
+      to.system_use(header.system_use.system_ns))
 
 #define OMPASS_REGION_ROW(X)                                                                                           \
     X(int32_t, construct, "number of the parallel construct; -1: outside every region",                                \
@@ -203,7 +210,13 @@ namespace ompass {
     X(uint64_t, blocked_ns, "part of total_ns off-CPU, because the thread left its processor by itself",               \
       time.off_cpu.blocked)                                                                                            \
     X(uint64_t, work_preempted_ns, "part of work_ns, preempted", time.off_cpu_work.preempted)                          \
-    X(uint64_t, work_blocked_ns, "part of work_ns, blocked", time.off_cpu_work.blocked)
+    X(uint64_t, work_blocked_ns, "part of work_ns, blocked", time.off_cpu_work.blocked)                                \
+    X(int64_t, n_minor_faults, "page faults of the thread there that needed no disk; -1: unknown",                     \
+      to.system_use(slot.system_use.n_minor_faults))                                                                   \
+    X(int64_t, n_major_faults, "page faults there that read a disk; -1: unknown",                                      \
+      to.system_use(slot.system_use.n_major_faults))                                                                   \
+    X(int64_t, system_ns, "time there in the operating system's kernel, in any state; -1: unknown",                    \
+      to.system_use(slot.system_use.system_ns))
 
 // The last entry of X is the rule that combines the rows of several threads.
 #define OMPASS_CONSTRUCT_ROW(X)                                                                                        \

@@ -54,6 +54,7 @@ std::atomic<uint32_t> next_thread{0};
 struct FirstThread {
     uint32_t tid = 0;
     ProcessorRing ring;
+    SystemUseReader system_use;
 };
 constinit FirstThread first_thread;
 constinit thread_local bool making_thread __attribute__((tls_model("initial-exec"))) = false;
@@ -96,6 +97,11 @@ void in_child_after_fork() {
 }
 
 void start_off_cpu(ThreadState &thread, uint32_t tid) {
+    if (tid == first_thread.tid)
+        thread.system_use = first_thread.system_use;
+    else
+        thread.system_use.begin(thread.header->first_ticks);
+    thread.header->has_system_use = thread.system_use.is_used();
     const bool opened =
         tid == first_thread.tid ? thread.off_cpu.open(first_thread.ring, tid) : thread.off_cpu.open(tid);
     if (!opened) thread.clocks.begin(tid, thread.header->first_ticks);
@@ -131,6 +137,15 @@ void note_last_off_cpu(ThreadState &thread, uint64_t end) {
     }
     header.open = thread.off_cpu.look_between(header.mark, end_of_interval);
     header.outside += thread.off_cpu.look_between(std::max(header.mark, end_of_interval), end);
+}
+
+// Records this thread's page faults and system time in the open state interval, if the thread has no more events.
+void note_last_system_use(ThreadState &thread, uint64_t end) {
+    if (!thread.system_use.is_used()) return;
+    const format::SystemUse use = thread.system_use.take(end);
+    if (!thread.counting) return;
+    thread.header->system_use += use;
+    if (thread.header->open_state != format::kOpenNone) thread.header->open_system_use += use;
 }
 
 // Records and reports once that loads cannot be sampled.
@@ -171,6 +186,12 @@ void take_samples_of_open_interval(ThreadState &thread, uint64_t end) {
 void take_last_samples(ThreadState &thread, uint64_t end) {
     take_samples_of_open_interval(thread, end);
     thread.samples.stop();
+}
+
+// Makes the thread that pauses or resumes recording notice it now, so that page faults up to its next event count, or
+// do not.
+void sync_this_thread() {
+    if (this_thread) sync_switch(*this_thread, run_switch.load());
 }
 
 void stop_at_exit(void *) { stop(format::EndReason::kExit); }
@@ -278,6 +299,7 @@ bool start(const char *runtime_version) {
     if (settings->options.cpu) {
         first_thread.tid = static_cast<uint32_t>(syscall(SYS_gettid));
         first_thread.ring.open();
+        first_thread.system_use.begin(header.start_ticks);
     }
     if (!fork_handlers_set) {
         fork_handlers_set = true;
@@ -309,6 +331,7 @@ void stop(format::EndReason reason) {
             const bool shares = thread.header->open_state == format::kOpenWork && is_shared(thread);
             thread.header->open_construct = shares ? format::kOpenPool : construct ? construct->id : 0;
             note_last_off_cpu(*threads[i], end_ticks);
+            if (threads[i] == this_thread) note_last_system_use(*threads[i], end_ticks);
             note_binding(thread);
             note_unlogged(*threads[i]);
         }
@@ -343,6 +366,7 @@ void pause() {
     clock::pause();
     process_log::header()->n_pauses++;
     set_switch(kPaused);
+    sync_this_thread();
 }
 
 void resume() {
@@ -350,6 +374,7 @@ void resume() {
     if (switch_of(run_switch.load()) != kPaused) return;
     process_log::header()->paused_ticks += clock::resume();
     set_switch(kOn);
+    sync_this_thread();
 }
 
 void flush() {
@@ -390,6 +415,7 @@ void end_thread(ThreadState &thread) {
     if (is_off()) return thread.off_cpu.close();
     thread.header->ended_ticks = clock::now();
     note_last_off_cpu(thread, thread.header->ended_ticks);
+    note_last_system_use(thread, thread.header->ended_ticks);
     note_binding(thread);
     thread.off_cpu.close();
     thread.clocks.end();
@@ -420,6 +446,7 @@ void sync_switch(ThreadState &thread, uint32_t now) {
     thread.seen_switch = is_unload_under_way(now) ? kNever : now;
     const bool counting = switch_of(now) == kOn;
     if (counting != thread.counting) {
+        if (thread.system_use.is_used()) take_system_use(thread, 0, ~uint64_t{0}, clock::now());
         thread.counting = counting;
         thread.constructs.count(counting);
         thread.places.count(counting);

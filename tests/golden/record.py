@@ -108,6 +108,8 @@ CASES = (
     Case("short-records-of-all-kinds", "spans/random_tasks.c", _TASKS),
     Case("short-records-absences", "processor/sleeps.c", ("200", "6", "2")),
     Case("short-records-killed", "golden/killed.c", ending=-9),
+    # From format version 4 on: page faults and system time.
+    Case("page-faults", "processor/touches.c", ("2000",)),
     Case("domains", "ext/fig8.c", ("3", "2"), linked_with=("libomp_ext.so",), environment=_EXT),
     Case("domains-random", "spans/random_tasks.c", _TASKS, linked_with=("libomp_ext.so",), environment=_EXT),
 )

@@ -27,7 +27,7 @@ KINDS = [name for name, _ in _core.event_kinds()]
 UNTIMED = {
     "inline_begin", "inline_end", "inline_code", "inline_ops", "discard", "fulfill", "dependence",
     "implicit_end", "read", "write", "cpu", "counter", "domain", "placed", "read_near", "write_near",
-    "preempted", "blocked", "wait_place", "waited_for",
+    "preempted", "blocked", "wait_place", "waited_for", "system_use",
 }  # fmt: skip
 SPANS = ("create_span", "create_span_long")
 TASKWAIT, TASKGROUP, TASKWAIT_DEPEND, DETACHED = 5, 6, 63, 4

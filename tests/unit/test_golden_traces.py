@@ -110,6 +110,24 @@ def test_a_profile_has_the_counts_that_its_program_knows(name: str, golden: dict
     check_facts(KNOWN[name]["facts"], profile, ends_in_flight=name in KILLED)
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_earlier_versions_do_not_know_page_faults(name: str, golden: dict[str, Path]) -> None:
+    profile = _core.read_profile(str(golden[name]))
+    known = {row.n_minor_faults for row in profile.regions} | {row.n_minor_faults for row in profile.threads}
+    assert known == {-1} or profile.format_version >= 4
+
+
+def test_page_faults_belong_to_regions(golden: dict[str, Path]) -> None:
+    profile = _core.read_profile(str(golden["page-faults"]))
+    touching, touching_again = sorted({row.construct for row in profile.regions} - {OUTSIDE})
+    faults: Counter[int] = Counter()
+    for row in profile.regions:
+        faults[row.construct] += row.n_minor_faults
+    assert faults[touching] == pytest.approx(2000, rel=0.02)
+    assert faults[OUTSIDE] == pytest.approx(2000, rel=0.02)
+    assert faults[touching_again] < 20
+
+
 @pytest.mark.parametrize("name", TRACES)
 def test_replayed_events_agree_with_the_profile(name: str, golden: dict[str, Path]) -> None:
     profile = _core.read_profile(str(golden[name]))

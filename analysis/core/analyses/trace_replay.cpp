@@ -246,6 +246,7 @@ public:
         const uint32_t construct = walk.current().construct;
         (construct ? slot(construct).counters : region_slot(walk).counters)[counter] += rise;
     }
+    void used_system(Walk &walk, const format::SystemUse &use) { region_slot(walk).system_use += use; }
     void began_phase(Walk &walk, uint32_t construct) {
         end_phase(walk.now());
         phase_ = construct;
@@ -260,7 +261,8 @@ public:
     // Counts the waits, kernels and regions that are open at the end of the walk. `gap_begin`: begin of the open gap.
     void finish(Walk &walk, uint64_t gap_begin) {
         account_.last = std::min(walk.mark(), shared_.end);
-        const format::CpuSource source = shared_.files.threads[walk.thread()].header->cpu_source;
+        const format::ThreadHeader &header = *shared_.files.threads[walk.thread()].header;
+        const format::CpuSource source = header.cpu_source;
         if (source == format::CpuSource::kSwitches) account_.cpu_source = source; // the trace has no clock readings
         account_.n_events = walk.decoder().n_records();
         end_phase(index.end);
@@ -274,6 +276,8 @@ public:
                 account_.wait(task.wait_place).ticks += in_window(gap_begin, walk.mark());
         }
         const bool whole = shared_.end == ~uint64_t{0};
+        if (whole && header.open_state != format::kOpenNone && header.open_region < account_.regions.size())
+            account_.region(header.open_region).system_use += header.open_system_use;
         for (const OpenKernel &open : walk.kernels())
             if (whole)
                 count_bytes(open);

@@ -177,6 +177,9 @@ void check_agreement(const RunFiles &run, const Comparison &accounts) {
                                         {"the migrated tasks", &ConstructSlot::n_other_thread},
                                         {"the tasks outside their domain", &ConstructSlot::n_other_domain}});
     check_domains(accounts);
+    accounts.check(accounts.sums<format::RegionSlot>(&ThreadAccount::regions,
+                                                     [](const auto &slot) { return slot.system_use.n_minor_faults; }),
+                   0, "the page faults");
     check_off_cpu(accounts, run);
     using OfWait = Compared<WaitSlot>;
     std::vector<OfWait> of_waits = {

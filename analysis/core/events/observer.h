@@ -157,6 +157,7 @@ struct WalkObserver {
     void began_phase(auto & /*walk*/, uint32_t /*construct*/) {}
     void counted(auto & /*walk*/, uint32_t /*counter*/, uint64_t /*rise*/) {}
     void seen_on_cpu(auto & /*walk*/, uint32_t /*cpu*/) {}
+    void used_system(auto & /*walk*/, const format::SystemUse &) {}
     void recording_resumed(auto & /*walk*/) {}
 };
 

@@ -309,7 +309,7 @@ private:
     // Kinds that may be recorded between a creation and its span, and between the span and an undeferred begin.
     static constexpr Kinds kInBetween =
         kinds(format::kCpu, format::kDependence, format::kDomain, format::kPlaced, format::kPreempted, format::kBlocked,
-              format::kWorkBegin, format::kWorkEnd);
+              format::kWorkBegin, format::kWorkEnd, format::kSystemUse);
     static constexpr Kinds kAfterCreation =
         kInBetween | kinds(format::kCreate, format::kCreateSpan, format::kCreateSpanLong);
     static constexpr Kinds kAfterSpan =
@@ -364,6 +364,7 @@ private:
         case format::kWaitedFor: context_.waited_for = argument; break;
         case format::kWorkBegin: begin_loop(); break;
         case format::kWorkEnd: return end_loop();
+        case format::kSystemUse: observer_.used_system(*this, {words[1], argument, words[2]}); break;
         case format::kSteal: observer_.stole(*this, argument >> 1, argument & 1); break;
         case format::kEnd: // from here on: the decoder returns none of these
         case format::kTime:

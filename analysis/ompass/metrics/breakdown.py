@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from ompass.metrics.processors import Presence, of_rows, sum_presence, with_rest
-from ompass.model import OUTSIDE, RegionRow, Run, StateTimes, share, sums
+from ompass.model import OUTSIDE, RegionRow, Run, StateTimes, SystemUse, share, sums
 
 HELPER = "helper"  # kind of the threads on which the runtime runs `target nowait` tasks
 _PARTS = "implicit_ns lock_ns n_tasks"  # fields that threads, regions and the whole have in common
@@ -38,6 +38,7 @@ class ThreadShare:
     n_tasks: int
     outside_ns: int  # part of the thread-time outside every region; 0 unless the scope is PROGRAM
     presence: Presence | None = None  # None: unknown
+    system_use: SystemUse | None = None  # None: unknown
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +61,11 @@ class RegionShare:
     @property
     def presence(self) -> Presence | None:
         return sum_presence(t.presence for t in self.threads)
+
+    @property
+    def system_use(self) -> SystemUse | None:
+        """The page faults and the time in the kernel; None if unknown for any thread."""
+        return SystemUse.sum(t.system_use for t in self.threads)
 
     @property
     def imbalance(self) -> float:
@@ -90,6 +96,11 @@ class Breakdown:
     def presence(self) -> Presence | None:
         """The parts of the thread-time on and off processors; None if unknown for any thread."""
         return sum_presence(t.presence for t in self.threads)
+
+    @property
+    def system_use(self) -> SystemUse | None:
+        """The page faults and the time in the kernel; None if unknown for any thread."""
+        return SystemUse.sum(t.system_use for t in self.threads)
 
     def share(self, part_ns: float) -> float:
         """Returns a part over the thread-time, 0 to 1; 0 in an empty scope."""
@@ -158,6 +169,7 @@ def thread_shares(run: Run, rows: Iterable[RegionRow]) -> tuple[ThreadShare, ...
             **sums(mine, _PARTS),
             outside_ns=sum(row.total_ns for row in mine if row.construct == OUTSIDE),
             presence=of_rows(mine, known[thread].cpu_source if thread in known else ""),
+            system_use=SystemUse.of(mine),
         )
         for thread, mine in sorted(by_thread.items())
     )

@@ -17,7 +17,7 @@ from ompass.metrics.facts import Finding
 from ompass.metrics.locality import Locality
 from ompass.metrics.processors import Presence, described, processor_values
 from ompass.metrics.thresholds import OFF_PROCESSOR_SHARE
-from ompass.model import share
+from ompass.model import SystemUse, share
 from ompass.reports.constructs import (
     counters_table,
     cpu_fields,
@@ -85,9 +85,23 @@ def presence_fields(presence: Presence | None) -> dict[str, Any]:
     }
 
 
-_PRESENCE: Final = tuple(
-    data(key, partial(lambda name, item: presence_fields(item.presence)[name], key))
-    for key in ("cpu", "work_cpu")
+def system_use_fields(use: SystemUse | None) -> dict[str, int] | None:
+    """Returns page faults and system time as JSON fields; None if unknown."""
+    if use is None:
+        return None
+    return {
+        "minor_faults": use.n_minor_faults,
+        "major_faults": use.n_major_faults,
+        "system_ns": use.system_ns,
+    }
+
+
+_PRESENCE: Final = (
+    *(
+        data(key, partial(lambda name, item: presence_fields(item.presence)[name], key))
+        for key in ("cpu", "work_cpu")
+    ),
+    data("system_use", lambda item: system_use_fields(item.system_use)),
 )
 
 
@@ -144,6 +158,7 @@ def _values(content: ReportContent, tables: Mapping[str, Table]) -> dict[str, An
         "thread_time_ns": breakdown.thread_time_ns,
         **state_fields(breakdown.states),
         **presence_fields(breakdown.presence),
+        "system_use": system_use_fields(breakdown.system_use),
         "implicit_ns": breakdown.implicit_ns,
         "lock_ns": breakdown.lock_ns,
         "tasks": content.n_tasks,

@@ -41,6 +41,7 @@ void begin_region(ThreadState &thread, const void *address, void **parallel_data
     const uint64_t now = clock::now();
     close_open(thread, now);
     read_clocks(thread, now);
+    read_system_use(thread, now);
     thread.previous.creator = nullptr;
     format::RegionInstance *instance = process_log::take_instance();
     *parallel_data = instance;
@@ -88,13 +89,13 @@ static void leave_implicit(ThreadState &thread, const TaskState *task) {
         const uint64_t now = clock::now();
         close_open(thread, now);
         read_clocks(thread, now);
+        read_system_use(thread, now);
         open_interval(thread, region->primary ? format::kOpenFork : format::kOpenNone);
         if (thread.tracing) thread.log.timed(format::kImplicitLeave, 0, now);
     } else {
-        if (__builtin_expect(thread.clocks.is_used(), 0)) {
-            const uint64_t now = clock::now(), end = __atomic_load_n(&region->instance->end, __ATOMIC_ACQUIRE);
-            read_clocks(thread, *region->slot, 0, end ? end : now, now);
-        }
+        const uint64_t now = clock::now(), end = __atomic_load_n(&region->instance->end, __ATOMIC_ACQUIRE);
+        if (__builtin_expect(thread.clocks.is_used(), 0)) read_clocks(thread, *region->slot, 0, end ? end : now, now);
+        read_system_use(thread, 0, end ? end : now, now);
         leave_region(thread, *task);
         close_ended_regions(thread); // may write off-CPU intervals, which precede the end of their task in the trace
         if (thread.tracing) thread.log.untimed(format::kImplicitEnd, 0);
@@ -114,6 +115,7 @@ void end_region(ThreadState &thread) {
     const uint64_t now = clock::now();
     close_open(thread, now);
     read_clocks(thread, now);
+    read_system_use(thread, now);
     const uint64_t duration = now - region->begin;
     const uint64_t arrival = __atomic_load_n(&instance->last_arrival[(region->n_barriers - 1) & 1], __ATOMIC_ACQUIRE);
     format::RegionSlot &slot = *region->slot;
@@ -153,6 +155,7 @@ TaskState *begin_implicit(ThreadState &thread, format::RegionInstance *instance,
         if (thread.tracing) thread.log.timed(format::kImplicitBegin, team_size, now, 0);
     } else {
         if (!is_in(thread, instance)) { // a worker joins: sync since the region's begin
+            read_system_use(thread, now); // before the region: a worker waits until it joins
             thread.header->mark = now;
             EnteredRegion *region = thread.push_region();
             if (!region) return nullptr;

@@ -2,6 +2,8 @@
 // Charges off-CPU intervals, samples and hardware counters by state intervals, like time.
 #include "accounting/state_intervals.h"
 
+#include <algorithm>
+
 namespace ompass {
 
 static void advance_counters(ThreadState &thread, uint64_t *charged) {
@@ -60,6 +62,31 @@ void update_off_cpu(ThreadState &thread, uint64_t now) {
 
 void read_clocks(ThreadState &thread, format::RegionSlot &region, uint64_t begin, uint64_t end, uint64_t now) {
     region.off_cpu_anywhere += thread.clocks.take_between(begin, end, now, thread.header->outside);
+}
+
+// Divides `use`, which arose since `since`, in proportion to time.
+static format::SystemUse share_of(format::SystemUse use, uint64_t since, uint64_t begin, uint64_t end, uint64_t now) {
+    const uint64_t first = std::max(since, begin), last = std::min(end, now);
+    if (first >= last) return {};
+    if (last - first >= now - since) return use;
+    const auto part = [&](uint64_t figure) {
+        return static_cast<uint64_t>(static_cast<unsigned __int128>(figure) * (last - first) / (now - since));
+    };
+    return {part(use.n_minor_faults), part(use.n_major_faults), part(use.system_ns)};
+}
+
+void take_system_use(ThreadState &thread, uint64_t begin, uint64_t end, uint64_t now) {
+    const uint64_t since = thread.system_use.last_time();
+    const format::SystemUse use = thread.system_use.take(now);
+    if (!thread.counting) return;
+    thread.header->system_use += use;
+    if (thread.header->open_state == format::kOpenNone) return;
+    const format::SystemUse here = share_of(use, since, begin, end, now);
+    thread.region->slot->system_use += here;
+    if (thread.tracing && (here.n_minor_faults | here.n_major_faults | here.system_ns) != 0)
+        thread.log.untimed(format::kSystemUse,
+                           static_cast<uint32_t>(std::min<uint64_t>(here.n_major_faults, format::kArgumentLimit - 1)),
+                           here.n_minor_faults, here.system_ns);
 }
 
 void pass_samples(ThreadState &thread, uint64_t begin) {

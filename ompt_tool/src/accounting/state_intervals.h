@@ -44,6 +44,16 @@ inline void read_clocks(ThreadState &thread, uint64_t now) {
     if (__builtin_expect(thread.clocks.is_used(), 0)) read_clocks(thread, *thread.region->slot, 0, now, now);
 }
 
+// Adds the page faults and the system time since the last reading to the thread, and the share of the period
+// [begin, end) to its region. On the thread itself.
+[[gnu::noinline]] void take_system_use(ThreadState &thread, uint64_t begin, uint64_t end, uint64_t now);
+// Does so if a reading is due.
+inline void read_system_use(ThreadState &thread, uint64_t begin, uint64_t end, uint64_t now) {
+    if (__builtin_expect(thread.system_use.is_due(now), 0)) take_system_use(thread, begin, end, now);
+}
+// Adds all of it to the region.
+inline void read_system_use(ThreadState &thread, uint64_t now) { read_system_use(thread, 0, now, now); }
+
 // True if there are samples to take. Costs two loads from one line, which the kernel writes with each sample.
 inline bool has_samples(const ThreadState &thread) {
     return __builtin_expect(thread.sample_ring->data_head != thread.sample_ring->data_tail, 0);

@@ -22,6 +22,7 @@
 #include "omp_ext_tool.h"
 #include "perf/off_cpu_intervals.h"
 #include "perf/samples.h"
+#include "perf/system_use.h"
 #include "perf/thread_clocks.h"
 
 namespace ompass {
@@ -271,6 +272,7 @@ struct OwnState {
     Kernels kernels;
     int counter_set; // counters::kNone unless has_counters
     uint64_t counters[format::kMaxCounters]; // last readings
+    SystemUseReader system_use;
     format::ThreadKind kind;
 #if OMPASS_ASSERTIONS
     uint64_t accounted; // sum of all ticks added to state_ticks

@@ -137,6 +137,8 @@ void count_last_gap(format::WaitSlot &wait, format::LoopSlot *loop, LastGap gap,
     thread.previous.creator = nullptr;
     end_unreported_loops(thread, now);
     format::WaitSlot &wait = barrier_wait(thread, kind, address);
+    // A worker's last event in a region may be its arrival at the region's end, where runtimes report no address.
+    if (!address && thread.region->instance && !thread.region->primary) read_system_use(thread, now);
     arrive(thread, now);
     open_wait(thread, wait, kind, now);
 }
