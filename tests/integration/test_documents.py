@@ -31,6 +31,7 @@ NOT_RUN = {
     "./run test": "runs this test",
     "./run build": "builds everything",
     "./run diseases": "records programs for an hour; tests/integration/test_diseases.py records some of them",
+    "ompass check ": "ends with 2 on a busy machine; tests/integration/test_command_check.py runs it",
     "./run suite": "takes minutes; tests/integration/test_suite_survives.py runs small ones",
     "build/release/bots/sort-tasks --threads 2": "takes ten seconds; the next line runs it on a small input",
     "dask scheduler": "needs a cluster; tests/integration/test_ranks.py has one",

@@ -23,9 +23,9 @@ from ompass.scaling.metrics import WorkOf
 from recorded_sweeps import recorded_sweep
 
 
-def repeat(work_ns: int, n_tasks: int = 10, start_ns: int = 0, **counts: int) -> Repeat[str]:
+def repeat(work_ns: int, n_tasks: int = 10, start_ns: int = 0) -> Repeat[str]:
     states = StateTimes(work_ns=work_ns)
-    return Repeat(work_ns, states, n_tasks, {"task": WorkOf(work_ns, n_tasks)}, start_ns, counts)
+    return Repeat(work_ns, states, n_tasks, {"task": WorkOf(work_ns, n_tasks)}, start_ns)
 
 
 def in_series(before: Sequence[int], after: Sequence[int]) -> tuple[Change[str], ...]:
@@ -133,7 +133,7 @@ def test_changes_of_tiny_figures_do_not_count() -> None:
 
 def test_counts_are_compared_exactly() -> None:
     def verdict(before: Sequence[int], after: Sequence[int]) -> str:
-        (count,) = counts([repeat(1, tasks=n) for n in before], [repeat(2, tasks=n, loops=0) for n in after])
+        (count,) = counts([{"tasks": n} for n in before], [{"tasks": n, "loops": 0} for n in after])
         return count.verdict
 
     assert verdict([10, 10], [10]) == "equal"

@@ -29,6 +29,8 @@ _EPILOG = """
 
   ompass scale --threads 1,2,4 -- ./fib 30     explain why it does not scale
   ompass compare before.ompass after.ompass    what changed
+
+  ompass check "./old 30" -- ./new 30          decide whether it became worse
   ompass krd t.ompass                          reuse distances of its kernels
 
   ompass simulate t.ompass --threads 2,8,32    predict it on more cores
@@ -43,7 +45,7 @@ _EPILOG = """
 
   0 done · 2 wrong usage · 3 not a run · 4 damaged or inconsistent run · 5 nothing to show ·
   6 cannot be recorded here · 7 cannot write · 8 incomplete installation ·
-  9 a program of a sweep failed · 10 incomplete run (`validate`).
+  9 a program of a sweep or a check failed · 10 incomplete run (`validate`).
   `run` ends as the program does; 125 if the program could not be started for recording, 126 if it
   is not executable, 127 if it is not found.
 """
@@ -59,6 +61,7 @@ COMMANDS: Final = {
     "scale": "scaling.command",
     "graph": "graph.command",
     "compare": "comparison.command",
+    "check": "check.command",
     "validate": "commands.validate",
     "view": "commands.view",
     "krd": "reuse.command",

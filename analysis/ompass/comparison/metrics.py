@@ -18,7 +18,7 @@ import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import fmean, median
-from typing import Final, Generic, TypeVar
+from typing import Final, Generic, Protocol, TypeVar
 
 from ompass.metrics import significance, thresholds
 from ompass.model import StateTimes
@@ -132,7 +132,7 @@ class Change(Generic[Key]):
             return MINIMUM_SINGLE if self.least is None else self.least
         if self.alternating:
             return MINIMUM_ALTERNATING if self.least is None else self.least
-        drift = SPREADS_IN_SERIES * max(_typical_distance(side) for side in (self.before, self.after))
+        drift = possible_drift(self.before, self.after)
         return max(MINIMUM_IN_SERIES if self.least is None else self.least, drift)
 
     @property
@@ -196,14 +196,19 @@ class Count:
         return "equal" if len(sides[0] | sides[1]) == 1 else "varies"
 
 
-def counts(before: Sequence[Repeat[Key]], after: Sequence[Repeat[Key]]) -> tuple[Count, ...]:
+def counts(before: Sequence[Mapping[str, int]], after: Sequence[Mapping[str, int]]) -> tuple[Count, ...]:
     """Returns all counts of the runs, except those that are 0 in every run."""
-    figures = dict.fromkeys(name for repeat in (*before, *after) for name in repeat.counts)
+    figures = dict.fromkeys(name for run in (*before, *after) for name in run)
     found = (
-        Count(name, *(tuple(r.counts.get(name, 0) for r in side) for side in (before, after)))
+        Count(name, *(tuple(run.get(name, 0) for run in side) for side in (before, after)))
         for name in figures
     )
     return tuple(one for one in found if any((*one.before, *one.after)))
+
+
+def possible_drift(before: Sequence[float], after: Sequence[float]) -> float:
+    """Returns the relative difference that a drift of the machine may cause between two series of runs."""
+    return SPREADS_IN_SERIES * max(_typical_distance(side) for side in (before, after))
 
 
 def _typical_distance(values: Sequence[float]) -> float:
@@ -213,9 +218,17 @@ def _typical_distance(values: Sequence[float]) -> float:
     return median(max(a, b) / min(a, b) - 1 for a, b in itertools.combinations(values, 2))
 
 
-def in_rounds(
-    before: Sequence[Repeat[Key]], after: Sequence[Repeat[Key]]
-) -> tuple[tuple[Repeat[Key], ...], tuple[Repeat[Key], ...]] | None:
+class Started(Protocol):
+    """A run with the time of its start."""
+
+    @property
+    def start_ns(self) -> int: ...
+
+
+Run = TypeVar("Run", bound=Started)
+
+
+def in_rounds(before: Sequence[Run], after: Sequence[Run]) -> tuple[tuple[Run, ...], tuple[Run, ...]] | None:
     """Returns both sides in the order of rounds; None unless the runs alternate.
 
     They alternate if the first two runs are one of each side, and so are the next two, and so on.

@@ -114,8 +114,8 @@ def _repeat(content: ReportContent, time_ns: int) -> Repeat[Place]:
         content.breakdown.n_tasks,
         work_of(content),
         content.run.start_epoch_ns,
-        counts_of(content),
-        further_times(content),
+        counts_of(content.run, content.breakdown),
+        further_times(content.run, content.breakdown),
     )
 
 
@@ -123,7 +123,14 @@ def _compared(before: Side, after: Side, n: int, m: int, least: float | None) ->
     first, second = before.repeats[n], after.repeats[m]
     moved = paired_places(_places(first), _places(second))
     renamed = [replace(r, parts={moved.get(k, k): part for k, part in r.parts.items()}) for r in first]
-    return Compared(n, m, len(first), len(second), changes(renamed, second, least), counts(renamed, second))
+    return Compared(
+        n,
+        m,
+        len(first),
+        len(second),
+        changes(renamed, second, least),
+        counts([r.counts for r in first], [r.counts for r in second]),
+    )
 
 
 def _places(repeats: Iterable[Repeat[Place]]) -> list[Place]:
@@ -226,7 +233,7 @@ def _notes(before: Side, after: Side, compared: Sequence[Compared]) -> list[str]
         notes.append(
             "the sides did not run alternately, so a machine that became slower looks like a change. "
             f"Times count as different from {_minimum(in_series[0].time)} on: 2%, or twice the typical "
-            "distance between two runs of a side."
+            "distance between two runs of a side. `ompass check` alternates."
         )
     elif repeated:
         notes.append(

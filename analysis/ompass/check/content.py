@@ -1,0 +1,282 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The content of a check: the figures of both sides, their intervals, and the verdict with its reason.
+
+The time decides. If the time stays open, because other programs disturb it, the work on processors may still
+show that a program became worse: it contains no preempted time. Work alone never shows that a program did not
+become worse, because waits may have grown.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Final
+
+from ompass.check.verdict import (
+    DISTURBED_PART,
+    LEAST_REPEATS,
+    Judgement,
+    judge,
+    rounds_needed,
+)
+from ompass.comparison.metrics import Count, counts, in_rounds
+from ompass.comparison.structure import SPAN, WORK_ON_PROCESSORS, counts_of, further_times
+from ompass.launch.recorder import RecordedRun
+from ompass.metrics.breakdown import Scope, time_breakdown
+from ompass.metrics.constructs import construct_totals
+from ompass.metrics.facts import Facts
+from ompass.model import Run
+from ompass.readers.run import open_run
+from ompass.units import percent, plural
+
+TIME: Final = "time"
+WORK: Final = WORK_ON_PROCESSORS
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """One run of a side."""
+
+    times: dict[str, int]  # by figure, in ns
+    counts: dict[str, int]
+    disturbed: bool  # True if other programs used its processors
+    start_ns: int = 0  # since 1970
+
+
+def measured(source: Path | RecordedRun) -> Measured:
+    """Returns the figures of a run. The time is that of the process, or else of the recording."""
+    recorded = source if isinstance(source, RecordedRun) else None
+    run = open_run(recorded.directory if recorded else Path(str(source)))
+    return _measured(run, recorded)
+
+
+def _measured(run: Run, recorded: RecordedRun | None) -> Measured:
+    breakdown = time_breakdown(run)
+    program = time_breakdown(run, Scope.PROGRAM)
+    times = {TIME: recorded.wall_ns if recorded else program.wall_ns}
+    if not breakdown.fell_back:
+        times["time in regions"] = breakdown.wall_ns
+    if recorded:
+        times["processor time"] = recorded.cpu_ns
+    times |= further_times(run, breakdown)
+    tasks = construct_totals(run, "task")
+    n_completed = sum(task.n_completed for task in tasks)
+    if WORK in times and n_completed:
+        on_processors_ns = sum(task.work_ns - task.preempted_ns - task.blocked_ns for task in tasks)
+        times["mean work of a task"] = on_processors_ns // n_completed
+    facts = Facts(run, breakdown, tasks)
+    return Measured(times, counts_of(run, breakdown), facts.disturbed, run.start_epoch_ns)
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One time on both sides, with one value per run."""
+
+    name: str
+    before: tuple[int, ...]
+    after: tuple[int, ...]
+    judgement: Judgement | None  # None for runs without a test: traced ones, and single ones
+
+    @property
+    def before_median(self) -> float:
+        return median(self.before)
+
+    @property
+    def after_median(self) -> float:
+        return median(self.after)
+
+    @property
+    def ratio(self) -> float | None:
+        """after / before; None when it was 0 before."""
+        if self.judgement:
+            return self.judgement.ratio.estimate
+        return self.after_median / self.before_median if self.before_median else None
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """All that the runs of both sides show."""
+
+    figures: tuple[Figure, ...]
+    traced: tuple[Figure, ...]
+    counts: tuple[Count, ...]
+    n_before: int
+    n_after: int
+    in_rounds: bool
+    n_disturbed: int
+    parallelism: tuple[float, float] | None = None  # work / span before and after; None without traces
+
+    def figure(self, name: str) -> Figure | None:
+        return next((figure for figure in self.figures if figure.name == name), None)
+
+    @property
+    def is_certain(self) -> bool:
+        """True if further rounds are unnecessary."""
+        time = self.figure(TIME)
+        return time is not None and time.judgement is not None and time.judgement.verdict != "open"
+
+
+def evidence_of(
+    sides: Sequence[Sequence[Measured]],
+    traced: Sequence[Sequence[Measured]],
+    minimum: float,
+    n_looks: int,
+) -> Evidence:
+    """Returns the evidence from the runs of both sides. `traced`: runs that count only for exact figures."""
+    traces = tuple(those or side for those, side in zip(traced, sides, strict=True))
+    rounds = in_rounds(*sides)
+    figures = tuple(
+        Figure(name, *values, _judged(values, minimum, n_looks, rounds is not None))
+        for name, values in _times(rounds or sides)
+    )
+    all_counts = [[run.counts for run in (*side, *those)] for side, those in zip(sides, traced, strict=True)]
+    timed = {figure.name for figure in figures}
+    return Evidence(
+        figures=figures,
+        traced=tuple(Figure(name, *values, None) for name, values in _times(traces) if name not in timed),
+        counts=counts(*all_counts),
+        n_before=len(sides[0]),
+        n_after=len(sides[1]),
+        in_rounds=rounds is not None,
+        n_disturbed=sum(run.disturbed for side in sides for run in side),
+        parallelism=_parallelism(traces),
+    )
+
+
+def _parallelism(traces: Sequence[Sequence[Measured]]) -> tuple[float, float] | None:
+    found = [
+        [run.times[WORK] / run.times[SPAN] for run in side if WORK in run.times and run.times.get(SPAN)]
+        for side in traces
+    ]
+    return (median(found[0]), median(found[1])) if all(found) else None
+
+
+def _times(sides: Sequence[Sequence[Measured]]) -> list[tuple[str, tuple[tuple[int, ...], tuple[int, ...]]]]:
+    """Returns the figures that all runs of both sides have."""
+    if not sides[0] or not sides[1]:
+        return []
+    return [
+        (name, (tuple(run.times[name] for run in sides[0]), tuple(run.times[name] for run in sides[1])))
+        for name in sides[0][0].times
+        if all(name in run.times for side in sides for run in side)
+    ]
+
+
+def _judged(
+    values: tuple[tuple[int, ...], tuple[int, ...]], minimum: float, n_looks: int, alternating: bool
+) -> Judgement | None:
+    before, after = values
+    if min(len(before), len(after)) < 2 or min(*before, *after) <= 0:
+        return None
+    return judge(before, after, minimum, n_looks, alternating)
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The conclusion of the check."""
+
+    status: int  # exit status: 0 not worse, 1 worse, 2 cannot be determined
+    kind: str  # "worse", "better", "not worse", "disturbed", "noisy" or "single"
+    because: str  # a sentence without a period
+    cure: str = ""
+
+
+def verdict_of(evidence: Evidence) -> Verdict:
+    """Returns the conclusion from all figures."""
+    time = evidence.figure(TIME)
+    runs = _runs(evidence)
+    if time is None or time.judgement is None:
+        return Verdict(
+            2,
+            "single",
+            "a single run does not show the noise of the machine, so times cannot be compared",
+            "give the program instead of its run, or a directory of at least five runs",
+        )
+    judgement = time.judgement
+    if judgement.verdict != "open":
+        status = 1 if judgement.verdict == "worse" else 0
+        return Verdict(status, judgement.verdict, f"the time is {changed(judgement)} ({runs})")
+    work = evidence.figure(WORK)
+    if work is not None and work.judgement is not None and work.judgement.verdict == "worse":
+        return Verdict(
+            1,
+            "worse",
+            f"the work is {changed(work.judgement, ('more', 'less'))}, without preempted time ({runs}); "
+            f"the time itself is open: it is {changed(judgement)}",
+        )
+    disturbed = evidence.n_disturbed >= DISTURBED_PART * (evidence.n_before + evidence.n_after)
+    because = f"the time is {changed(judgement)} ({runs}), and only {percent(judgement.minimum)} matter"
+    if disturbed:
+        n_runs = evidence.n_before + evidence.n_after
+        of_all = f"{evidence.n_disturbed} of {plural(n_runs, 'run')}"
+        return Verdict(
+            2,
+            "disturbed",
+            f"other programs used the processors in {of_all}: {because}",
+            "repeat it on a quiet machine",
+        )
+    n_rounds = min(evidence.n_before, evidence.n_after)
+    if n_rounds < LEAST_REPEATS and evidence.in_rounds:
+        cure = f"allow more time (--time): a verdict needs {LEAST_REPEATS} rounds"
+    elif evidence.in_rounds:
+        needed = rounds_needed(judgement, n_rounds)
+        cure = f"allow more rounds: about {needed} may suffice (--repeat {needed}, --time)"
+    else:
+        cure = "give programs instead of recorded runs, so that both sides alternate"
+    return Verdict(2, "noisy", f"the runs differ too much: {because}", cure)
+
+
+def _runs(evidence: Evidence) -> str:
+    if evidence.in_rounds:
+        return plural(evidence.n_before, "round")
+    return f"{evidence.n_before} against {plural(evidence.n_after, 'run')}"
+
+
+def changed(judgement: Judgement, words: tuple[str, str] = ("longer", "shorter")) -> str:
+    """Returns `3.1% longer, between +2.0% and +4.2%`."""
+    ratio = judgement.ratio
+    size = f"{percent(abs(ratio.estimate - 1))} {words[0] if ratio.estimate >= 1 else words[1]}"
+    if ratio.low <= 0 or math.isinf(ratio.high):
+        return f"{size}, in too few runs for an interval"
+    return f"{size}, between {signed(ratio.low)} and {signed(ratio.high)}"
+
+
+def signed(ratio: float) -> str:
+    """Returns a ratio as a change: `+2.0%`."""
+    return f"{(ratio - 1) * 100:+.1f}%"
+
+
+@dataclass(frozen=True, slots=True)
+class CheckContent:
+    """The content of a report on a check."""
+
+    name: str
+    before: str
+    after: str
+    evidence: Evidence
+    verdict: Verdict
+    notes: tuple[str, ...]
+
+
+def collect_check(name: str, before: str, after: str, evidence: Evidence) -> CheckContent:
+    """Returns the content of the report."""
+    notes = []
+    if not evidence.in_rounds:
+        notes.append(
+            "a side was recorded before, so a machine that changed meanwhile looks like a change. Only "
+            "programs that run alternately share its drift."
+        )
+    different = [one.figure for one in evidence.counts if one.verdict == "different"]
+    if different:
+        notes.append(
+            f"the program does other things than before: {', '.join(different)} differ in every run."
+        )
+    if evidence.n_disturbed and evidence.in_rounds:
+        n_runs = evidence.n_before + evidence.n_after
+        notes.append(
+            f"other programs used the processors in {evidence.n_disturbed} of {plural(n_runs, 'run')}."
+        )
+    return CheckContent(name, before, after, evidence, verdict_of(evidence), tuple(notes))

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Records both sides in rounds until the verdict is certain or a limit is reached.
+
+Owns the order of runs. Each round runs both sides once, in random order: only then is every difference of
+equal sides as likely as its opposite, whatever the machine does meanwhile.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ompass.check.content import Evidence, Measured, evidence_of, measured
+from ompass.check.verdict import looks
+from ompass.launch.recorder import Recorder
+from ompass.readers.run import is_run_directory
+
+TRACED_ROUNDS = 3
+"""Rounds for the exact figures: their times do not count. The median excludes one disturbed run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """When to stop, and what counts as a difference."""
+
+    repeats: int
+    time_s: float
+    minimum: float
+    traced: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A side of the check: a program to record, or the directories of recorded runs."""
+
+    name: str
+    recorder: Recorder | None
+    directories: tuple[Path, ...] = ()
+
+
+def recorded_directories(path: Path) -> tuple[Path, ...]:
+    """Returns the run directory itself, or the run directories in a directory."""
+    if is_run_directory(path):
+        return (path,)
+    return tuple(sorted(entry for entry in path.iterdir() if is_run_directory(entry)))
+
+
+def gather(
+    sources: Sequence[Source],
+    limits: Limits,
+    folder: Path,
+    progress: Callable[[int, str], None] = lambda n, what: None,
+    chance: random.Random | None = None,
+) -> Evidence:
+    """Returns the evidence of both sides (before, after). Recordings go to `folder`/before and /after."""
+    began_s = time.monotonic()
+    chance = chance or random.Random()
+    sides: tuple[list[Measured], list[Measured]] = ([], [])
+    traced: tuple[list[Measured], list[Measured]] = ([], [])
+    for source, runs in zip(sources, sides, strict=True):
+        runs += [measured(path) for path in source.directories]
+    places = [folder / name for name in ("before", "after")]
+    for source, place in zip(sources, places, strict=True):
+        if source.recorder is not None:
+            place.mkdir(parents=True)
+            (folder / "traces" / place.name).mkdir(parents=True)
+    live = [k for k, source in enumerate(sources) if source.recorder is not None]
+
+    def run_round(n: int, mode: str, into: Sequence[list[Measured]]) -> None:
+        for k in chance.sample(live, len(live)):
+            recorder = sources[k].recorder
+            assert recorder is not None
+            progress(n if mode == "profile" else 0, ("before", "after")[k])
+            place = folder / "traces" / places[k].name if mode == "trace" else places[k]
+            into[k].append(measured(recorder.record(place / f"{n:03}.ompass", mode)))
+
+    planned = looks(limits.repeats)
+    n_looks = len(planned) if live else 1
+    judged_alone = any(len(source.directories) == 1 for source in sources)
+    if limits.traced and live:
+        for n in range(1, TRACED_ROUNDS + 1):
+            run_round(n, "trace", traced)
+            if time.monotonic() - began_s > limits.time_s / 4:
+                break
+    longest_s = 0.0
+    evidence = evidence_of(sides, traced, limits.minimum, n_looks)
+    for n in range(1, limits.repeats + 1 if live else 1):
+        round_s = time.monotonic()
+        run_round(n, "profile", sides)
+        longest_s = max(longest_s, time.monotonic() - round_s)
+        out_of_time = time.monotonic() - began_s + longest_s > limits.time_s
+        if n in planned or out_of_time or judged_alone:
+            evidence = evidence_of(sides, traced, limits.minimum, n_looks)
+            if evidence.is_certain or out_of_time or judged_alone:
+                break
+    return evidence

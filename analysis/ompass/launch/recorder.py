@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Records one program several times, with the same plan: each call makes one run directory.
+
+Measures the process, and keeps the program's output out of ours.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ompass.errors import CannotRecordError, OmpassError
+from ompass.launch.child import run_measured
+from ompass.launch.plan import Plan, RunOptions, plan_here
+from ompass.launch.produced import LAUNCH, candidates, find_produced, new_launch, why_nothing
+from ompass.launch.program import Program, inspect_program
+
+_TAIL_LINES = 5
+
+
+class ProgramFailedError(OmpassError):
+    """A program to be measured failed, so its run cannot be used."""
+
+    exit_code = 9
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedRun:
+    """One run, and the times of its process."""
+
+    directory: Path
+    wall_ns: int
+    cpu_ns: int  # user and system time
+
+
+@dataclass(frozen=True, slots=True)
+class Recorder:
+    """A program, its arguments, and how to record it."""
+
+    command: tuple[str, ...]
+    program: Program
+    plan: Plan
+    environ: Mapping[str, str]
+
+    @classmethod
+    def prepare(
+        cls, command: Sequence[str], options: RunOptions, environ: Mapping[str, str], scratch: Path
+    ) -> Recorder:
+        """Checks the program before its first run. CannotRecordError explains why it cannot be recorded.
+
+        `scratch` receives links to libraries with names that LD_PRELOAD cannot hold; it must exist until the
+        last run ends.
+        """
+        program = inspect_program(command[0], environ)
+        _, plan = plan_here(program, options, environ, scratch)
+        return cls(tuple(command), program, plan, environ)
+
+    def record(self, directory: Path, mode: str = "profile") -> RecordedRun:
+        """Runs the program once and records it in `directory`, which must not exist.
+
+        Raises ProgramFailedError, CannotRecordError if nothing was recorded, and KeyboardInterrupt.
+        """
+        pattern = str(directory.absolute()).replace("%", "%%")
+        environment = {
+            **self.environ,
+            "OMPASS_SUMMARY": "off",
+            **self.plan.variables,
+            "OMPASS_MODE": mode,
+            "OMPASS_DIR": pattern,
+            LAUNCH: new_launch(self.environ),
+        }
+        output = directory.with_suffix(".out")
+        before = candidates(pattern)
+        descriptor = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
+        try:
+            outcome = run_measured(
+                str(self.program.path), self.command, environment, stdout=descriptor, stderr=descriptor
+            )
+        finally:
+            os.close(descriptor)
+        ending = outcome.ending
+        if ending.signal or ending.exit_code:
+            tail = output.read_text(encoding="utf-8", errors="replace").splitlines()[-_TAIL_LINES:]
+            raise ProgramFailedError(
+                f"`{' '.join(self.command)}` {ending.describe()}",
+                f"it printed: {' / '.join(tail)}" if tail else "it printed nothing",
+                "only runs that succeed can be measured",
+            )
+        produced = find_produced(pattern, before, ending.pid, environment[LAUNCH]).main
+        if produced is None:
+            raise CannotRecordError(
+                f"`{' '.join(self.command)}`: nothing was recorded",
+                *why_nothing(self.program, self.plan, ending, self.environ),
+            )
+        return RecordedRun(produced, outcome.wall_ns, ending.cpu_ns)

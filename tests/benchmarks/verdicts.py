@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Measures how often `ompass check` and `ompass compare` are right: equal builds, and builds with more work.
+
+Each pair is one program at two paths, as two equal builds are; the second one gets more work in some pairs.
+`check` records the pair, and `compare` reads the same runs. The pairs come in random order, so a drift of the
+machine affects both kinds. Writes every verdict as JSON. Needs the package, clang, and a quiet machine: 150
+pairs take about an hour.
+
+    python tests/benchmarks/verdicts.py --equal 100 --more 50 -o verdicts.json
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+PROGRAM = Path(__file__).with_name("verdict_program.c")
+KINDS = ("tasks", "fine", "loop", "memory")
+AMOUNT = 1000
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One pair: what it was, and what both commands said."""
+
+    kind: str
+    more: bool
+    check: int  # exit status
+    check_verdict: str
+    because: str
+    rounds: int
+    compare: str  # verdict on the time
+    different: tuple[str, ...]  # figures that compare called different
+    load: float  # of the machine, before the pair
+
+
+def ompass(*words: object, statuses: Sequence[int] = (0,)) -> subprocess.CompletedProcess[str]:
+    """Runs the command; RuntimeError if it ends with another status."""
+    command = [sys.executable, "-m", "ompass", *map(str, words)]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    if ended.returncode not in statuses:
+        raise RuntimeError(f"{' '.join(command)} ended with {ended.returncode}: {ended.stderr}")
+    return ended
+
+
+def try_pair(kind: str, more: bool, options: argparse.Namespace, folder: Path) -> Outcome:
+    """Records a pair, and returns what both commands say."""
+    amount = round(AMOUNT * (1 + options.percent / 100)) if more else AMOUNT
+    load = os.getloadavg()[0]
+    runs = folder / "runs"
+    shutil.rmtree(runs, ignore_errors=True)
+    checked = ompass(
+        "check", "--json", "--quiet", "--threads", options.threads, "--repeat", options.repeat,
+        "--time", options.time, "-o", runs, "--no-traces",
+        f"{folder / 'before'} {kind} {AMOUNT}", "--", folder / "after", kind, amount,
+        statuses=(0, 1, 2),
+    )  # fmt: skip
+    report = json.loads(checked.stdout)
+    compared: Any = json.loads(ompass("compare", "--json", runs / "before", runs / "after").stdout)
+    changes = compared["compared"][0]["changes"]
+    return Outcome(
+        kind=kind,
+        more=more,
+        check=checked.returncode,
+        check_verdict=report["verdict"],
+        because=report["because"],
+        rounds=report["runs_after"],
+        compare=changes[0]["verdict"],
+        different=tuple(
+            " ".join(filter(None, (c["figure"], (c["construct"] or {}).get("label"))))
+            for c in changes
+            if c["verdict"] in ("more", "less")
+        ),
+        load=load,
+    )
+
+
+def summary(outcomes: Sequence[Outcome]) -> dict[str, Any]:
+    """Returns the counts that docs/check.md reports."""
+    found: dict[str, Any] = {}
+    for name, more in (("equal", False), ("more_work", True)):
+        those = [one for one in outcomes if one.more == more]
+        found[name] = {
+            "pairs": len(those),
+            "check": dict(collections.Counter(f"{one.check} {one.check_verdict}" for one in those)),
+            "compare": dict(collections.Counter(one.compare for one in those)),
+            "any_figure_different": sum(bool(one.different) for one in those),
+            "mean_rounds": sum(one.rounds for one in those) / len(those) if those else 0,
+        }
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--equal", type=int, default=100, help="pairs of equal builds")
+    parser.add_argument("--more", type=int, default=50, help="pairs whose second build has more work")
+    parser.add_argument("--percent", type=float, default=3, help="how much more work")
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--repeat", type=int, default=40)
+    parser.add_argument("--time", default="10m")
+    parser.add_argument("--compiler", default="clang-19")
+    parser.add_argument("-o", "--output", type=Path, default=Path("verdicts.json"))
+    options = parser.parse_args()
+    pairs = [(KINDS[k % len(KINDS)], False) for k in range(options.equal)]
+    pairs += [(KINDS[k % len(KINDS)], True) for k in range(options.more)]
+    random.shuffle(pairs)
+    outcomes: list[Outcome] = []
+    with tempfile.TemporaryDirectory(prefix="ompass-verdicts-") as name:
+        folder = Path(name)
+        for side in ("before", "after"):
+            command = [options.compiler, "-O2", "-g", "-fopenmp", str(PROGRAM), "-o", str(folder / side)]
+            subprocess.run(command, check=True)
+        for number, (kind, more) in enumerate(pairs, 1):
+            outcomes.append(try_pair(kind, more, options, folder))
+            one = outcomes[-1]
+            print(
+                f"{number}/{len(pairs)} {kind}, {'more' if more else 'equal'}: check {one.check} "
+                f"({one.check_verdict}, {one.rounds} rounds), compare {one.compare}, load {one.load:.1f}",
+                flush=True,
+            )
+            document = {"summary": summary(outcomes), "pairs": [asdict(each) for each in outcomes]}
+            options.output.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
+    print(json.dumps(summary(outcomes), indent=2))
+
+
+if __name__ == "__main__":
+    main()
