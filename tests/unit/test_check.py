@@ -230,7 +230,7 @@ def test_services_get_the_times_of_the_new_program() -> None:
 
 
 class FakeRecorder:
-    """Records nothing; the time is that of its side."""
+    """Records nothing, and notes the side of each run."""
 
     def __init__(self, log: list[tuple[str, str]], side: str) -> None:
         self.log, self.side = log, side

@@ -47,7 +47,7 @@ class Measured:
 
 
 def measured(source: Path | RecordedRun) -> Measured:
-    """Returns the figures of a run. The time is that of the process, or else of the recording."""
+    """Returns the figures of a run. A recorded run has the time of its recording, not of its process."""
     recorded = source if isinstance(source, RecordedRun) else None
     run = open_run(recorded.directory if recorded else Path(str(source)))
     return _measured(run, recorded)
