@@ -25,9 +25,10 @@ ROBUST = (
     ("fine_tree.c", CLANG), ("fine_tree.f90", GCC), ("coarse_blocks.c", CLANG), ("undeferred_if.f90", GCC),
     ("producer_reads.c", CLANG), ("wait_in_loop.c", GCC), ("chain_cells.cpp", CLANG),
     ("loop_triangle.f90", CLANG), ("undivided_cutoff.c", GCC), ("serial_setup.c", GCC),
-    ("blocked_sleep.c", CLANG), ("blocked_loop.f90", GCC),
+    ("blocked_sleep.c", CLANG), ("blocked_loop.f90", GCC), ("page_faults_tasks.c", CLANG),
+    ("page_faults_steps.f90", GCC), ("page_faults_serial.c", CLANG),
 )  # fmt: skip
-HEALTHY_ONES = (("healthy_list.cpp", CLANG), ("healthy_loop.f90", GCC))
+HEALTHY_ONES = (("healthy_list.cpp", CLANG), ("healthy_reuse.c", CLANG), ("healthy_loop.f90", GCC))
 
 
 def found_in(program: str, compiler: str, libompass: Path, tmp_path: Path) -> tuple[str, ...]:

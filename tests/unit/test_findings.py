@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -591,6 +592,54 @@ def test_tasks_that_sleep_are_blocked() -> None:
     assert found.construct == 1
     assert found.cost_ns == 120 * MS
     assert "60.0%" in found.because
+
+
+def with_faults(n_faults: int, system_ms: int, *, work_ms: int = 500, **fields: Any) -> Run:
+    """Two threads that work in a region, each with these faults and this system time."""
+    use = {"n_minor_faults": n_faults, "system_ns": system_ms * MS, **fields}
+    return on_processors(team(0, [{"work_ns": work_ms * MS, **use}] * 2), [])
+
+
+def test_page_faults_are_reported_with_their_number_time_and_region() -> None:
+    run = with_faults(100_000, 80)
+    assert problems(run) == ["page_faults"]
+    found = the(run, "page_faults")
+    assert (found.construct, found.cost_ns) == (0, 160 * MS)
+    assert "200,000 page faults" in found.because
+    assert "160 ms, 16.0% of the thread-time" in found.because
+    assert "MADV_HUGEPAGE" in found.cure
+
+
+@pytest.mark.parametrize(
+    ("n_faults", "system_ms"),
+    [
+        (100_000, 40),  # a twelfth of the time
+        (1_000, 80),  # faults take 4 ms of it at most, the rest are other system calls
+        (-1, -1),  # unknown
+        (100_000, 55),  # 11%, within the error of the ticks
+    ],
+)
+def test_page_faults_below_a_tenth_of_the_time_are_not_reported(n_faults: int, system_ms: int) -> None:
+    run = with_faults(n_faults, system_ms)
+    if system_ms < 0:
+        run = run.replace(regions=tuple(r.replace(n_minor_faults=-1, system_ns=-1) for r in run.regions))
+    assert "page_faults" not in problems(run)
+
+
+def test_two_ticks_in_a_short_run_are_no_evidence_of_page_faults() -> None:
+    assert "page_faults" not in problems(with_faults(2_000, 4, work_ms=20))
+
+
+def test_page_faults_of_the_serial_part_are_reported_with_the_cure_to_initialise_in_parallel() -> None:
+    rows = team(0, [{"work_ns": 500 * MS, "n_minor_faults": 10, "system_ns": 0}] * 2)
+    serial = region(OUTSIDE, 0, work_ns=300 * MS, n_minor_faults=150_000, system_ns=200 * MS)
+    found = the(on_processors([*rows, serial], []).replace(wall_ns=800 * MS), "page_faults")
+    assert found.construct is None
+    assert found.cost_ns == 400 * MS
+    assert "25.0% of the run" in found.because
+    assert "parallel region" in found.cure
+    few = serial.replace(n_minor_faults=40_000, system_ns=70 * MS)
+    assert "page_faults" not in problems(on_processors([*rows, few], []).replace(wall_ns=800 * MS))
 
 
 def test_more_threads_than_processors_are_a_problem_when_waits_burn_processors() -> None:

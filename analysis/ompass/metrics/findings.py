@@ -81,6 +81,17 @@ KINDS: Final = (
         "for them, detached tasks), or deliberately run more threads than processors",
         even_if_busy=True,
     ),
+    Kind(
+        "page_faults",
+        "faults",
+        "Page faults take time",
+        thread_findings.page_faults,
+        "allocate memory once, outside of the loop, and reuse it; keep freed memory in the process "
+        "(MALLOC_TRIM_THRESHOLD_ and MALLOC_MMAP_THRESHOLD_ in the environment, M_TRIM_THRESHOLD and "
+        "M_MMAP_THRESHOLD of mallopt); or use huge pages (madvise with MADV_HUGEPAGE, "
+        "GLIBC_TUNABLES=glibc.malloc.hugetlb=1)",
+        even_if_busy=True,
+    ),
     Kind("too_fine", "handling", "Tasks are too fine", task_findings.too_fine, even_if_busy=True),
     Kind(
         "slow_dispatch",

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator
 
@@ -10,7 +11,7 @@ from ompass.metrics import thresholds
 from ompass.metrics.breakdown import RegionShare, Scope
 from ompass.metrics.facts import Evidence, Facts, evidence
 from ompass.metrics.processors import describe_processors, described, processor_time, processors_of
-from ompass.model import LOCKS, OUTSIDE, UNSHARED_LOOPS, Run
+from ompass.model import LOCKS, OUTSIDE, UNSHARED_LOOPS, Run, SystemUse, share
 from ompass.units import count, duration, percent, plural
 
 
@@ -308,6 +309,65 @@ def contention(facts: Facts) -> Iterator[Evidence]:
         lock_ns=breakdown.lock_ns,
         lock_share=breakdown.share(breakdown.lock_ns),
     )
+
+
+# ---------------------------------------------------------------- page faults
+
+
+def page_faults(facts: Facts) -> Iterator[Evidence]:
+    """Yields time in the kernel for page faults: of all regions together, and of the serial part."""
+    regions = {r.construct: r.system_use for r in facts.breakdown.regions}
+    whole_ns = facts.breakdown.thread_time_ns - facts.processor.preempted_ns
+    if _are_costly(use := SystemUse.sum(regions.values()), whole_ns):
+        construct = max(regions, key=lambda number: (_faulting_ns(regions[number]), -number))
+        part = share(_faulting_ns(regions[construct]), _faulting_ns(use))
+        yield _faults(
+            use,
+            f"{percent(share(_faulting_ns(use), whole_ns))} of the thread-time; {percent(part)} of that was "
+            "in this region",
+            _faulting_ns(use),
+            construct,
+        )
+    serial = [row for row in facts.run.regions if row.construct == OUTSIDE]
+    row = max(serial, key=lambda r: (_faulting_ns(SystemUse.of([r])), -r.thread), default=None)
+    if row is None or not facts.breakdown.regions:
+        return
+    whole_ns = facts.run.wall_ns - row.preempted_ns
+    if _are_costly(use := SystemUse.of([row]), whole_ns):
+        yield _faults(
+            use,
+            f"{percent(share(_faulting_ns(use), whole_ns))} of the run, on one thread outside of parallel "
+            "regions",
+            _faulting_ns(use) * facts.n_processors,
+            cure="initialise the memory in a parallel region, by the threads that use it later; "
+            "allocate it once and reuse it; or use huge pages (madvise with MADV_HUGEPAGE)",
+        )
+
+
+def _faults(
+    use: SystemUse | None, share_of_it: str, cost_ns: float, construct: int | None = None, *, cure: str = ""
+) -> Evidence:
+    use = use or SystemUse()
+    return evidence(
+        f"the kernel handled {plural(use.n_minor_faults, 'page fault')}, which are mostly the first touches "
+        f"of pages after their allocation: about {duration(_faulting_ns(use))}, {share_of_it}",
+        cost_ns,
+        construct,
+        cure=cure,
+        minor_faults=use.n_minor_faults,
+        system_ns=use.system_ns,
+    )
+
+
+def _faulting_ns(use: SystemUse | None) -> int:
+    """Returns the part of the system time that page faults explain; 0 if unknown."""
+    return min(use.system_ns, use.n_minor_faults * thresholds.MOST_FAULT_NS) if use else 0
+
+
+def _are_costly(use: SystemUse | None, whole_ns: int) -> bool:
+    """True if page faults surely take a notable part of this time."""
+    error_ns = math.sqrt(use.system_ns * thresholds.TICK_NS) if use else 0.0
+    return whole_ns > 0 and _faulting_ns(use) - error_ns >= thresholds.PAGE_FAULT_SHARE * whole_ns
 
 
 # ---------------------------------------------------------------- processors

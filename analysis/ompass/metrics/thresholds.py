@@ -76,6 +76,17 @@ CROWDED_SHARE: Final = 0.05
 BLOCKED_SHARE: Final = 0.10
 """Blocked user code (outside of OpenMP) is reported if it takes this part of the thread-time."""
 
+PAGE_FAULT_SHARE: Final = 0.10
+"""Page faults are reported if they take this part of the thread-time, or of the run in the serial part."""
+
+MOST_FAULT_NS: Final = 4_000
+"""A fault of a small page takes the kernel 0.3 to 2 us, and longer if threads contend. If faults would have
+to take longer to explain the system time, the program spent the rest in other system calls."""
+
+TICK_NS: Final = 4_000_000
+"""Kernels that do not measure system time look once in 1 to 10 ms where a thread is. The error of n such
+observations is the square root of n."""
+
 ACTIVE_PART: Final = 0.9
 """With fewer active threads than this part of the processors, processors lack work."""
 

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// One thread sets a large field to zero before the threads use it.
+#include "disease.h"
+#include <string.h>
+#include <sys/prctl.h>
+
+int main(void) {
+    const size_t n = 400u << 20;
+    prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0); // small pages, as on most systems
+    calibrate();
+#pragma omp parallel
+    compute_us(100000);
+    char *field = malloc(n);
+    if (!field) abort();
+    memset(field, 1, n);
+#pragma omp parallel for
+    for (int i = 0; i < 200; i++) {
+        field[(size_t)i * 4096]++;
+        compute_us(1000);
+    }
+    return 0;
+}
