@@ -7,6 +7,10 @@ machine affects both kinds. Writes every verdict as JSON. Needs the package, cla
 pairs take about an hour.
 
     python tests/benchmarks/verdicts.py --equal 100 --more 50 -o verdicts.json
+    python tests/benchmarks/verdicts.py --again verdicts.json
+
+The second form takes the recorded times of equal builds as noise. It counts how often `compare` would call n
+of these runs different from n others, if they had run alternately or in series.
 """
 
 from __future__ import annotations
@@ -20,10 +24,13 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
+
+from ompass.comparison.metrics import Repeat, changes
+from ompass.model import StateTimes
 
 PROGRAM = Path(__file__).with_name("verdict_program.c")
 KINDS = ("tasks", "fine", "loop", "memory")
@@ -42,6 +49,7 @@ class Outcome:
     rounds: int
     compare: str  # verdict on the time
     different: tuple[str, ...]  # figures that compare called different
+    times_ns: tuple[tuple[int, int], ...]  # of each round: before, after
     load: float  # of the machine, before the pair
 
 
@@ -82,8 +90,33 @@ def try_pair(kind: str, more: bool, options: argparse.Namespace, folder: Path) -
             for c in changes
             if c["verdict"] in ("more", "less")
         ),
+        times_ns=tuple(
+            zip(report["times"][0]["values_before_ns"], report["times"][0]["values_after_ns"], strict=True)
+        ),
         load=load,
     )
+
+
+def called_different(runs: Sequence[tuple[str, int]]) -> bool:
+    """Returns the verdict of `compare` on runs in the order of their start: (side, time in ns)."""
+    sides: dict[str, list[Repeat[str]]] = {"before": [], "after": []}
+    for start, (side, time_ns) in enumerate(runs):
+        sides[side].append(Repeat(time_ns, StateTimes(work_ns=time_ns), 1, {}, start))
+    return changes(sides["before"], sides["after"])[0].verdict in ("more", "less")
+
+
+def on_recorded_noise(pairs: Sequence[Mapping[str, Any]], n: int, chance: random.Random) -> dict[str, str]:
+    """Returns how many comparisons of n equal runs with n others are called different, for both designs."""
+    found = {"alternating": [0, 0], "in series": [0, 0]}
+    for pair in pairs:
+        times = [time_ns for each in pair["times_ns"] for time_ns in each]
+        for first in range(0, len(times) - 2 * n + 1, 2):
+            window = times[first : first + 2 * n]
+            order = [side for _ in range(n) for side in chance.sample(("before", "after"), 2)]
+            for name, sides in (("alternating", order), ("in series", ["before"] * n + ["after"] * n)):
+                found[name][0] += called_different(list(zip(sides, window, strict=True)))
+                found[name][1] += 1
+    return {name: f"{wrong} of {total}" for name, (wrong, total) in found.items()}
 
 
 def summary(outcomes: Sequence[Outcome]) -> dict[str, Any]:
@@ -111,21 +144,28 @@ def main() -> None:
     parser.add_argument("--time", default="10m")
     parser.add_argument("--compiler", default="clang-19")
     parser.add_argument("-o", "--output", type=Path, default=Path("verdicts.json"))
+    parser.add_argument("--again", type=Path, help="evaluate the noise in this file; record nothing")
     options = parser.parse_args()
-    pairs = [(KINDS[k % len(KINDS)], False) for k in range(options.equal)]
-    pairs += [(KINDS[k % len(KINDS)], True) for k in range(options.more)]
-    random.shuffle(pairs)
+    if options.again:
+        pairs = json.loads(options.again.read_text(encoding="utf-8"))["pairs"]
+        equal = [pair for pair in pairs if not pair["more"]]
+        for n in (4, 5, 6, 8, 10):
+            print(n, on_recorded_noise(equal, n, random.Random(0)))
+        return
+    plan = [(KINDS[k % len(KINDS)], False) for k in range(options.equal)]
+    plan += [(KINDS[k % len(KINDS)], True) for k in range(options.more)]
+    random.shuffle(plan)
     outcomes: list[Outcome] = []
     with tempfile.TemporaryDirectory(prefix="ompass-verdicts-") as name:
         folder = Path(name)
         for side in ("before", "after"):
             command = [options.compiler, "-O2", "-g", "-fopenmp", str(PROGRAM), "-o", str(folder / side)]
             subprocess.run(command, check=True)
-        for number, (kind, more) in enumerate(pairs, 1):
+        for number, (kind, more) in enumerate(plan, 1):
             outcomes.append(try_pair(kind, more, options, folder))
             one = outcomes[-1]
             print(
-                f"{number}/{len(pairs)} {kind}, {'more' if more else 'equal'}: check {one.check} "
+                f"{number}/{len(plan)} {kind}, {'more' if more else 'equal'}: check {one.check} "
                 f"({one.check_verdict}, {one.rounds} rounds), compare {one.compare}, load {one.load:.1f}",
                 flush=True,
             )

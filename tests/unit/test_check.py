@@ -112,6 +112,10 @@ def test_series_with_much_noise_are_open() -> None:
     chance = random.Random(9)
     before, after = times_of(chance, 20, 1.0, 0.3), times_of(chance, 20, 1.0, 0.3)
     assert judge(before, after, 0.02, 1, alternating=False).verdict == "open", "a drift may hide a change"
+    spread = [1 + (7 * k % 60) / 1200 for k in range(60)]
+    tight = judge(spread, spread[::-1], 0.02, 1, alternating=False)
+    assert tight.ratio.high < 1.02 < 1 + tight.minimum
+    assert tight.verdict == "open", "many runs do not remove a drift"
     quiet = [1 + k / 10_000 for k in range(20)]
     assert judge(quiet, quiet[::-1], 0.02, 1, alternating=False).verdict == "not worse"
 

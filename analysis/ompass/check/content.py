@@ -124,10 +124,14 @@ def evidence_of(
     traced: Sequence[Sequence[Measured]],
     minimum: float,
     n_looks: int,
+    alternating: bool = False,
 ) -> Evidence:
-    """Returns the evidence from the runs of both sides. `traced`: runs that count only for exact figures."""
+    """Returns the evidence from the runs of both sides. `traced`: runs that count only for exact figures.
+
+    `alternating`: runs with the same index are of one round; otherwise, the start times decide.
+    """
     traces = tuple(those or side for those, side in zip(traced, sides, strict=True))
-    rounds = in_rounds(*sides)
+    rounds = tuple(sides) if alternating else in_rounds(*sides)
     figures = tuple(
         Figure(name, *values, _judged(values, minimum, n_looks, rounds is not None))
         for name, values in _times(rounds or sides)
@@ -274,9 +278,10 @@ def collect_check(name: str, before: str, after: str, evidence: Evidence) -> Che
         notes.append(
             f"the program does other things than before: {', '.join(different)} differ in every run."
         )
-    if evidence.n_disturbed and evidence.in_rounds:
+    verdict = verdict_of(evidence)
+    if evidence.n_disturbed and verdict.kind != "disturbed":
         n_runs = evidence.n_before + evidence.n_after
         notes.append(
             f"other programs used the processors in {evidence.n_disturbed} of {plural(n_runs, 'run')}."
         )
-    return CheckContent(name, before, after, evidence, verdict_of(evidence), tuple(notes))
+    return CheckContent(name, before, after, evidence, verdict, tuple(notes))

@@ -177,7 +177,7 @@ def headline(one: Compared) -> str:
     )
     found = time.interval
     if found and 0 < found.low < math.inf and time.p_value is not None:
-        size += f" (95% interval {_signed(found.low)} to {_signed(found.high)})"
+        size += f" (98% interval {_signed(found.low)} to {_signed(found.high)})"
     n_runs = f"{one.n_before} against {plural(one.n_after, 'run')}"
     tested = f"p = {time.p_value or 0:.2g} ({n_runs})"
     word = {
@@ -202,7 +202,7 @@ def _signed(ratio: float) -> str:
 
 _PER_FIGURE: Final = (
     "p: probability that equal sides differ this much (rank test). The p of all figures but the time are "
-    "adjusted for their number: if nothing changed, 95% of comparisons call no figure different."
+    "adjusted for their number: if nothing changed, 98% of comparisons call no figure different."
 )
 
 
@@ -214,10 +214,10 @@ def _notes(before: Side, after: Side, compared: Sequence[Compared]) -> list[str]
         notes.append(
             "a single run does not show the noise of the machine: times are not tested, and a difference "
             f"below {_minimum(single[0].time)} is called noise. Counts are exact. Name directories of runs, "
-            "or sweeps with --repeat 4 or more."
+            "or sweeps with --repeat 5 or more."
         )
     elif any(one.time.least_p > SIGNIFICANT_P for one in compared):
-        notes.append("these runs are too few for this test: p <= 0.05 needs 4 on each side.")
+        notes.append("these runs are too few for this test: p <= 0.02 needs 5 on each side.")
     else:
         notes.append(_PER_FIGURE)
     if not before.is_sweep and compared[0].threads_before != compared[0].threads_after:
@@ -363,7 +363,7 @@ def _construct_fields(key: Place | None) -> dict[str, Any] | None:
 
 
 def _interval(change: Change[Place]) -> list[float] | None:
-    """Returns the 95% interval of the ratio; None if there is none."""
+    """Returns the 98% interval of the ratio; None if there is none."""
     found = change.interval
     return [found.low, found.high] if found and change.p_value is not None and found.low else None
 
