@@ -86,8 +86,8 @@ def least_groups_p(n: int, m: int) -> float:
 def adjusted_for_many(p_values: Sequence[float]) -> list[float]:
     """Returns p-values adjusted for their number (Benjamini and Hochberg 1995), in the same order.
 
-    Among tests with an adjusted value of at most p, the share of false ones is at most p on average. If no figure
-    differs, the probability of any such test is at most p. Holds for independent and for positively
+    Among tests with an adjusted value of at most p, the share of false ones is at most p on average. If no
+    figure differs, the probability of any such test is at most p. Holds for independent and for positively
     dependent tests.
     """
     order = sorted(range(len(p_values)), key=p_values.__getitem__)
