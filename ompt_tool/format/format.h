@@ -544,8 +544,14 @@ constexpr uint64_t limit_ticks(uint64_t ns, uint64_t rate) {
 // not idle. A wait whose last gap is longer is a long wait.
 inline constexpr uint64_t kExitNanoseconds = 1000;
 
-// A barrier that a thread reaches within this time after a loop belongs to the loop.
+// A barrier that a thread reaches within this time after a loop, or a small part of its time in the loop, belongs to it.
 inline constexpr uint64_t kAfterLoopNanoseconds = 10'000;
+inline constexpr uint64_t kAfterLoopPart = 64;
+
+// Returns true if a barrier belongs to the loop that the thread left `after` ticks ago, `limit` being the first of both.
+constexpr bool belongs_to_loop(uint64_t after, uint64_t in_loop, uint64_t limit) {
+    return after <= limit || after <= in_loop / kAfterLoopPart;
+}
 
 // Sampling of undeferred tasks: all tasks of a construct are timed until 75% are shorter than this.
 inline constexpr uint64_t kSampleBelowNanoseconds = 2000;

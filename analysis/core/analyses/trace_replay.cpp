@@ -46,6 +46,7 @@ public:
     struct PartData {
         uint32_t loop = 0; // the last loop that the implicit task left, until the barrier after it ends
         uint64_t loop_end = 0; // time at which the task left the loop
+        uint64_t loop_ticks = 0; // its time in the loop
     };
     using Walk = ThreadWalk<ThreadReplay>;
     using Frame = Walk::Frame;
@@ -169,7 +170,9 @@ public:
     void began_wait(Walk &walk, uint32_t kind) {
         if (walk.wait_place()) counted_->wait(walk.wait_place()).n_waits++;
         PartData &part = walk.part().data;
-        if (format::is_barrier(kind) && part.loop && walk.now() - part.loop_end > after_loop_ticks_) part.loop = 0;
+        if (format::is_barrier(kind) && part.loop &&
+            !format::belongs_to_loop(walk.now() - part.loop_end, part.loop_ticks, after_loop_ticks_))
+            part.loop = 0;
     }
     void ended_wait(Walk &walk, uint32_t kind) {
         if (const Frame &task = walk.current(); task.wait_place) {
@@ -228,7 +231,7 @@ public:
         loop.n_chunks += n_chunks;
         loop.n_taken += n_taken;
         if (is_shared(open.construct) && walk.part().id && walk.current().kind == Frame::kImplicit)
-            walk.part().data.loop = open.construct, walk.part().data.loop_end = walk.now();
+            walk.part().data = {open.construct, walk.now(), ticks};
     }
 
     // ---------------------------------------------------------------- kernels and the rest

@@ -80,6 +80,7 @@ class Facts:
     samples: tuple[LocatedSample, ...] = field(default=())  # samples of processor time
     loads: tuple[SampledLoad, ...] = field(default=())
     critical_names: Mapping[int, str] = field(default_factory=dict)  # known names of critical constructs
+    n_wanted: int = 0  # threads that OMP_NUM_THREADS asks for; 0: it is not set
 
     @property
     def n_completed(self) -> int:
@@ -174,9 +175,15 @@ class Facts:
         return max(waited_ns - self.processor.preempted_ns * (self.n_threads - 1), 0.0)
 
     def idle_ns(self, regions: tuple[RegionShare, ...]) -> float:
-        """Returns the time without work in these regions. In a calm run, only the program causes it."""
-        idle_ns = sum(r.states.idle_ns for r in regions)
-        return self.unexplained(idle_ns) if self.calm else idle_ns
+        """Returns the time without work in these regions that the program causes."""
+        return self.of_program(sum(r.states.idle_ns for r in regions))
+
+    def of_program(self, waited_ns: float) -> float:
+        """Returns the part of waiting time that the program causes.
+
+        Threads that share processors with each other may explain all of it, so there it is the whole.
+        """
+        return waited_ns if self.crowded else self.unexplained(waited_ns)
 
     def n_active(self, regions: tuple[RegionShare, ...]) -> float:
         """Returns the mean number of threads with work in these regions, on or off processors."""

@@ -19,6 +19,7 @@ from ompass.metrics.constructs import ConstructTotals
 from ompass.metrics.facts import Evidence, Facts, Finding
 from ompass.metrics.waits import LoopTotals, WaitTotals
 from ompass.model import Run
+from ompass.samples import findings as sample_findings
 from ompass.samples.metrics import LocatedSample
 
 
@@ -32,6 +33,7 @@ class Kind:
     judge: Callable[[Facts], Iterable[Evidence]]
     cure: str = ""  # empty: depends on the evidence
     even_if_busy: bool = False  # True if its evidence is valid without Facts.calm
+    even_if_crowded: bool = True  # False if more threads than processors may cause it
     follows: bool = False  # True if another problem may cause this one, which then becomes a note
 
 
@@ -73,6 +75,15 @@ KINDS: Final = (
         follows=True,
     ),
     Kind(
+        "allocator",
+        "work",
+        "Memory allocation takes much of the work",
+        sample_findings.allocator,
+        "allocate less often: reuse memory of each thread, or use an allocator made for threads (jemalloc, "
+        "mimalloc, tcmalloc)",
+        even_if_busy=True,
+    ),
+    Kind(
         "blocked",
         "work",
         "Threads sleep or wait outside of OpenMP",
@@ -90,6 +101,13 @@ KINDS: Final = (
         "(MALLOC_TRIM_THRESHOLD_ and MALLOC_MMAP_THRESHOLD_ in the environment, M_TRIM_THRESHOLD and "
         "M_MMAP_THRESHOLD of mallopt); or use huge pages (madvise with MADV_HUGEPAGE, "
         "GLIBC_TUNABLES=glibc.malloc.hugetlb=1)",
+        even_if_busy=True,
+    ),
+    Kind(
+        "small_chunks",
+        "handling",
+        "Chunks of a loop are too small",
+        sample_findings.small_chunks,
         even_if_busy=True,
     ),
     Kind("too_fine", "handling", "Tasks are too fine", task_findings.too_fine, even_if_busy=True),
@@ -143,6 +161,7 @@ KINDS: Final = (
         "split the work into more and smaller tasks, the longest ones first (lower the cut-off, divide the "
         "data into more pieces, give long tasks a priority)",
         even_if_busy=True,
+        even_if_crowded=False,
     ),
     Kind(
         "starved",
@@ -159,6 +178,22 @@ KINDS: Final = (
         thread_findings.contention,
         "do less under the lock, use one lock per piece of data, give critical sections different names, or "
         "replace the lock by an atomic or a reduction",
+        even_if_busy=True,
+        even_if_crowded=False,
+    ),
+    Kind(
+        "busy_waiting",
+        "no share",
+        "Threads wait in a loop of the program",
+        sample_findings.busy_waiting,
+        "let the threads do other work meanwhile, or wait by OpenMP: depend clauses, taskwait, barriers",
+    ),
+    Kind(
+        "fewer_threads",
+        "no share",
+        "A region has fewer threads than it could have",
+        thread_findings.fewer_threads,
+        "remove the limit: an if or num_threads clause, omp_set_num_threads, OMP_DYNAMIC or OMP_THREAD_LIMIT",
         even_if_busy=True,
     ),
     Kind(
@@ -177,6 +212,7 @@ KINDS: Final = (
         "merge regions into one (a parallel region around the outer loop), or run small cases serially (an "
         "if clause)",
         even_if_busy=True,
+        even_if_crowded=False,
     ),
     Kind(
         "synchronization",
@@ -185,6 +221,7 @@ KINDS: Final = (
         thread_findings.frequent_barriers,
         _WAIT_LESS,
         even_if_busy=True,
+        even_if_crowded=False,
     ),
     Kind(
         "loop_imbalance",
@@ -193,6 +230,7 @@ KINDS: Final = (
         thread_findings.loop_imbalance,
         "divide it into smaller pieces (schedule(dynamic) or guided), split long sections, or use tasks",
         even_if_busy=True,
+        even_if_crowded=False,
     ),
     Kind(
         "imbalance",
@@ -202,6 +240,7 @@ KINDS: Final = (
         "divide the work by its cost instead of its amount, distribute it by a loop with schedule(dynamic), "
         "or use tasks",
         even_if_busy=True,
+        even_if_crowded=False,
     ),
     Kind(
         "synchronization",
@@ -209,6 +248,14 @@ KINDS: Final = (
         "Waiting together is expensive",
         thread_findings.costly_waits,
         _WAIT_LESS,
+    ),
+    Kind(
+        "atomic_contention",
+        "memory",
+        "Threads contend for atomic updates",
+        sample_findings.atomic_contention,
+        "update a copy of each thread and join the copies at the end (reduction)",
+        even_if_busy=True,
     ),
     Kind(
         "memory_contention",
@@ -248,13 +295,14 @@ def find_causes(
     samples: Sequence[LocatedSample] = (),
     loads: Sequence[SampledLoad] = (),
     critical_names: Mapping[int, str] | None = None,
+    n_wanted: int = 0,
 ) -> tuple[Finding, ...]:
     """Returns all findings: problems, most expensive first, then notes.
 
     Findings that affect all others come first: a runtime that was not recorded, or a wrong binding.
 
     `breakdown` has Scope.REGIONS, whatever scope is shown; `samples` are of processor time; `critical_names`
-    are the known names of critical constructs.
+    are the known names of critical constructs; `n_wanted` is the number of threads in OMP_NUM_THREADS.
     """
     facts = Facts(
         run,
@@ -265,12 +313,13 @@ def find_causes(
         tuple(samples),
         tuple(loads),
         critical_names or {},
+        n_wanted,
     )
     found: list[Finding] = []
     if breakdown.thread_time_ns >= thresholds.JUDGED_THREAD_TIME_NS:
         explained: set[str] = set()
         for kind in KINDS:
-            if kind.even_if_busy or facts.calm:
+            if facts.calm or (kind.even_if_busy and (kind.even_if_crowded or not facts.crowded)):
                 found += _judged(kind, facts, explained)
     found = [_as_note(f) if _follows(f, found) else f for f in found]
     problems = [f for f in found if f.severity == "problem"]

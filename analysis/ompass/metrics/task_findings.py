@@ -85,6 +85,21 @@ def _too_fine(facts: Facts, fine: _FineTasks) -> Evidence:
             "replace the if or final clause by a branch that calls the serial code, "
             f"so that each task does at least {duration(target_ns)} of work"
         )
+    elif task.mean_create_ns >= thresholds.COPYING_CREATE_NS:
+        return evidence(
+            f"{count(task.n_completed)} tasks did {duration(work_ns)} of work each, but creating one took "
+            f"{duration(task.mean_create_ns)}, several times as long as a creation that copies no data: "
+            f"{percent(facts.breakdown.share(total_ns))} of the thread-time",
+            total_ns,
+            task.construct,
+            kind="copied_data",
+            title="Creating a task copies data",
+            cure="share large variables (shared), or pass a pointer to them: firstprivate copies arrays and "
+            "objects for each task; in Fortran, array arguments of a procedure are firstprivate by default",
+            tasks=task.n_completed,
+            mean_work_ns=work_ns,
+            mean_create_ns=task.mean_create_ns,
+        )
     else:
         cure = (
             f"create fewer, larger tasks: below a cut-off of about {duration(target_ns)} of work, "

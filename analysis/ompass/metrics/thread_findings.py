@@ -6,11 +6,13 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator
+from typing import Final
 
 from ompass.metrics import thresholds
 from ompass.metrics.breakdown import RegionShare, Scope
 from ompass.metrics.facts import Evidence, Facts, evidence
 from ompass.metrics.processors import describe_processors, described, processor_time, processors_of
+from ompass.metrics.waits import LoopTotals
 from ompass.model import LOCKS, OUTSIDE, UNSHARED_LOOPS, Run, SystemUse, share
 from ompass.units import count, duration, percent, plural
 
@@ -124,7 +126,7 @@ def undivided(facts: Facts) -> Iterator[Evidence]:
     for region in _plain(facts):
         work = _work_of(region)
         most = max(work, key=lambda thread: (work[thread], -thread))
-        lost_ns = region.states.idle_ns + region.states.sync_ns - region.lock_ns
+        lost_ns = facts.of_program(_lost_ns(region))
         if not work[most] or work[most] < thresholds.UNDIVIDED_PART * sum(work.values()):
             continue
         if facts.breakdown.share(lost_ns) < thresholds.IMBALANCE_SHARE:
@@ -140,6 +142,43 @@ def undivided(facts: Facts) -> Iterator[Evidence]:
         )
 
 
+def fewer_threads(facts: Facts) -> Iterator[Evidence]:
+    """Yields regions with fewer threads than the program could have had."""
+    breakdown = facts.breakdown
+    n_most = facts.n_wanted or max((r.max_team_size for r in breakdown.regions), default=0)
+    n_most = min(n_most, int(facts.n_allowed) or n_most)
+    if n_most < 2 or not breakdown.wall_ns or facts.crowded:
+        return
+    # Where other regions run at the same time, threads are not missing.
+    active = sum(r.states.work_ns + r.states.create_ns for r in breakdown.regions) / breakdown.wall_ns
+    for region in breakdown.regions:
+        missing = n_most - region.max_team_size
+        if missing <= 0 or active >= thresholds.ACTIVE_PART * n_most:
+            continue
+        work_ns = region.states.work_ns + region.states.create_ns
+        lost_ns = min(work_ns / region.max_team_size, region.wall_ns) * missing
+        if lost_ns < thresholds.FEWER_SHARE * n_most * breakdown.wall_ns:
+            continue
+        asked = "OMP_NUM_THREADS asks for" if facts.n_wanted else "other regions had"
+        where = " inside of another region" if region.level > 1 else ""
+        yield evidence(
+            f"{plural(region.n_instances, 'instance')} of this region{where} had "
+            f"{plural(region.max_team_size, 'thread')}, although {asked} {n_most}, and ran for "
+            f"{duration(region.wall_ns)}",
+            lost_ns,
+            region.construct,
+            cure=_NESTED_CURE if region.level > 1 else "",
+            team=region.max_team_size,
+            threads=n_most,
+        )
+
+
+_NESTED_CURE: Final = (
+    "call it outside of the other region, or allow nested teams (OMP_MAX_ACTIVE_LEVELS) and give the outer "
+    "region fewer threads"
+)
+
+
 def short_regions(facts: Facts) -> Iterator[Evidence]:
     """Yields regions that are too short to justify fork and join."""
     for region in _plain(facts):
@@ -147,7 +186,7 @@ def short_regions(facts: Facts) -> Iterator[Evidence]:
         if region.n_instances < thresholds.FINE_MIN_TASKS:
             continue
         work_ns = processor_time(region).work_running_ns / n_parts
-        lost_ns = _lost_ns(region)
+        lost_ns = facts.of_program(_lost_ns(region))
         if work_ns >= thresholds.SHORT_REGION_NS or _barriers_inside(facts, region):
             continue
         if facts.breakdown.share(lost_ns) < thresholds.SYNC_SHARE:
@@ -185,7 +224,7 @@ def frequent_barriers(facts: Facts) -> Iterator[Evidence]:
     breakdown = facts.breakdown
     barriers = [w for w in facts.waits if w.kind.endswith("barrier") and w.kind != "region barrier"]
     n_waits = _n_inner_barriers(facts)
-    waited_ns = sum(w.wait_ns for w in barriers)
+    waited_ns = facts.of_program(sum(w.wait_ns for w in barriers))
     if n_waits < thresholds.FINE_MIN_TASKS or breakdown.share(waited_ns) < thresholds.SYNC_SHARE:
         return
     step_ns = sum(processor_time(r).work_running_ns for r in _plain(facts)) / n_waits
@@ -225,7 +264,8 @@ def loop_imbalance(facts: Facts) -> Iterator[Evidence]:
     # On a busy machine, the times of loops depend on other programs; computing times do not.
     uneven_ns = sum(_uneven_ns(region) for region in _plain(facts))
     for loop in facts.loops:
-        if loop.kind in UNSHARED_LOOPS:
+        # Threads without interruption take more of a dynamic loop than others.
+        if loop.kind in UNSHARED_LOOPS or not (facts.calm or loop.kind in _FIXED_LOOPS):
             continue
         lost_ns = facts.unexplained(loop.imbalance_ns) if facts.calm else min(loop.imbalance_ns, uneven_ns)
         if facts.breakdown.share(lost_ns) < thresholds.IMBALANCE_SHARE:
@@ -236,9 +276,29 @@ def loop_imbalance(facts: Facts) -> Iterator[Evidence]:
             f"{percent(facts.breakdown.share(lost_ns))} of the thread-time",
             lost_ns,
             loop.construct,
+            cure=_cure_of(loop, facts.n_threads),
             imbalance=loop.imbalance,
             instances=loop.n_led,
         )
+
+
+_FIXED_LOOPS: Final = frozenset({"loop", "static loop", "sections"})
+"""The runtime divides these before they begin."""
+
+
+def _cure_of(loop: LoopTotals, n_threads: int) -> str:
+    """Returns the cure for unequal shares; empty if it is the usual one."""
+    each = share(loop.n_iterations, loop.n_led)
+    if loop.kind not in ("sections", "workshare") and 0 < each < n_threads:
+        return (
+            f"the loop has {each:.3g} iterations for {n_threads} threads: divide the work of an iteration, "
+            "or join nested loops (collapse)"
+        )
+    if not loop.has_chunks or loop.kind in _FIXED_LOOPS:
+        return ""
+    if loop.n_chunks >= thresholds.SPLIT_CHUNKS * n_threads * loop.n_led:
+        return "one iteration takes as long as many others: divide its work, or begin with it"
+    return "use smaller chunks"
 
 
 def _uneven_ns(region: RegionShare) -> int:
@@ -248,8 +308,16 @@ def _uneven_ns(region: RegionShare) -> int:
     return most_ns - sum_ns if most_ns >= thresholds.IMBALANCE_RATIO * sum_ns else 0
 
 
+def _is_divided_while_running(facts: Facts) -> bool:
+    """True if threads take pieces of loops as they finish others: then other programs cause unequal work."""
+    taken_ns = sum(o.time_ns for o in facts.loops if o.kind not in (*_FIXED_LOOPS, *UNSHARED_LOOPS))
+    return facts.breakdown.share(taken_ns) >= thresholds.IMBALANCE_SHARE
+
+
 def imbalance(facts: Facts) -> Iterator[Evidence]:
     """Yields regions without tasks whose threads did unequal work."""
+    if not facts.calm and _is_divided_while_running(facts):
+        return
     for region in _plain(facts):
         work = _work_of(region)
         most = max(work, key=lambda thread: (work[thread], -thread))
@@ -282,7 +350,7 @@ _NAMED_CURE = (
 def contention(facts: Facts) -> Iterator[Evidence]:
     """Yields time in locks, critical, ordered and atomic constructs."""
     breakdown = facts.breakdown
-    if breakdown.share(breakdown.lock_ns) < thresholds.LOCK_SHARE:
+    if breakdown.share(facts.of_program(breakdown.lock_ns)) < thresholds.LOCK_SHARE:
         return
     if not facts.calm and not facts.lacks_work(breakdown.regions):
         return
@@ -439,13 +507,16 @@ def oversubscribed(facts: Facts) -> Iterator[Evidence]:
     )
     # On one processor, threads gain nothing, whatever other problems they have.
     lost_ns = min(burnt_ns, processor.preempted_ns) if facts.n_processors > 1 else processor.preempted_ns
+    waited = breakdown.share(states.sync_ns + states.idle_ns)
     n_threads = breakdown.thread_time_ns / breakdown.wall_ns
     yield evidence(
         f"{n_threads:.3g} threads shared {_shared_processors(facts)}: threads waited for a "
         f"processor {percent(breakdown.share(processor.preempted_ns))} of their time, while threads without "
         f"work used the processors for {duration(lost_ns)}",
         lost_ns,
-        is_note=facts.n_processors > 1 and lost_ns < thresholds.CROWDED_SHARE * processor.running_ns,
+        is_note=facts.n_processors > 1
+        and lost_ns < thresholds.CROWDED_SHARE * processor.running_ns
+        and waited < thresholds.CROWDED_WAITS,
         processors=facts.n_allowed,
         preempted_share=breakdown.share(processor.preempted_ns),
     )

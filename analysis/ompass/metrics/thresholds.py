@@ -189,3 +189,37 @@ LOADS_SHARE = 0.1
 
 LEAST_SAMPLES = 10
 """With fewer samples of the serial part, its content is not reported."""
+
+WAITING_SHARE: Final = 0.10
+"""Loops of the program that only wait are reported from this part of the thread-time on."""
+
+ATOMIC_SHARE: Final = 0.20
+"""Atomic updates without contention take less than this part of the time of most programs."""
+
+ALLOCATOR_SHARE: Final = 0.20
+"""The same for the memory allocator."""
+
+MANY_CHUNKS: Final = 1000
+"""The chunks of a loop with fewer are not too many."""
+
+CHUNKS_SHARE: Final = 0.10
+"""Getting chunks is reported from this part of the thread-time on."""
+
+SHORT_CHUNK_NS: Final = 500
+"""Without samples, chunks below this length are too short: getting one takes 50 to 600 ns."""
+
+TARGET_CHUNK_NS: Final = 20_000
+"""The recommended length of a chunk: then getting it takes less than 3%."""
+
+COPYING_CREATE_NS: Final = 3_000
+"""A creation takes below a microsecond unless it copies data."""
+
+FEWER_SHARE: Final = 0.10
+"""A region with fewer threads than asked for is reported if the missing ones could have taken this part of
+the work."""
+
+SPLIT_CHUNKS: Final = 8
+"""With this many chunks per thread, unequal ends come from single iterations, not from the size of chunks."""
+
+CROWDED_WAITS: Final = 0.05
+"""More threads than processors explain waits, which are reported from this part of the thread-time on."""

@@ -17,6 +17,7 @@ from ompass.metrics.findings import find_causes
 from ompass.metrics.locality import Locality, locality
 from ompass.metrics.waits import LoopTotals, WaitTotals, loop_totals, wait_totals
 from ompass.model import Run
+from ompass.readers.meta import read_meta
 from ompass.samples.content import SampleContent, collect_samples
 from ompass.symbols.resolver import UNKNOWN, Location, Resolver
 
@@ -90,6 +91,7 @@ def collect(
             samples.samples if samples and not samples.loads else (),
             samples.loads if samples else (),
             names,
+            _wanted_threads(run),
         ),
         locations=locations,
         problems=(*resolver.problems, *damage),
@@ -99,6 +101,12 @@ def collect(
         samples=samples,
         critical_names=names,
     )
+
+
+def _wanted_threads(run: Run) -> int:
+    """Returns the number of threads that OMP_NUM_THREADS asks for; 0 if it is not set."""
+    first = read_meta(run.path).environment.get("OMP_NUM_THREADS", "").partition(",")[0].strip()
+    return int(first) if first.isdigit() else 0
 
 
 def _critical_names(run: Run, waits: Sequence[WaitTotals], resolver: Resolver) -> dict[int, str]:

@@ -16,7 +16,7 @@ from ompass.errors import NothingToShowError
 from ompass.metrics import thresholds
 from ompass.metrics.breakdown import Scope
 from ompass.metrics.facts import Finding
-from ompass.model import Run
+from ompass.model import Run, SystemUse
 from ompass.readers.run import open_run
 from ompass.reports.content import ReportContent, collect
 from ompass.sampled import OWN
@@ -246,12 +246,14 @@ def _parts(content: ReportContent, whole: Measured, scope: Scope) -> WorkParts:
     running_ns = work.running_ns if work else content.breakdown.states.work_ns
     # A processor that is in the kernel has no samples.
     kernel_ns = max(running_ns - n_samples * 1e9 / hz, 0.0) if hz and complete and work else 0.0
+    use = SystemUse.sum(region.system_use for region in content.regions)
     return WorkParts(
         work_ns=whole.states.work_ns,
         preempted_ns=work.preempted_ns if work else 0,
         blocked_ns=work.blocked_ns if work else 0,
         counts=counts,
         kernel_ns=kernel_ns,
+        n_faults=use.n_minor_faults + use.n_major_faults if use else None,
         frequency_hz=hz,
     )
 

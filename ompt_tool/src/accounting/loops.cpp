@@ -20,6 +20,7 @@ void close_loop(ThreadState &thread, uint64_t now) {
     if (open.is_shared && thread.region->implicit == open.task) {
         thread.region->loop = &loop;
         thread.region->loop_end = now;
+        thread.region->loop_ticks = ticks;
     }
     if (thread.tracing) thread.log.timed(format::kWorkEnd, loop.id, now, open.n_chunks, open.n_taken);
 }

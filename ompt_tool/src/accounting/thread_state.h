@@ -101,7 +101,8 @@ struct EnteredRegion {
     uint64_t begin;
     const void *address; // return address of the call that began the region; null unless this thread leads it
     format::LoopSlot *loop; // the last loop that the implicit task left, until the next barrier ends
-    uint64_t loop_end; // time at which the task left the loop
+    uint64_t loop_end;   // time at which the task left the loop
+    uint64_t loop_ticks; // its time in the loop
     uint32_t construct;
     uint32_t level;
     uint32_t n_barriers; // barriers that this thread has reached

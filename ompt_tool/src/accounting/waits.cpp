@@ -35,7 +35,9 @@ format::WaitSlot &barrier_wait(ThreadState &thread, uint32_t kind, const void *a
 void arrive(ThreadState &thread, uint64_t now) {
     EnteredRegion &region = *thread.region;
     thread.header->barrier_begin = now;
-    if (region.loop && now - region.loop_end > clock::from_ns(format::kAfterLoopNanoseconds)) region.loop = nullptr;
+    if (region.loop && !format::belongs_to_loop(now - region.loop_end, region.loop_ticks,
+                                                clock::from_ns(format::kAfterLoopNanoseconds)))
+        region.loop = nullptr;
     thread.header->open_loop = region.loop ? region.loop->id : 0;
     if (!region.instance) return;
     uint64_t *arrival = &region.instance->last_arrival[region.n_barriers++ & 1];

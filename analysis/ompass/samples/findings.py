@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Judges the samples of work: loops that wait, atomic updates, the allocator, the runtime."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from ompass.metrics import thresholds
+from ompass.metrics.facts import Evidence, Facts, evidence
+from ompass.model import share
+from ompass.sampled import ATOMIC, MEMORY, OWN, RUNTIME, WAITING
+from ompass.samples.metrics import LocatedSample
+from ompass.units import count, duration, percent, plural
+
+_WORKING = ("task", "kernel", "implicit")
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """The part of the sampled work that a condition selects."""
+
+    n: int
+    share: float  # of the samples of work
+    construct: int | None  # with most of it
+    place: str  # line with most of it, such as `fib.c:12 (fib)`
+
+    def lost_ns(self, facts: Facts) -> float:
+        return self.share * facts.processor.work_running_ns
+
+
+def _part(facts: Facts, condition: Callable[[LocatedSample], bool]) -> _Part:
+    n_all = 0
+    constructs: Counter[int] = Counter()
+    lines: Counter[tuple[str, str]] = Counter()
+    for sample in facts.samples:
+        if sample.owner.kind not in _WORKING:
+            continue
+        n_all += sample.weight
+        if condition(sample):
+            constructs[sample.owner.construct] += sample.weight
+            line = next((call for call in sample.calls if call.line), None)
+            lines[(line.place, line.function) if line else ("", "")] += sample.weight
+    n = constructs.total()
+    place, function = lines.most_common(1)[0][0] if lines else ("", "")
+    return _Part(
+        n,
+        share(n, n_all),
+        constructs.most_common(1)[0][0] if constructs else None,
+        f"{place} ({function})" if function else place,
+    )
+
+
+def _at(part: _Part) -> str:
+    return f", most of it at {part.place}" if part.place else ""
+
+
+def busy_waiting(facts: Facts) -> Iterator[Evidence]:
+    """Yields loops of the program that only wait for another thread."""
+    part = _part(facts, lambda sample: sample.behaviour == WAITING)
+    lost_ns = facts.unexplained(part.lost_ns(facts))
+    if part.n < thresholds.LEAST_SAMPLES or facts.breakdown.share(lost_ns) < thresholds.WAITING_SHARE:
+        return
+    yield evidence(
+        f"threads spent {duration(lost_ns)}, {percent(facts.breakdown.share(lost_ns))} of the thread-time, "
+        f"in a loop that only loads, tests, pauses or yields{_at(part)}",
+        lost_ns,
+        part.construct,
+        samples=part.n,
+        waiting_share=part.share,
+    )
+
+
+def atomic_contention(facts: Facts) -> Iterator[Evidence]:
+    """Yields atomic updates that take much of the work."""
+    part = _part(facts, lambda sample: sample.behaviour == ATOMIC and sample.library == OWN)
+    lost_ns = part.lost_ns(facts)
+    if facts.n_threads < 2 or part.n < thresholds.LEAST_SAMPLES:
+        return
+    if facts.breakdown.share(lost_ns) < thresholds.ATOMIC_SHARE:
+        return
+    yield evidence(
+        f"threads spent {duration(lost_ns)}, {percent(facts.breakdown.share(lost_ns))} of the thread-time, "
+        f"on atomic updates{_at(part)}; each of them takes the cache line from other threads that update it",
+        lost_ns,
+        part.construct,
+        samples=part.n,
+        atomic_share=part.share,
+    )
+
+
+def allocator(facts: Facts) -> Iterator[Evidence]:
+    """Yields the memory allocator, if it takes much of the work."""
+    part = _part(facts, lambda sample: sample.library == MEMORY)
+    # Its lock makes threads sleep.
+    lost_ns = part.share * (facts.processor.work_running_ns + facts.processor.work_blocked_ns)
+    if part.n < thresholds.LEAST_SAMPLES or facts.breakdown.share(lost_ns) < thresholds.ALLOCATOR_SHARE:
+        return
+    yield evidence(
+        f"threads spent {percent(part.share)} of their work in the memory allocator (malloc, free, new, "
+        f"delete){_at(part)}",
+        lost_ns,
+        part.construct,
+        samples=part.n,
+        allocator_share=part.share,
+    )
+
+
+def small_chunks(facts: Facts) -> Iterator[Evidence]:
+    """Yields loops whose chunks are so short that getting them takes much of the work."""
+    loops = [loop for loop in facts.loops if loop.n_chunks >= thresholds.MANY_CHUNKS]
+    loop = max(loops, key=lambda o: (o.n_chunks, -o.construct), default=None)
+    if loop is None or facts.breakdown.share(loop.time_ns) < thresholds.CHUNKS_SHARE:
+        return
+    part = _part(facts, lambda sample: sample.library == RUNTIME and sample.owner.kind == "implicit")
+    chunk_ns = loop.time_ns / loop.n_chunks
+    if part.n >= thresholds.LEAST_SAMPLES:
+        lost_ns = min(part.lost_ns(facts), loop.time_ns)
+    else:
+        lost_ns = loop.time_ns if chunk_ns < thresholds.SHORT_CHUNK_NS else 0.0
+    if facts.breakdown.share(lost_ns) < thresholds.CHUNKS_SHARE:
+        return
+    each = duration(lost_ns / loop.n_chunks)
+    yield evidence(
+        f"threads got {count(loop.n_chunks)} chunks of this {loop.kind} "
+        f"({plural(round(loop.n_iterations / loop.n_chunks), 'iteration')} each), one every "
+        f"{duration(chunk_ns)}; the runtime took {each} for each: "
+        f"{percent(facts.breakdown.share(lost_ns))} of the thread-time",
+        lost_ns,
+        loop.construct,
+        cure=_larger_chunks(loop.n_iterations, loop.n_chunks, loop.n_led, chunk_ns),
+        chunks=loop.n_chunks,
+        chunk_ns=chunk_ns,
+        cost_per_chunk_ns=lost_ns / loop.n_chunks,
+    )
+
+
+def _larger_chunks(n_iterations: int, n_chunks: int, n_led: int, chunk_ns: float) -> str:
+    """Returns the advice on the chunk: some microseconds of work."""
+    each = max(n_iterations / n_chunks, 1.0)
+    wanted = max(round(each * thresholds.TARGET_CHUNK_NS / max(chunk_ns, 1.0)), 2)
+    wanted = min(wanted, max(round(n_iterations / max(n_led, 1) / 64), 2))
+    return (
+        f"raise the chunk to about {count(wanted)} iterations, as in schedule(dynamic, {wanted}), or use "
+        "schedule(static)"
+    )
