@@ -182,6 +182,10 @@ def test_an_open_verdict_says_what_to_do() -> None:
     in_series = rounds(20, 1.0, noise=0.5)
     in_series[1] = [Measured(r.times, r.counts, r.disturbed, r.start_ns + 1000) for r in in_series[1]]
     assert "alternate" in verdict_of(evidence(in_series)).cure
+    disturbed = collect_check("x", "a", "b", evidence(rounds(20, 1.0, noise=0.5, disturbed=True)))
+    assert disturbed.verdict.kind == "disturbed"
+    assert "repeat it on a quiet machine" in disturbed.verdict.cure
+    assert any("work on processors is not worse" in note for note in disturbed.notes)
     assert "directory" in verdict_of(evidence(rounds(1, 1.0))).cure
 
 

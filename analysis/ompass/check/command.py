@@ -18,7 +18,7 @@ from ompass.check.execute import Limits, Source, gather, recorded_directories
 from ompass.check.exports import bencher_check, benchmark_check, junit_check, markdown_check
 from ompass.check.report import check_report
 from ompass.check.verdict import LEAST_REPEATS, MINIMUM
-from ompass.commands.options import MinimumOption, file_option, json_option, new_folder, parse_minimum
+from ompass.commands.options import file_option, json_option, new_folder, parse_minimum
 from ompass.commands.streams import console_for, measuring_bar, say, to_json, write_result
 from ompass.errors import RunNotFoundError, UsageError
 from ompass.launch.plan import RunOptions
@@ -88,7 +88,12 @@ def check(
             help="Number of threads (OMP_NUM_THREADS).",
         ),
     ] = 0,
-    minimum: MinimumOption = "",
+    minimum: Annotated[
+        str,
+        typer.Option(
+            "--min-difference", metavar="PERCENT", help="Least difference of times that counts, such as 5%."
+        ),
+    ] = f"{MINIMUM:.0%}",
     name: Annotated[
         str, typer.Option("--name", metavar="TEXT", help="Name in reports (default: the command line).")
     ] = "",

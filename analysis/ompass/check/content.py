@@ -212,7 +212,8 @@ def verdict_of(evidence: Evidence) -> Verdict:
             f"the time itself is open: it is {changed(judgement)}",
         )
     disturbed = evidence.n_disturbed >= DISTURBED_PART * (evidence.n_before + evidence.n_after)
-    because = f"the time is {changed(judgement)} ({runs}), and only {percent(judgement.minimum)} matter"
+    limit = f"too wide for a minimum difference of {percent(judgement.minimum)}"
+    because = f"the time is {changed(judgement)} ({runs}), {limit}"
     if disturbed:
         n_runs = evidence.n_before + evidence.n_after
         of_all = f"{evidence.n_disturbed} of {plural(n_runs, 'run')}"
@@ -279,6 +280,10 @@ def collect_check(name: str, before: str, after: str, evidence: Evidence) -> Che
             f"the program does other things than before: {', '.join(different)} differ in every run."
         )
     verdict = verdict_of(evidence)
+    work = evidence.figure(WORK)
+    if verdict.status == 2 and work and work.judgement and work.judgement.verdict in ("not worse", "better"):
+        size = changed(work.judgement, ("more", "less"))
+        notes.append(f"the work on processors is not worse ({size}), but waits may have grown.")
     if evidence.n_disturbed and verdict.kind != "disturbed":
         n_runs = evidence.n_before + evidence.n_after
         notes.append(
