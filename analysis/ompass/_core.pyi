@@ -94,7 +94,7 @@ class RegionRow(Row):
     idle_ns: Final[int]  # thread-time without a task to run
     implicit_ns: Final[int]  # part of work_ns in the implicit task itself
     lock_ns: Final[int]  # part of sync_ns in locks, critical, ordered and atomic
-    n_tasks: Final[int]  # explicit tasks that the thread completed there
+    n_tasks: Final[int]  # explicit tasks that the thread completed there; a detached task counts where its code ended
     domain: Final[int]  # locality domain of libomp_ext.so in which it last started a task; -1: no held tasks
     n_rescued: Final[int]  # tasks started outside their domain because the program would have hung
     n_steals: Final[int]  # tasks taken from queues of other threads
@@ -115,7 +115,7 @@ class RegionRow(Row):
 
 class ConstructRow(Row):
     """One thread's executions of one task construct or kernel."""
-    def __init__(self, *, construct: int = 0, thread: int = 0, n_created: int = 0, n_completed: int = 0, n_cancelled: int = 0, n_undeferred: int = 0, work_ns: int = 0, create_ns: int = 0, inclusive_ns: int = 0, n_timed: int = 0, min_ns: int = 0, max_ns: int = 0, histogram: tuple[int, ...] = (), ready_ns: int = 0, ready_max_ns: int = 0, n_ready: int = 0, n_other_thread: int = 0, n_other_core: int = 0, n_other_domain: int = 0, read_bytes: int = 0, write_bytes: int = 0, counters: tuple[int, ...] = (), preempted_ns: int = 0, blocked_ns: int = 0) -> None: ...
+    def __init__(self, *, construct: int = 0, thread: int = 0, n_created: int = 0, n_completed: int = 0, n_cancelled: int = 0, n_undeferred: int = 0, work_ns: int = 0, create_ns: int = 0, inclusive_ns: int = 0, n_timed: int = 0, min_ns: int = 0, max_ns: int = 0, histogram: tuple[int, ...] = (), ready_ns: int = 0, ready_max_ns: int = 0, n_ready: int = 0, n_other_thread: int = 0, n_other_core: int = 0, n_other_domain: int = 0, read_bytes: int = 0, write_bytes: int = 0, counters: tuple[int, ...] = (), preempted_ns: int = 0, blocked_ns: int = 0, n_detached: int = 0, n_events_fulfilled: int = 0, n_events_outside: int = 0, event_ns: int = 0, event_max_ns: int = 0) -> None: ...
     construct: Final[int]  # number of the construct
     thread: Final[int]  # number of the thread
     n_created: Final[int]  # tasks created by the thread
@@ -140,6 +140,11 @@ class ConstructRow(Row):
     counters: Final[tuple[int, ...]]  # hardware counters, in the order of Run.counters
     preempted_ns: Final[int]  # part of work_ns off-CPU, although the thread could have run
     blocked_ns: Final[int]  # part of work_ns off-CPU, because the thread left its processor by itself
+    n_detached: Final[int]  # tasks whose code ended on the thread before their event was fulfilled
+    n_events_fulfilled: Final[int]  # events of detached tasks that the thread fulfilled
+    n_events_outside: Final[int]  # part of these: the thread is not in the task's team
+    event_ns: Final[int]  # from the end of a detached task's code to its event, summed over the events fulfilled here
+    event_max_ns: Final[int]  # longest of these times
     @staticmethod
     def describe() -> list[tuple[str, str, str]]: """Returns name, SQL type (empty: not a column) and meaning of each field."""
     def __add__(self, arg: ConstructRow, /) -> ConstructRow: """Adds two rows of a construct; keeps the first `thread`."""

@@ -16,8 +16,10 @@
 namespace ompass::format {
 
 // Version 1 had shorter slots and no off-CPU times (they are 0, with CpuSource::kNone). Version 2 had no short records,
-// version 3 no page faults and no system time (ThreadHeader::has_system_use is 0).
-inline constexpr uint32_t kVersion = 4;
+// version 3 no page faults and no system time (ThreadHeader::has_system_use is 0). Version 4 counted a detached task for
+// the thread and region where its event was fulfilled, without its time.
+inline constexpr uint32_t kVersion = 5;
+inline constexpr uint32_t kFirstWithEventTimes = 5;
 inline constexpr uint32_t kOldestVersion = 1;
 inline constexpr size_t kPageBytes = 4096;
 inline constexpr size_t kHeaderBytes = kPageBytes;
@@ -314,7 +316,7 @@ static_assert(sizeof(ExtentHeader) + kSlotsPerExtent * kSlotBytes <= kSlotExtent
     X(kCompleteTo, 2, 1, "vi", "complete_to",                                                                          \
       "current task completed, the task of word 1 resumes; argument OMPT status")                                      \
     X(kDiscard, 2, 0, "ci", "discard", "task cancelled before it started; argument construct, word 1 task id")         \
-    X(kFulfill, 2, 0, "ci", "fulfill", "detached task completed by its event; argument construct, word 1 task id")     \
+    X(kFulfill, 2, 0, "ci", "fulfill", "fulfill_timed without a time, before version 5")                               \
     X(kDependence, 3, 0, "-iv", "dependence", "task of word 2 must wait for the task of word 1")                       \
     X(kWaitBegin, 1, 1, "v", "wait_begin", "current task entered a wait; argument OMPT sync region kind")              \
     X(kWaitEnd, 1, 1, "v", "wait_end", "current task left the wait; argument OMPT sync region kind")                   \
@@ -367,7 +369,10 @@ static_assert(sizeof(ExtentHeader) + kSlotsPerExtent * kSlotBytes <= kSlotExtent
     X(kAbsentNear, 1, 0, "", "absent_near", "a preempted or blocked that begins close to the last timed record")       \
     X(kSystemUse, 3, 0, "-v-", "system_use",                                                                           \
       "in the current region since the last of these: argument major faults, word 1 minor faults, word 2 system time " \
-      "in ns")
+      "in ns")                                                                                                         \
+    X(kFulfillTimed, 3, 1, "cih", "fulfill_timed",                                                                     \
+      "detached task completed by its event; argument construct, word 1 task id, word 2: ticks since its code ended "  \
+      "* 2 + by a thread of another team or of none")
 
 enum EventKind : uint8_t {
 #define OMPASS_EVENT_KIND(name, words, timed, fields, text, meaning) name,

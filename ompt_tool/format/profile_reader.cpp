@@ -39,13 +39,13 @@ void read_slots(const ThreadFile &thread, size_t n_definitions, ThreadAccount &a
                 account.construct(id) = construct;
             }
         }
-    // Undeferred tasks count as completed when they begin. Regions count tasks at their completion, so the difference
+    // Undeferred tasks count as completed when they begin. Regions count tasks when their code ends, so the difference
     // is the number of tasks that a kill interrupted.
     uint64_t begun = 0, completed = 0;
     format::ConstructSlot *most = nullptr;
     for (format::ConstructSlot &slot : account.constructs) {
         if (slot.kind != format::DefinitionKind::kTask) continue;
-        begun += slot.n_completed;
+        begun += slot.n_completed - slot.n_events_fulfilled + slot.n_detached;
         if (!most || slot.n_undeferred > most->n_undeferred) most = &slot;
     }
     for (const RegionSlot &slot : account.regions) completed += slot.n_tasks;

@@ -45,6 +45,11 @@ struct ConstructSlot {
     uint64_t counters[kMaxCounters];
     uint64_t histogram[kHistogramBins]; // timed durations; bin k: [2^k, 2^(k+1)) ns
     OffCpuTicks off_cpu; // part of own_ticks
+    uint64_t n_detached; // tasks whose code ended before their event was fulfilled
+    uint64_t n_events_fulfilled; // events of such tasks, fulfilled by this thread
+    uint64_t n_events_outside; // part of these: events of tasks of another team
+    uint64_t event_ticks; // from the end of the code to the event, summed over the events that this thread fulfilled
+    uint64_t event_max_ticks;
 };
 static_assert(sizeof(ConstructSlot) <= kSlotBytes);
 
@@ -66,7 +71,7 @@ struct RegionSlot {
     uint64_t state_ticks[kStates];
     uint64_t implicit_ticks; // part of work
     uint64_t lock_ticks; // part of sync
-    uint64_t n_tasks; // explicit tasks completed here
+    uint64_t n_tasks; // explicit tasks completed here; detached ones count where their code ends
     uint64_t n_created; // deferred tasks created here
     uint64_t create_weight; // share of the creation of undeferred tasks in pool_ticks
     uint64_t sampled_weight; // share of the implicit task in pool_ticks
@@ -193,7 +198,8 @@ namespace ompass {
     X(uint64_t, implicit_ns, "part of work_ns in the implicit task itself",                                            \
       std::min(to.ns(slot.implicit_ticks), time.state_ns[0]))                                                          \
     X(uint64_t, lock_ns, "part of sync_ns in locks, critical, ordered and atomic", to.ns(slot.lock_ticks))             \
-    X(uint64_t, n_tasks, "explicit tasks that the thread completed there", slot.n_tasks)                               \
+    X(uint64_t, n_tasks,                                                                                               \
+      "explicit tasks that the thread completed there; a detached task counts where its code ended", slot.n_tasks)     \
     X(int64_t, domain, "locality domain of libomp_ext.so in which it last started a task; -1: no held tasks",          \
       static_cast<int64_t>(slot.domain - 1))                                                                           \
     X(uint64_t, n_rescued, "tasks started outside their domain because the program would have hung", slot.n_rescued)   \
@@ -251,7 +257,16 @@ namespace ompass {
     X(uint64_t, preempted_ns, "part of work_ns off-CPU, although the thread could have run",                           \
       to.off_cpu(slot.off_cpu, slot.own_ticks).preempted, sum)                                                         \
     X(uint64_t, blocked_ns, "part of work_ns off-CPU, because the thread left its processor by itself",                \
-      to.off_cpu(slot.off_cpu, slot.own_ticks).blocked, sum)
+      to.off_cpu(slot.off_cpu, slot.own_ticks).blocked, sum)                                                           \
+    X(uint64_t, n_detached, "tasks whose code ended on the thread before their event was fulfilled", slot.n_detached,  \
+      sum)                                                                                                             \
+    X(uint64_t, n_events_fulfilled, "events of detached tasks that the thread fulfilled", slot.n_events_fulfilled,     \
+      sum)                                                                                                             \
+    X(uint64_t, n_events_outside, "part of these: the thread is not in the task's team", slot.n_events_outside, sum)   \
+    X(uint64_t, event_ns,                                                                                              \
+      "from the end of a detached task's code to its event, summed over the events fulfilled here",                    \
+      to.ns(slot.event_ticks), sum)                                                                                    \
+    X(uint64_t, event_max_ns, "longest of these times", to.ns(slot.event_max_ticks), longest)
 
 #define OMPASS_WAIT_ROW(X)                                                                                             \
     X(int32_t, construct, "number of the wait", static_cast<int32_t>(to.id))                                           \

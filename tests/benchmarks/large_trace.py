@@ -68,13 +68,13 @@ TWO_WORDS = (
 )  # fmt: skip
 THREE_WORDS = (
     "start_ready", "resume", "dependence", "region_begin", "region_end", "read", "write", "resync",
-    "preempted", "blocked", "work_end",
+    "preempted", "blocked", "work_end", "fulfill_timed",
 )  # fmt: skip
 WORDS = dict.fromkeys(NAMES, 1) | dict.fromkeys(TWO_WORDS, 2) | dict.fromkeys(THREE_WORDS, 3)
 # The words of a record that contain ids of tasks or regions.
 ID_WORDS = dict.fromkeys(
-    ["start", "start_ready", "resume", "discard", "fulfill", "complete_to", "region_begin", "region_end",
-     "implicit_begin", "resync"], (1,)
+    ["start", "start_ready", "resume", "discard", "fulfill", "fulfill_timed", "complete_to", "region_begin",
+     "region_end", "implicit_begin", "resync"], (1,)
 ) | {"dependence": (1, 2)}  # fmt: skip
 HAS_ID = ("create", "region_begin", "implicit_begin")  # their ids are the thread's next ones
 UNTIMED = ("inline_begin", "inline_end", "inline_code", "inline_ops", "discard", "fulfill", "dependence",

@@ -66,6 +66,7 @@ _CANCELLATION = {"OMP_CANCELLATION": "true"}
 _KINDS = {
     "nested-regions": ("nested_parallel", {}),
     "detached": ("detach_late_task", {}),
+    "detached-events": ("detach_late_pthread", {}),
     "cancelled": ("cancel_taskgroup", _CANCELLATION),
     "dependent-waits": ("taskwait_depend", {}),
     "barriers": ("barriers", {}),

@@ -7,13 +7,12 @@ because the machine may be busy; test_known_answers.py checks exact states.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from marked_programs import in_a_calm_moment, lines_of
 from ompass import _core
 from ompass.reports.content import collect
 from ompass.reports.model import plain
@@ -24,16 +23,8 @@ from toolchains import PROGRAMS, CompileProgram, Record, RunRecorded, Toolchain,
 LATE_NS = 10_000_000
 LONG_NS = LATE_NS * 8 // 10  # a wait begins slightly later than the awaited task
 MS = 1_000_000
-ATTEMPTS = 4
 MODES = pytest.mark.parametrize("mode", ["profile", "trace"])
 Entry = dict[str, Any]
-
-
-def lines_of(source: str) -> dict[str, int]:
-    """Returns name -> line for the comments `@name`."""
-    lines = (PROGRAMS / source).read_text(encoding="utf-8").splitlines()
-    marked = ((re.search(r"[/!] @(\w+)$", line), number) for number, line in enumerate(lines, 1))
-    return {found[1]: number for found, number in marked if found}
 
 
 class Reported:
@@ -110,21 +101,6 @@ def recorded(
     environment = {"OMP_WAIT_POLICY": "active", "OMP_DYNAMIC": "false"}
     run = run_recorded(program, toolchain, mode=mode, preload=True, environment=environment)
     return Reported(source, run.run_dir, mode, exact=not toolchain.name.startswith("gcc"))
-
-
-def in_a_calm_moment(record: Callable[[], Reported], check: Callable[[Reported], None]) -> None:
-    """Checks a recording; repeats it on a failure, because a preempted thread may come too late.
-
-    `recorded` has checked that each recording is complete and consistent.
-    """
-    for _ in range(ATTEMPTS - 1):
-        seen = record()
-        try:
-            check(seen)
-        except AssertionError:
-            continue
-        return
-    check(record())
 
 
 @MODES

@@ -309,7 +309,7 @@ class _Thread:
         elif kind == "discard":
             assert task is not None
             task.end_ns = now
-        elif kind == "fulfill":
+        elif kind in ("fulfill", "fulfill_timed"):
             assert task is not None
             self.work_until(now)
             task.end_ns = now

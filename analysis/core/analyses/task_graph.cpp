@@ -173,7 +173,7 @@ public:
     void discarded(Walk &walk, uint64_t task, uint32_t) {
         if (const uint32_t chain = chains_.find(task)) finish_deferred(chain, walk.now());
     }
-    void fulfilled(Walk &walk, uint64_t task, uint32_t) {
+    void fulfilled(Walk &walk, uint64_t task, uint32_t, uint64_t, bool) {
         const uint32_t chain = chains_.find(task);
         if (!chain) return;
         chains_.raise(chains_[chain].now, chain_of(walk).now);

@@ -148,16 +148,19 @@ public:
             if (is_counted()) shared_.parts.completed(task, walk.thread(), walk.now());
         } else if (task.kind != Frame::kUndeferred) // a detached undeferred task has no known duration
             count_duration(shared_.clock, slot(task.construct), task.worked, 1);
-        if (!detached) {
-            slot(task.construct).n_completed++;
-            region_slot(walk).n_tasks++;
-        }
+        (detached ? slot(task.construct).n_detached : slot(task.construct).n_completed)++;
+        if (!detached || has_event_times_) region_slot(walk).n_tasks++;
     }
 
     void discarded(Walk &, uint64_t, uint32_t construct) { slot(construct).n_cancelled++; }
-    void fulfilled(Walk &walk, uint64_t, uint32_t construct) {
-        slot(construct).n_completed++;
-        region_slot(walk).n_tasks++;
+    void fulfilled(Walk &walk, uint64_t, uint32_t construct, uint64_t ticks, bool outside) {
+        ConstructSlot &here = slot(construct);
+        here.n_completed++;
+        here.n_events_fulfilled += has_event_times_;
+        here.n_events_outside += outside;
+        time_slot(construct).event_ticks += in_window(walk.now() - ticks, walk.now());
+        here.event_max_ticks = std::max(here.event_max_ticks, ticks);
+        if (!has_event_times_) region_slot(walk).n_tasks++;
     }
     void stole(Walk &walk, uint64_t ticks, bool succeeded) {
         RegionSlot &here = region_slot(walk);
@@ -389,6 +392,7 @@ private:
     uint32_t phase_ = 0; // current phase of the thread
     uint64_t phase_begin_ = 0;
     bool dirty_ = false; // untimed undeferred tasks ran in the open interval
+    const bool has_event_times_ = shared_.files.process->version >= format::kFirstWithEventTimes;
     uint32_t sample_weight_ = 0; // tasks that the open interval represents; 0: not a sample
     std::vector<uint32_t> since_timed_; // undeferred tasks by construct
     const uint64_t exit_ticks_ = shared_.clock.limit_ticks(format::kExitNanoseconds);

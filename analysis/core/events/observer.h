@@ -129,7 +129,8 @@ struct WalkObserver {
     void resumed(auto & /*walk*/, auto & /*frame*/, bool /*here*/) {}
     void completed(auto & /*walk*/, auto & /*frame*/, bool /*detached*/) {}
     void discarded(auto & /*walk*/, uint64_t /*task*/, uint32_t /*construct*/) {}
-    void fulfilled(auto & /*walk*/, uint64_t /*task*/, uint32_t /*construct*/) {}
+    // The event of a detached task. ticks: since its code ended, 0 in old traces. outside: not by a thread of its team.
+    void fulfilled(auto & /*walk*/, uint64_t /*task*/, uint32_t /*construct*/, uint64_t /*ticks*/, bool /*outside*/) {}
     void stole(auto & /*walk*/, uint64_t /*ticks*/, bool /*succeeded*/) {}
 
     // Waits of the current task; kind: OMPT sync region kind.

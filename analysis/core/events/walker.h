@@ -287,7 +287,8 @@ public:
         case format::kResume: // an undeferred task has no id and resumes on its thread
         case format::kDiscard: // untimed: its time may be too early
             return {record_.words[1] ? Precondition::kCreated : Precondition::kNone, record_.words[1]};
-        case format::kFulfill: return {Precondition::kDetached, record_.words[1]};
+        case format::kFulfill:
+        case format::kFulfillTimed: return {Precondition::kDetached, record_.words[1]};
         case format::kWaitEnd:
             return {record_.argument == format::kTaskwait ? Precondition::kChildrenEnded : Precondition::kNone};
         case format::kBarrierEnd: return {Precondition::kBarrierOver, parts_.back().id};
@@ -336,7 +337,8 @@ private:
         case format::kComplete: return complete();
         case format::kCompleteTo: return complete_to(words[1]);
         case format::kDiscard: observer_.discarded(*this, words[1], argument); break;
-        case format::kFulfill: observer_.fulfilled(*this, words[1], argument); break;
+        case format::kFulfill: observer_.fulfilled(*this, words[1], argument, 0, false); break;
+        case format::kFulfillTimed: observer_.fulfilled(*this, words[1], argument, words[2] >> 1, words[2] & 1); break;
         case format::kDependence: observer_.depends(*this, words[1], words[2]); break;
         case format::kWaitBegin: begin_wait(); break;
         case format::kWaitEnd: end_wait(0, true); break;

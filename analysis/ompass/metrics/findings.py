@@ -120,6 +120,15 @@ KINDS: Final = (
         "(OMP_WAIT_POLICY=active), and create tasks on the threads that will run them",
     ),
     Kind(
+        "detached_events",
+        "no task",
+        "Threads wait for the events of detached tasks",
+        task_findings.detached_events,
+        "start what the events wait for earlier, fulfil them sooner, or create other tasks that the threads "
+        "can run meanwhile",
+        even_if_busy=True,
+    ),
+    Kind(
         "undeferred",
         "no task",
         "Tasks are not offered to other threads",

@@ -6,6 +6,7 @@ Each function yields evidence for the finding of the same name.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -13,6 +14,7 @@ from ompass.metrics import thresholds
 from ompass.metrics.constructs import ConstructTotals
 from ompass.metrics.facts import Evidence, Facts, evidence
 from ompass.metrics.processors import processor_time
+from ompass.model import WAIT_KINDS
 from ompass.units import count, duration, percent, plural
 
 
@@ -134,6 +136,64 @@ def _is_starving(facts: Facts) -> bool:
 def _idle_text(facts: Facts) -> str:
     idle_ns = sum(r.states.idle_ns for r in facts.task_regions)
     return f"threads found no task for {percent(facts.breakdown.share(idle_ns))} of the thread-time"
+
+
+def detached_events(facts: Facts) -> Iterator[Evidence]:
+    """Yields detached tasks for whose events the threads waited, while they had nothing else to run."""
+    detached = [task for task in facts.tasks if task.n_detached]
+    waited_ns = _waited_for_events_ns(facts)
+    waited_share = facts.breakdown.share(waited_ns)
+    if waited_share < thresholds.IDLE_SHARE:
+        return
+    blamed = max(detached, key=lambda t: (t.event_ns, -t.construct))
+    n_detached, n_outside = (
+        sum(getattr(t, name) for t in detached) for name in ("n_detached", "n_events_outside")
+    )
+    mean_ns = sum(t.event_ns for t in detached) / n_detached
+    longest_ns = max(t.event_max_ns for t in detached)
+    yield evidence(
+        f"the code of {plural(n_detached, 'detached task')} ended before "
+        f"{'its event' if n_detached == 1 else 'their events'}, which {_fulfillers(n_detached, n_outside)} "
+        f"fulfilled {duration(mean_ns)} later on average, at most {duration(longest_ns)}; threads waited for "
+        f"these events, with nothing else to run, for {duration(waited_ns)}, {percent(waited_share)} of the "
+        "thread-time",
+        waited_ns,
+        blamed.construct,
+        detached_tasks=n_detached,
+        events_from_outside=n_outside,
+        mean_event_ns=mean_ns,
+        max_event_ns=longest_ns,
+        waited_share=waited_share,
+    )
+
+
+def _fulfillers(n_events: int, n_outside: int) -> str:
+    """Returns who fulfilled the events."""
+    if not n_outside:
+        return "threads of the team"
+    if n_outside == n_events:
+        return "a thread outside of the team"
+    return f"threads outside of the team ({count(n_outside)}) or of the team ({count(n_events - n_outside)})"
+
+
+def _waited_for_events_ns(facts: Facts) -> float:
+    """Returns the idle time of all threads that events of detached tasks explain.
+
+    While one thread waits for an event, the others have no task either. They wait for that thread.
+    """
+    run = facts.run
+    detached = {row.construct for row in run.constructs if row.n_detached}
+    waited_ns: Counter[int] = Counter()  # by thread
+    for row in run.waits:
+        of_events_ns = sum(
+            ns for cause, ns in zip(row.waited_for, row.waited_for_ns, strict=True) if cause in detached
+        )
+        if WAIT_KINDS.get(run.definitions[row.construct].flags) == "dependence":  # a delay, not thread-time
+            of_events_ns = round(row.idle_ns * share_of(of_events_ns, row.delay_ns))
+        waited_ns[row.thread] += min(of_events_ns, row.idle_ns)
+    longest_ns = max(waited_ns.values(), default=0)
+    explained_ns = sum(min(thread.states.idle_ns, longest_ns) for thread in facts.breakdown.threads)
+    return min(explained_ns, sum(task.event_ns for task in facts.tasks) * facts.n_threads)
 
 
 def undeferred(facts: Facts) -> Iterator[Evidence]:

@@ -26,10 +26,13 @@ from ompass.units import duration, percent
 
 _COARSE_FINDINGS = ("too_coarse", "undivided")
 _IDLE_FINDINGS = (
-    *_COARSE_FINDINGS, "starved", "undeferred", "wait_in_loop", "dependence_chain", "serial_producer",
-    "serial_fraction", "loop_imbalance", "imbalance", "short_regions",
+    *_COARSE_FINDINGS, "starved", "detached_events", "undeferred", "wait_in_loop", "dependence_chain",
+    "serial_producer", "serial_fraction", "loop_imbalance", "imbalance", "short_regions",
 )  # fmt: skip
-_SYNC_FINDINGS = ("critical_contention", "lock_contention", "short_regions", "synchronization")
+_SYNC_FINDINGS = (
+    "critical_contention", "lock_contention", "iteration_order", "busy_waiting", "short_regions",
+    "synchronization",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,12 +69,16 @@ struct alignas(64) TaskState {
 
     uint64_t wait_begin; // while kWaiting
     format::WaitSlot *wait; // counts the wait, on the thread that runs the task
-    uint64_t end; // completion time of a task with dependences; valid while `id` is unchanged
+    uint64_t
+        end; // completion time of a task with dependences, valid while `id` is unchanged; detached: end of its code
     struct {
         const TaskState *task;
         uint64_t id;
     } predecessors[kMaxPredecessors];
-    TaskState *whole; // parts: the task
+    union {
+        TaskState *whole; // parts: the task
+        uint64_t detached_in; // detached tasks: sequence of the region's instance; 0: outside of regions
+    };
 };
 static_assert(sizeof(TaskState) == 192);
 

@@ -392,6 +392,12 @@ void resume_task(ThreadState &thread, TaskState *task) {
     enter(thread, entry, now);
 }
 
+// Publishes the end of a task for threads that wait for it. `sequence`: of the instance of its region.
+static void note_end(ThreadState &thread, uint64_t sequence, uint32_t construct, uint64_t now) {
+    thread.last_ended.what.store(sequence << format::kConstructBits | construct, std::memory_order_relaxed);
+    thread.last_ended.time.store(now, std::memory_order_relaxed);
+}
+
 void complete_task(ThreadState &thread, TaskState *task, TaskState *next, uint32_t status) {
     const uint64_t now = clock::now();
     TaskState *entry = thread.current;
@@ -418,16 +424,18 @@ void complete_task(ThreadState &thread, TaskState *task, TaskState *next, uint32
             thread.log.timed(format::kCompleteTo, status, now, on_stack->id);
     }
     if (task->flags & kDependent) task->end = now;
+    *thread.n_tasks += thread.counting;
     if (entry != task) {
         entry->id = 0;
         thread.pool.give_back(entry);
     }
-    thread.last_ended.what.store(thread.header->open_sequence << format::kConstructBits | slot.id,
-                                 std::memory_order_relaxed);
-    thread.last_ended.time.store(now, std::memory_order_relaxed);
-    if (status != format::kStatusDetach) { // otherwise a later event completes the task
+    note_end(thread, thread.header->open_sequence, slot.id, now);
+    if (__builtin_expect(status == format::kStatusDetach, 0)) {
+        slot.n_detached++;
+        task->end = now;
+        task->detached_in = thread.header->open_sequence;
+    } else {
         slot.n_completed++;
-        *thread.n_tasks += thread.counting;
         free_task(thread, task);
     }
     if (on_stack) unwind_to(thread, below, on_stack, now);
@@ -441,11 +449,26 @@ void discard_task(ThreadState &thread, TaskState *task) {
     free_task(thread, task);
 }
 
+// True if the thread is in the team whose region instance has this sequence.
+static bool is_in_team(const ThreadState &thread, uint64_t sequence) {
+    for (const EnteredRegion *region = thread.region; region; region = region->outer)
+        if (region->instance && region->instance->sequence == sequence) return true;
+    return false;
+}
+
 void fulfill_task(ThreadState &thread, TaskState *task) {
-    task->end = clock::now();
-    thread.constructs.of(task->construct)->slot->n_completed++;
-    *thread.n_tasks += thread.counting;
-    if (thread.tracing) thread.log.untimed(format::kFulfill, task->construct, task->id);
+    const uint64_t now = clock::now(), ticks = now > task->end ? now - task->end : 0;
+    const bool outside = task->detached_in ? !is_in_team(thread, task->detached_in) : task->creator != thread.index;
+    format::ConstructSlot &slot = *thread.constructs.of(task->construct)->slot;
+    slot.n_completed++;
+    slot.n_events_fulfilled++;
+    slot.n_events_outside += outside;
+    slot.event_ticks += ticks;
+    if (ticks > slot.event_max_ticks) slot.event_max_ticks = ticks;
+    note_end(thread, task->detached_in, task->construct, now);
+    thread.last_inner_event = now;
+    if (thread.tracing) thread.log.timed(format::kFulfillTimed, task->construct, now, task->id, ticks << 1 | outside);
+    task->end = now;
     free_task(thread, task);
 }
 

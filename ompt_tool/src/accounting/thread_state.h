@@ -278,7 +278,9 @@ struct OwnState {
 #if OMPASS_ASSERTIONS
     uint64_t accounted; // sum of all ticks added to state_ticks
 #endif
-    uint64_t last_inner_event; // time of the last begin or end of a loop, kernel or phase; these end no state interval
+    // Time of the last event that ended no state interval: begin or end of a loop, kernel or phase, event of a detached
+    // task.
+    uint64_t last_inner_event;
 };
 
 struct alignas(64) ThreadState : EventState, SharedState, OwnState {
