@@ -61,14 +61,16 @@ __all__ = [
     "sums",
 ]
 
-# OMPT's numbers (OpenMP 5.1, section 4.4.4), and our own: 62 and 63 for dependences, 32 for masked.
+# OMPT's numbers (OpenMP 5.1, section 4.4.4), and our own: 62 and 63 for dependences, 32 and 33
+# for waits that OMPT does not report, 32 for masked.
 WAITS: Final = {
     1: "barrier", 2: "implicit barrier", 3: "explicit barrier", 4: "implementation barrier", 5: "taskwait",
     6: "taskgroup", 7: "reduction", 8: "worksharing barrier", 9: "region barrier", 10: "teams barrier",
     62: "dependence", 63: "taskwait depend",
 }  # fmt: skip
 LOCKS: Final = {
-    1: "lock", 2: "test lock", 3: "nest lock", 4: "test nest lock", 5: "critical", 6: "atomic", 7: "ordered"
+    1: "lock", 2: "test lock", 3: "nest lock", 4: "test nest lock", 5: "critical", 6: "atomic", 7: "ordered",
+    32: "doacross", 33: "taskyield",
 }  # fmt: skip
 WAIT_KINDS: Final = {**WAITS, **{kind | 128: name for kind, name in LOCKS.items()}}
 """The meaning of Definition.flags of a wait."""

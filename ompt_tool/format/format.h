@@ -411,6 +411,9 @@ inline constexpr uint32_t kTaskwaitDepend = 63; // our own sync region kind, for
 // Other kinds of waits: of a task for its dependences, and for locks (the OMPT mutex kind with kMutexWait's bit).
 inline constexpr uint32_t kDependenceWait = 62;
 inline constexpr uint32_t kMutexWait = 128;
+// Our own mutex kinds, for waits that OMPT does not report: for an iteration of a loop with dependences, and in
+// taskyields.
+inline constexpr uint32_t kDoacross = 32, kTaskyield = 33;
 // Kinds of work (ompt_work_t), and our own for masked.
 inline constexpr uint32_t kWorkLoop = 1, kWorkSingle = 3, kWorkOtherSingle = 4, kWorkTaskloop = 7;
 inline constexpr uint32_t kWorkStaticLoop = 10, kWorkOtherLoop = 13, kWorkMasked = 32;
@@ -548,6 +551,9 @@ constexpr uint64_t limit_ticks(uint64_t ns, uint64_t rate) {
 // If nothing is left to wait for, a last gap shorter than this counts as the cost of leaving a wait, which is sync,
 // not idle. A wait whose last gap is longer is a long wait.
 inline constexpr uint64_t kExitNanoseconds = 1000;
+
+// A call that OMPT does not report and that takes less than this did not wait: its time remains work.
+inline constexpr uint64_t kUnreportedNanoseconds = 100;
 
 // A barrier that a thread reaches within this time after a loop, or a small part of its time in the loop, belongs to it.
 inline constexpr uint64_t kAfterLoopNanoseconds = 10'000;

@@ -272,12 +272,12 @@ void on_mutex_acquire(ompt_mutex_t kind, unsigned, unsigned, ompt_wait_id_t, con
     ThreadState *thread = recorder::thread();
     if (!thread) return;
     held_tasks::report_current(*thread);
-    begin_lock(*thread, kind, address);
+    begin_lock(*thread, kind, address, clock::now());
 }
 
 void on_mutex_acquired(ompt_mutex_t kind, ompt_wait_id_t lock, const void *) {
     if (!may_block(kind)) return;
-    if (ThreadState *thread = recorder::thread()) end_lock(*thread, kind, lock);
+    if (ThreadState *thread = recorder::thread()) end_lock(*thread, kind, lock, clock::now());
 }
 
 void on_work(ompt_work_t work, ompt_scope_endpoint_t endpoint, ompt_data_t *, ompt_data_t *, uint64_t count,

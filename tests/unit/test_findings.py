@@ -344,7 +344,8 @@ def test_note_on_dropped_records_says_only_what_is_known() -> None:
 
 # ---------------------------------------------------------------- waits and loops
 
-TASKWAIT, BARRIER, DEPENDENCE, LOCK, CRITICAL = 5, 3, 62, 1 | 128, 5 | 128
+TASKWAIT, BARRIER, DEPENDENCE = 5, 3, 62
+LOCK, CRITICAL, ORDERED, DOACROSS, TASKYIELD = (128 | kind for kind in (1, 5, 7, 32, 33))
 STATIC_LOOP, SINGLE = 10, 3
 
 
@@ -402,6 +403,53 @@ def test_critical_section_is_distinguished_from_a_lock() -> None:
         run = made_run(rows, [], kinds, waits=waits)
         assert problems(run) == [kind]
         assert the(run, kind).construct == costly
+
+
+def test_waits_that_are_no_locks_have_findings_of_their_own() -> None:
+    rows = team(0, [{"work_ns": 70 * MS, "sync_ns": 30 * MS, "lock_ns": 30 * MS}] * 2)
+    for flags, kind in (
+        (ORDERED, "iteration_order"),
+        (DOACROSS, "iteration_order"),
+        (TASKYIELD, "busy_waiting"),
+    ):
+        kinds = [definition(0, "parallel"), definition(1, "wait", flags=flags)]
+        run = made_run(rows, [], kinds, waits=[wait(1, k, sync_ns=30 * MS) for k in range(2)])
+        assert problems(run) == [kind]
+        assert (the(run, kind).construct, the(run, kind).cost_ns) == (1, 60 * MS)
+
+
+def waiting_for_events(n_outside: int, waited_ns: int = 80 * MS, event_ns: int = 150 * MS) -> Run:
+    """Makes a run of two threads that wait at a barrier for the events of ten detached tasks."""
+    rows = team(
+        0, [{"work_ns": 20 * MS, "idle_ns": 80 * MS, "n_tasks": 10}, {"work_ns": 0, "idle_ns": 100 * MS}]
+    )
+    events = {"n_events_fulfilled": 10, "n_events_outside": n_outside, "event_ns": event_ns}
+    tasks = [
+        construct(1, 0, [2 * MS] * 10, n_completed=0, n_detached=10),
+        construct(1, 1, [], n_completed=10, event_max_ns=80 * MS, **events),
+    ]
+    kinds = [definition(0, "parallel"), definition(1), definition(2, "wait", flags=BARRIER)]
+    waits = [wait(2, k, {1: (1, waited_ns)}, idle_ns=80 * MS) for k in range(2)]
+    return made_run(rows, tasks, kinds, waits=waits)
+
+
+def test_waits_for_the_events_of_detached_tasks_name_who_fulfils_them() -> None:
+    for n_outside, who in (
+        (10, "a thread outside of the team"),
+        (0, "threads of the team"),
+        (4, "threads outside of the team (4) or of the team (6)"),
+    ):
+        found = the(waiting_for_events(n_outside), "detached_events")
+        assert f"which {who} fulfilled 15 ms later on average, at most 80 ms" in found.because
+        assert (found.construct, found.cost_ns) == (1, 160 * MS)
+        assert dict(found.numbers)["events_from_outside"] == n_outside
+
+
+def test_only_the_time_that_events_explain_is_blamed_on_them() -> None:
+    late = the(waiting_for_events(10, event_ns=30 * MS), "detached_events")
+    assert late.cost_ns == 60 * MS, "two threads may wait for each event"
+    assert "detached_events" not in problems(waiting_for_events(10, waited_ns=5 * MS))
+    assert "detached_events" not in problems(waiting_for_events(10, event_ns=5 * MS))
 
 
 def test_critical_section_is_named_where_its_name_is_known() -> None:

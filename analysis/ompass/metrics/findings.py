@@ -206,6 +206,25 @@ KINDS: Final = (
         even_if_busy=True,
     ),
     Kind(
+        "iteration_order",
+        "order",
+        "Iterations wait for earlier ones",
+        thread_findings.iteration_order,
+        "do what no other iteration needs before the wait (ordered, depend(sink)) or after the block "
+        "(depend(source)), and let iterations that depend on each other run on one thread (another order of "
+        "the loops, larger chunks), or use tasks with depend clauses",
+        even_if_busy=True,
+    ),
+    Kind(
+        "busy_waiting",
+        "polling",
+        "Threads poll with taskyield",
+        thread_findings.polling,
+        "wait by a construct that knows the reason: a depend clause, a taskwait or taskgroup, or a detached "
+        "task that the other side completes",
+        even_if_busy=True,
+    ),
+    Kind(
         "undivided",
         "no share",
         "One thread does all the work",

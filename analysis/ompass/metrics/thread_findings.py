@@ -5,14 +5,14 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Final
 
 from ompass.metrics import thresholds
 from ompass.metrics.breakdown import RegionShare, Scope
 from ompass.metrics.facts import Evidence, Facts, evidence
 from ompass.metrics.processors import describe_processors, described, processor_time, processors_of
-from ompass.metrics.waits import LoopTotals
+from ompass.metrics.waits import LoopTotals, WaitTotals
 from ompass.model import LOCKS, OUTSIDE, UNSHARED_LOOPS, Run, SystemUse, share
 from ompass.units import count, duration, percent, plural
 
@@ -347,35 +347,82 @@ _NAMED_CURE = (
 )
 
 
-def contention(facts: Facts) -> Iterator[Evidence]:
-    """Yields time in locks, critical, ordered and atomic constructs."""
-    breakdown = facts.breakdown
-    if breakdown.share(facts.of_program(breakdown.lock_ns)) < thresholds.LOCK_SHARE:
+_ORDER: Final = frozenset({"ordered", "doacross"})  # waits for earlier iterations
+_POLLING: Final = frozenset({"taskyield"})
+
+
+def _costliest(facts: Facts, kinds: Collection[str]) -> WaitTotals | None:
+    waits = (w for w in facts.waits if w.kind in kinds)
+    return max(waits, key=lambda w: (w.wait_ns, -w.construct), default=None)
+
+
+def _sum_ns(facts: Facts, kinds: Collection[str]) -> int:
+    return sum(w.wait_ns for w in facts.waits if w.kind in kinds)
+
+
+def _is_costly(facts: Facts, lock_ns: int) -> bool:
+    """True if this time in locks is worth a finding."""
+    if facts.breakdown.share(facts.of_program(lock_ns)) < thresholds.LOCK_SHARE:
+        return False
+    return facts.calm or facts.lacks_work(facts.breakdown.regions)
+
+
+def iteration_order(facts: Facts) -> Iterator[Evidence]:
+    """Yields iterations that waited for earlier ones, at ordered blocks or in doacross loops."""
+    wait, waited_ns = _costliest(facts, _ORDER), _sum_ns(facts, _ORDER)
+    if wait is None or not _is_costly(facts, waited_ns):
         return
-    if not facts.calm and not facts.lacks_work(breakdown.regions):
-        return
-    kinds = LOCKS.values()
-    wait = max(
-        (w for w in facts.waits if w.kind in kinds), key=lambda w: (w.wait_ns, -w.construct), default=None
+    yield evidence(
+        f"iterations waited {duration(waited_ns)}, {percent(facts.breakdown.share(waited_ns))} of the "
+        f"thread-time, until earlier iterations, on other threads, had reached the same point; "
+        f"{count(wait.n_long)} waits at this line were longer than 1 us",
+        waited_ns,
+        wait.construct,
+        waits=wait.n_waits,
+        waited_share=facts.breakdown.share(waited_ns),
     )
+
+
+def polling(facts: Facts) -> Iterator[Evidence]:
+    """Yields taskyields in which threads polled, because there was no task to run."""
+    wait, waited_ns = _costliest(facts, _POLLING), _sum_ns(facts, _POLLING)
+    if wait is None or not _is_costly(facts, waited_ns):
+        return
+    yield evidence(
+        f"threads called taskyield again and again for {duration(waited_ns)}, "
+        f"{percent(facts.breakdown.share(waited_ns))} of the thread-time, without a task to run",
+        waited_ns,
+        wait.construct,
+        waits=wait.n_waits,
+        waited_share=facts.breakdown.share(waited_ns),
+    )
+
+
+def contention(facts: Facts) -> Iterator[Evidence]:
+    """Yields time in locks, critical and atomic constructs."""
+    breakdown = facts.breakdown
+    lock_ns = breakdown.lock_ns - _sum_ns(facts, _ORDER | _POLLING)
+    if not _is_costly(facts, lock_ns):
+        return
+    wait = _costliest(facts, frozenset(LOCKS.values()) - _ORDER - _POLLING)
     region = max(breakdown.regions, key=lambda r: (r.lock_ns, -r.construct), default=None)
     critical = wait is not None and wait.kind == "critical"
     name = facts.critical_names.get(wait.construct) if wait and critical else None
-    what = "entering locks, critical, ordered or atomic constructs"
+    what = "entering locks, critical or atomic constructs"
     if critical:
         what = f"entering the critical section {name}" if name else "entering this critical section"
         what += ", which shares one lock with all unnamed ones" if name == "" else ""
     times = f", {count(wait.n_long)} of {count(wait.n_waits)} times behind another thread" if wait else ""
     yield evidence(
-        f"{duration(breakdown.lock_ns)} of thread-time, {percent(breakdown.share(breakdown.lock_ns))}, was "
-        f"spent on {what}{times}",
-        breakdown.lock_ns,
+        f"{duration(lock_ns)} of thread-time, {percent(breakdown.share(lock_ns))}, was spent on "
+        f"{what}{times}",
+        lock_ns,
         wait.construct if wait else region.construct if region else None,
         kind="critical_contention" if critical else "",
         title="Threads wait for each other at a critical section" if critical else "",
         cure=_NAMED_CURE if name else "",
-        lock_ns=breakdown.lock_ns,
-        lock_share=breakdown.share(breakdown.lock_ns),
+        lock_ns=lock_ns,
+        lock_share=breakdown.share(lock_ns),
     )
 
 

@@ -180,6 +180,15 @@ struct OpenLoops {
     } open[kMaxDepth];
 };
 
+// Consecutive calls of a function with which a task polls.
+struct Polling {
+    const void *address; // return address of the calls; null: none
+    const TaskState *task;
+    uint64_t begin, end; // begin of the first call, end of the last one
+    uint64_t mark, time; // header->mark and the log's time after the last call; unchanged if no event followed
+    format::WaitSlot *wait; // counts the calls; null as long as they are short
+};
+
 // The task that this thread completed last. Threads that waited for a task read it; the two fields may briefly belong
 // to different tasks.
 struct alignas(64) LastEnded {
@@ -265,6 +274,8 @@ struct OwnState {
     ConstructTable constructs;
     PlaceTable places;
     format::WaitSlot *lock; // wait for a lock; null: none
+    const TaskState *in_unreported_call; // the task in a call that may wait without a report of OMPT; null: none
+    Polling polling;
     OpenLoops loops;
     HeldTasks held;
     omp_ext_counters light_counters; // where the extension counts kUntimed tasks and tasks in them

@@ -239,8 +239,7 @@ void begin_gap(ThreadState &thread) {
     thread.header->open_wait = thread.current->wait->id;
 }
 
-void begin_lock(ThreadState &thread, uint32_t kind, const void *address) {
-    const uint64_t now = clock::now();
+void begin_lock(ThreadState &thread, uint32_t kind, const void *address, uint64_t now) {
     close_open(thread, now);
     thread.previous.creator = nullptr;
     thread.lock = &thread.places.wait(address, format::kMutexWait | kind);
@@ -250,12 +249,11 @@ void begin_lock(ThreadState &thread, uint32_t kind, const void *address) {
     }
 }
 
-void end_lock(ThreadState &thread, uint32_t kind, uint64_t lock) {
-    const uint64_t now = clock::now();
+void end_lock(ThreadState &thread, uint32_t kind, uint64_t lock, uint64_t now) {
     const uint64_t ticks = now - thread.header->mark;
     thread.region->slot->lock_ticks += ticks;
     close_interval(thread, State::kSync, now);
-    const uint32_t before = take_over(thread, lock);
+    const uint32_t before = lock ? take_over(thread, lock) : 0;
     const bool is_long = ticks > thread.exit_ticks;
     if (before && thread.tracing && is_long) thread.log.untimed(format::kWaitedFor, before);
     if (format::WaitSlot *wait = std::exchange(thread.lock, nullptr)) {
@@ -265,7 +263,26 @@ void end_lock(ThreadState &thread, uint32_t kind, uint64_t lock) {
         format::gap_ticks(*wait, State::kSync) += ticks;
         count_last_gap(*wait, nullptr, {0, ticks, is_long}, before);
     }
-    if (thread.tracing) thread.log.timed(format::kMutexAcquired, kind, now);
+    if (thread.tracing) thread.log.mutex_acquired(kind, now);
+}
+
+void extend_lock(ThreadState &thread, uint32_t kind, format::WaitSlot &wait, uint64_t &begin, uint64_t now) {
+    const uint64_t since = thread.header->mark, ticks = now - since;
+    const bool was_long = since - begin > thread.exit_ticks;
+    thread.region->slot->lock_ticks += ticks;
+    close_interval(thread, State::kSync, now); // may write records
+    const bool is_new = thread.tracing && !thread.log.postpone_mutex_acquired(now);
+    if (is_new) {
+        begin = since;
+        wait.n_waits++;
+        trace_place(thread, wait);
+        thread.log.timed(format::kMutexAcquire, kind, since);
+        thread.log.mutex_acquired(kind, now);
+    }
+    wait.ticks += ticks;
+    if (now - begin > wait.max_ticks) wait.max_ticks = now - begin;
+    format::gap_ticks(wait, State::kSync) += ticks;
+    wait.n_long += (now - begin > thread.exit_ticks) && (is_new || !was_long);
 }
 
 } // namespace ompass

@@ -20,8 +20,12 @@ void end_untimed_wait(ThreadState &thread);
 void begin_gap(ThreadState &thread);
 // Records the place of a wait in a team of one, which ran all tasks at once. More threads would have to wait there.
 void name_wait(ThreadState &thread, uint32_t kind, const void *address);
-void begin_lock(ThreadState &thread, uint32_t kind, const void *address);
-void end_lock(ThreadState &thread, uint32_t kind, uint64_t lock);
+void begin_lock(ThreadState &thread, uint32_t kind, const void *address, uint64_t now);
+// `lock`: its identity; 0: not known.
+void end_lock(ThreadState &thread, uint32_t kind, uint64_t lock, uint64_t now);
+// Continues the wait for a lock that end_lock() ended with the last event. It began at `begin`, which becomes the begin
+// of its new part if the trace needs one.
+void extend_lock(ThreadState &thread, uint32_t kind, format::WaitSlot &wait, uint64_t &begin, uint64_t now);
 
 // Counts the last gap of a wait for its cause, `waited_for`. `loop`: the loop before the barrier, or null.
 void count_last_gap(format::WaitSlot &wait, format::LoopSlot *loop, LastGap gap, uint32_t waited_for);

@@ -99,6 +99,29 @@ public:
         last_address_ = address;
     }
 
+    // Appends the end of a wait for a lock. postpone_mutex_acquired() gives it a later time, as long as no other record
+    // follows; returns false if it cannot.
+    void mutex_acquired(uint32_t kind, uint64_t now) {
+        const uint64_t delta = delta_to(now);
+        if (uint32_t *place = reserve(2)) {
+            const uint64_t word = format::pack_event(format::kMutexAcquired, kind, delta);
+            place[1] = static_cast<uint32_t>(word >> 32);
+            store(place, word);
+            order_.place = place;
+            order_.n_bits = kPostponable;
+        }
+    }
+    bool postpone_mutex_acquired(uint64_t now) {
+        if (order_.n_bits != kPostponable) return false;
+        uint32_t *delta = static_cast<uint32_t *>(order_.place) + 1;
+        const uint64_t longer = *delta + (now - base_);
+        if (longer >> 32) return false;
+        store(delta, longer);
+        base_ = now;
+        return true;
+    }
+    uint64_t time() const { return base_; } // of the last timed record
+
     // Append begin and end of an untimed undeferred task, in the last record if that is a kInlineOps with room.
     void inline_begin(unsigned code) { append_op(format::kInlineOpBegin + code); }
     void inline_end() { append_op(format::kInlineOpEnd); }
@@ -131,7 +154,7 @@ public:
 
 private:
     static constexpr uint32_t kMaxSlotExtents = 2048;
-    static constexpr unsigned kNoOps = 64;
+    static constexpr unsigned kNoOps = 64, kPostponable = 65; // values of order_.n_bits
 
     static void store(uint32_t *place, uint64_t half) {
         __atomic_store_n(place, static_cast<uint32_t>(half), __ATOMIC_RELEASE);
@@ -185,7 +208,7 @@ private:
 
     uint32_t *next_ = nullptr; // place of the next record
     uint32_t *limit_ = nullptr; // end of the window minus one word that stays zero; null: not tracing
-    // The last record if it is a kInlineOps.
+    // The last record if it is a kInlineOps, or a kMutexAcquired (kPostponable).
     omp_ext_order order_ = {0, kNoOps, nullptr, format::kInlineOpEnd, nullptr};
     uint8_t n_codes_ = 0;
     uint64_t base_ = 0; // time of the last timed record

@@ -25,18 +25,11 @@ Code runtime_code = {};
 
 namespace {
 
-// Returns the calling thread if the wrapper measures the creation; null if it only forwards the call. `is_own`: the
-// call is for the recorded runtime; `can_jump`: the wrapper can forward by a tail call.
-inline ThreadState *recording_thread(bool is_own, bool can_jump = true) {
-    if (!active || !is_own) return nullptr;
-    ThreadState *thread = recorder::this_thread;
+// Returns the calling thread if the wrapper measures the creation; null if it only forwards the call. `can_jump`: the
+// wrapper can forward by a tail call.
+inline ThreadState *creating_thread(bool is_own, bool can_jump = true) {
+    ThreadState *thread = recording_thread(is_own);
     if (!thread) return nullptr;
-    const uint32_t now = recorder::current_switch();
-    if (__builtin_expect(thread->seen_switch != now, 0)) {
-        if (recorder::switch_of(now) != recorder::kOn) return nullptr;
-        recorder::sync_switch(*thread, now);
-    }
-    if (!thread->counting) return nullptr;
     if (forwards_in_regions && can_jump && thread->region->instance) return nullptr;
     return thread->announced.kind ? nullptr : thread; // the extension measures announced creations
 }
@@ -120,7 +113,7 @@ OMPASS_EXPORT void *__kmpc_omp_task_alloc(void *location, int32_t thread_id, int
     static Router router;
     // The creation begins here and ends in the call that enqueues the task. Between them, the program copies the data.
     const auto [next, is_own] = next_of<decltype(__kmpc_omp_task_alloc)>(router, "__kmpc_omp_task_alloc");
-    ThreadState *thread = wrappers::recording_thread(is_own);
+    ThreadState *thread = wrappers::creating_thread(is_own);
     if (!thread) OMPASS_JUMP next(location, thread_id, flags, task_bytes, shared_bytes, routine);
     begin_creation(*thread);
     void *task = next(location, thread_id, flags, task_bytes, shared_bytes, routine);
@@ -134,7 +127,7 @@ OMPASS_EXPORT void *__kmpc_omp_task_alloc(void *location, int32_t thread_id, int
 OMPASS_EXPORT int32_t __kmpc_omp_task(void *location, int32_t thread_id, void *task) {
     static Router router;
     const auto [next, is_own] = next_of<decltype(__kmpc_omp_task)>(router, "__kmpc_omp_task");
-    ThreadState *thread = wrappers::recording_thread(is_own);
+    ThreadState *thread = wrappers::creating_thread(is_own);
     if (!thread) OMPASS_JUMP next(location, thread_id, task);
     const wrappers::MeasuredCreation creation(thread, __builtin_return_address(0), task);
     return next(location, thread_id, task);
@@ -144,7 +137,7 @@ OMPASS_EXPORT int32_t __kmpc_omp_task_with_deps(void *location, int32_t thread_i
                                                 void *dependences, int32_t n_noalias, void *noalias) {
     static Router router;
     const auto [next, is_own] = next_of<decltype(__kmpc_omp_task_with_deps)>(router, "__kmpc_omp_task_with_deps");
-    ThreadState *thread = wrappers::recording_thread(is_own);
+    ThreadState *thread = wrappers::creating_thread(is_own);
     if (!thread) OMPASS_JUMP next(location, thread_id, task, n, dependences, n_noalias, noalias);
     const wrappers::MeasuredCreation creation(thread, __builtin_return_address(0), task);
     return next(location, thread_id, task, n, dependences, n_noalias, noalias);
@@ -155,7 +148,7 @@ OMPASS_EXPORT void __kmpc_taskloop(void *location, int32_t thread_id, void *task
                                    uint64_t grainsize, void *duplicate) {
     static Router router;
     const auto [next, is_own] = next_of<decltype(__kmpc_taskloop)>(router, "__kmpc_taskloop");
-    ThreadState *thread = wrappers::recording_thread(is_own);
+    ThreadState *thread = wrappers::creating_thread(is_own);
     if (!thread)
         OMPASS_JUMP next(location, thread_id, task, if_value, lower, upper, stride, nogroup, schedule, grainsize,
                          duplicate);
@@ -168,7 +161,7 @@ OMPASS_EXPORT void __kmpc_taskloop_5(void *location, int32_t thread_id, void *ta
                                      uint64_t grainsize, int32_t modifier, void *duplicate) {
     static Router router;
     const auto [next, is_own] = next_of<decltype(__kmpc_taskloop_5)>(router, "__kmpc_taskloop_5");
-    ThreadState *thread = wrappers::recording_thread(is_own);
+    ThreadState *thread = wrappers::creating_thread(is_own);
     if (!thread)
         OMPASS_JUMP next(location, thread_id, task, if_value, lower, upper, stride, nogroup, schedule, grainsize,
                          modifier, duplicate);
@@ -214,7 +207,7 @@ OMPASS_EXPORT void GOMP_task(void (*function)(void *), void *data, void (*copy)(
     static Router router;
     const auto [next, is_own] = next_of<GompTask>(router, "GOMP_task");
     const bool must_copy = is_own && !if_clause && copy && bytes > 0;
-    ThreadState *thread = wrappers::recording_thread(is_own, !must_copy);
+    ThreadState *thread = wrappers::creating_thread(is_own, !must_copy);
     if (!thread && must_copy)
         return copy_and_create(next, function, data, copy, bytes, alignment, flags & ~kUntiedFlag, dependences,
                                priority, event);
@@ -251,7 +244,7 @@ void create_by_tasks(ThreadState *thread, const void *address, const taskloops::
 
 template <typename Bound>
 [[gnu::noinline]] void create_by_tasks_in_wrapper(const void *address, const taskloops::Loop<Bound> &loop) {
-    ThreadState *thread = wrappers::recording_thread(true, false);
+    ThreadState *thread = wrappers::creating_thread(true, false);
     if (!thread) return create_by_tasks(nullptr, address, loop);
     const wrappers::MeasuredTaskloop creation(thread, address);
     create_by_tasks(thread, address, loop);
@@ -269,7 +262,7 @@ template <typename Bound>
         const taskloops::Loop<Bound> loop = {function, data,     copy,  bytes, alignment, flags,                       \
                                              n_tasks,  priority, start, end,   step};                                  \
         if (is_own && loop.is_wrong_on_llvm()) return create_by_tasks_in_wrapper(__builtin_return_address(0), loop);   \
-        ThreadState *thread = wrappers::recording_thread(is_own);                                                      \
+        ThreadState *thread = wrappers::creating_thread(is_own);                                                       \
         if (!thread)                                                                                                   \
             OMPASS_JUMP next(function, data, copy, bytes, alignment, flags, n_tasks, priority, start, end, step);      \
         const wrappers::MeasuredTaskloop creation(thread, __builtin_return_address(0));                                \

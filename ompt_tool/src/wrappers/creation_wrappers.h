@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The state of the wrappers in creation_wrappers.cpp.
+// The state of the wrappers that measure calls.
 #pragma once
 
 #include <cstdint>
+
+#include "recorder.h"
 
 namespace ompass::wrappers {
 
@@ -14,6 +16,20 @@ struct Code {
     bool holds(const void *address) const { return reinterpret_cast<uintptr_t>(address) - begin < end - begin; }
 };
 extern Code runtime_code;
+
+// Returns the calling thread if a wrapper measures the call; null if it only forwards the call. `is_own`: the call is
+// for the recorded runtime.
+inline ThreadState *recording_thread(bool is_own) {
+    if (!active || !is_own) return nullptr;
+    ThreadState *thread = recorder::this_thread;
+    if (!thread) return nullptr;
+    const uint32_t now = recorder::current_switch();
+    if (__builtin_expect(thread->seen_switch != now, 0)) {
+        if (recorder::switch_of(now) != recorder::kOn) return nullptr;
+        recorder::sync_switch(*thread, now);
+    }
+    return thread->counting ? thread : nullptr;
+}
 
 // Lets the wrappers forward creations in regions to the extension, which reports them. They forward by tail calls, so
 // the extension sees the program's return address. No effect in builds that do not guarantee tail calls.

@@ -236,7 +236,8 @@ OMPASS_EXPORT void omp_get_partition_place_nums_8_(int64_t *places) {
 
 // In a team of one thread, LLVM's runtimes read data of the loop that they did not store. The call is then dropped,
 // because one thread runs the iterations in order and need not wait. In larger teams a tail call forwards it.
-#define OMPASS_ORDERED(name)                                                                                           \
+// wait_wrappers.cpp has the functions that wait.
+#define OMPASS_POST(name)                                                                                              \
     OMPASS_EXPORT void name(uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d, uintptr_t e, uintptr_t f, uintptr_t g, \
                             uintptr_t h) {                                                                             \
         static Router n_threads;                                                                                       \
@@ -245,10 +246,8 @@ OMPASS_EXPORT void omp_get_partition_place_nums_8_(int64_t *places) {
         if (next_of<int()>(n_threads, "omp_get_num_threads").function() > 1) OMPASS_JUMP next(a, b, c, d, e, f, g, h); \
     }
 
-OMPASS_ORDERED(GOMP_doacross_post)
-OMPASS_ORDERED(GOMP_doacross_wait)
-OMPASS_ORDERED(GOMP_doacross_ull_post)
-OMPASS_ORDERED(GOMP_doacross_ull_wait)
+OMPASS_POST(GOMP_doacross_post)
+OMPASS_POST(GOMP_doacross_ull_post)
 
 // ---------------------------------------------------------------- scopes
 
