@@ -10,10 +10,11 @@ import sys
 from pathlib import Path
 
 import toolchains
+from diseases import document
 from diseases.conditions import CONDITIONS
 from diseases.labels import Label, all_labels
-from diseases.matrix import as_values, judge, misses, share_of, table
-from diseases.runs import COMPILERS, FOLDER, Recordings, build, cases_of
+from diseases.matrix import as_values, judge, misses, share_of, table, way_of
+from diseases.runs import COMPILERS, FOLDER, Recordings, Selection, build, cases_of
 from ompass.errors import OmpassError, UsageError
 
 
@@ -22,11 +23,13 @@ def main() -> int:
     library = Path(os.environ.get("OMPASS_LIBRARY", toolchains.BUILD / "lib" / "libompass.so"))
     labels = chosen_labels(arguments.only)
     conditions = [c for c in CONDITIONS if getattr(arguments, c.name)] or list(CONDITIONS)
-    threads, compilers = arguments.threads, arguments.compilers
-    cases = list(cases_of(labels, compilers, threads, conditions, arguments.rounds, arguments.seed))
-    for label in labels:
-        for compiler in compilers:
-            build(label, compiler)
+    threads = arguments.threads
+    selection = Selection(
+        labels, arguments.compilers, threads, conditions, arguments.rounds, arguments.cured, arguments.scale
+    )
+    cases = list(cases_of(selection, arguments.seed))
+    for label, compiler, cured in dict.fromkeys((c.label, c.compiler, c.cured) for c in cases):
+        build(label, compiler, cured=cured)
     with Recordings(library) as recordings:
         missing = recordings.missing(cases)
         for number, case in enumerate(missing, 1):
@@ -34,11 +37,14 @@ def main() -> int:
             recordings.add(case)
         judged = [judge(case, recordings.run_dir(case)) for case in cases]
     for n in threads:
-        for condition in conditions:
-            print(table(judged, n, condition.name), end="\n\n")
+        for way in dict.fromkeys(way_of(case) for case in cases):
+            chosen = [j for j in judged if (j.case.threads, way_of(j.case)) == (n, way)]
+            print(table(chosen, f"{n} threads, {way}"), end="\n\n")
     lines = [j.line_right for j in judged if j.line_right is not None]
     print(f"in total: {share_of(judged)}; {sum(lines)} of {len(lines)} right findings name the marked line")
     print(*misses(judged), sep="\n")
+    if arguments.write_docs:
+        document.write(toolchains.REPOSITORY / "docs" / "findings.md", judged)
     if arguments.json:
         arguments.json.write_text(json.dumps(as_values(judged), indent=1) + "\n", encoding="utf-8")
     return 0
@@ -94,6 +100,11 @@ def parsed() -> argparse.Namespace:
         strict=True,
     ):
         parser.add_argument(f"--{condition.name}", action="store_true", help=help_text)
+    parser.add_argument("--cured", action="store_true", help="also the cured version of each program")
+    parser.add_argument("--scale", action="store_true", help="also sweeps from one thread to each number")
+    parser.add_argument(
+        "--write-docs", action="store_true", help="write the confusion matrix into docs/findings.md"
+    )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every run and its findings to FILE")
     return parser.parse_args()
 

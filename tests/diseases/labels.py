@@ -1,16 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The label of every program: its disease, and the other findings that are right if threads share processors.
+"""The label of every program: its kind of disease, and the right findings and verdicts.
 
-`labels.csv` holds them. `crowded` lists the kinds that are also right if there are more threads than
-processors; `gcc` the kinds that are also right for programs built by gcc, whose static loops and sections the
-runtime does not see. On one processor, "too many threads" is always right. A comment `DISEASE` in the program
-marks the line that the finding should name.
+`labels.csv` holds them, one row per program:
+
+- `kind`: its disease; `healthy`: none
+- `label`: the right first findings of one run; empty: the kind. `nothing`: one run cannot show the disease
+- `scale`: the right verdicts of a sweep; empty: the kind
+- `crowded`: also right if there are more threads than processors
+- `gcc`: also right for programs built by gcc, whose static loops and sections the runtime does not see
+- `compilers`: the families of compilers that can build it and whose runtime shows the disease; empty: all
+- `environment`: variables of its runs, sick and cured
+
+Lists are separated by spaces. On one processor, "too many threads" is always right. `CURED` builds the
+program without its disease; then no finding is right. A comment `DISEASE` marks the construct that a finding
+should name, and a comment `HOT` the line whose processor time grows with the number of threads.
 """
 
 from __future__ import annotations
 
 import csv
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from diseases.conditions import Condition
@@ -19,6 +28,7 @@ FOLDER = Path(__file__).resolve().parent
 PROGRAMS = FOLDER / "programs"
 HEALTHY = "healthy"
 NOTHING = "nothing"
+SCALES = "scales"
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,37 +36,54 @@ class Label:
     """The known disease of a program, and its alternatives."""
 
     program: str  # file name
-    disease: str  # kind of the finding that should come first; HEALTHY: none at all
+    disease: str  # kind; HEALTHY: none
     crowded: frozenset[str]
     gcc: frozenset[str] = frozenset()
+    findings: frozenset[str] = frozenset()  # of one run; empty: the kind
+    verdicts: frozenset[str] = frozenset()  # of a sweep; empty: the kind
+    compilers: tuple[str, ...] = ()  # families; empty: all
+    environment: dict[str, str] = field(default_factory=dict, compare=False)
 
     @property
     def source(self) -> Path:
         return PROGRAMS / self.program
 
     @property
-    def needs_sweep(self) -> bool:
-        """True if only a comparison with one thread shows the disease."""
-        return self.disease == "memory_contention"
+    def is_healthy(self) -> bool:
+        return self.disease == HEALTHY
 
-    @property
-    def marked_line(self) -> int:
-        """Returns the line that the finding should name; 0: any."""
+    def builds_with(self, compiler: str) -> bool:
+        """True if the program is built by this compiler of the matrix."""
+        return not self.compilers or compiler.startswith(self.compilers)
+
+    def marked_lines(self, *marks: str) -> tuple[int, ...]:
+        """Returns the lines with one of these marks; empty: any line is right."""
         lines = self.source.read_text(encoding="utf-8").splitlines()
-        return next((number for number, line in enumerate(lines, 1) if "DISEASE" in line), 0)
+        return tuple(n for n, line in enumerate(lines, 1) if any(mark in line for mark in marks))
 
-    def accepts(self, found: str, compiler: str, condition: Condition, threads: int) -> bool:
-        """True if `found`, a kind or NOTHING, is a right first finding in that case."""
-        right = {NOTHING if self.disease == HEALTHY else self.disease}
-        if compiler.startswith("gcc"):
+    def accepts(
+        self, found: str, compiler: str, condition: Condition, threads: int, *, well: bool = False
+    ) -> bool:
+        """True if `found`, a kind or NOTHING, is a right first finding in that case.
+
+        `well`: the program was cured, or it is healthy.
+        """
+        right = {NOTHING} if well or self.is_healthy else set(self.findings or {self.disease})
+        if compiler.startswith("gcc") and not well:
             right |= self.gcc
         if threads > condition.n_cpus:
-            right |= self.crowded
+            right |= {"oversubscribed"} if well else self.crowded
         if condition.n_cpus == 1:
             right.add("oversubscribed")
         if condition.hogged:
             right.add("disturbed")
         return found in right
+
+    def accepts_verdict(self, found: str, condition: Condition, threads: int, *, well: bool = False) -> bool:
+        """True if `found` is a right verdict of a sweep to that number of threads."""
+        if threads > condition.n_cpus:
+            return found == "oversubscribed"
+        return found in ({SCALES} if well or self.is_healthy else self.verdicts or {self.disease})
 
 
 def all_labels() -> tuple[Label, ...]:
@@ -64,10 +91,14 @@ def all_labels() -> tuple[Label, ...]:
     with (FOLDER / "labels.csv").open(encoding="utf-8") as file:
         return tuple(
             Label(
-                row["program"],
-                row["label"],
-                frozenset(row["crowded"].split()),
-                frozenset(row["gcc"].split()),
+                program=row["program"],
+                disease=row["kind"],
+                crowded=frozenset(row["crowded"].split()),
+                gcc=frozenset(row["gcc"].split()),
+                findings=frozenset(row["label"].split()),
+                verdicts=frozenset(row["scale"].split()),
+                compilers=tuple(row["compilers"].split()),
+                environment=dict(setting.split("=", 1) for setting in row["environment"].split()),
             )
             for row in csv.DictReader(file)
         )

@@ -3,30 +3,33 @@
 
 from __future__ import annotations
 
-import json
 import os
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from diseases.labels import HEALTHY, NOTHING, all_labels
-from diseases.runs import VERDICT, Case
+from diseases.labels import HEALTHY, NOTHING, SCALES, all_labels
+from diseases.runs import Case
 from ompass.readers.run import open_run
 from ompass.reports.content import collect
+from ompass.scaling.content import read_sweep
 
+CURED = "cured"
 _NEAR_LINES = 1  # a construct and its call may be a line apart
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """The findings of one run."""
+    """The findings of one run, or the verdict of one sweep."""
 
     case: Case
-    found: str  # kind of the first problem, or NOTHING
-    line: int  # the line that this finding names; 0: none
+    found: str  # kind of the first problem or of the verdict, or NOTHING
+    line: int  # the line that it names; 0: none
     problems: tuple[str, ...]  # kinds, in order
+    wall_ns: int = 0  # of the program; of a sweep, on most threads
 
     @property
     def spoilt(self) -> bool:
@@ -36,25 +39,24 @@ class Judged:
     @property
     def right(self) -> bool:
         case = self.case
-        return case.label.accepts(self.found, case.compiler, case.condition, case.threads)
+        if case.sweep:
+            return case.label.accepts_verdict(self.found, case.condition, case.threads, well=case.is_well)
+        return case.label.accepts(self.found, case.compiler, case.condition, case.threads, well=case.is_well)
 
     @property
     def line_right(self) -> bool | None:
-        """True if the right finding names the marked line; None: nothing to judge."""
-        marked = self.case.label.marked_line
-        if not marked or self.found != self.case.label.disease:
+        """True if the right finding names a marked line; None: nothing to judge."""
+        label = self.case.label
+        marked = label.marked_lines("DISEASE", "HOT")
+        if not marked or self.case.is_well or self.found != label.disease:
             return None
-        return abs(self.line - marked) <= _NEAR_LINES
+        return any(abs(self.line - line) <= _NEAR_LINES for line in marked)
 
 
 def judge(case: Case, run_dir: Path) -> Judged:
-    """Returns the findings of a recording's report."""
-    if case.label.needs_sweep:
-        verdict = json.loads((run_dir / VERDICT).read_text(encoding="utf-8"))["verdict"]["kind"]
-        found = {"memory_bound": case.label.disease, "scales": NOTHING, "mixed": NOTHING}.get(
-            verdict, verdict
-        )
-        return Judged(case, found, case.label.marked_line, (found,))
+    """Returns the findings of a recording's report, or the verdict of a sweep's report."""
+    if case.sweep:
+        return _judge_sweep(case, run_dir)
     content = collect(open_run(run_dir))
     problems = [finding for finding in content.findings if finding.severity == "problem"]
     first = problems[0] if problems else None
@@ -63,19 +65,46 @@ def judge(case: Case, run_dir: Path) -> Judged:
         first.kind if first else NOTHING,
         content.location(first.construct).line if first else 0,
         tuple(finding.kind for finding in problems),
+        content.run.wall_ns,
     )
 
 
-def table(judged: Sequence[Judged], threads: int, condition: str) -> str:
-    """Returns the matrix for a number of threads and a condition: a line per label, a column per finding."""
-    asked = [j for j in judged if j.case.threads == threads and j.case.condition.name == condition]
-    chosen = [j for j in asked if not j.spoilt]
-    found = Counter((j.case.label.disease, HEALTHY if j.found == NOTHING else j.found) for j in chosen)
-    present = {j.case.label.disease for j in chosen}
-    labels = [name for name in dict.fromkeys(label.disease for label in all_labels()) if name in present]
+def _judge_sweep(case: Case, sweep_dir: Path) -> Judged:
+    column = read_sweep(sweep_dir).judged
+    assert column is not None and column.verdict is not None, f"{case.key} has no verdict"
+    verdict = column.verdict
+    found = verdict.finding.kind if verdict.finding else verdict.kind
+    place = re.search(r":(\d+)", column.finding_place)
+    line = verdict.line.spot.line if verdict.line else int(place[1]) if place else 0
+    return Judged(case, found, line, (found,), int(column.point.time_ns))
+
+
+def row_of(judged: Judged) -> str:
+    """Returns the row of a confusion matrix to which a run belongs: its disease, HEALTHY or CURED."""
+    return CURED if judged.case.cured else judged.case.label.disease
+
+
+def column_of(judged: Judged) -> str:
+    """Returns the column of a confusion matrix to which a run belongs: what was found, or HEALTHY."""
+    return HEALTHY if judged.found in (NOTHING, SCALES) else judged.found
+
+
+def rows() -> list[str]:
+    """Returns all rows of a confusion matrix, in order."""
+    return [*dict.fromkeys(label.disease for label in all_labels()), CURED]
+
+
+def table(judged: Sequence[Judged], title: str) -> str:
+    """Returns the matrix of these runs: a line per label, a column per finding."""
+    chosen = [j for j in judged if not j.spoilt]
+    found = Counter((row_of(j), column_of(j)) for j in chosen)
+    present = {row_of(j) for j in chosen}
+    labels = [name for name in rows() if name in present]
     kinds = [*labels, *sorted({column for _, column in found} - set(labels))]
+    if not kinds:
+        return f"{title}: {share_of(judged)}"
     width = max(map(len, kinds))
-    lines = [f"{threads} threads, {condition}: {share_of(asked)}"]
+    lines = [f"{title}: {share_of(judged)}"]
     lines.append(" " * (width + 4) + "".join(f"{number:4}" for number in range(1, len(kinds) + 1)))
     lines += [
         f"{kind:>{width}} {number:2} " + "".join(f"{found[kind, column] or '.':>4}" for column in kinds)
@@ -87,11 +116,11 @@ def table(judged: Sequence[Judged], threads: int, condition: str) -> str:
 
 
 def share_of(judged: Sequence[Judged]) -> str:
-    """Returns text with the number of sick and of healthy runs that were judged right."""
+    """Returns text with the number of sick, cured and healthy runs that were judged right."""
     parts, n_spoilt = [], sum(j.spoilt for j in judged)
     judged = [j for j in judged if not j.spoilt]
-    for name, healthy in (("sick", False), ("healthy", True)):
-        group = [j for j in judged if (j.case.label.disease == HEALTHY) is healthy]
+    for name in ("sick", CURED, HEALTHY):
+        group = [j for j in judged if state_of(j.case) == name]
         if group:
             n_right = sum(j.right for j in group)
             parts.append(f"{n_right} of {len(group)} {name} right ({100 * n_right / len(group):.1f} %)")
@@ -100,12 +129,18 @@ def share_of(judged: Sequence[Judged]) -> str:
     return ", ".join(parts)
 
 
+def state_of(case: Case) -> str:
+    """Returns "sick", CURED or HEALTHY."""
+    return CURED if case.cured else HEALTHY if case.label.is_healthy else "sick"
+
+
 def misses(judged: Iterable[Judged]) -> list[str]:
     """Returns a line per program, compiler, number of threads and condition that was judged wrong."""
     wrong = Counter(
-        (j.case.label.program, j.case.label.disease, j.case.compiler, j.case.threads, j.case.condition.name,
-         j.found) for j in judged if not j.right and not j.spoilt
-    )  # fmt: skip
+        (j.case.label.program, row_of(j), j.case.compiler, j.case.threads, way_of(j.case), j.found)
+        for j in judged
+        if not j.right and not j.spoilt
+    )
     return [
         f"{program} ({label}), {compiler}, {threads} threads, {condition}: {found}"
         + (f" x {n}" if n > 1 else "")
@@ -113,11 +148,16 @@ def misses(judged: Iterable[Judged]) -> list[str]:
     ]
 
 
+def way_of(case: Case) -> str:
+    """Returns the name of the condition of a run, or "sweep"."""
+    return "sweep" if case.sweep else case.condition.name
+
+
 def as_values(judged: Sequence[Judged]) -> dict[str, Any]:
     """Returns all results as values for JSON."""
     return {
         "schema": "ompass-diseases",
-        "schema_version": 1,
+        "schema_version": 2,
         "cpus": len(os.sched_getaffinity(0)),
         "runs": [
             {
@@ -125,13 +165,15 @@ def as_values(judged: Sequence[Judged]) -> dict[str, Any]:
                 "label": j.case.label.disease,
                 "compiler": j.case.compiler,
                 "threads": j.case.threads,
-                "condition": j.case.condition.name,
+                "condition": way_of(j.case),
+                "cured": j.case.cured,
                 "round": j.case.round_number,
                 "found": j.found,
                 "right": j.right,
                 "spoilt": j.spoilt,
                 "line_right": j.line_right,
                 "problems": list(j.problems),
+                "wall_ns": j.wall_ns,
             }
             for j in judged
         ],

@@ -16,14 +16,13 @@ from pathlib import Path
 
 import toolchains
 from command import call
-from diseases.conditions import Condition
+from diseases.conditions import QUIET, Condition
 from diseases.labels import PROGRAMS, Label
 from ompass.journal import Journal
 
 COMPILERS = ("clang-19", "gcc-12-libomp-19")
 FOLDER = toolchains.REPOSITORY / "build" / "diseases"
-VERDICT = "verdict.json"
-"""The file with a sweep's report, in the sweep's folder."""
+SWEEP_ROUNDS = 3
 _FORTRAN_MODULE = PROGRAMS / "disease_steps.f90"
 
 
@@ -36,46 +35,45 @@ class Case:
     threads: int
     condition: Condition
     round_number: int
+    cured: bool = False
+    sweep: bool = False
 
     @property
     def key(self) -> str:
-        return (
-            f"{self.label.program}-{self.compiler}-{self.threads}-{self.condition.name}-{self.round_number}"
-        )
+        variant = ("-cured" if self.cured else "") + ("-sweep" if self.sweep else "")
+        name = f"{self.label.program}{variant}"
+        return f"{name}-{self.compiler}-{self.threads}-{self.condition.name}-{self.round_number}"
+
+    @property
+    def is_well(self) -> bool:
+        """True if the program is healthy or was cured."""
+        return self.cured or self.label.is_healthy
 
 
-def build(label: Label, compiler: str) -> Path:
+def build(label: Label, compiler: str, *, cured: bool = False) -> Path:
     """Returns the executable; builds it if its source has changed. AssertionError if that fails."""
-    fortran = (_FORTRAN_MODULE,) if label.source.suffix == ".f90" else ()
+    fortran = label.source.suffix == ".f90"
     return toolchains.compile_source(
-        label.source, toolchains.toolchain_named(compiler), extra_sources=fortran
+        label.source,
+        toolchains.toolchain_named(compiler),
+        flags=(*(("-cpp",) if fortran else ()), *(("-DCURED",) if cured else ())),
+        extra_sources=(_FORTRAN_MODULE,) if fortran else (),
     )
 
 
 def record(case: Case, library: Path, run_dir: Path) -> None:
-    """Runs the program as `ompass run` does, or as `ompass scale` does if the label needs a sweep.
+    """Runs the program as `ompass run` does, or a sweep as `ompass scale` does.
 
     AssertionError if it fails.
     """
     toolchain = toolchains.toolchain_named(case.compiler)
-    program = build(case.label, case.compiler)
+    program = build(case.label, case.compiler, cured=case.cured)
     with case.condition():
-        if case.label.needs_sweep:
-            environment = toolchain.run_environment({"OMPASS_LIBRARY": str(library)})
-            arguments = (
-                "scale",
-                "-t",
-                f"1,{case.threads}",
-                "--repeat",
-                2,
-                "-o",
-                run_dir,
-                "--json",
-                "--",
-                program,
-            )
-            done = call(environment, run_dir.parent, *arguments)
-            (run_dir / VERDICT).write_text(done.stdout, encoding="utf-8")
+        if case.sweep:
+            environment = {"OMPASS_LIBRARY": str(library), **case.label.environment}
+            threads = ("-t", f"1,{case.threads}", "--repeat", SWEEP_ROUNDS)
+            arguments = (*threads, "-o", run_dir, "--json", "--", program)
+            call(toolchain.run_environment(environment), run_dir.parent, "scale", *arguments)
             return
         toolchains.run_with_tool(
             program,
@@ -84,7 +82,7 @@ def record(case: Case, library: Path, run_dir: Path) -> None:
             run_dir=run_dir,
             threads=case.threads,
             preload=True,
-            environment=case.condition.environment(case.threads),
+            environment=case.condition.environment(case.threads) | case.label.environment,
         )
 
 
@@ -130,26 +128,42 @@ class Recordings:
         self._finished[case.key] = program, tool
 
     def _made_of(self, case: Case) -> tuple[str, str]:
-        return build(case.label, case.compiler).name, self._tool
+        return build(case.label, case.compiler, cured=case.cured).name, self._tool
 
 
-def cases_of(
-    labels: Sequence[Label],
-    compilers: Sequence[str],
-    threads: Sequence[int],
-    conditions: Sequence[Condition],
-    rounds: int,
-    seed: int,
-) -> Iterator[Case]:
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The requested runs."""
+
+    labels: Sequence[Label]
+    compilers: Sequence[str]
+    threads: Sequence[int]
+    conditions: Sequence[Condition]
+    rounds: int = 1
+    cured: bool = False  # cured versions too
+    sweeps: bool = False  # sweeps too, of programs that are left alone
+
+
+def cases_of(selection: Selection, seed: int) -> Iterator[Case]:
     """Yields all requested runs, one round after the other, each in a random order."""
     order = random.Random(seed)
-    for number in range(rounds):
+    for number in range(selection.rounds):
         cases = [
-            Case(label, compiler, n, condition, number)
-            for label in labels
-            for compiler in compilers
-            for n in threads
-            for condition in conditions
+            Case(label, compiler, n, condition, number, cured, sweep)
+            for label in selection.labels
+            for compiler in selection.compilers
+            if label.builds_with(compiler)
+            for n in selection.threads
+            for cured in (False, True)
+            if not cured or (selection.cured and not label.is_healthy)
+            for condition, sweep in _ways(selection)
         ]
         order.shuffle(cases)
         yield from cases
+
+
+def _ways(selection: Selection) -> Iterator[tuple[Condition, bool]]:
+    """Yields the conditions of runs, then of sweeps."""
+    yield from ((condition, False) for condition in selection.conditions)
+    if selection.sweeps:
+        yield QUIET, True

@@ -3,19 +3,28 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from diseases import runs
+from diseases import document, runs
 from diseases.__main__ import chosen_labels, parsed
 from diseases.conditions import HOG, PINNED, QUIET, Condition
-from diseases.labels import NOTHING, Label, all_labels
+from diseases.labels import NOTHING, PROGRAMS, Label, all_labels
 from diseases.matrix import Judged, as_values, misses, share_of, table
-from diseases.runs import Case, Recordings, cases_of
+from diseases.runs import Case, Recordings, Selection, cases_of
 from ompass.errors import UsageError
+from ompass.metrics.findings import KINDS
+from toolchains import REPOSITORY
 
+WITHOUT_FINDING = {  # kinds of the corpus that no run alone shows yet
+    "allocator", "atomic_contention", "busy_waiting", "copied_data", "detached_events", "false_sharing",
+    "fewer_threads", "long_iteration", "priority_inverted", "replicated_work", "small_chunks",
+}  # fmt: skip
 SICK = Label("short_regions.c", "short_regions", frozenset({"oversubscribed"}))
+WITHOUT_FORTRAN = {"detached_events", "priority_inverted"}  # flang 19 and gfortran on libomp have neither
 WELL = Label("healthy_loop.c", "healthy", frozenset())
 
 
@@ -69,22 +78,130 @@ def test_disturbed_runs_are_omitted_and_counted() -> None:
 
 def test_confusions_are_in_the_matrix_and_below_it() -> None:
     some = [judged(SICK, "short_regions"), judged(SICK, "imbalance"), judged(SICK, "imbalance")]
-    lines = table(some, 2, "quiet").splitlines()
+    lines = table(some, "2 threads, quiet").splitlines()
     assert lines[2].split() == ["short_regions", "1", "1", "2"]
     assert lines[3] == "columns of no label: 2 imbalance"
     assert misses(some) == ["short_regions.c (short_regions), cc, 2 threads, quiet: imbalance x 2"]
     assert [run["right"] for run in as_values(some)["runs"]] == [True, False, False]
 
 
-def test_marked_lines_match_the_sources() -> None:
-    marked = {label.program: label.marked_line for label in all_labels()}
-    assert marked["fine_tree.c"] == 8
-    assert marked["healthy_tree.c"] == 0
+def test_a_right_finding_names_a_marked_line() -> None:
+    label = {label.program: label for label in all_labels()}["fine_list.c"]
+    line = label.marked_lines("DISEASE")[0]
+    case = Case(label, "cc", 2, QUIET, 0)
+    assert [Judged(case, "too_fine", n, ()).line_right for n in (line, line + 1, line + 2)] == [
+        True,
+        True,
+        False,
+    ]
+    assert Judged(case, "starved", line, ()).line_right is None
+    assert Judged(replace(case, cured=True), "too_fine", line, ()).line_right is None
+
+
+def test_no_finding_is_right_for_a_cured_program() -> None:
+    assert SICK.accepts(NOTHING, "clang-19", QUIET, 2, well=True)
+    assert not SICK.accepts("short_regions", "clang-19", QUIET, 2, well=True)
+    assert SICK.accepts("oversubscribed", "clang-19", QUIET, 5, well=True)
+    assert SICK.accepts("disturbed", "clang-19", HOG, 2, well=True)
+
+
+def test_labels_replace_the_kind_where_one_run_cannot_show_it() -> None:
+    label = Label("x.c", "false_sharing", frozenset(), findings=frozenset({NOTHING}))
+    assert label.accepts(NOTHING, "clang-19", QUIET, 2)
+    assert not label.accepts("false_sharing", "clang-19", QUIET, 2)
+    assert label.accepts_verdict("false_sharing", QUIET, 2)
+
+
+@pytest.mark.parametrize(
+    ("found", "threads", "well", "right"),
+    [
+        ("memory_bound", 2, False, True),
+        ("scales", 2, False, False),
+        ("scales", 2, True, True),
+        ("oversubscribed", 2, False, False),
+        ("oversubscribed", 8, False, True),
+        ("memory_bound", 8, False, False),
+    ],
+)
+def test_right_verdicts_depend_on_the_processors(found: str, threads: int, well: bool, right: bool) -> None:
+    label = Label("x.c", "memory_bandwidth", frozenset(), verdicts=frozenset({"memory_bound"}))
+    assert label.accepts_verdict(found, QUIET, threads, well=well) is right
+
+
+def test_cured_versions_and_sweeps_are_cases_of_their_own() -> None:
+    selection = Selection([SICK, WELL], ["cc"], [2], [QUIET], cured=True, sweeps=True)
+    assert sorted(case.key for case in cases_of(selection, seed=1)) == [
+        "healthy_loop.c-cc-2-quiet-0",
+        "healthy_loop.c-sweep-cc-2-quiet-0",
+        "short_regions.c-cc-2-quiet-0",
+        "short_regions.c-cured-cc-2-quiet-0",
+        "short_regions.c-cured-sweep-cc-2-quiet-0",
+        "short_regions.c-sweep-cc-2-quiet-0",
+    ]
+
+
+def test_programs_are_left_to_the_compilers_that_can_build_them() -> None:
+    label = Label("x.c", "doacross", frozenset(), compilers=("clang",))
+    selection = Selection([label], ["clang-19", "gcc-12-libomp-19"], [2], [QUIET])
+    assert [case.compiler for case in cases_of(selection, seed=1)] == ["clang-19"]
+
+
+def test_the_document_gets_totals_and_a_row_per_kind(tmp_path: Path) -> None:
+    some = [judged(SICK, "short_regions"), judged(SICK, "imbalance"), judged(WELL, NOTHING)]
+    cured = judged(SICK, "starved")
+    some.append(replace(cured, case=replace(cured.case, cured=True)))
+    text = document.markdown(some)
+    assert "| `short_regions` | 1 of 2: imbalance 1 |" in text
+    assert "| *healthy* | 1 of 1 |" in text
+    assert "| *cured* | 0 of 1: starved 1 |" in text
+    file = tmp_path / "findings.md"
+    file.write_text(f"before {document.BEGIN} old {document.END} after", encoding="utf-8")
+    document.write(file, some)
+    written = file.read_text(encoding="utf-8")
+    assert written.startswith(f"before {document.BEGIN}\n")
+    assert written.endswith(f"{document.END} after")
+    assert "old" not in written and text in written
+    file.write_text("no marks", encoding="utf-8")
+    with pytest.raises(ValueError, match="lacks"):
+        document.write(file, some)
+
+
+def test_each_kind_has_three_programs_with_a_cure_and_a_line_to_blame() -> None:
+    labels = [label for label in all_labels() if not label.is_healthy]
+    kinds = {label.disease for label in labels}
+    assert len(kinds) >= 33
+    for kind in kinds:
+        suffixes = Counter(label.source.suffix for label in labels if label.disease == kind)
+        assert sum(suffixes.values()) >= 3, kind
+        languages = {".c", ".cpp"} if kind in WITHOUT_FORTRAN else {".c", ".cpp", ".f90"}
+        assert set(suffixes) == languages, kind
+    for label in labels:
+        assert "CURED" in label.source.read_text(encoding="utf-8"), label.program
+        assert label.marked_lines("DISEASE", "HOT") or label.disease == "serial_fraction", label.program
+    healthy = [label for label in all_labels() if label.is_healthy]
+    assert len(healthy) >= 20
+    assert not [label.program for label in healthy if label.marked_lines("CURED", "DISEASE", "HOT")]
+
+
+def test_every_program_has_a_label_and_a_place_in_the_document() -> None:
+    files = {path.name for path in PROGRAMS.iterdir()} - {"disease.h", "disease_steps.f90"}
+    assert files == {label.program for label in all_labels()}
+    text = (REPOSITORY / "docs" / "findings.md").read_text(encoding="utf-8")
     assert [
-        n
-        for n, line in marked.items()
-        if not line and not n.startswith(("healthy", "serial", "page_faults_serial"))
+        label.program for label in all_labels() if not label.is_healthy and f"`{label.program}`" not in text
     ] == []
+    assert document.BEGIN in text
+    assert document.END in text
+
+
+def test_every_kind_of_finding_is_in_the_document_and_labels_name_findings() -> None:
+    kinds = {kind.name for kind in KINDS} | {"critical_contention", "memory_contention"}
+    text = (REPOSITORY / "docs" / "findings.md").read_text(encoding="utf-8")
+    assert [kind for kind in kinds if f"\n### {kind}\n" not in text] == []
+    named = {
+        name for label in all_labels() if not label.is_healthy for name in label.findings or {label.disease}
+    }
+    assert named - kinds - WITHOUT_FINDING - {NOTHING} == set()
 
 
 def test_finished_runs_are_skipped_until_the_tool_changes(
@@ -98,10 +215,10 @@ def test_finished_runs_are_skipped_until_the_tool_changes(
         recorded.append(case.key)
 
     monkeypatch.setattr(runs, "record", record)
-    monkeypatch.setattr(runs, "build", lambda label, compiler: Path(label.program))
+    monkeypatch.setattr(runs, "build", lambda label, compiler, *, cured: Path(label.program))
     tool = tmp_path / "tool.so"
     tool.write_bytes(b"one")
-    cases = list(cases_of([SICK, WELL], ["cc"], [2, 4], [QUIET], 1, seed=1))
+    cases = list(cases_of(Selection([SICK, WELL], ["cc"], [2, 4], [QUIET]), seed=1))
     with Recordings(tool, tmp_path / "runs") as recordings, pytest.raises(KeyboardInterrupt):
         for case in recordings.missing(cases):
             recordings.add(case)

@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tasks that ask a slow service through a pipe and wait for its answer.
+// Tasks that ask a slow service through a pipe and wait for its answer. Cured: one task of 130 asks.
 #include "disease.h"
 
 #include <thread>
+
+#ifdef CURED
+constexpr int kTasksPerQuestion = 130;
+#else
+constexpr int kTasksPerQuestion = 1;
+#endif
 
 static void serve(int from, int to) {
     char byte;
@@ -23,13 +29,14 @@ int main() {
     }
 #pragma omp parallel num_threads(n)
 #pragma omp single
-    for (int i = 0; i < 130 * n; i++) {
+    for (int i = 0; i < 260; i++) {
 #pragma omp task // DISEASE
         {
             const int k = omp_get_thread_num();
             char byte = 'q';
-            compute_us(300);
-            if (write(ask[k][1], &byte, 1) != 1 || read(answer[k][0], &byte, 1) != 1) exit(1);
+            compute_us(600);
+            const bool asks = i % kTasksPerQuestion == 0;
+            if (asks && (write(ask[k][1], &byte, 1) != 1 || read(answer[k][0], &byte, 1) != 1)) exit(1);
         }
     }
 }

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// A taskloop of a thousand iterations in three tasks for two threads.
+// A taskloop of a thousand iterations in three tasks for two threads. Cured: 20 tasks per thread.
 #include "disease.h"
 
 int main(void) {
     calibrate();
+#ifdef CURED
+    const int n = 20 * omp_get_max_threads();
+#else
     const int n = omp_get_max_threads() + 1;
+#endif
 #pragma omp parallel
 #pragma omp single
 #pragma omp taskloop num_tasks(n) // DISEASE

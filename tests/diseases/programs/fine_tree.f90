@@ -1,22 +1,25 @@
 ! SPDX-License-Identifier: Apache-2.0
-! A binary tree of tasks down to leaves of a quarter of a microsecond.
+! A binary tree of tasks down to leaves of a quarter of a microsecond. Cured: leaves of 512 of them.
 program fine_tree
   use disease
   implicit none
+#ifdef CURED
+  integer, parameter :: leaf_depth = 9
+#else
+  integer, parameter :: leaf_depth = 0
+#endif
   call calibrate()
   !$omp parallel
   !$omp single
-  do while (go_on())
-    call branch(12)
-  end do
+  call branch(19)
   !$omp end single
   !$omp end parallel
 contains
   recursive subroutine branch(depth)
     integer, intent(in) :: depth
     integer :: child
-    if (depth == 0) then
-      call compute_us(0.25d0)
+    if (depth == leaf_depth) then
+      call compute_us(0.25d0 * 2**leaf_depth)
       return
     end if
     do child = 1, 2

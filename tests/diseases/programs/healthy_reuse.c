@@ -11,7 +11,7 @@ int main(void) {
     {
         char *buffer = malloc(kBytes);
         if (!buffer) abort();
-        for (int step = 0; step < 200; step++) {
+        for (int step = 0; step < 400 / omp_get_num_threads(); step++) {
             memset(buffer, step, kBytes);
             compute_us(1000);
         }

@@ -20,6 +20,6 @@ int main(void) {
     calibrate();
 #pragma omp parallel
 #pragma omp single
-    while (go_on()) sum += fib_tasks(36);
+    for (int step = 0; step < 20; step++) sum += fib_tasks(36);
     return sum < 0;
 }

@@ -1,22 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tasks that share one lock for most of their time.
+// Tasks that share one lock for most of their time. Cured: each of 64 data has a lock.
 #include "disease.h"
 
 int main(void) {
-    static omp_lock_t lock;
+#ifdef CURED
+    enum { kLocks = 64 };
+#else
+    enum { kLocks = 1 };
+#endif
+    static omp_lock_t locks[kLocks];
     calibrate();
-    omp_init_lock(&lock);
+    for (int i = 0; i < kLocks; i++) omp_init_lock(&locks[i]);
 #pragma omp parallel
 #pragma omp single
     for (int i = 0; i < 1500; i++) {
 #pragma omp task
         {
             compute_us(100);
-            omp_set_lock(&lock); // DISEASE
+            omp_set_lock(&locks[i % kLocks]); // DISEASE
             compute_us(350);
-            omp_unset_lock(&lock);
+            omp_unset_lock(&locks[i % kLocks]);
         }
     }
-    omp_destroy_lock(&lock);
+    for (int i = 0; i < kLocks; i++) omp_destroy_lock(&locks[i]);
     return 0;
 }

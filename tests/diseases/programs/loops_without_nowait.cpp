@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// One region. Each step is a work-sharing loop of less than a microsecond and the loop's barrier.
+// One region. Each step is a work-sharing loop of less than a microsecond and the loop's barrier. Cured: nowait.
 #include "disease.h"
 
 int main() {
     calibrate();
-    volatile int n_steps = 60000;
+    volatile int n_steps = 200000;
 #pragma omp parallel
     for (int step = 0; step < n_steps; step++) { // after a barrier, all threads see earlier writes
+#ifndef CURED
         if (omp_get_thread_num() == 0 && step + 1 < n_steps && !go_on()) n_steps = step + 1;
+#endif
+#ifdef CURED
+#pragma omp for schedule(static) nowait
+#else
 #pragma omp for schedule(static) // DISEASE
+#endif
         for (int i = 0; i < 32; i++) compute_us(0.05);
     }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One thread sets a large field to zero before the threads use it.
+// One thread sets a large field to zero before the threads use it. Cured: all threads do.
 #include "disease.h"
 #include <string.h>
 #include <sys/prctl.h>
@@ -9,10 +9,15 @@ int main(void) {
     prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0); // small pages, as on most systems
     calibrate();
 #pragma omp parallel
-    compute_us(100000);
+    compute_us(200000.0 / omp_get_num_threads());
     char *field = malloc(n);
     if (!field) abort();
-    memset(field, 1, n);
+#ifdef CURED
+#pragma omp parallel for schedule(static)
+    for (int i = 0; i < 400; i++) memset(field + ((size_t)i << 20), 1, 1 << 20);
+#else
+    memset(field, 1, n); // HOT
+#endif
 #pragma omp parallel for
     for (int i = 0; i < 200; i++) {
         field[(size_t)i * 4096]++;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A serial step follows every parallel one, and takes as long.
+// A serial step follows every parallel one, and takes as long. Cured: it is a loop, too.
 #include "disease.h"
 
 int main() {
@@ -7,6 +7,11 @@ int main() {
     for (int step = 0; step < 30; step++) {
 #pragma omp parallel for schedule(dynamic)
         for (int i = 0; i < 200; i++) compute_us(100);
+#ifdef CURED
+#pragma omp parallel for schedule(dynamic)
+        for (int i = 0; i < 100; i++) compute_us(100);
+#else
         compute_us(10e3);
+#endif
     }
 }

@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Half of the program's time passes before its only region.
+// Half of the program's time passes before its only region. Cured: in another region.
 #include "disease.h"
 
 int main(void) {
     calibrate();
+#ifdef CURED
+#pragma omp parallel for schedule(dynamic)
+    for (int i = 0; i < 300; i++) compute_us(1000);
+#else
     compute_us(300e3);
+#endif
 #pragma omp parallel for schedule(dynamic)
     for (int i = 0; i < 600; i++) compute_us(1000);
     return 0;

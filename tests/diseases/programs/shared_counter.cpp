@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tasks that all add to one atomic counter.
+// Tasks that all count their draws in one atomic counter. Cured: once per task.
 #include "disease.h"
 
 #include <atomic>
@@ -11,6 +11,19 @@ int main() {
 #pragma omp single
     for (int i = 0; i < 400; i++) {
 #pragma omp task // DISEASE
-        for (int k = 0; k < 100000; k++) counter.fetch_add(1, std::memory_order_relaxed);
+        {
+            unsigned random = unsigned(i);
+            long mine = 0;
+            for (int k = 0; k < 300000; k++) {
+                random = random * 1664525U + 1013904223U;
+                if ((random & 0xc0000000U) == 0) continue;
+#ifdef CURED
+                mine++;
+#else
+                counter.fetch_add(1, std::memory_order_relaxed); // HOT
+#endif
+            }
+            counter.fetch_add(mine, std::memory_order_relaxed);
+        }
     }
 }

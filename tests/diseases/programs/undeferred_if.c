@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// An if clause that is never true: the thread that creates the tasks runs them all.
+// An if clause that is never true: the thread that creates the tasks runs them all. Cured: it is true.
 #include "disease.h"
 
 int main(void) {
+#ifdef CURED
+    const int large = -1;
+#else
     const int large = 1000000;
+#endif
     calibrate();
 #pragma omp parallel
 #pragma omp single

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A cut-off above the input: no task is created, and one thread does everything.
+// A cut-off above the input: no task is created, and one thread does everything. Cured: a lower
+// cut-off.
 #include "disease.h"
 
 static void walk(int depth, int cutoff) {
@@ -20,9 +21,14 @@ static void walk(int depth, int cutoff) {
 }
 
 int main(void) {
+#ifdef CURED
+    const int cutoff = 1;
+#else
+    const int cutoff = 12;
+#endif
     calibrate();
 #pragma omp parallel // DISEASE
 #pragma omp single
-    walk(9, 12);
+    walk(9, cutoff);
     return 0;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A taskwait after the creation of each task.
+// A taskwait after the creation of each task. Cured: after the loop.
 #include "disease.h"
 
 int main(void) {
@@ -9,7 +9,9 @@ int main(void) {
     for (int i = 0; i < 1500; i++) {
 #pragma omp task
         compute_us(400);
+#ifndef CURED
 #pragma omp taskwait // DISEASE
+#endif
     }
     return 0;
 }
