@@ -48,7 +48,8 @@ class Judged:
         """True if the right finding names a marked line; None: nothing to judge."""
         label = self.case.label
         marked = label.marked_lines("DISEASE", "HOT")
-        if not marked or self.case.is_well or self.found != label.disease:
+        named = {label.disease, *label.findings, *label.verdicts} - {NOTHING, SCALES}
+        if not marked or self.case.is_well or self.found not in named:
             return None
         return any(abs(self.line - line) <= _NEAR_LINES for line in marked)
 
