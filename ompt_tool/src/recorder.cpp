@@ -289,6 +289,7 @@ bool start(const char *runtime_version) {
     header.wants_loads = settings->options.sampling.loads;
     if (header.wants_loads) settings->options.sampling.load_event = find_load_event(kEventSources);
     if (header.sample_hz) code_map::read();
+    if (header.sample_hz) run_directory::write_vdso(settings->directory);
     header.n_counters = static_cast<uint32_t>(counted.size());
     for (size_t i = 0; i < counted.size(); i++)
         strncpy(header.counter_names[i], counted[i].c_str(), sizeof header.counter_names[i] - 1);

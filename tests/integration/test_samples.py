@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import subprocess
@@ -147,6 +148,40 @@ def test_callers_are_found_without_frame_pointers(
     samples = sampled(run_recorded, program, default_toolchain, mode=mode)
     (task,) = [call for call in samples["calls"] if call["owner"] == "task" and call["function"] == "main"]
     assert task["share"] > 0.98, "the body of the task is in main, and calls everything else"
+
+
+def test_callers_are_found_in_the_kernels_library(
+    compile_program: CompileProgram, run_recorded: RunRecorded, default_toolchain: Toolchain
+) -> None:
+    program = compile_program("samples/clock.c", default_toolchain, flags=("-fomit-frame-pointer",))
+    samples = sampled(run_recorded, program, default_toolchain, environment={"OMP_NUM_THREADS": "2"})
+    calls = [call for call in samples["calls"] if call["owner"] == "task"]
+    (asking,) = [call for call in calls if call["function"] == "asks_for_time"]
+    assert asking["share"] > 0.97, calls
+    assert not any("linux-vdso" in problem for problem in samples.get("problems", []))
+
+
+@pytest.mark.parametrize("period_ns", [2_000_000, 2_000_000 - 2_000_000 // 97])
+def test_tasks_that_alternate_in_the_period_of_the_samples_have_their_shares(
+    compile_program: CompileProgram, run_recorded: RunRecorded, default_toolchain: Toolchain, period_ns: int
+) -> None:
+    program = compile_program("samples/alternates.c", default_toolchain)
+    environment = {"OMPASS_SAMPLE": "500"}
+    recorded = run_recorded(program, default_toolchain, str(period_ns), "800", environment=environment)
+    samples = [
+        s for thread in read_samples(recorded.run_dir).threads for s in thread.samples if s.construct >= 0
+    ]
+    first = min(sample.construct for sample in samples)
+    n_first = sum(sample.weight for sample in samples if sample.construct == first)
+    n_all = sum(sample.weight for sample in samples)
+    assert n_first / n_all == pytest.approx(0.3, abs=0.12)
+    # Periods differ, and weights make up for that. A thread that loses its processor lengthens some gaps.
+    assert {sample.weight for sample in samples} <= {1, 2}
+    assert n_all / 500 == pytest.approx(800 * period_ns / 1e9, rel=0.12)
+    times = [sample.time_ns for sample in samples]
+    gaps = [later - earlier for earlier, later in itertools.pairwise(times)]
+    shortest = [sorted(gaps[k : k + 60])[3] for k in range(0, len(gaps) - 60, 60)]
+    assert max(shortest) - min(shortest) > 0.015 * 2_000_000, "all periods are the same"
 
 
 def test_default_is_a_hundred_a_second_of_processor_time(record: Record) -> None:

@@ -39,7 +39,15 @@ def open_run(path: Path, source: str = "profile", window: tuple[int, int] = (0, 
     """
     check_directory(path)
     with core_errors(path):
-        return _core.replay_trace(str(path), *window) if source == "events" else _core.read_profile(str(path))
+        run = _core.replay_trace(str(path), *window) if source == "events" else _core.read_profile(str(path))
+    modules = tuple(module.replace(path=_file_of(module.path, path)) for module in run.modules)
+    return run if modules == run.modules else run.replace(modules=modules)
+
+
+def _file_of(module: str, run_dir: Path) -> str:
+    """Returns the file of a module; the kernel's library (vdso) has only its copy in the run directory."""
+    copy = run_dir / module
+    return str(copy) if "/" not in module and copy.is_file() else module
 
 
 def find_problems(path: Path) -> list[str]:

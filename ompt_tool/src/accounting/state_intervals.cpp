@@ -100,6 +100,7 @@ void take_samples(ThreadState &thread, State state, uint64_t end) {
     thread.samples.take_until(end, {static_cast<uint8_t>(state), is_shared(thread), thread.region->construct,
                                     thread.current->local ? thread.current->local->id : 0,
                                     kernels.depth ? kernels.open[kernels.depth - 1].construct : 0});
+    if (thread.samples.vary_period()) thread.sample_ring = thread.samples.page();
 }
 
 void charge_sampled(ThreadState &thread, uint64_t ticks) {

@@ -9,6 +9,8 @@
 #include <cstring>
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <link.h>
+#include <sys/auxv.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -249,6 +251,19 @@ void write_topology(const std::string &directory) {
 #else
     (void)directory;
 #endif
+}
+
+void write_vdso(const std::string &directory) {
+    constexpr size_t kMostBytes = 64 << 10;
+    const auto *image = reinterpret_cast<const char *>(getauxval(AT_SYSINFO_EHDR));
+    if (!image) return;
+    const auto &head = *reinterpret_cast<const ElfW(Ehdr) *>(image);
+    const size_t n_bytes = head.e_shoff + size_t{head.e_shnum} * head.e_shentsize; // section headers are last
+    if (n_bytes > kMostBytes || !within_size_limit(kMostBytes)) return;
+    const int file = open((directory + "/linux-vdso.so.1").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+    if (file < 0) return;
+    if (write(file, image, n_bytes) != static_cast<ssize_t>(n_bytes)) unlink((directory + "/linux-vdso.so.1").c_str());
+    close(file);
 }
 
 } // namespace ompass::run_directory

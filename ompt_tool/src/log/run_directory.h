@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The run directory: its name, meta.json and topology.xml. Written when recording begins; the tool does not read them.
+// The run directory: its name, meta.json, topology.xml and linux-vdso.so.1. Written when recording begins; the tool
+// does not read them.
 #pragma once
 
 #include <string>
@@ -20,5 +21,9 @@ void write_meta(const std::string &directory, const Options &options, const char
 
 // Writes topology.xml, hwloc's description of the machine, if libhwloc can be loaded.
 void write_topology(const std::string &directory);
+
+// Writes linux-vdso.so.1, the kernel's library in this process. No other file has its code, and samples in it need its
+// unwind tables to find their callers.
+void write_vdso(const std::string &directory);
 
 } // namespace ompass::run_directory

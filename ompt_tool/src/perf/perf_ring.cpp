@@ -35,6 +35,8 @@ int PerfRing::open(const perf_event_attr &event, size_t pages, size_t least) {
     return error;
 }
 
+size_t PerfRing::pages() const { return size_ / static_cast<size_t>(sysconf(_SC_PAGESIZE)); }
+
 void PerfRing::close() {
     if (!is_open()) return;
     munmap(page_, size_ + static_cast<size_t>(sysconf(_SC_PAGESIZE)));

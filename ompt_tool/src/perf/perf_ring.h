@@ -33,6 +33,7 @@ public:
     void close(); // ends the event
     void forget_after_fork(); // called in the child, which lacks the mapping
     bool is_open() const { return size_ != 0; }
+    size_t pages() const; // length of the ring
 
     // data_head and data_tail of this page differ while there are records. Never null.
     const volatile perf_event_mmap_page *page() const { return page_; }

@@ -69,20 +69,31 @@ perf_event_attr common_event() {
     return event;
 }
 
+// The period of samples of time is random, within this part of the mean on both sides, and changes from time to time.
+// A fixed period would always meet the same one of two tasks that alternate in that period.
+constexpr uint64_t kPeriodSpread = 10;
+// A change opens another event, which takes some 50 us. The period changes after so many samples, or an eighth of a
+// second if that is longer, later after twice as many, and so on.
+constexpr uint32_t kFirstSamples = 16, kFirstPart = 8, kMostDoublings = 5;
+
 // Returns a period that is in step neither with the kernel's ticks nor with round periods of the program.
 uint64_t period_of(uint64_t per_second, uint32_t frequency_hz) {
     const uint64_t period = per_second / frequency_hz;
     return std::max<uint64_t>(period - period / 97, 1);
 }
 
-// Returns the event that samples the thread's processor time with a fixed period, so shares are exact. Cycles would
-// depend on the clock frequency.
-perf_event_attr task_clock_event(uint32_t frequency_hz) {
+// Returns the event that samples the thread's processor time, so shares are exact. Cycles would depend on the clock
+// frequency.
+perf_event_attr task_clock_event(uint64_t period_ns) {
     perf_event_attr event = common_event();
     event.type = PERF_TYPE_SOFTWARE;
     event.config = PERF_COUNT_SW_TASK_CLOCK;
-    event.sample_period = period_of(1'000'000'000, frequency_hz);
+    event.sample_period = period_ns;
     return event;
+}
+
+constexpr uint64_t mean_period_ns(uint32_t frequency_hz) {
+    return frequency_hz ? std::max<uint64_t>(1'000'000'000 / frequency_hz, 1) : 1;
 }
 
 // Returns the event that samples one load out of a fixed number, so the shares of kinds of loads do not depend on their
@@ -108,14 +119,57 @@ SampleEvent kind_of(const LoadEvent &found) { return found.precise_ip ? SampleEv
 
 } // namespace
 
+uint64_t Samples::random_period() {
+    random_ ^= random_ << 13, random_ ^= random_ >> 17, random_ ^= random_ << 5; // xorshift32
+    const uint64_t mean = mean_period_ns(head_.frequency_hz), spread = mean / kPeriodSpread;
+    return mean - spread + (2 * spread * random_ >> 32);
+}
+
+// Returns how many samples of the mean period the next sample of ring_ represents. The sum of these numbers is exact.
+uint32_t Samples::represented_by_next() {
+    if (!period_ns_) return 1;
+    const uint64_t mean = mean_period_ns(head_.frequency_hz);
+    in_period_++;
+    credit_ns_ += period_ns_;
+    const auto n = static_cast<uint32_t>(credit_ns_ / mean);
+    credit_ns_ %= mean;
+    return n;
+}
+
+bool Samples::vary_period() {
+    if (!pthread_equal(owner_, pthread_self()) || held_.exchange(true, std::memory_order_acquire)) return false;
+    if (in_period_ < period_length_ || !period_ns_) {
+        held_.store(false, std::memory_order_release);
+        return false;
+    }
+    in_period_ = 0;
+    const uint32_t first = std::max(kFirstSamples, head_.frequency_hz / kFirstPart);
+    period_length_ = std::min(2 * period_length_, first << kMostDoublings);
+    PerfRing other; // opened before the ring is closed, because the kernel or a sandbox may refuse it
+    const uint64_t period_ns = random_period();
+    if (ring_.is_open() && other.open(task_clock_event(period_ns), ring_.pages(), ring_.pages()) == 0) {
+        if (ring_.head() == ring_.tail()) {
+            ring_.swap(other);
+            period_ns_ = period_ns;
+        }
+        other.close();
+    }
+    held_.store(false, std::memory_order_release);
+    return true;
+}
+
 int Samples::open_rings(SampleEvent kind) {
     const uint32_t hz = head_.frequency_hz;
-    perf_event_attr event =
-        has_loads(kind) ? load_event(sampling_->load_event.value_or(LoadEvent()), hz) : task_clock_event(hz);
+    perf_event_attr event = has_loads(kind) ? load_event(sampling_->load_event.value_or(LoadEvent()), hz)
+                                            : task_clock_event(random_period());
     const bool is_first = head_.index == 0;
     if (const int error = ring_.open(event, is_first ? kFirstPages : kPages, kLeastPages)) return error;
     head_.event = kind;
     head_.period = has_loads(kind) ? event.sample_period : 0;
+    period_ns_ = has_loads(kind) ? 0 : event.sample_period;
+    in_period_ = 0;
+    period_length_ = std::max(kFirstSamples, hz / kFirstPart);
+    if (!has_loads(kind)) event.sample_period = mean_period_ns(hz);
     event.sample_period *= kRare;
     if (is_first) rare_.open(event, kRarePages, kLeastPages);
     return 0;
@@ -125,6 +179,9 @@ int Samples::open(const Sampling &sampling, const std::string &directory, uint32
     sampling_ = &sampling;
     head_.index = index;
     head_.frequency_hz = sampling.frequency_hz;
+    owner_ = pthread_self();
+    random_ = static_cast<uint32_t>(clock::raw() ^ tid) | 1;
+    credit_ns_ = random_ % mean_period_ns(head_.frequency_hz);
     loads_error_ = !sampling.loads ? 0 : !sampling.load_event ? ENODEV : open_rings(kind_of(*sampling.load_event));
     if (loads_error_) head_.frequency_hz = Sampling::kUsualHz;
     if (!sampling.loads || loads_error_)
@@ -171,7 +228,9 @@ void Samples::take_until(uint64_t end, const Place &place) {
             const uint64_t time = time_of(record_, now);
             if (time > end) break;
             last_time_ = time;
-            if (is_wanted(record_, n_words) && !is_left_out()) log_sample(record_, n_words, time, weight_, place);
+            const uint32_t n = represented_by_next();
+            if (n && is_wanted(record_, n_words) && !is_left_out())
+                log_sample(record_, n_words, time, weight_ * n, place);
         }
         pass(ring_);
     }

@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <pthread.h>
 #include <string>
 
 #include "log/sample_log.h"
@@ -50,6 +51,10 @@ public:
     bool has_any();
     void discard(); // discards the samples in the ring
 
+    // Gives the ring another random period if it has had its period for long enough, so that samples do not keep in step
+    // with periodic tasks. Returns true if page() may have changed. Has no effect on other threads than the owner.
+    bool vary_period();
+
     // Ends the events, which add to the cost of each switch, and starts them again. Owner only.
     void suspend();
     void resume();
@@ -61,6 +66,9 @@ private:
     static constexpr size_t kMostWords = 256; // more than any record of the kernel has
 
     int open_rings(format::SampleEvent event);
+    perf_event_attr event_of(format::SampleEvent event);
+    uint64_t random_period();
+    uint32_t represented_by_next();
     void begin_log(const std::string &directory, uint32_t tid);
     // Copies the next record of `ring` to record_, at most kMostWords. Returns its length there; 0: there is none.
     size_t look(const PerfRing &ring);
@@ -81,6 +89,12 @@ private:
     const Sampling *sampling_ = nullptr;
     int loads_error_ = 0;
     bool is_begun_ = false;
+    pthread_t owner_ = {};
+    uint32_t random_ = 1;
+    uint64_t period_ns_ = 0; // of ring_; 0: samples of loads, or a test's ring
+    uint32_t in_period_ = 0; // samples since ring_ has this period
+    uint32_t period_length_ = 0; // samples after which the period changes
+    uint64_t credit_ns_ = 0; // time that the samples so far stand for, beyond their weights
     uint32_t weight_ = 1;
     uint32_t n_skipped_ = 0;
     uint32_t n_kept_ = 0; // samples logged at this weight
