@@ -453,10 +453,13 @@ class TaskProgram:
     n_supposed_waits: Final[int]  # assumed waits of such tasks for their children, because the trace has no waits
     n_nested: Final[int]  # implicit tasks of nested regions, simulated one after the other
     n_dependent_waits: Final[int]  # `taskwait depend`, simulated as taskwaits
-    n_detached: Final[int]  # detached tasks, assumed complete at their end
+    n_detached: Final[int]  # detached tasks
+    n_unfulfilled: Final[int]  # detached tasks whose event the trace lacks, assumed complete at their end
+    n_locks: Final[int]  # locks whose use is simulated
     n_out_of_order: Final[int]  # events whose cause is not in the trace
     n_accesses: Final[int]  # accesses that kernels declared
-    blocked_ns: Final[int]  # time in waits for locks, simulated as recorded
+    blocked_ns: Final[int]  # time in waits for unnumbered locks, simulated as recorded
+    off_cpu_ns: Final[int]  # part of the work in which threads had left their processor
     preempted_ns: Final[int]  # preempted time, excluded from the work
     work_ns: Final[int]  # work of all tasks and of the serial parts
     n_tasks: Final[int]  # tasks, including implicit ones

@@ -17,7 +17,7 @@ namespace ompass::format {
 
 // Version 1 had shorter slots and no off-CPU times (they are 0, with CpuSource::kNone). Version 2 had no short records,
 // version 3 no page faults and no system time (ThreadHeader::has_system_use is 0). Version 4 counted a detached task for
-// the thread and region where its event was fulfilled, without its time.
+// the thread and region where its event was fulfilled, without its time, and had no numbers and releases of locks.
 inline constexpr uint32_t kVersion = 5;
 inline constexpr uint32_t kFirstWithEventTimes = 5;
 inline constexpr uint32_t kOldestVersion = 1;
@@ -323,7 +323,7 @@ static_assert(sizeof(ExtentHeader) + kSlotsPerExtent * kSlotBytes <= kSlotExtent
     X(kBarrierEnd, 2, 1, "-h", "barrier_end",                                                                          \
       "the same for barriers; word 1: ticks from the last arrival to now * 2 + had tasks")                             \
     X(kMutexAcquire, 1, 1, "v", "mutex_acquire", "asks for a lock; argument OMPT mutex kind")                          \
-    X(kMutexAcquired, 1, 1, "v", "mutex_acquired", "has the lock; argument OMPT mutex kind")                           \
+    X(kMutexAcquired, 1, 1, "v", "mutex_acquired", "has the lock; argument OMPT mutex kind | number of the lock << 8") \
     X(kRegionBegin, 3, 1, "c", "region_begin",                                                                         \
       "primary thread enters a parallel region; argument construct, word 1 its id, word 2 its nesting level")          \
     X(kRegionEnd, 3, 1, "vi", "region_end",                                                                            \
@@ -372,7 +372,8 @@ static_assert(sizeof(ExtentHeader) + kSlotsPerExtent * kSlotBytes <= kSlotExtent
       "in ns")                                                                                                         \
     X(kFulfillTimed, 3, 1, "cih", "fulfill_timed",                                                                     \
       "detached task completed by its event; argument construct, word 1 task id, word 2: ticks since its code ended "  \
-      "* 2 + by a thread of another team or of none")
+      "* 2 + by a thread of another team or of none")                                                                  \
+    X(kMutexReleased, 1, 1, "v", "mutex_released", "gave up the lock; argument as in mutex_acquired")
 
 enum EventKind : uint8_t {
 #define OMPASS_EVENT_KIND(name, words, timed, fields, text, meaning) name,
@@ -402,6 +403,14 @@ inline constexpr EventTraits kEventTraits[kEventKinds] = {
 inline constexpr unsigned kConstructBits = 26; // width of a construct in an argument
 inline constexpr uint32_t kArgumentLimit = 1u << kConstructBits;
 inline constexpr uint32_t kWithoutCreate = 1u << 25; // in the argument of a create_span_long
+// Locks have numbers from 1 on, hashes of OMPT's wait ids: few locks of one program share a number. 0: not recorded.
+inline constexpr unsigned kMutexKindBits = 8;
+constexpr uint32_t mutex_argument(uint32_t kind, uint64_t wait_id) {
+    const auto hash = static_cast<uint32_t>(wait_id * 0x9E3779B97F4A7C15ull >> (64 - kConstructBits + kMutexKindBits));
+    return kind | (hash ? hash : 1) << kMutexKindBits;
+}
+constexpr uint32_t mutex_kind(uint32_t argument) { return argument & ((1u << kMutexKindBits) - 1); }
+constexpr uint32_t mutex_number(uint32_t argument) { return argument >> kMutexKindBits; }
 // Numbers of OMPT (OpenMP 5.1, section 4.4.4) that records carry.
 inline constexpr uint32_t kTaskwait = 5; // ompt_sync_region_taskwait
 inline constexpr uint32_t kTaskgroup = 6; // ompt_sync_region_taskgroup

@@ -280,6 +280,14 @@ void on_mutex_acquired(ompt_mutex_t kind, ompt_wait_id_t lock, const void *) {
     if (ThreadState *thread = recorder::thread()) end_lock(*thread, kind, lock, clock::now());
 }
 
+// Only traces hold releases. A lock that a test acquired has no recorded begin.
+void on_mutex_released(ompt_mutex_t kind, ompt_wait_id_t lock, const void *) {
+    ThreadState *thread = recorder::thread();
+    if (!thread || !thread->tracing) return;
+    held_tasks::report_current(*thread);
+    release_lock(*thread, kind, lock);
+}
+
 void on_work(ompt_work_t work, ompt_scope_endpoint_t endpoint, ompt_data_t *, ompt_data_t *, uint64_t count,
              const void *address) {
     ThreadState *thread = recorder::thread();
@@ -336,6 +344,7 @@ int initialize(ompt_function_lookup_t lookup, int, ompt_data_t *) {
     add(ompt_callback_sync_region_wait, &on_sync_region_wait);
     add(ompt_callback_mutex_acquire, &on_mutex_acquire);
     add(ompt_callback_mutex_acquired, &on_mutex_acquired);
+    if (recorder::options().mode == format::Mode::kTrace) add(ompt_callback_mutex_released, &on_mutex_released);
     add(ompt_callback_work, &on_work);
     add(ompt_callback_masked, &on_masked);
     add(ompt_callback_dispatch, &on_dispatch);

@@ -42,12 +42,12 @@ struct Maker {
     void write(uint32_t of, const std::vector<Operation> &operations) {
         program.tasks[of].first_op = static_cast<uint32_t>(program.operations.size());
         program.operations.insert(program.operations.end(), operations.begin(), operations.end());
-        program.operations.push_back(Operation::of(Does::kEnd));
+        program.operations.push_back(Operation::of(OpKind::kEnd));
     }
     uint32_t begin() {
         program.constructs = {0, 1};
         program.tasks.emplace_back();
-        write(0, {Operation::of(Does::kRegion, 0)});
+        write(0, {Operation::of(OpKind::kRegion, 0)});
         const uint32_t implicit = task(0, ProgramTask::kImplicit);
         program.regions.push_back({1, 1, {implicit}});
         return implicit;
@@ -59,13 +59,13 @@ TaskProgram tree(uint32_t n) {
     Maker maker;
     const uint32_t implicit = maker.begin();
     const auto grow = [&](const auto &self, uint32_t of, uint32_t below) -> void {
-        if (below < 2) return maker.write(of, {Operation::of(Does::kWork, 500 + below * 37 % 101, 1)});
+        if (below < 2) return maker.write(of, {Operation::of(OpKind::kWork, 500 + below * 37 % 101, 1)});
         const uint32_t first = maker.task(of), second = maker.task(of);
         self(self, first, (below - 2) / 2);
         self(self, second, below - 2 - (below - 2) / 2);
         maker.write(of,
-                    {Operation::of(Does::kWork, 100, 1), Operation::create(first, 60), Operation::create(second, 60),
-                     Operation::of(Does::kTaskwait), Operation::of(Does::kWork, 50, 1)});
+                    {Operation::of(OpKind::kWork, 100, 1), Operation::create(first, 60), Operation::create(second, 60),
+                     Operation::of(OpKind::kTaskwait), Operation::of(OpKind::kWork, 50, 1)});
     };
     grow(grow, implicit, n);
     return std::move(maker.program);
@@ -77,8 +77,8 @@ TaskProgram producer(uint32_t n) {
     std::vector<Operation> creations;
     for (uint32_t i = 0; i < n; i++) {
         const uint32_t leaf = maker.task(implicit);
-        maker.write(leaf, {Operation::of(Does::kWork, 5000 + i % 97, 1)});
-        creations.push_back(Operation::of(Does::kWork, 20, 1));
+        maker.write(leaf, {Operation::of(OpKind::kWork, 5000 + i % 97, 1)});
+        creations.push_back(Operation::of(OpKind::kWork, 20, 1));
         creations.push_back(Operation::create(leaf, 60));
     }
     maker.write(implicit, creations);
@@ -92,12 +92,12 @@ TaskProgram with_data(const TaskProgram &from) {
     for (uint32_t task = 0; task < from.tasks.size(); task++) {
         program.tasks[task].first_op = static_cast<uint32_t>(program.operations.size());
         for (uint64_t k = 0; task > 1 && k < 3; k++) {
-            program.operations.push_back(Operation::of(Does::kAccess, program.accesses.size()));
+            program.operations.push_back(Operation::of(OpKind::kAccess, program.accesses.size()));
             program.accesses.push_back({task * 7919u % 50000 * 2048ull + k * 1'000'000, 1024, 0, k == 2});
         }
         uint32_t op = from.tasks[task].first_op;
         do program.operations.push_back(from.operations[op]);
-        while (from.operations[op++].does() != Does::kEnd);
+        while (from.operations[op++].kind() != OpKind::kEnd);
     }
     return program;
 }

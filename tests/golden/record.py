@@ -111,6 +111,9 @@ CASES = (
     Case("short-records-killed", "golden/killed.c", ending=-9),
     # From format version 4 on: page faults and system time.
     Case("page-faults", "processor/touches.c", ("2000",)),
+    # From format version 5 on: numbers and releases of locks, times of the events of detached tasks.
+    Case("numbered-locks", "waits/waits.c", environment={"OMPASS_SAMPLE": "0"}),
+    Case("dated-events", "kinds/detach_late_task.c"),
     Case("domains", "ext/fig8.c", ("3", "2"), linked_with=("libomp_ext.so",), environment=_EXT),
     Case("domains-random", "spans/random_tasks.c", _TASKS, linked_with=("libomp_ext.so",), environment=_EXT),
 )

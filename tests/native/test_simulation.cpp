@@ -73,8 +73,9 @@ private:
 
 class RandomProgram {
 public:
-    explicit RandomProgram(unsigned seed, bool with_dependences = true, bool with_inline = true)
+    explicit RandomProgram(unsigned seed, bool with_dependences = true, bool with_inline = true, uint32_t n_locks = 0)
         : random_(seed + 1), with_dependences_(with_dependences), with_inline_(with_inline) {
+        build.program.n_locks = n_locks;
         build.work(0, below(500));
         for (unsigned i = 0; i < 2; i++) {
             const uint32_t implicit = build.region(1)[0];
@@ -105,12 +106,27 @@ private:
                 before = at_once ? 0 : child;
                 break;
             }
-            case 4: build.does(task, OpKind::kTaskwait); break;
+            case 4:
+                if (build.program.n_locks) hold(task, below(build.program.n_locks));
+                build.does(task, OpKind::kTaskwait);
+                break;
             default:
                 if (below(3) == 0) build.does(task, OpKind::kGroupEnd);
             }
         }
     }
+    void hold(uint32_t task, uint32_t lock) {
+        const uint64_t ns = below(1000);
+        build.does(task, OpKind::kLock, lock, kAcquire);
+        build.work(task, ns);
+        build.does(task, OpKind::kLock, lock, kRelease);
+        held_ns[lock] += ns;
+    }
+
+public:
+    std::map<uint32_t, uint64_t> held_ns; // by lock
+
+private:
     std::minstd_rand random_;
     bool with_dependences_, with_inline_;
 };
@@ -211,6 +227,90 @@ TEST(Simulation, KeepsTheBoundsOfGreedySchedules) {
             }
         }
     }
+}
+
+TEST(Simulation, KeepsTheBoundOfEachLockUnderEveryPolicy) {
+    for (unsigned seed = 0; seed < 60; seed++) {
+        RandomProgram random(seed, true, true, 1 + seed % 3);
+        const TaskProgram &program = random.build.program;
+        ASSERT_EQ(check_program(program), "");
+        for (const Policy &policy : policies())
+            for (const uint32_t n : {1u, 2u, 3u, 17u}) {
+                const Team team{n, seed, {}, {}};
+                const Simulated run = simulate(program, some_machine(random, n, seed % 3 == 0), policy, team);
+                ASSERT_EQ(run.problem, "") << policy.name << " on " << n << ", seed " << seed;
+                ASSERT_EQ(run.work_ns, program.work_ns()) << policy.name << " on " << n << ", seed " << seed;
+                ASSERT_EQ(run.work_ns + run.create_ns + run.schedule_ns + run.sync_ns + run.idle_ns, n * run.wall_ns);
+                ASSERT_GE(run.wall_ns, Span(program).length);
+                for (const auto &[lock, ns] : random.held_ns) ASSERT_GE(run.wall_ns, ns);
+            }
+    }
+}
+
+TEST(Simulation, TasksGetALockInTheOrderInWhichTheyAsk) {
+    Builder build;
+    build.program.n_locks = 1;
+    const uint32_t implicit = build.region(1)[0];
+    for (const uint64_t before : {30u, 10u, 20u}) {
+        const uint32_t task = build.create(implicit);
+        build.work(task, before);
+        build.does(task, OpKind::kLock, 0, kAcquire);
+        build.work(task, 100);
+        build.does(task, OpKind::kLock, 0, kRelease);
+    }
+    std::vector<uint64_t> ends;
+    const Team team{4, 1, {}, [&](uint32_t, uint32_t, uint64_t time) { ends.push_back(time); }};
+    const Simulated run = simulate(build.finish(), {}, *find_policy("ideal-occupancy"), team);
+    EXPECT_EQ(run.wall_ns, 310);
+    EXPECT_EQ(run.sync_ns, (110u - 20u) + (210u - 30u));
+    EXPECT_TRUE(std::ranges::is_sorted(ends));
+}
+
+TEST(Simulation, TwoLocksOfOneNumberCauseNoDeadlock) {
+    Builder build; // one task holds the lock while its child asks for "the same", as if their numbers were equal
+    build.program.n_locks = 1;
+    const uint32_t implicit = build.region(1)[0];
+    build.does(implicit, OpKind::kLock, 0, kAcquire);
+    const uint32_t child = build.create(implicit);
+    build.does(child, OpKind::kLock, 0, kAcquire);
+    build.work(child, 50);
+    build.does(child, OpKind::kLock, 0, kRelease);
+    build.does(implicit, OpKind::kTaskwait);
+    build.does(implicit, OpKind::kLock, 0, kRelease);
+    build.finish();
+    for (const Policy &policy : policies())
+        for (const uint32_t n : {1u, 2u}) {
+            const Team team{n, 1, {}, {}};
+            const Simulated run = simulate(build.program, {}, policy, team);
+            EXPECT_EQ(run.problem, "") << policy.name;
+            EXPECT_EQ(run.wall_ns, 50) << policy.name;
+        }
+}
+
+TEST(Simulation, ADetachedTaskHoldsNoThreadUntilItsEvent) {
+    Builder build;
+    build.program.n_detached = 2;
+    const uint32_t implicit = build.region(1)[0];
+    for (const uint64_t delay : {1000u, 400u}) {
+        const uint32_t task = build.create(implicit);
+        build.work(task, 10);
+        build.does(task, OpKind::kDetached, delay);
+    }
+    const uint32_t other = build.create(implicit);
+    build.work(other, 300);
+    build.does(implicit, OpKind::kTaskwait);
+    build.work(implicit, 7);
+    build.finish();
+    for (const Policy &policy : policies())
+        for (const uint32_t n : {1u, 2u, 64u, 4096u}) {
+            if (policy.inline_when_alone && n == 1) continue;
+            const Team team{n, 1, {}, {}};
+            const Simulated run = simulate(build.program, {}, policy, team);
+            EXPECT_EQ(run.problem, "") << policy.name;
+            EXPECT_GE(run.wall_ns, 1017) << policy.name << " on " << n;
+            EXPECT_LE(run.wall_ns, n == 1 ? 1327 : 1027) << policy.name << " on " << n;
+            EXPECT_EQ(run.work_ns + run.create_ns + run.schedule_ns + run.sync_ns + run.idle_ns, n * run.wall_ns);
+        }
 }
 
 TEST(Simulation, OneThreadReproducesTheSerialOrder) {

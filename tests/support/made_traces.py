@@ -27,7 +27,9 @@ CREATE, CREATE_SPAN, START, START_READY, COMPLETE, WAIT_BEGIN, WAIT_END, BARRIER
 DEPENDENCE, REGION_BEGIN, REGION_END, IMPLICIT_BEGIN, IMPLICIT_END, IMPLICIT_LEAVE, OUTSIDE = (
     19, 25, 26, 27, 28, 29, 30,
 )  # fmt: skip
-TIME = 1
+FULFILL, MUTEX_ACQUIRE, MUTEX_ACQUIRED, BLOCKED, MUTEX_RELEASED = 18, 23, 24, 45, 61
+TIME, STAMP = 1, 11
+COMPLETED, DETACHED = 1, 4
 TASKWAIT, END_OF_REGION = 5, 9
 PARALLEL, FIRST_TASK = 1, 2  # constructs
 _SHIFT = 40
@@ -41,11 +43,15 @@ class Work:
 
 @dataclass(frozen=True)
 class Spawn:
-    """A deferred task; `after_last`: it depends on the previous child of its creator."""
+    """A deferred task; `after_last`: it depends on the previous child of its creator.
+
+    `event_ns`: it is detached, and its event comes so long after its end.
+    """
 
     body: Body
     construct: int = FIRST_TASK
     after_last: bool = False
+    event_ns: int = 0
 
 
 @dataclass(frozen=True)
@@ -53,14 +59,29 @@ class Wait:
     """A taskwait."""
 
 
-Op = Work | Spawn | Wait
+@dataclass(frozen=True)
+class Sleep:
+    """Blocked time of a task."""
+
+    ns: int
+
+
+@dataclass(frozen=True)
+class Locked:
+    """Work that holds a lock. `lock` 0: in the form of older traces, without its number and its release."""
+
+    ns: int
+    lock: int = 1
+
+
+Op = Work | Spawn | Wait | Sleep | Locked
 Body = tuple[Op, ...]
 
 
 def work_of(body: Body) -> int:
     """Returns the work of a body and all its descendants."""
     return sum(
-        op.ns if isinstance(op, Work) else work_of(op.body) if isinstance(op, Spawn) else 0 for op in body
+        work_of(op.body) if isinstance(op, Spawn) else 0 if isinstance(op, Wait) else op.ns for op in body
     )
 
 
@@ -107,6 +128,7 @@ class Task:
     created: int
     parent: Task | None
     predecessor: Task | None = None
+    event_ns: int = 0
     place: int = 0
     children: list[Task] = field(default_factory=list)
     started: int | None = None
@@ -135,6 +157,8 @@ class Schedule:
         self.queue: list[Task] = []
         self.n_unfinished = 0
         self.region = 1
+        self.free_at: dict[int, int] = {}  # by lock
+        self.events: list[tuple[int, Task]] = []  # of detached tasks that have ended
         self.workers = []
         for index in range(n_threads):
             log = Log()
@@ -172,6 +196,7 @@ class Schedule:
     def _step(self, worker: Worker) -> bool:
         """Executes one operation; returns False if the worker has nothing to do at this time."""
         task = worker.stack[-1]
+        self._fulfill(worker)
         if task.waiting:
             mine = [t for t in self.queue if t.parent is task]
             if all(c.ended is not None and c.ended <= worker.clock for c in task.children):
@@ -189,14 +214,39 @@ class Schedule:
             worker.clock += op.ns
         elif isinstance(op, Spawn):
             self._spawn(worker, task, op)
+        elif isinstance(op, Sleep):
+            worker.log.add(BLOCKED, 0, None, worker.clock, op.ns)
+            worker.clock += op.ns
+        elif isinstance(op, Locked):
+            self._lock(worker, op)
         elif task.has_new_children:  # without new children, a taskwait leaves no record
             task.waiting, task.has_new_children = True, False
             worker.log.add(WAIT_BEGIN, TASKWAIT, worker.clock)
         return True
 
+    def _lock(self, worker: Worker, op: Locked) -> None:
+        mutex = 1 | op.lock << 8
+        worker.log.add(MUTEX_ACQUIRE, 1, worker.clock)
+        worker.clock = max(worker.clock, self.free_at.get(op.lock, 0))
+        worker.log.add(MUTEX_ACQUIRED, mutex, worker.clock)
+        worker.clock += op.ns
+        self.free_at[op.lock] = worker.clock
+        if op.lock:
+            worker.log.add(MUTEX_RELEASED, mutex, worker.clock)
+
+    def _fulfill(self, worker: Worker) -> None:
+        """Completes the detached tasks whose events have come."""
+        for time, task in [event for event in self.events if event[0] <= worker.clock]:
+            worker.log.now = max(worker.log.now, time)
+            worker.log.words += [TIME, worker.log.now]
+            worker.log.add(FULFILL, task.construct, None, task.id)
+            task.ended = worker.log.now
+            self.n_unfinished -= 1
+            self.events.remove((time, task))
+
     def _spawn(self, worker: Worker, task: Task, op: Spawn) -> None:
         worker.log.counter += 1
-        child = Task(self._id(worker), op.body, op.construct, worker.clock, task)
+        child = Task(self._id(worker), op.body, op.construct, worker.clock, task, event_ns=op.event_ns)
         worker.log.add(CREATE, op.construct, None if self.wrapper_ns else worker.clock)
         # Only children since the last wait can be predecessors, as in chain_of: earlier ones have completed.
         if op.after_last and task.has_new_children:
@@ -238,9 +288,12 @@ class Schedule:
             worker.arrived = True
             worker.log.add(WAIT_BEGIN, END_OF_REGION, worker.clock)
             return True
-        worker.log.add(COMPLETE, 1, worker.clock)
-        task.ended = worker.clock
-        self.n_unfinished -= 1
+        worker.log.add(COMPLETE, DETACHED if task.event_ns else COMPLETED, worker.clock)
+        if task.event_ns:
+            self.events.append((worker.clock + task.event_ns, task))
+        else:
+            task.ended = worker.clock
+            self.n_unfinished -= 1
         worker.stack.pop()
         worker.arrived = task.was_at_barrier
         worker.clock += 1

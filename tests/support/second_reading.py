@@ -306,6 +306,8 @@ class _Thread:
             self.work_until(now)
         elif kind == "mutex_acquired":
             self.mark_ns = now
+        elif kind == "mutex_released":
+            self.work_until(now)
         elif kind == "discard":
             assert task is not None
             task.end_ns = now

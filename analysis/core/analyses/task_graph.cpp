@@ -176,6 +176,7 @@ public:
     void fulfilled(Walk &walk, uint64_t task, uint32_t, uint64_t, bool) {
         const uint32_t chain = chains_.find(task);
         if (!chain) return;
+        if (walk.activity() == Activity::kWork) worked(walk, walk.mark(), walk.now());
         chains_.raise(chains_[chain].now, chain_of(walk).now);
         finish_deferred(chain, walk.now());
     }

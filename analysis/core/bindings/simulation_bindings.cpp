@@ -210,7 +210,7 @@ Rows<PythonLoopShape> loop_rows(const TaskProgram &program) {
 std::map<uint32_t, uint64_t> work_of_constructs(const TaskProgram &program) {
     std::map<uint32_t, uint64_t> work;
     for (const Operation operation : program.operations)
-        if (operation.kind() == OpKind::kWork) work[program.constructs[operation.construct()]] += operation.value();
+        if (operation.is_work()) work[program.constructs[operation.construct()]] += operation.value();
     return work;
 }
 
@@ -251,12 +251,16 @@ void bind_program(nb::module_ &m) {
                 "assumed waits of such tasks for their children, because the trace has no waits")
         .def_ro("n_nested", &TaskProgram::n_nested, "implicit tasks of nested regions, simulated one after the other")
         .def_ro("n_dependent_waits", &TaskProgram::n_dependent_waits, "`taskwait depend`, simulated as taskwaits")
-        .def_ro("n_detached", &TaskProgram::n_detached, "detached tasks, assumed complete at their end")
+        .def_ro("n_detached", &TaskProgram::n_detached, "detached tasks")
+        .def_ro("n_unfulfilled", &TaskProgram::n_unfulfilled,
+                "detached tasks whose event the trace lacks, assumed complete at their end")
+        .def_ro("n_locks", &TaskProgram::n_locks, "locks whose use is simulated")
         .def_ro("n_out_of_order", &TaskProgram::n_out_of_order, "events whose cause is not in the trace")
         .def_prop_ro(
             "n_accesses", [](const TaskProgram &program) { return program.accesses.size(); },
             "accesses that kernels declared")
-        .def_ro("blocked_ns", &TaskProgram::blocked_ns, "time in waits for locks, simulated as recorded")
+        .def_ro("blocked_ns", &TaskProgram::blocked_ns, "time in waits for unnumbered locks, simulated as recorded")
+        .def_ro("off_cpu_ns", &TaskProgram::off_cpu_ns, "part of the work in which threads had left their processor")
         .def_ro("preempted_ns", &TaskProgram::preempted_ns, "preempted time, excluded from the work")
         .def_prop_ro("work_ns", &TaskProgram::work_ns, "work of all tasks and of the serial parts")
         .def_prop_ro(

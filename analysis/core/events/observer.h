@@ -139,7 +139,9 @@ struct WalkObserver {
     // The next waits are at this construct. In a team of one, a wait after undeferred tasks leaves no other event.
     void named_wait(auto & /*walk*/, uint32_t /*construct*/) {}
     void asked_for_lock(auto & /*walk*/, uint32_t /*kind*/) {}
+    // walk.lock() returns the number of the lock.
     void got_lock(auto & /*walk*/, uint32_t /*kind*/, uint64_t /*asked*/) {}
+    void released_lock(auto & /*walk*/, uint32_t /*lock*/) {} // ends no state interval
 
     void began_region(auto & /*walk*/, auto & /*part*/) {}
     void joined_region(auto & /*walk*/, auto & /*part*/) {}

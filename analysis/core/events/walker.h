@@ -255,6 +255,7 @@ public:
     uint32_t wait_place() const { return context_.wait_place; } // construct of waits that begin now; 0: unknown
     uint32_t waited_for() const { return context_.waited_for; } // construct that the ending wait waited for; 0: unknown
     const LastGap &last_gap() const { return last_gap_; }
+    uint32_t lock() const { return format::mutex_number(record_.argument); } // in got_lock(); 0: not recorded
     const EventDecoder &decoder() const { return decoder_; }
 
     // True on a helper thread of the runtime without an explicit task. The thread waits, although its events show work.
@@ -345,6 +346,7 @@ private:
         case format::kBarrierEnd: end_wait(now() - std::min(words[1] >> 1, now()), words[1] & 1); break;
         case format::kMutexAcquire: ask_for_lock(); break;
         case format::kMutexAcquired: get_lock(); break;
+        case format::kMutexReleased: observer_.released_lock(*this, format::mutex_number(argument)); break;
         case format::kRegionBegin: begin_region(); break;
         case format::kRegionEnd: return end_region();
         case format::kImplicitBegin: return begin_implicit();
@@ -607,7 +609,7 @@ private:
         charge(State::kSync, now());
         context_.activity = activity;
         last_gap_ = {0, now() - asked, now() - asked > exit_ticks_};
-        observer_.got_lock(*this, record_.argument, asked);
+        observer_.got_lock(*this, format::mutex_kind(record_.argument), asked);
     }
 
     // ---------------------------------------------------------------- regions

@@ -45,7 +45,7 @@ Simulated SimulatedRun::run() {
     }
     if (stopped_) result_.problem = "stopped";
     if (std::ranges::any_of(threads_, [](const Thread &thread) { return thread.now > NextThread::kLastTime; }))
-        result_.problem = "the simulated run takes more than six days, the limit";
+        result_.problem = "the simulated run takes more than three days, the limit";
     const uint64_t end = threads_[0].now;
     result_.wall_ns = end;
     result_.serial_ns = end - in_regions_ns_;
@@ -73,6 +73,7 @@ void SimulatedRun::take_step(Thread &thread, Step step) {
     case Step::kAccess: return access(thread);
     case Step::kOther: return run_operation(thread);
     case Step::kSearch: return continue_search(thread);
+    case Step::kEvent: return fulfill_next();
     }
 }
 
@@ -121,6 +122,8 @@ void SimulatedRun::continue_task(Thread &thread) {
             if (recorder_) recorder_->kernel(thread.number, operation, thread.now);
             if (!memory_) continue;
             return threads_.wait_for_step(thread, Step::kAccess);
+        case OpKind::kOffCpu: thread.spend(State::kWork, operation.value()); continue; // on any processor
+        case OpKind::kDetached: task.detached = operation.value() != 0; continue;
         case OpKind::kKernelBegin:
         case OpKind::kKernelEnd:
             if (recorder_) recorder_->kernel(thread.number, operation, thread.now);
@@ -130,7 +133,8 @@ void SimulatedRun::continue_task(Thread &thread) {
         case OpKind::kLoopEnd: result_.operations.chunk.n += operation.value(); continue;
         case OpKind::kBlocked:
             thread.spend(State::kSync, operation.value());
-            if (recorder_) recorder_->wait_for_lock(thread.number, thread.now - operation.value(), thread.now);
+            if (recorder_)
+                recorder_->wait_for_lock(thread.number, Recorder::kNoLock, thread.now - operation.value(), thread.now);
             continue;
         case OpKind::kCreate: {
             const uint32_t child = operation.task();
@@ -171,6 +175,9 @@ void SimulatedRun::run_operation(Thread &thread) {
         check_barrier(thread);
         return search(thread);
     case OpKind::kRegion: return enter_region(thread, static_cast<uint32_t>(operation.value()));
+    case OpKind::kLock:
+        return operation.construct() == kAcquire ? acquire(thread, static_cast<uint32_t>(operation.value()))
+                                                 : release(thread, static_cast<uint32_t>(operation.value()));
     default: break;
     }
     task.next_op++;
@@ -254,12 +261,27 @@ void SimulatedRun::end_task(Thread &thread) {
     }
     if (recorder_ && ended.inlined) recorder_->end_inline(thread.number, ended.task, thread.now);
     if (recorder_ && !ended.inlined && ended.implicit) recorder_->arrive(thread.number, true, thread.now);
-    if (recorder_ && !ended.inlined && !ended.implicit)
-        recorder_->complete(thread.number, thread.now - terms_.cost.complete);
+    const bool inlined = ended.inlined, implicit = ended.implicit;
+    if (recorder_ && !inlined && !implicit)
+        recorder_->complete(thread.number, thread.now - terms_.cost.complete, ended.detached);
+    thread.current = inlined || policy_.waiting == Waiting::kNests ? ended.below : kNone;
+    if (ended.detached)
+        await_event(place, thread.now);
+    else
+        complete(place, thread);
+    if (inlined) return continue_task(thread);
+    if (thread.current && tasks_.is_over(tasks_[thread.current])) return leave_wait(thread);
+    if (implicit || terms_.cost.between == 0) return search(thread);
+    pay(thread, State::kSchedule, terms_.cost.between, result_.operations.between);
+    threads_.wait_for_step(thread, Step::kSearch);
+}
+
+// Completes a task on behalf of a thread, which may have left it.
+void SimulatedRun::complete(uint32_t place, Thread &thread) {
+    const LiveTask &ended = tasks_[place]; // remains valid: this function makes no task
     if (team_.completed) team_.completed(ended.task, thread.number, thread.now);
     if (++n_completed_ % kProgressEvery == 0 && team_.progress) stopped_ = !team_.progress(n_completed_);
     if (ended.own_group) tasks_.close_group(ended.own_group);
-    thread.current = ended.inlined || policy_.waiting == Waiting::kNests ? ended.below : kNone;
     pending_.completed(ended.task, [&](uint32_t task, uint32_t ready) {
         if (recorder_) recorder_->ready(task, thread.now);
         enqueue(thread, ready_.queue_for(thread, program_.tasks[task]), ready);
@@ -272,14 +294,70 @@ void SimulatedRun::end_task(Thread &thread) {
         tasks_.leave_group(ended.group, [&](uint32_t waiting) { wait_is_over(waiting, thread); });
         region_.n_unfinished -= region_.open;
     }
-    const bool inlined = ended.inlined, implicit = ended.implicit;
     tasks_.release(place);
     if (region_.open) check_barrier(thread);
-    if (inlined) return continue_task(thread);
-    if (thread.current && tasks_.is_over(tasks_[thread.current])) return leave_wait(thread);
-    if (implicit || terms_.cost.between == 0) return search(thread);
-    pay(thread, State::kSchedule, terms_.cost.between, result_.operations.between);
-    threads_.wait_for_step(thread, Step::kSearch);
+}
+
+// ---------------------------------------------------------------- events of detached tasks
+
+void SimulatedRun::await_event(uint32_t place, uint64_t now) {
+    const uint64_t delay = program_.operations[tasks_[place].next_op - 1].value();
+    events_.push({now + delay, place});
+    threads_.set_event(events_.top().first);
+}
+
+// Completes the task of the earliest event. The events come from outside: no thread spends time on them.
+void SimulatedRun::fulfill_next() {
+    const auto [now, place] = events_.top();
+    events_.pop();
+    if (events_.empty())
+        threads_.stop_events();
+    else
+        threads_.set_event(events_.top().first);
+    const Thread &last = threads_[tasks_[place].thread];
+    uint64_t spent_by_nobody[format::kStates] = {};
+    Thread by = last;
+    by.now = now;
+    by.ns = spent_by_nobody;
+    if (recorder_)
+        recorder_->fulfill(last.number, tasks_[place].task, std::max(now, last.now),
+                           program_.operations[tasks_[place].next_op - 1].value());
+    complete(place, by);
+}
+
+// ---------------------------------------------------------------- locks
+
+void SimulatedRun::acquire(Thread &thread, uint32_t number) {
+    Lock &lock = locks_[number];
+    if (lock.n_holders) {
+        lock.waiting.push(thread.number);
+        return threads_.block(thread);
+    }
+    get_lock(thread, number);
+}
+
+void SimulatedRun::release(Thread &thread, uint32_t number) {
+    Lock &lock = locks_[number];
+    if (recorder_) recorder_->release_lock(thread.number, number, thread.now);
+    tasks_[thread.current].next_op++;
+    if (--lock.n_holders == 0 && lock.waiting.size()) {
+        Thread &next = threads_[lock.waiting.take(0)];
+        pass_lock(next, number, thread.now);
+    }
+    continue_task(thread);
+}
+
+// Gives the lock to a thread that waits for it.
+void SimulatedRun::pass_lock(Thread &next, uint32_t number, uint64_t now) {
+    if (recorder_) recorder_->wait_for_lock(next.number, number, next.now, now);
+    next.spend(State::kSync, now - next.now);
+    get_lock(next, number);
+}
+
+void SimulatedRun::get_lock(Thread &thread, uint32_t number) {
+    locks_[number].n_holders++;
+    tasks_[thread.current].next_op++;
+    continue_task(thread);
 }
 
 std::vector<uint32_t> inclusive_work(const TaskProgram &program) {
@@ -287,7 +365,7 @@ std::vector<uint32_t> inclusive_work(const TaskProgram &program) {
     std::vector<uint32_t> inclusive(program.tasks.size());
     for (size_t i = program.tasks.size(); i-- > 0;) {
         for (uint32_t op = program.tasks[i].first_op; program.operations[op].kind() != OpKind::kEnd; op++)
-            if (program.operations[op].kind() == OpKind::kWork) sum[i] += program.operations[op].value();
+            if (program.operations[op].is_work()) sum[i] += program.operations[op].value();
         if (i) sum[program.tasks[i].creator] += sum[i];
         inclusive[i] = static_cast<uint32_t>(std::min<uint64_t>(sum[i], ~0u));
     }

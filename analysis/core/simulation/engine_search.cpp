@@ -150,8 +150,8 @@ void SimulatedRun::send_thief(Thread &thief, uint32_t queue, uint64_t now, bool 
     begin_steal(thief, victim);
 }
 
-// Runs a queued task although the rules of tied tasks or domains forbid it, because all threads wait. Returns false if
-// no task is queued.
+// Because all threads wait, runs a queued task although the rules of tied tasks or domains forbid it, or gives a lock to
+// a second thread, because two locks may share a number. Returns false if no thread can continue.
 bool SimulatedRun::rescue() {
     for (uint32_t set = 0; set < ready_.n_sets(); set++)
         for (uint32_t i = 0; i < ready_.holding(set).size(); i++) {
@@ -164,6 +164,13 @@ bool SimulatedRun::rescue() {
             start(thread, ready_.take(queue, 0));
             return true;
         }
+    for (uint32_t number = 0; number < locks_.size(); number++) {
+        if (!locks_[number].waiting.size()) continue;
+        uint64_t now = 0;
+        for (const Thread &thread : threads_) now = std::max(now, thread.now);
+        pass_lock(threads_[locks_[number].waiting.take(0)], number, now);
+        return true;
+    }
     return false;
 }
 

@@ -22,6 +22,7 @@ constexpr uint32_t kUnknownTask = 0; // number of the program, which is never cr
 struct Draft {
     uint32_t task = 0;
     bool serialised = false; // ran at once in a team of one, where waits leave no event
+    bool locks = false; // has a kLock
     std::vector<Operation> operations;
 };
 
@@ -97,10 +98,22 @@ public:
         if (state == format::State::kCreate) walk.data.preempted_in_creation = walk.off_cpu(begin, end).preempted;
     }
     void got_lock(Walk &walk, uint32_t, uint64_t asked) {
+        if (!is_simulated(walk)) return;
+        Draft &draft = draft_of(walk.current());
         const uint64_t ns = ns_between(asked, walk.now());
-        if (!is_simulated(walk) || ns == 0) return;
-        program_.blocked_ns += ns;
-        draft_of(walk.current()).operations.push_back(Operation::of(OpKind::kBlocked, ns));
+        if (walk.lock()) {
+            const auto number = static_cast<uint32_t>(lock_of_.size());
+            draft.operations.push_back(
+                Operation::of(OpKind::kLock, lock_of_.try_emplace(walk.lock(), number).first->second, kAcquire));
+            draft.locks = true;
+        } else if (ns) {
+            program_.blocked_ns += ns;
+            draft.operations.push_back(Operation::of(OpKind::kBlocked, ns));
+        }
+    }
+    void released_lock(Walk &walk, uint32_t lock) {
+        const auto found = lock_of_.find(lock);
+        if (found != lock_of_.end()) mark(walk, Operation::of(OpKind::kLock, found->second, kRelease));
     }
 
     // ---------------------------------------------------------------- tasks
@@ -162,7 +175,16 @@ public:
     }
     void completed(Walk &walk, Frame &frame, bool detached) {
         program_.n_detached += detached;
-        if (frame.data.own) end(walk, frame.data.draft);
+        if (!frame.data.own) return;
+        if (detached) {
+            draft_of(frame).operations.push_back(Operation::of(OpKind::kDetached));
+            detached_[draft_of(frame).task] = {walk.now(), kNotFulfilled};
+        }
+        end(walk, frame.data.draft);
+    }
+    void fulfilled(Walk &walk, uint64_t id, uint32_t, uint64_t, bool) {
+        const auto found = detached_.find(task(id));
+        if (found != detached_.end()) found->second.fulfilled = std::max(walk.now(), found->second.ended);
     }
 
     // ---------------------------------------------------------------- waits and regions
@@ -269,6 +291,8 @@ public:
 
     void finish() {
         for (const uint32_t draft : open_drafts()) store(draft);
+        for (const auto &[task, times] : detached_) date_event(task, times);
+        program_.n_locks = static_cast<uint32_t>(lock_of_.size());
         for (const SeenRegion *seen : regions_) {
             ProgramRegion &region = program_.regions[seen->number];
             auto team = seen->team;
@@ -283,6 +307,10 @@ public:
 
 private:
     static constexpr uint16_t kNoConstruct = 0xffff;
+    static constexpr uint64_t kNotFulfilled = 0;
+    struct DetachedTimes {
+        uint64_t ended, fulfilled; // ticks
+    };
 
     uint64_t ns_between(uint64_t begin, uint64_t end) const {
         return end > begin ? clock_.ns(end) - clock_.ns(begin) : 0;
@@ -293,6 +321,18 @@ private:
     // True in regions and, for the first thread, outside of them; false for waiting helper threads.
     static bool is_simulated(Walk &walk) { return (walk.part().id || walk.thread() == 0) && !walk.is_waiting_helper(); }
     static bool is_alone(Walk &walk) { return walk.part().id && walk.part().team_size == 1; }
+
+    // Sets the time between the end of a detached task and its event.
+    void date_event(uint32_t task, DetachedTimes times) {
+        if (times.fulfilled == kNotFulfilled) {
+            program_.n_unfulfilled++;
+            return;
+        }
+        const uint64_t ns = std::min(ns_between(times.ended, times.fulfilled), Operation::kMaxValue);
+        for (uint32_t op = program_.tasks[task].first_op; program_.operations[op].kind() != OpKind::kEnd; op++)
+            if (program_.operations[op].kind() == OpKind::kDetached)
+                program_.operations[op] = Operation::of(OpKind::kDetached, ns);
+    }
 
     // Returns the number of a construct in the program. Constructs beyond the limit of Operation share the last number.
     uint16_t number_of(uint32_t construct) {
@@ -325,10 +365,14 @@ private:
         if (end <= begin) return;
         thread.counted_until = end;
         if (!is_simulated(walk)) return;
-        const uint64_t preempted = clock_.ns(walk.off_cpu(begin, end).preempted);
-        program_.preempted_ns += preempted;
+        const format::OffCpuTicks off_cpu = walk.off_cpu(begin, end);
+        const uint64_t preempted = clock_.ns(off_cpu.preempted);
         uint64_t rest = ns_between(begin, end), n = 1;
         rest -= std::min(rest, preempted);
+        const uint64_t blocked = std::min(rest, clock_.ns(off_cpu.blocked));
+        rest -= blocked;
+        program_.preempted_ns += preempted;
+        program_.off_cpu_ns += blocked;
         for (const Piece &piece : thread.pieces) n += piece.weight;
         for (const Piece &piece : thread.pieces) {
             const uint64_t share = rest * piece.weight / n;
@@ -339,6 +383,8 @@ private:
         thread.pieces.clear();
         const FrameData &frame = walk.current().data;
         add_work(frame.draft, frame.construct, rest);
+        if (blocked)
+            drafts_[frame.draft].operations.push_back(Operation::of(OpKind::kOffCpu, blocked, frame.construct));
         for (const uint32_t draft : thread.ended) store(draft);
         thread.ended.clear();
     }
@@ -419,6 +465,7 @@ private:
         Draft &draft = drafts_[place];
         if (draft.task == kStored) return;
         if (std::exchange(draft.serialised, false) && !names_waits_) assume_wait(draft.operations);
+        if (std::exchange(draft.locks, false)) pair_locks(draft.operations);
         ProgramTask &task = program_.tasks[draft.task];
         task.first_op = static_cast<uint32_t>(program_.operations.size());
         for (const Operation operation : draft.operations)
@@ -435,6 +482,37 @@ private:
         if (last == operations.rbegin() || last == operations.rend()) return;
         operations.insert(last.base(), Operation::of(OpKind::kTaskwait));
         program_.n_supposed_waits++;
+    }
+    // Removes each acquisition without a release in the same task, and each release without an acquisition. Two locks
+    // may share a number: of such a pair in one task, the inner one is removed, because it would wait for itself.
+    static void pair_locks(std::vector<Operation> &operations) {
+        constexpr size_t kNotHeld = ~size_t{0};
+        struct Held {
+            size_t acquired = kNotHeld; // place of the acquisition
+            uint32_t n_inside = 0; // further acquisitions of a lock of this number
+        };
+        std::unordered_map<uint64_t, Held> held;
+        std::vector<bool> removed(operations.size());
+        for (size_t i = 0; i < operations.size(); i++) {
+            if (operations[i].kind() != OpKind::kLock) continue;
+            Held &lock = held[operations[i].value()];
+            const bool acquires = operations[i].construct() == kAcquire;
+            if (acquires && lock.acquired == kNotHeld) {
+                lock.acquired = i;
+                continue;
+            }
+            removed[i] = acquires || lock.acquired == kNotHeld || lock.n_inside;
+            if (acquires)
+                lock.n_inside++;
+            else if (lock.n_inside)
+                lock.n_inside--;
+            else
+                lock.acquired = kNotHeld;
+        }
+        for (const auto &[number, lock] : held)
+            if (lock.acquired != kNotHeld) removed[lock.acquired] = true;
+        size_t next = 0;
+        std::erase_if(operations, [&](const Operation &) { return removed[next++]; });
     }
     std::vector<uint32_t> open_drafts() const {
         std::vector<uint32_t> open;
@@ -459,6 +537,8 @@ private:
     std::unordered_map<uint64_t, SeenRegion> seen_;
     std::vector<const SeenRegion *> regions_; // by number
     std::unordered_map<uint64_t, FrameData> suspended_;
+    std::unordered_map<uint32_t, uint32_t> lock_of_; // number in the program, by number in the trace
+    std::map<uint32_t, DetachedTimes> detached_; // by task
     uint64_t end_ = 0;
     bool names_waits_ = false;
 };
@@ -468,7 +548,7 @@ private:
 uint64_t TaskProgram::work_ns() const {
     uint64_t sum = 0;
     for (const Operation operation : operations)
-        if (operation.kind() == OpKind::kWork) sum += operation.value();
+        if (operation.is_work()) sum += operation.value();
     return sum;
 }
 
@@ -486,6 +566,8 @@ std::string check_program(const TaskProgram &program) {
             return "a task enters a region that does not exist";
         if (operation.kind() == OpKind::kAccess && operation.value() >= program.accesses.size())
             return "a kernel touches data that do not exist";
+        if (operation.kind() == OpKind::kLock && operation.value() >= program.n_locks)
+            return "a task acquires a lock that does not exist";
     }
     for (uint32_t op = program.tasks[0].first_op; op < n_ops && program.operations[op].kind() != OpKind::kEnd; op++)
         n_entered -= program.operations[op].kind() == OpKind::kRegion;

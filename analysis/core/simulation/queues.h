@@ -83,8 +83,8 @@ private:
 // of the keys that a level compares depends on the level below.
 class NextThread {
 public:
-    static constexpr unsigned kThreadBits = 12, kEventBits = 3;
-    static constexpr uint64_t kNever = ~uint64_t{0}, kLastTime = kNever >> (kThreadBits + kEventBits); // ns, six days
+    static constexpr unsigned kThreadBits = 13, kEventBits = 3;
+    static constexpr uint64_t kNever = ~uint64_t{0}, kLastTime = kNever >> (kThreadBits + kEventBits); // ns, three days
 
     explicit NextThread(uint32_t n_threads) {
         while (kFour * n_lowest_ < n_threads) n_lowest_ *= kFour;

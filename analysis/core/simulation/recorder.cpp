@@ -154,7 +154,13 @@ void Recorder::start(uint32_t number, uint32_t task, uint64_t now) {
         thread.log.add(format::kStart, construct_of(task), now, {word});
 }
 
-void Recorder::complete(uint32_t number, uint64_t now) { threads_[number].log.add(format::kComplete, kCompleted, now); }
+void Recorder::complete(uint32_t number, uint64_t now, bool detached) {
+    threads_[number].log.add(format::kComplete, detached ? format::kStatusDetach : kCompleted, now);
+}
+
+void Recorder::fulfill(uint32_t number, uint32_t task, uint64_t now, uint64_t delay) {
+    threads_[number].log.add(format::kFulfillTimed, construct_of(task), now, {id_[task], delay << 1});
+}
 
 void Recorder::begin_wait(uint32_t number, OpKind kind, uint64_t now) {
     threads_[number].log.add(format::kWaitBegin, wait_kind(kind), now);
@@ -164,9 +170,14 @@ void Recorder::end_wait(uint32_t number, OpKind kind, uint64_t now) {
     threads_[number].log.add(format::kWaitEnd, wait_kind(kind), now);
 }
 
-void Recorder::wait_for_lock(uint32_t number, uint64_t begin, uint64_t end) {
-    threads_[number].log.add(format::kMutexAcquire, kLock, begin);
-    threads_[number].log.add(format::kMutexAcquired, kLock, end);
+void Recorder::wait_for_lock(uint32_t thread, uint32_t number, uint64_t begin, uint64_t end) {
+    threads_[thread].log.add(format::kMutexAcquire, kLock, begin);
+    threads_[thread].log.add(format::kMutexAcquired, number == kNoLock ? kLock : format::mutex_argument(kLock, number),
+                             end);
+}
+
+void Recorder::release_lock(uint32_t thread, uint32_t number, uint64_t now) {
+    threads_[thread].log.add(format::kMutexReleased, format::mutex_argument(kLock, number), now);
 }
 
 void Recorder::kernel(uint32_t number, Operation operation, uint64_t now) {

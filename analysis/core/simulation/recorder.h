@@ -33,10 +33,14 @@ public:
     void end_inline(uint32_t thread, uint32_t task, uint64_t now);
     void ready(uint32_t task, uint64_t now); // only for a task that has waited for others
     void start(uint32_t thread, uint32_t task, uint64_t now);
-    void complete(uint32_t thread, uint64_t now);
+    void complete(uint32_t thread, uint64_t now, bool detached);
+    void fulfill(uint32_t thread, uint32_t task, uint64_t now, uint64_t delay); // the event of a detached task
     void begin_wait(uint32_t thread, OpKind kind, uint64_t now);
     void end_wait(uint32_t thread, OpKind kind, uint64_t now);
-    void wait_for_lock(uint32_t thread, uint64_t begin, uint64_t end);
+    // number: of the lock; kNoLock: unknown, and its release is not recorded.
+    static constexpr uint32_t kNoLock = ~0u;
+    void wait_for_lock(uint32_t thread, uint32_t number, uint64_t begin, uint64_t end);
+    void release_lock(uint32_t thread, uint32_t number, uint64_t now);
     void kernel(uint32_t thread, Operation operation, uint64_t now);
 
     // Writes into an existing directory. like: the run from which the program was extracted.

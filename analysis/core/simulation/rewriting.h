@@ -49,7 +49,7 @@ inline uint64_t part_of(uint64_t ns, uint64_t number, uint64_t n_parts) {
     return ns * (number + 1) / n_parts - ns * number / n_parts;
 }
 inline Operation part_of(Operation work, uint64_t number, uint64_t n_parts) {
-    return Operation::of(OpKind::kWork, part_of(work.value(), number, n_parts), work.construct());
+    return Operation::of(work.kind(), part_of(work.value(), number, n_parts), work.construct());
 }
 
 } // namespace ompass::simulation

@@ -8,7 +8,10 @@
 //   engine_search.cpp  how threads find tasks
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <queue>
+#include <utility>
 #include <vector>
 
 #include "engine.h"
@@ -28,9 +31,11 @@ public:
     SimulatedRun(const TaskProgram &program, const Machine &machine, const Policy &policy, const Team &team,
                  const Changes &changes)
         : program_(program), policy_(policy), team_(team), terms_(program, machine, policy, team, changes),
-          tasks_(program), threads_(team.n_threads, machine, terms_.n_domains), random_(team.seed),
+          tasks_(program), threads_(team.n_threads, machine, terms_.n_domains, program.n_detached != 0),
+          random_(team.seed),
           ready_(program, policy, tasks_, threads_, terms_.n_domains, changes.untied, terms_.cost.lock),
-          victims_(policy, ready_, terms_.n_domains, random_), pending_(program), recorder_(team.recorder) {
+          victims_(policy, ready_, terms_.n_domains, random_), pending_(program), recorder_(team.recorder),
+          locks_(program.n_locks) {
         if (machine.memory.levels.empty() || !machine.recorded || program.accesses.empty()) return;
         memory_ = std::make_unique<Memory>(program, machine.memory, machine.recorded->blocks);
         recorded_ = machine.recorded;
@@ -51,6 +56,13 @@ private:
     void access(Thread &thread);
     void create(Thread &thread, Operation operation);
     void end_task(Thread &thread);
+    void complete(uint32_t place, Thread &thread);
+    void await_event(uint32_t place, uint64_t now);
+    void fulfill_next();
+    void acquire(Thread &thread, uint32_t number);
+    void release(Thread &thread, uint32_t number);
+    void pass_lock(Thread &next, uint32_t number, uint64_t now);
+    void get_lock(Thread &thread, uint32_t number);
 
     // ---------------------------------------------------------------- waits and regions
     void begin_wait(Thread &thread, Waits waits);
@@ -98,6 +110,14 @@ private:
         uint64_t begin = 0;
         std::vector<uint32_t> arrived; // implicit tasks at the barrier
     } region_;
+    // A lock of the program; threads get it in the order in which they ask. rescue() may give it to several threads.
+    struct Lock {
+        uint32_t n_holders = 0;
+        TaskQueue waiting; // numbers of threads
+    };
+    std::vector<Lock> locks_;
+    using Event = std::pair<uint64_t, uint32_t>; // time, place of a detached task that has ended
+    std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
     uint32_t main_ = kNone; // the initial task
     uint64_t in_regions_ns_ = 0, n_completed_ = 0;
     uint64_t last_find_ = 0; // when a woken thread last found a queue with tasks

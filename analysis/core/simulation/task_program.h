@@ -23,14 +23,18 @@ enum class OpKind : uint8_t {
     kTaskwait, // waits for its children, at construct() (0: unknown)
     kGroupEnd, // waits for all descendants
     kBarrier, // waits for its team and all tasks of the region
-    kBlocked, // waited value() ns for a lock
+    kBlocked, // waited value() ns for a lock, in a trace without numbers of locks
     kRegion, // runs the parallel region value()
     kAccess, // its kernel reads or writes the data value()
     kKernelBegin, // begins the kernel construct()
     kKernelEnd,
     kLoopBegin, // begins its part of the worksharing loop construct()
     kLoopEnd, // ends its part after value() chunks (0: unknown)
+    kOffCpu, // its work included value() ns in which its thread had left the processor; attributed to construct()
+    kLock, // acquires the lock value() if construct() is kAcquire, releases it if kRelease
+    kDetached, // only before kEnd: the task completes value() ns after its end, by its event
 };
+inline constexpr uint32_t kRelease = 0, kAcquire = 1; // of a kLock
 
 // One word: kind:4 | construct or cost:28 | value:32, or kind:4 | construct:16 | value:44.
 struct Operation {
@@ -48,9 +52,11 @@ struct Operation {
     OpKind kind() const { return static_cast<OpKind>(word & 15); }
     uint32_t construct() const { return static_cast<uint32_t>(word >> 4) & 0xffff; }
     uint64_t value() const { return word >> 20; }
-    // True unless the operation concerns other tasks, as creations and waits do.
+    bool is_work() const { return kind() == OpKind::kWork || kind() == OpKind::kOffCpu; }
+    // True unless the operation concerns other tasks, as creations and waits do, or the completion.
     bool is_own() const {
         switch (kind()) {
+        case OpKind::kDetached:
         case OpKind::kEnd:
         case OpKind::kCreate:
         case OpKind::kTaskwait:
@@ -116,11 +122,14 @@ struct TaskProgram {
     // Where the simulation makes assumptions because the trace lacks information:
     uint64_t n_nested = 0; // implicit tasks of nested regions, which one thread runs one after the other
     uint64_t n_dependent_waits = 0; // `taskwait depend`, simulated as a taskwait
-    uint64_t n_detached = 0; // detached tasks, assumed to be complete at their end
+    uint64_t n_detached = 0; // detached tasks
+    uint64_t n_unfulfilled = 0; // part of n_detached whose event the trace lacks, assumed to be complete at their end
+    uint32_t n_locks = 0; // numbers of locks, from 0 on
     uint64_t n_out_of_order = 0; // events whose cause the trace lacks
     uint64_t n_serialised = 0; // tasks of a team of one, which ran at once and are simulated as deferred tasks
     uint64_t n_supposed_waits = 0; // assumed waits for the children of such tasks, if the trace names no waits
-    uint64_t blocked_ns = 0; // waits for locks, which the simulation repeats
+    uint64_t blocked_ns = 0; // waits for locks without numbers, which the simulation repeats
+    uint64_t off_cpu_ns = 0; // blocked time in the work
     uint64_t preempted_ns = 0; // time off the processor because of preemption, left out of the work
 
     uint64_t work_ns() const;

@@ -31,6 +31,7 @@ struct alignas(64) LiveTask { // one cache line of the host
     uint16_t depth = 0;
     Waits waits = Waits::kNo;
     bool inlined : 1 = false, started : 1 = false, untied : 1 = false, serial : 1 = false, implicit : 1 = false;
+    bool detached : 1 = false; // completes after its end
 };
 
 // The descendants that a kGroupEnd waits for. A group that is not empty counts as one member of the group around it.

@@ -18,7 +18,8 @@ using format::State;
 inline constexpr uint32_t kNoQueue = ~0u, kNoThread = ~0u;
 
 // The next step of a thread: an operation of its task, by kind to save a second branch, or a search for a task.
-enum class Step : uint8_t { kCreate, kEnd, kAccess, kOther, kSearch };
+// kEvent is a step of no thread: the event of a detached task.
+enum class Step : uint8_t { kCreate, kEnd, kAccess, kOther, kSearch, kEvent };
 
 struct alignas(64) Thread { // one cache line of the host
     uint64_t now = 0;
@@ -39,8 +40,10 @@ struct alignas(64) Thread { // one cache line of the host
 
 class Threads {
 public:
-    Threads(uint32_t n_threads, const Machine &machine, uint32_t n_domains)
-        : threads_(n_threads), next_(n_threads), parked_(2 * size_t{n_domains}, NumberSet(n_threads)) {
+    // with_events: set_event() will be called.
+    Threads(uint32_t n_threads, const Machine &machine, uint32_t n_domains, bool with_events)
+        : n_threads_(n_threads), threads_(n_threads + 1), next_(n_threads + with_events),
+          parked_(2 * size_t{n_domains}, NumberSet(n_threads)) {
         for (Thread &thread : threads_) {
             thread.ns = ns_;
             const auto i = thread.number = static_cast<uint16_t>(&thread - threads_.data());
@@ -52,11 +55,15 @@ public:
     Threads &operator=(const Threads &) = delete;
 
     Thread &operator[](uint32_t i) { return threads_[i]; }
-    uint32_t size() const { return static_cast<uint32_t>(threads_.size()); }
+    uint32_t size() const { return n_threads_; }
     auto begin() { return threads_.begin(); }
-    auto end() { return threads_.end(); }
+    auto end() { return threads_.end() - 1; }
 
     void wait_for_step(Thread &thread, Step step) { next_.set(thread.number, thread.now, static_cast<uint32_t>(step)); }
+    // Set the time of the next event that comes from outside all threads.
+    void set_event(uint64_t time) { next_.set(size(), time, static_cast<uint32_t>(Step::kEvent)); }
+    void stop_events() { next_.stop(size()); }
+    void block(const Thread &thread) { next_.stop(thread.number); } // until another thread lets it continue
     bool all_parked() const { return next_.none(); }
     Thread &next() { return threads_[next_.thread()]; }
     Step next_step() const { return static_cast<Step>(next_.event()); }
@@ -82,7 +89,8 @@ private:
     // Thread::current does not change while the thread is parked.
     NumberSet &set_of(const Thread &thread) { return parked_[2 * thread.domain + (thread.current != kNone)]; }
 
-    std::vector<Thread> threads_;
+    const uint32_t n_threads_;
+    std::vector<Thread> threads_; // and a last one, which has the events from outside
     NextThread next_;
     std::vector<NumberSet> parked_;
     uint32_t n_parked_ = 0;

@@ -16,6 +16,11 @@ bool creates(const TaskProgram &program, Operation operation, uint16_t construct
            !(program.tasks[operation.task()].flags & ProgramTask::kInline);
 }
 
+// True if the operation is more than work between creations.
+bool ends_row(Operation operation) {
+    return !operation.is_own() || operation.kind() == OpKind::kBlocked || operation.kind() == OpKind::kLock;
+}
+
 // Calls found(begin, end, n) for each sequence of operations that creates n tasks of the construct and otherwise only
 // works, from the last sequence to the first. A sequence begins and ends with a creation.
 template <typename Found>
@@ -26,7 +31,7 @@ void for_each_row(const TaskProgram &program, const Operations &operations, uint
         if (creates(program, operations[i], construct)) {
             if (n++ == 0) end = i + 1;
             begin = i;
-        } else if (n && (!operations[i].is_own() || operations[i].kind() == OpKind::kBlocked)) {
+        } else if (n && ends_row(operations[i])) {
             found(begin, end, n);
             n = 0;
         }
@@ -80,7 +85,7 @@ TaskProgram refine(const TaskProgram &program, uint16_t construct, uint32_t n_pa
     const std::unordered_set<uint32_t> dependent = dependent_tasks(program);
     const auto may_be_cut = [&](uint32_t task) {
         return !dependent.contains(task) && std::ranges::all_of(operations_of(program, task), [](Operation operation) {
-            return operation.kind() == OpKind::kWork;
+            return operation.is_work();
         });
     };
     std::vector<std::pair<uint32_t, uint32_t>> added; // for each new task: the divided task, and number of the part
@@ -209,7 +214,7 @@ std::vector<Shape> shapes_of(const TaskProgram &program) {
                 if (in_a_row[child]++ == 0) seen.push_back(child);
                 shapes[child].most_in_a_row = std::max(shapes[child].most_in_a_row, in_a_row[child]);
                 created = true;
-            } else if (!operation.is_own() || operation.kind() == OpKind::kBlocked) {
+            } else if (ends_row(operation)) {
                 phases += created && operation.kind() == OpKind::kTaskwait;
                 if (created && operation.kind() == OpKind::kTaskwait) shape.wait = operation.construct();
                 created = false;

@@ -46,7 +46,7 @@ void for_each_loop(const TaskProgram &program, Found found) {
                 } else if (operation.kind() == OpKind::kLoopEnd) {
                     if (open) open->parts.back().end = op;
                     open = nullptr;
-                } else if (open && operation.kind() == OpKind::kWork) {
+                } else if (open && operation.is_work()) {
                     open->parts.back().work_ns += operation.value();
                 } else if (open) {
                     open->divisible = false;
@@ -87,7 +87,7 @@ TaskProgram with_loop(const TaskProgram &program, uint16_t construct, Instead in
 uint32_t construct_in(const TaskProgram &program, const Instance &instance) {
     for (const Part &part : instance.parts)
         for (uint32_t op = part.begin; op < part.end; op++)
-            if (program.operations[op].kind() == OpKind::kWork) return program.operations[op].construct();
+            if (program.operations[op].is_work()) return program.operations[op].construct();
     return 0;
 }
 

@@ -245,9 +245,15 @@ def notes_on(program: TaskProgram, runs: Sequence[SimulatedRun] = ()) -> tuple[s
         )
     if program.blocked_ns > _MUCH * program.work_ns:
         notes.append(
-            f"Waits for locks, {duration(program.blocked_ns)} "
+            f"Waits for locks that the trace does not identify, {duration(program.blocked_ns)} "
             f"({percent(program.blocked_ns / program.work_ns)} of the work), are repeated as "
-            "recorded, on any number of threads."
+            "recorded, on any number of threads. They are waits in ordered loops or in taskyield, or the "
+            "trace is older: record it again."
+        )
+    if program.off_cpu_ns > _MUCH * program.work_ns:
+        notes.append(
+            f"Tasks were blocked for {duration(program.off_cpu_ns)} (sleep, input and output, locks that are "
+            "not OpenMP's): each such time is repeated as recorded."
         )
     if program.n_nested:
         notes.append("Nested regions run on the thread that enters them.")
@@ -255,9 +261,15 @@ def notes_on(program: TaskProgram, runs: Sequence[SimulatedRun] = ()) -> tuple[s
         notes.append(
             f"{plural(program.n_dependent_waits, 'taskwait')} with dependences wait for all children."
         )
-    if program.n_detached:
+    if program.n_unfulfilled:
         notes.append(
-            f"{plural(program.n_detached, 'detached task')} complete at their end, not by their event."
+            f"The events of {plural(program.n_unfulfilled, 'detached task')} are not in the trace: "
+            "these tasks complete at their end."
+        )
+    if program.n_detached > program.n_unfulfilled:
+        notes.append(
+            f"{plural(program.n_detached - program.n_unfulfilled, 'detached task')} complete as long after "
+            "their end as in the recorded run, on any number of threads."
         )
     if program.n_out_of_order:
         notes.append(

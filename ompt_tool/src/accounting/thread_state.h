@@ -290,7 +290,7 @@ struct OwnState {
     uint64_t accounted; // sum of all ticks added to state_ticks
 #endif
     // Time of the last event that ended no state interval: begin or end of a loop, kernel or phase, event of a detached
-    // task.
+    // task, release of a lock.
     uint64_t last_inner_event;
 };
 

@@ -263,7 +263,7 @@ void end_lock(ThreadState &thread, uint32_t kind, uint64_t lock, uint64_t now) {
         format::gap_ticks(*wait, State::kSync) += ticks;
         count_last_gap(*wait, nullptr, {0, ticks, is_long}, before);
     }
-    if (thread.tracing) thread.log.mutex_acquired(kind, now);
+    if (thread.tracing) thread.log.mutex_acquired(lock ? format::mutex_argument(kind, lock) : kind, now);
 }
 
 void extend_lock(ThreadState &thread, uint32_t kind, format::WaitSlot &wait, uint64_t &begin, uint64_t now) {
@@ -283,6 +283,13 @@ void extend_lock(ThreadState &thread, uint32_t kind, format::WaitSlot &wait, uin
     if (now - begin > wait.max_ticks) wait.max_ticks = now - begin;
     format::gap_ticks(wait, State::kSync) += ticks;
     wait.n_long += (now - begin > thread.exit_ticks) && (is_new || !was_long);
+}
+
+void release_lock(ThreadState &thread, uint32_t kind, uint64_t lock) {
+    const uint64_t now = clock::now();
+    if (has_off_cpu(thread, now)) update_off_cpu(thread, now); // before the record, where the lock's use ends
+    thread.last_inner_event = now;
+    thread.log.timed(format::kMutexReleased, format::mutex_argument(kind, lock), now);
 }
 
 } // namespace ompass

@@ -26,6 +26,8 @@ void end_lock(ThreadState &thread, uint32_t kind, uint64_t lock, uint64_t now);
 // Continues the wait for a lock that end_lock() ended with the last event. It began at `begin`, which becomes the begin
 // of its new part if the trace needs one.
 void extend_lock(ThreadState &thread, uint32_t kind, format::WaitSlot &wait, uint64_t &begin, uint64_t now);
+// Records that the thread gives up the lock. The state interval continues.
+void release_lock(ThreadState &thread, uint32_t kind, uint64_t lock);
 
 // Counts the last gap of a wait for its cause, `waited_for`. `loop`: the loop before the barrier, or null.
 void count_last_gap(format::WaitSlot &wait, format::LoopSlot *loop, LastGap gap, uint32_t waited_for);

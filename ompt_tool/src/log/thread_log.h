@@ -101,10 +101,10 @@ public:
 
     // Appends the end of a wait for a lock. postpone_mutex_acquired() gives it a later time, as long as no other record
     // follows; returns false if it cannot.
-    void mutex_acquired(uint32_t kind, uint64_t now) {
+    void mutex_acquired(uint32_t argument, uint64_t now) {
         const uint64_t delta = delta_to(now);
         if (uint32_t *place = reserve(2)) {
-            const uint64_t word = format::pack_event(format::kMutexAcquired, kind, delta);
+            const uint64_t word = format::pack_event(format::kMutexAcquired, argument, delta);
             place[1] = static_cast<uint32_t>(word >> 32);
             store(place, word);
             order_.place = place;
