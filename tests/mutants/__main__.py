@@ -4,9 +4,9 @@
 Usage: ./run mutants [--language python|c++] [-n N] [--seed N] [--only TEXT] [--json FILE]
 
 Each change is made in a copy of the sources, in build/mutants. For Python, the unit tests run on a changed
-copy of the installed package; for C++, the native tests run on changed libraries. A journal keeps the results:
-the same command resumes an interrupted campaign. A change that no test notices is a survivor; `equivalent.txt`
-lists survivors that change no behaviour, with the reason.
+copy of the installed package; for C++, the native tests run on changed libraries. A journal keeps the
+results: the same command resumes an interrupted campaign. A change that no test notices is a survivor;
+`equivalent.txt` lists survivors that change no behaviour, with the reason.
 """
 
 from __future__ import annotations

@@ -209,8 +209,9 @@ def _lost_ns(region: RegionShare) -> int:
 
 
 def _barriers_inside(facts: Facts, region: RegionShare) -> bool:
-    """True if threads met more than two inner barriers per instance of the region."""
-    return _n_inner_barriers(facts) > 2 * region.n_instances * len(region.threads)
+    """True if the region has so many inner barriers that they are the problem."""
+    n_parts = region.n_instances * len(region.threads)
+    return _n_inner_barriers(facts) > thresholds.BARRIERS_INSIDE * n_parts
 
 
 def _n_inner_barriers(facts: Facts) -> int:

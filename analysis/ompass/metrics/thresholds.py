@@ -223,3 +223,9 @@ SPLIT_CHUNKS: Final = 8
 
 CROWDED_WAITS: Final = 0.05
 """More threads than processors explain waits, which are reported from this part of the thread-time on."""
+
+BARRIERS_INSIDE: Final = 4
+"""A short region with more inner barriers has too many of them. Compilers add up to three for a reduction."""
+
+CHUNKS_PER_THREAD: Final = 8
+"""If the threads get fewer chunks of one instance of a loop, the loop itself is short."""

@@ -109,7 +109,8 @@ def allocator(facts: Facts) -> Iterator[Evidence]:
 
 def small_chunks(facts: Facts) -> Iterator[Evidence]:
     """Yields loops whose chunks are so short that getting them takes much of the work."""
-    loops = [loop for loop in facts.loops if loop.n_chunks >= thresholds.MANY_CHUNKS]
+    least = thresholds.CHUNKS_PER_THREAD * facts.n_threads
+    loops = [o for o in facts.loops if o.n_chunks >= max(thresholds.MANY_CHUNKS, least * o.n_led)]
     loop = max(loops, key=lambda o: (o.n_chunks, -o.construct), default=None)
     if loop is None or facts.breakdown.share(loop.time_ns) < thresholds.CHUNKS_SHARE:
         return
