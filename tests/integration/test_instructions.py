@@ -40,7 +40,7 @@ def test_loops_have_the_behaviour_that_their_names_promise(
     for name, counts in found.items():
         promised = EXPECTED[name.partition("_")[0]]
         others = set(counts) - {promised}
-        # Code around a loop, and cold instructions in it, have another behaviour, but never that of a wait.
+        # Code around a loop, and cold instructions in it, have another behaviour, but never wait.
         if not counts[promised] or (WAITING in others):
             wrong[name] = counts
     assert wrong == {}

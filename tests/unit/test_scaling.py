@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -14,6 +15,7 @@ from made_runs import MS, made_run, team
 from ompass.metrics.breakdown import Scope
 from ompass.metrics.facts import Finding
 from ompass.model import StateTimes
+from ompass.scaling.causes import CAUSES, Cause, Causes, Growth, LineThatGrew, Spot
 from ompass.scaling.metrics import (
     Measured,
     Samples,
@@ -258,3 +260,39 @@ def test_recording_cost_compares_the_same_rounds() -> None:
     assert cost is not None
     assert (cost.factor, cost.unrecorded_speedup) == (1.1, 1.8)
     assert recording_cost(Samples(2, [one], [one])) is None
+
+
+def inflated_by(**parts_ns: int) -> Causes:
+    """Returns causes of these sizes, each with a line."""
+    line = LineThatGrew(Spot("region", True, "f", "a.c", 7, "a.c:7"), "", Growth(10 * MS, 90 * MS, 0.0), 1.0)
+    parts = tuple(Cause(kind, ns, ns, ns, "samples", line) for kind, ns in parts_ns.items())
+    ordered = tuple(sorted(parts, key=lambda part: -part.ns))
+    return Causes(sum(parts_ns.values()), ordered, (line,), True, 100, 50, 250, 0)
+
+
+INFLATED = scaling_point(made(4, StateTimes(390 * MS, MS, MS, MS, 7 * MS), StateTimes(200 * MS)))
+
+
+def test_the_largest_cause_of_inflation_is_the_verdict_with_its_line() -> None:
+    causes = inflated_by(busy_waiting=120 * MS, memory_bound=70 * MS)
+    verdict = diagnose(INFLATED, replace(NOTHING_ELSE, causes=causes))
+    assert verdict.kind == "busy_waiting"
+    assert verdict.line is not None and verdict.line.spot.label == "a.c:7 (f)"
+    assert "a.c:7 (f) 90 ms instead of 10 ms" in verdict.because
+    assert verdict.also == ("Memory bound: the work itself takes longer",)
+    assert sum(loss.ns for loss in verdict.losses if loss.kind in CAUSES) == 190 * MS
+
+
+def test_small_causes_together_are_worth_a_verdict() -> None:
+    causes = inflated_by(library=35 * MS, allocator=30 * MS, runtime=25 * MS)
+    assert diagnose(INFLATED, replace(NOTHING_ELSE, causes=causes)).kind == "library"
+
+
+def test_inflation_by_preemption_is_a_disturbed_measurement() -> None:
+    causes = inflated_by(preempted=150 * MS, memory_bound=40 * MS)
+    assert diagnose(INFLATED, replace(NOTHING_ELSE, causes=causes)).kind == "disturbed"
+
+
+def test_causes_without_a_rest_leave_nothing_to_memory() -> None:
+    verdict = diagnose(INFLATED, replace(NOTHING_ELSE, causes=inflated_by(atomic_contention=190 * MS)))
+    assert {loss.kind: loss.ns for loss in verdict.losses}["memory_bound"] == 0

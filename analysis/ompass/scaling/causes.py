@@ -133,7 +133,7 @@ class Causes:
     """The inflation of work on P threads, divided."""
 
     inflation_ns: float
-    parts: tuple[Cause, ...]  # their sum is the inflation; largest first
+    parts: tuple[Cause, ...]  # their sum is the inflation; largest first, without those below 1 ns
     lines: tuple[LineThatGrew, ...]  # by excess, largest first
     has_samples: bool  # False: only clocks divide the inflation
     n_samples: int  # on P threads
@@ -200,7 +200,7 @@ def divide(
     hz = max((work.frequency_hz for work in at_p), default=0)
     return Causes(
         inflation_ns=inflation_ns,
-        parts=tuple(sorted((*parts, rest), key=lambda part: -part.ns)),
+        parts=tuple(sorted((p for p in (*parts, rest) if abs(p.ns) >= 1), key=lambda part: -part.ns)),
         lines=tuple(lines),
         has_samples=bool(spots.all),
         n_samples=spots.n,

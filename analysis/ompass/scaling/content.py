@@ -166,7 +166,7 @@ def _column(runs: SweepRuns, scope: Scope, n_cpus: int) -> NumberOfThreads:
         verdict = diagnose(point, evidence)
         if verdict.line is not None:
             place = verdict.line.spot.label
-        if verdict.finding is not None and verdict.finding.construct is not None:
+        elif verdict.finding is not None and verdict.finding.construct is not None:
             place = typical.location(verdict.finding.construct).label()
     return NumberOfThreads(
         point=point,

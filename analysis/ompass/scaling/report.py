@@ -257,8 +257,8 @@ def _causes_shown(column: NumberOfThreads) -> Iterator[Table | str]:
     elif causes.enough_hz:
         yield (
             f"{count(causes.n_samples)} samples on {column.point.threads} threads and "
-            f"{count(causes.one_n_samples)} on one are few: --sample {causes.enough_hz}, or more rounds "
-            "(--repeat), would separate the causes."
+            f"{count(causes.one_n_samples)} on one are few: OMPASS_SAMPLE={causes.enough_hz} (samples per "
+            "second), or more rounds (--repeat), would separate the causes."
         )
 
 

@@ -167,7 +167,7 @@ def losses(point: ScalingPoint, evidence: Evidence) -> tuple[Loss, ...]:
         "memory_bound": point.work_inflation_ns,
     }
     if evidence.causes:
-        parts |= {part.kind: part.ns for part in evidence.causes.parts}
+        parts |= {"memory_bound": 0.0} | {part.kind: part.ns for part in evidence.causes.parts}
     parts["memory_bound"] -= fine_inflation_ns
     total = point.thread_time_ns
     found = [Loss(kind, ns, ns / total if total else 0.0) for kind, ns in parts.items()]
@@ -323,7 +323,7 @@ def _inflated(kind: str, point: ScalingPoint, causes: Causes | None) -> str:
             else f", {part.line.spot.label} {duration(growth.ns)} instead of none"
         )
     if causes is None or not causes.has_samples:
-        text += ". Without samples, its causes cannot be told apart"
+        text += ". Without samples, its causes cannot be separated"
     return text
 
 

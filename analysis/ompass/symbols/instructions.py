@@ -141,7 +141,7 @@ class Instructions:
 
     @cached_property
     def _called(self) -> dict[int, str]:
-        """The names of functions by their addresses: those of the file, and those that its stubs call."""
+        """The names of the file's functions, and of the functions that its stubs call, by address."""
         try:
             own = {start: name for start, _, name in read_functions(self._path).functions}
             return own | imported_functions(self._path)
