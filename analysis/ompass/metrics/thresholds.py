@@ -206,7 +206,7 @@ CHUNKS_SHARE: Final = 0.10
 """Getting chunks is reported from this part of the thread-time on."""
 
 SHORT_CHUNK_NS: Final = 500
-"""Without samples, chunks below this length are too short: getting one takes 50 to 600 ns."""
+"""Without samples, chunks below this length are too short: getting one takes up to 400 ns."""
 
 TARGET_CHUNK_NS: Final = 20_000
 """The recommended length of a chunk: then getting it takes less than 3%."""
