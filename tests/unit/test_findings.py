@@ -985,3 +985,9 @@ def test_unequal_dynamic_loops_are_not_judged_on_a_busy_machine() -> None:
 
     assert problems(run(11)) == ["disturbed"]
     assert "loop_imbalance" in problems(run(10))
+
+
+def test_tasks_of_gcc_programs_are_judged_on_libomp_and_the_report_says_so() -> None:
+    run = made_run(healthy_rows(), healthy_tasks())
+    assert [f.kind for f in findings(run, is_of_gcc=True)] == ["gcc_on_libomp"]
+    assert [f.kind for f in findings(working(), is_of_gcc=True)] == ["no_task"]

@@ -324,13 +324,15 @@ def find_causes(
     loads: Sequence[SampledLoad] = (),
     critical_names: Mapping[int, str] | None = None,
     n_wanted: int = 0,
+    is_of_gcc: bool = False,
 ) -> tuple[Finding, ...]:
     """Returns all findings: problems, most expensive first, then notes.
 
     Findings that affect all others come first: a runtime that was not recorded, or a wrong binding.
 
     `breakdown` has Scope.REGIONS, whatever scope is shown; `samples` are of processor time; `critical_names`
-    are the known names of critical constructs; `n_wanted` is the number of threads in OMP_NUM_THREADS.
+    are the known names of critical constructs; `n_wanted` is the number of threads in OMP_NUM_THREADS;
+    `is_of_gcc` is True if the program creates tasks by functions of libgomp.
     """
     facts = Facts(
         run,
@@ -342,6 +344,7 @@ def find_causes(
         tuple(loads),
         critical_names or {},
         n_wanted,
+        is_of_gcc,
     )
     found: list[Finding] = []
     if breakdown.thread_time_ns >= thresholds.JUDGED_THREAD_TIME_NS:

@@ -12,7 +12,17 @@ from ompass.units import count, duration, percent, plural
 
 def all_notes(facts: Facts) -> tuple[Finding, ...]:
     """Returns every note that applies, in reading order: completeness first."""
-    parts = (_completeness, _coverage, _precision, _counting, _presence, _cancelled, _locality, _team)
+    parts = (
+        _completeness,
+        _coverage,
+        _precision,
+        _counting,
+        _presence,
+        _cancelled,
+        _locality,
+        _team,
+        _other_library,
+    )
     return tuple(found for part in parts for found in part(facts))
 
 
@@ -135,6 +145,17 @@ def _team(facts: Facts) -> Iterator[Finding]:
             "One thread hides the cost of queues",
             "in a team of one, libomp runs tasks at once instead of queueing them",
             "compare with a run on 2 or more threads",
+        )
+
+
+def _other_library(facts: Facts) -> Iterator[Finding]:
+    if facts.is_of_gcc and facts.n_completed:
+        yield note(
+            "gcc_on_libomp",
+            "A gcc program ran on LLVM's runtime",
+            "gcc's own runtime, libgomp, keeps all tasks under one lock, and runs a task at once when more "
+            "than 64 tasks per thread wait; the figures and findings are those of libomp",
+            "measure the program on libgomp without Ompass, too",
         )
 
 

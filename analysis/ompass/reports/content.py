@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
+from ompass.elf import NotElfError, imported_symbols
 from ompass.errors import DamagedRunError, NothingToShowError, RunNotFoundError
 from ompass.metrics.breakdown import Breakdown, RegionShare, Scope, time_breakdown
 from ompass.metrics.constructs import Bin, ConstructTotals, construct_totals, granularity
@@ -92,6 +94,7 @@ def collect(
             samples.loads if samples else (),
             names,
             _wanted_threads(run),
+            any(_creates_tasks_by_libgomp(module.path) for module in run.modules),
         ),
         locations=locations,
         problems=(*resolver.problems, *damage),
@@ -101,6 +104,13 @@ def collect(
         samples=samples,
         critical_names=names,
     )
+
+
+def _creates_tasks_by_libgomp(path: str) -> bool:
+    try:
+        return bool(imported_symbols(Path(path), ("GOMP_task",)))
+    except NotElfError:
+        return False
 
 
 def _wanted_threads(run: Run) -> int:

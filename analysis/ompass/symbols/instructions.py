@@ -14,8 +14,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
-import capstone
-
 from ompass.elf import NotElfError, code_between, imported_functions, read_functions
 from ompass.sampled import ATOMIC, COMPUTE, FIXED, MEMORY_USE, UNKNOWN, WAITING
 
@@ -212,6 +210,8 @@ class Instructions:
         return best[0], self._loops[key]
 
     def _step(self, insn: Any) -> _Step:
+        import capstone
+
         machine = self._machine
         read, written = ({_place(insn.reg_name(r)) for r in group} for group in insn.regs_access())
         name = insn.mnemonic
@@ -311,6 +311,8 @@ def _place(register: str) -> str:
 
 
 def _decoder(machine: str) -> Any:
+    import capstone  # only programs with samples need it
+
     modes = {
         "x86_64": (capstone.CS_ARCH_X86, capstone.CS_MODE_64),
         "aarch64": (capstone.CS_ARCH_ARM64, capstone.CS_MODE_LITTLE_ENDIAN),
