@@ -461,6 +461,8 @@ class TaskProgram:
     blocked_ns: Final[int]  # time in waits for unnumbered locks, simulated as recorded
     off_cpu_ns: Final[int]  # part of the work in which threads had left their processor
     preempted_ns: Final[int]  # preempted time, excluded from the work
+    longest_hold_ns: Final[int]  # total time for which the program holds the lock that it holds longest
+    loop_counts: Final[tuple[int, int]]  # instances of worksharing loops: those that another team shares, and those that keep their recorded parts
     work_ns: Final[int]  # work of all tasks and of the serial parts
     n_tasks: Final[int]  # tasks, including implicit ones
     n_dependences: Final[int]  # dependences between tasks
@@ -506,6 +508,9 @@ def shapes(program: TaskProgram) -> tuple[TaskShape, ...]:
 
 def loops(program: TaskProgram) -> tuple[LoopShape, ...]:
     """Returns the worksharing loops of several threads."""
+
+def share_loops(program: TaskProgram, n_threads: int) -> TaskProgram:
+    """Divides the worksharing loops between the threads of a team of another size, by their schedules."""
 
 def coarsen(program: TaskProgram, construct: int, grain: int) -> TaskProgram:
     """Merges each `grain` leaf tasks of the construct that one task creates in a row."""

@@ -687,6 +687,81 @@ TEST_F(Loops, WithOtherContentsStayUnchanged) {
 }
 
 // Where many threads search at random, one finds a task quickly, even if each alone would take long.
+// The part of one thread in a loop.
+struct LoopPart {
+    uint64_t ns, n_chunks, n_iterations;
+};
+
+// Returns the time of a loop on n threads after a recording with these parts.
+uint64_t time_of_loop(const std::vector<LoopPart> &parts, uint32_t kind, uint32_t n_threads) {
+    Builder build;
+    const std::vector<uint32_t> team = build.region(static_cast<uint32_t>(parts.size()));
+    for (size_t i = 0; i < parts.size(); i++) {
+        build.does(team[i], OpKind::kLoopBegin, parts[i].n_iterations, 2);
+        build.work(team[i], parts[i].ns);
+        build.does(team[i], OpKind::kLoopEnd, parts[i].n_chunks, 2);
+        build.does(team[i], OpKind::kBarrier);
+    }
+    build.program.loop_kinds[2] = kind;
+    const TaskProgram shared = share_loops(build.finish(), n_threads);
+    EXPECT_EQ(check_program(shared), "");
+    EXPECT_EQ(shared.work_ns(), build.program.work_ns());
+    const Team simulated{n_threads, 1, {}, {}};
+    const Simulated run = simulate(shared, {}, *find_policy("libomp"), simulated);
+    EXPECT_EQ(run.problem, "");
+    EXPECT_EQ(run.work_ns, build.program.work_ns());
+    return run.wall_ns;
+}
+
+TEST(SharedLoops, KeepThePlacesOfWorkUnderAStaticSchedule) {
+    const std::vector<LoopPart> triangle = {{100, 1, 8}, {300, 1, 8}};
+    EXPECT_EQ(time_of_loop(triangle, format::kWorkStaticLoop, 1), 400);
+    EXPECT_EQ(time_of_loop(triangle, format::kWorkStaticLoop, 2), 300);
+    EXPECT_EQ(time_of_loop(triangle, format::kWorkStaticLoop, 4), 150);
+    EXPECT_EQ(time_of_loop(triangle, format::kWorkStaticLoop, 16), 38); // 37.5
+    EXPECT_EQ(time_of_loop(triangle, format::kWorkStaticLoop, 64), 38); // no iteration is divided
+    const std::vector<LoopPart> four = {{100, 1, 4}, {200, 1, 4}, {300, 1, 4}, {400, 1, 4}};
+    EXPECT_EQ(time_of_loop(four, format::kWorkStaticLoop, 2), 700);
+}
+
+TEST(SharedLoops, GiveChunksToFreeThreadsUnderADynamicSchedule) {
+    const std::vector<LoopPart> one_long = {{300, 1, 1}, {300, 30, 30}}; // one iteration is as long as all others
+    for (const uint32_t kind : {format::kWorkStaticLoop + 1, format::kWorkStaticLoop + 2}) {
+        EXPECT_EQ(time_of_loop(one_long, kind, 1), 600);
+        EXPECT_EQ(time_of_loop(one_long, kind, 2), 300);
+        EXPECT_EQ(time_of_loop(one_long, kind, 16), 300);
+    }
+    const std::vector<LoopPart> even = {{300, 30, 30}, {300, 30, 30}};
+    EXPECT_EQ(time_of_loop(even, format::kWorkStaticLoop + 1, 4), 150);
+    EXPECT_EQ(time_of_loop(even, format::kWorkStaticLoop + 1, 7), 90); // 60 chunks of 10
+    EXPECT_EQ(time_of_loop(even, format::kWorkStaticLoop, 4), 150); // static with a chunk size
+}
+
+TEST(SharedLoops, OfOneThreadAreDividedUpToSingleIterations) {
+    EXPECT_EQ(time_of_loop({{600, 1, 6}}, format::kWorkStaticLoop + 1, 3), 200);
+    EXPECT_EQ(time_of_loop({{600, 1, 6}}, format::kWorkStaticLoop, 4), 200);
+    EXPECT_EQ(time_of_loop({{600, 1, 6}}, format::kWorkStaticLoop, 60), 100);
+    EXPECT_EQ(time_of_loop({{600, 0, 0}}, format::kWorkLoop, 3), 200);
+}
+
+TEST(SharedLoops, WithLocksKeepTheirParts) {
+    Builder build;
+    build.program.n_locks = 1;
+    const std::vector<uint32_t> team = build.region(2);
+    for (const uint32_t thread : team) {
+        build.does(thread, OpKind::kLoopBegin, 0, 2);
+        build.does(thread, OpKind::kLock, 0, kAcquire);
+        build.work(thread, 100);
+        build.does(thread, OpKind::kLock, 0, kRelease);
+        build.does(thread, OpKind::kLoopEnd, 1, 2);
+    }
+    const LoopCounts counts = count_loops(build.finish());
+    EXPECT_EQ(counts.n_shared, 0);
+    EXPECT_EQ(counts.n_kept, 1);
+    EXPECT_EQ(build.program.longest_hold_ns(), 200);
+    EXPECT_EQ(share_loops(build.program, 4).regions[0].implicit.size(), 2);
+}
+
 TEST(Simulation, ManyThreadsFindOneTaskTogether) {
     constexpr unsigned kTasks = 20000, kThreads = 64;
     Builder build;

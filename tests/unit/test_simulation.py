@@ -163,6 +163,39 @@ def test_no_number_of_threads_beats_the_total_hold_time_of_a_lock(policy: str) -
     assert region_ns(free_run(program, 16)) == 1610
 
 
+def test_advice_names_the_lock_that_more_threads_wait_for(tmp_path: Path) -> None:
+    body: Body = (*[Spawn((Work(10_000), Locked(100_000)))] * 32, Wait())
+    content = advise(write_trace(tmp_path / "lock.ompass", Schedule(body, 2)))
+    assert "threads" not in {change.kind for change in content.changes}
+    (note,) = [note for note in content.notes if "gain nothing" in note]
+    assert "4 threads" in note
+    assert "one lock for 3.20 ms" in note
+
+
+def test_advice_names_the_chain_that_more_threads_wait_for(tmp_path: Path) -> None:
+    body: Body = (*[Spawn((Work(100_000),), after_last=True)] * 32, Spawn((Work(200_000),)), Wait())
+    content = advise(write_trace(tmp_path / "chain.ompass", Schedule(body, 2)))
+    assert "threads" not in {change.kind for change in content.changes}
+    (note,) = [note for note in content.notes if "gain nothing" in note]
+    assert "the longest chain of work takes 3.20 ms" in note
+
+
+def test_more_threads_come_after_changes_of_the_program_and_are_a_bound(tmp_path: Path) -> None:
+    body: Body = (*[Spawn((Work(300),))] * 2000, Wait())
+    path = write_trace(tmp_path / "fine.ompass", Schedule(body, 2))
+    content = advise(path)
+    kinds = [change.kind for change in content.changes]
+    assert len(kinds) > 1
+    assert "threads" not in kinds[:-1]
+    coarse = advise(
+        write_trace(tmp_path / "coarse.ompass", Schedule((*[Spawn((Work(10**6),))] * 64, Wait()), 2))
+    )
+    (threads,) = [change for change in coarse.changes if change.kind == "threads"]
+    assert threads.at_most
+    assert threads.limit == "memory"
+    assert threads.gain == pytest.approx(0.5, abs=0.02)
+
+
 def test_different_locks_are_held_at_the_same_time() -> None:
     one, two = locking(8, lock=1), locking(8, lock=2)
     program = program_of((*one[:-1], *two))
@@ -518,7 +551,7 @@ def test_advise_shows_the_code_to_write(tmp_path: Path) -> None:
     assert report["advice"] and all(
         one["write"] and one["gain_low"] <= one["gain"] <= one["gain_high"] for one in report["advice"]
     )
-    gains = [one["gain"] for one in report["advice"]]
+    gains = [one["gain"] for one in report["advice"] if one["kind"] != "threads"]
     assert gains == sorted(gains, reverse=True)
 
 

@@ -262,6 +262,15 @@ void bind_program(nb::module_ &m) {
         .def_ro("blocked_ns", &TaskProgram::blocked_ns, "time in waits for unnumbered locks, simulated as recorded")
         .def_ro("off_cpu_ns", &TaskProgram::off_cpu_ns, "part of the work in which threads had left their processor")
         .def_ro("preempted_ns", &TaskProgram::preempted_ns, "preempted time, excluded from the work")
+        .def_prop_ro("longest_hold_ns", &TaskProgram::longest_hold_ns,
+                     "total time for which the program holds the lock that it holds longest")
+        .def_prop_ro(
+            "loop_counts",
+            [](const TaskProgram &program) {
+                const LoopCounts counts = count_loops(program);
+                return std::pair{counts.n_shared, counts.n_kept};
+            },
+            "instances of worksharing loops: those that another team shares, and those that keep their recorded parts")
         .def_prop_ro("work_ns", &TaskProgram::work_ns, "work of all tasks and of the serial parts")
         .def_prop_ro(
             "n_tasks", [](const TaskProgram &program) { return program.tasks.size(); },
@@ -319,6 +328,16 @@ void bind_shapes(nb::module_ &m) {
 }
 
 void bind_changes(nb::module_ &m) {
+    m.def(
+        "share_loops",
+        [](const TaskProgram &program, uint32_t n_threads) -> ProgramPointer {
+            if (n_threads < 1 || n_threads > kMaxThreads)
+                throw nb::value_error("the number of threads is out of range");
+            const nb::gil_scoped_release release;
+            return std::make_shared<TaskProgram>(share_loops(program, n_threads));
+        },
+        nb::arg("program"), nb::arg("n_threads"),
+        "Divides the worksharing loops between the threads of a team of another size, by their schedules.");
     bind_change(m, "coarsen", &coarsen,
                 "Merges each `grain` leaf tasks of the construct that one task creates in a row.", "grain");
     bind_change(m, "refine", &refine, "Splits each task of the construct that only works into `parts` tasks.", "parts");

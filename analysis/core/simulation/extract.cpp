@@ -263,14 +263,17 @@ public:
         if (run_.definitions[loop.construct].flags == format::kWorkTaskloop) {
             walk.data.taskloop_iterations = n_iterations;
         } else if (is_part_of_loop(walk, loop)) {
-            mark(walk, Operation::of(OpKind::kLoopBegin, 0, number_of(loop.construct)));
+            const uint16_t number = number_of(loop.construct);
+            program_.loop_kinds[number] = run_.definitions[loop.construct].flags;
+            mark(walk, Operation::of(OpKind::kLoopBegin, 0, number));
         }
     }
-    void ended_loop(Walk &walk, const OpenLoop &loop, uint64_t n_chunks, uint64_t) {
+    void ended_loop(Walk &walk, const OpenLoop &loop, uint64_t n_chunks, uint64_t n_taken) {
         if (run_.definitions[loop.construct].flags == format::kWorkTaskloop) {
             walk.data.taskloop_iterations = 0;
         } else if (is_part_of_loop(walk, loop)) {
             mark(walk, Operation::of(OpKind::kLoopEnd, n_chunks, number_of(loop.construct)));
+            note_iterations(draft_of(walk.current()).operations, n_taken);
         }
     }
 
@@ -401,6 +404,13 @@ private:
     bool is_part_of_loop(Walk &walk, const OpenLoop &loop) const {
         return format::is_loop(run_.definitions[loop.construct].flags) && walk.current().kind == Frame::kImplicit &&
                walk.part().data.region && !walk.part().data.region->nested;
+    }
+
+    // Stores the number of iterations in the begin of the loop that ends with the last operation.
+    static void note_iterations(std::vector<Operation> &operations, uint64_t n_taken) {
+        const auto begin =
+            std::ranges::find(operations.rbegin(), operations.rend(), OpKind::kLoopBegin, &Operation::kind);
+        if (begin != operations.rend()) *begin = Operation::of(OpKind::kLoopBegin, n_taken, begin->construct());
     }
 
     // Ends a piece of the frame's work at an unknown time.
@@ -550,6 +560,20 @@ uint64_t TaskProgram::work_ns() const {
     for (const Operation operation : operations)
         if (operation.is_work()) sum += operation.value();
     return sum;
+}
+
+uint64_t TaskProgram::longest_hold_ns() const {
+    std::vector<uint64_t> of_lock(n_locks);
+    std::vector<uint32_t> held;
+    for (const Operation operation : operations) {
+        if (operation.kind() == OpKind::kEnd) held.clear();
+        const auto number = static_cast<uint32_t>(operation.value());
+        if (operation.kind() == OpKind::kLock && operation.construct() == kAcquire) held.push_back(number);
+        if (operation.kind() == OpKind::kLock && operation.construct() == kRelease) std::erase(held, number);
+        if (operation.is_work())
+            for (const uint32_t lock : held) of_lock[lock] += operation.value();
+    }
+    return of_lock.empty() ? 0 : *std::ranges::max_element(of_lock);
 }
 
 std::string check_program(const TaskProgram &program) {

@@ -28,7 +28,7 @@ enum class OpKind : uint8_t {
     kAccess, // its kernel reads or writes the data value()
     kKernelBegin, // begins the kernel construct()
     kKernelEnd,
-    kLoopBegin, // begins its part of the worksharing loop construct()
+    kLoopBegin, // begins its part of the worksharing loop construct(), of value() iterations (0: unknown)
     kLoopEnd, // ends its part after value() chunks (0: unknown)
     kOffCpu, // its work included value() ns in which its thread had left the processor; attributed to construct()
     kLock, // acquires the lock value() if construct() is kAcquire, releases it if kRelease
@@ -118,6 +118,7 @@ struct TaskProgram {
     uint32_t n_threads = 1; // size of the largest recorded team
     uint32_t n_domains = 0; // domains in which tasks were placed
     uint64_t n_deferred = 0;
+    std::map<uint16_t, uint32_t> loop_kinds; // OMPT's kinds of work, by construct of the worksharing loop
     std::map<uint16_t, uint64_t> taskloop_iterations; // iterations of all taskloops, by construct of their tasks
     // Where the simulation makes assumptions because the trace lacks information:
     uint64_t n_nested = 0; // implicit tasks of nested regions, which one thread runs one after the other
@@ -133,6 +134,7 @@ struct TaskProgram {
     uint64_t preempted_ns = 0; // time off the processor because of preemption, left out of the work
 
     uint64_t work_ns() const;
+    uint64_t longest_hold_ns() const; // total time for which the program holds the lock that it holds longest
 };
 
 // Reads a whole trace. Fails on a damaged trace, with file and byte, and on a run without a trace.

@@ -45,6 +45,12 @@ TaskProgram loop_to_tasks(const TaskProgram &program, uint16_t construct, uint32
 // Makes the chunks of the loop `factor` times as large. Fetching a chunk takes chunk_ns.
 TaskProgram enlarge_chunks(const TaskProgram &program, uint16_t construct, uint32_t factor, uint32_t chunk_ns);
 
+// Divides the loops between the threads of a team of n_threads, with more implicit tasks if it is larger than the
+// recorded one. A static loop keeps the places of its work: each thread takes its share of the iterations, and the
+// iterations in one recorded part are equally long. A dynamic or guided loop gives each chunk to the first thread that
+// is free, and the chunks in one recorded part are equally long. Instances that do anything but work do not change.
+TaskProgram share_loops(const TaskProgram &program, uint32_t n_threads);
+
 // Places the outermost deferred tasks of `construct` and their descendants: of n such tasks, the first n / n_domains in
 // domain 0, and so on.
 TaskProgram place_subtrees(const TaskProgram &program, uint16_t construct, uint32_t n_domains);
@@ -70,5 +76,11 @@ struct LoopShape {
     uint64_t longest_ns = 0; // total work of the slowest thread of each instance
 };
 std::map<uint16_t, LoopShape> loops_of(const TaskProgram &program);
+
+// Numbers of instances of worksharing loops, by whether share_loops() changes them.
+struct LoopCounts {
+    uint64_t n_shared = 0, n_kept = 0;
+};
+LoopCounts count_loops(const TaskProgram &program);
 
 } // namespace ompass::simulation

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Divides the work of worksharing loops differently. The trace has the work of each thread in a loop, not of each
-// iteration; the work is assumed to be divisible.
+// iteration or chunk; the work of a thread is assumed to be divisible into equal parts.
 #include <algorithm>
+#include <functional>
+#include <memory>
+#include <queue>
 #include <unordered_map>
+#include <utility>
 
 #include "rewriting.h"
 #include "transform.h"
@@ -19,6 +23,7 @@ struct Part {
 };
 
 struct Instance {
+    uint32_t region = 0;
     std::vector<Part> parts; // by thread
     bool divisible = true; // nothing but work
     uint64_t work_ns() const {
@@ -54,7 +59,10 @@ void for_each_loop(const TaskProgram &program, Found found) {
             }
             if (open) open->divisible = false; // its end is missing
         }
-        for (const auto &[which, instance] : instances) found(which.first, instance);
+        for (auto &[which, instance] : instances) {
+            instance.region = static_cast<uint32_t>(&region - program.regions.data());
+            found(which.first, instance);
+        }
     }
 }
 
@@ -83,6 +91,13 @@ TaskProgram with_loop(const TaskProgram &program, uint16_t construct, Instead in
     });
 }
 
+// Returns the construct of the work after this operation, up to the loop's end.
+uint32_t work_in(const TaskProgram &program, uint32_t op) {
+    for (; program.operations[op].kind() != OpKind::kLoopEnd && program.operations[op].kind() != OpKind::kEnd; op++)
+        if (program.operations[op].is_work()) return program.operations[op].construct();
+    return 0;
+}
+
 // Returns the construct of the work in the instance.
 uint32_t construct_in(const TaskProgram &program, const Instance &instance) {
     for (const Part &part : instance.parts)
@@ -91,7 +106,139 @@ uint32_t construct_in(const TaskProgram &program, const Instance &instance) {
     return 0;
 }
 
+constexpr uint64_t kMostPieces = 64; // of one part
+
+// Returns the works of n threads that share the iterations in blocks: each takes its share of them.
+std::vector<uint64_t> in_blocks(const Instance &instance, const std::vector<uint64_t> &iterations, uint32_t n) {
+    uint64_t n_iterations = 0;
+    for (const uint64_t taken : iterations) n_iterations += taken;
+    std::vector<uint64_t> works(n);
+    // Cuts each part where a thread's share begins; the parts lie one after the other.
+    uint64_t before = 0;
+    for (size_t i = 0; i < iterations.size(); before += iterations[i++]) {
+        uint64_t given = 0;
+        for (uint32_t thread = 0; thread < n && iterations[i]; thread++) {
+            const uint64_t end = n_iterations * (thread + 1) / n;
+            const uint64_t inside = std::min(end > before ? end - before : 0, iterations[i]);
+            const auto share = static_cast<uint64_t>(static_cast<unsigned __int128>(instance.parts[i].work_ns) *
+                                                     inside / iterations[i]);
+            works[thread] += share - given;
+            given = share;
+        }
+        if (iterations[i] == 0) works[i * n / iterations.size()] += instance.parts[i].work_ns;
+    }
+    return works;
+}
+
+// Returns the works of n threads, each of which takes the next chunk when it is free: the longest chunks come first.
+std::vector<uint64_t> in_chunks(const TaskProgram &program, const Instance &instance, uint32_t n) {
+    std::vector<uint64_t> pieces;
+    for (const Part &part : instance.parts) {
+        const uint64_t n_pieces = std::clamp<uint64_t>(program.operations[part.end].value(), 1, kMostPieces * n);
+        for (uint64_t k = 0; k < n_pieces; k++) pieces.push_back(part_of(part.work_ns, k, n_pieces));
+    }
+    std::ranges::sort(pieces, std::greater<>());
+    std::priority_queue<std::pair<uint64_t, uint32_t>, std::vector<std::pair<uint64_t, uint32_t>>, std::greater<>> free;
+    for (uint32_t thread = 0; thread < n; thread++) free.emplace(0, thread);
+    std::vector<uint64_t> works(n);
+    for (const uint64_t piece : pieces) {
+        const uint32_t thread = free.top().second;
+        free.pop();
+        free.emplace(works[thread] += piece, thread);
+    }
+    return works;
+}
+
+// Returns the works of n threads under the schedule of the loop.
+std::vector<uint64_t> shared_works(const TaskProgram &program, const Instance &instance, uint32_t kind, uint32_t n) {
+    std::vector<uint64_t> iterations, chunks;
+    for (const Part &part : instance.parts) {
+        iterations.push_back(program.operations[part.begin].value());
+        chunks.push_back(program.operations[part.end].value());
+    }
+    const bool is_cyclic = std::ranges::any_of(chunks, [](uint64_t taken) { return taken > 1; });
+    // A team of one takes all iterations as one chunk, under any schedule.
+    const bool has_chunks = instance.parts.size() > 1 && is_cyclic;
+    if (has_chunks && kind != format::kWorkStaticLoop) return in_chunks(program, instance, n);
+    const bool knows_iterations = std::ranges::any_of(iterations, [](uint64_t taken) { return taken != 0; });
+    if (!knows_iterations) iterations.assign(iterations.size(), n);
+    // The chunks of a static schedule with a chunk size alternate: all threads have equal shares of each recorded part.
+    if (!has_chunks) return in_blocks(instance, iterations, n);
+    std::vector<uint64_t> works(n);
+    for (uint32_t thread = 0; thread < n; thread++) works[thread] = part_of(instance.work_ns(), thread, n);
+    return works;
+}
+
+bool can_be_shared(const TaskProgram &program, const Instance &instance) {
+    return instance.divisible && instance.parts.size() == program.regions[instance.region].implicit.size();
+}
+
 } // namespace
+
+LoopCounts count_loops(const TaskProgram &program) {
+    LoopCounts counts;
+    for_each_loop(program, [&](uint16_t, const Instance &instance) {
+        (can_be_shared(program, instance) ? counts.n_shared : counts.n_kept)++;
+    });
+    return counts;
+}
+
+TaskProgram share_loops(const TaskProgram &program, uint32_t n_threads) {
+    // The work of each thread in each shared instance, by the place of the kLoopBegin of a recorded thread.
+    struct Share {
+        std::shared_ptr<const std::vector<uint64_t>> works;
+        uint32_t thread;
+    };
+    std::unordered_map<uint32_t, Share> shares;
+    std::vector<bool> has_loops(program.regions.size());
+    for_each_loop(program, [&](uint16_t construct, const Instance &instance) {
+        if (!can_be_shared(program, instance)) return;
+        const auto found = program.loop_kinds.find(construct);
+        const auto works = std::make_shared<const std::vector<uint64_t>>(shared_works(
+            program, instance, found == program.loop_kinds.end() ? format::kWorkLoop : found->second, n_threads));
+        for (uint32_t i = 0; i < instance.parts.size(); i++) shares[instance.parts[i].begin] = {works, i};
+        has_loops[instance.region] = true;
+    });
+    // Returns the operations of a thread: of its recorded task, or, beyond the recorded team, the barriers and shares.
+    const auto operations_in = [&](uint32_t task, uint32_t thread, bool is_new) {
+        Operations made;
+        const Share *inside = nullptr;
+        for (uint32_t op = program.tasks[task].first_op; program.operations[op].kind() != OpKind::kEnd; op++) {
+            const Operation operation = program.operations[op];
+            const auto share = operation.kind() == OpKind::kLoopBegin ? shares.find(op) : shares.end();
+            if (share != shares.end()) {
+                inside = &share->second;
+                made.push_back(operation);
+                if (thread < inside->works->size())
+                    made.push_back(Operation::of(OpKind::kWork, (*inside->works)[thread], work_in(program, op)));
+            } else if (operation.kind() == OpKind::kLoopEnd && inside) {
+                made.push_back(operation);
+                inside = nullptr;
+            } else if (!inside && (!is_new || operation.kind() == OpKind::kBarrier)) {
+                made.push_back(operation);
+            }
+        }
+        return made;
+    };
+    std::unordered_map<uint32_t, uint32_t> thread_of; // by implicit task of a region with loops
+    for (const ProgramRegion &region : program.regions)
+        for (uint32_t i = 0; i < region.implicit.size(); i++)
+            if (has_loops[static_cast<size_t>(&region - program.regions.data())]) thread_of[region.implicit[i]] = i;
+    TaskProgram made = rewritten(program, [&](TaskProgram &, uint32_t task, Operations &operations) {
+        const auto found = thread_of.find(task);
+        if (found != thread_of.end()) operations = operations_in(task, found->second, false);
+    });
+    for (size_t number = 0; number < program.regions.size(); number++) {
+        const std::vector<uint32_t> &recorded = program.regions[number].implicit;
+        for (auto thread = static_cast<uint32_t>(recorded.size()); has_loops[number] && thread < n_threads; thread++) {
+            const auto task = static_cast<uint32_t>(made.tasks.size());
+            made.tasks.push_back(program.tasks[recorded.back()]);
+            append(made, task, operations_in(recorded.back(), thread, true));
+            made.regions[number].implicit.push_back(task);
+        }
+    }
+    return made;
+}
 
 TaskProgram balance_loop(const TaskProgram &program, uint16_t construct) {
     return with_loop(program, construct, [&](const Instance &instance, size_t i) {

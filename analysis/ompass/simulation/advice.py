@@ -18,6 +18,7 @@ from ompass.readers.run import open_run
 from ompass.reports.content import same_place
 from ompass.simulation.machine import Machine, read_machine
 from ompass.simulation.reader import (
+    MOST_THREADS,
     SimulatedRun,
     SimulationOptions,
     TaskProgram,
@@ -26,10 +27,12 @@ from ompass.simulation.reader import (
     balanced,
     coarser,
     finer,
+    in_team,
     loop_shapes,
     placed,
     prioritised,
     read_task_program,
+    run_simulation,
     spread_out,
     task_shapes,
     untied,
@@ -39,6 +42,7 @@ from ompass.simulation.reader import (
 )
 from ompass.simulation.runs import DeclaredData, notes_on, predict
 from ompass.symbols.resolver import UNKNOWN, Location, Resolver
+from ompass.units import duration, plural
 
 FASTER = 2.0  # speed-up of a construct in the causal profile
 _LEAST_SHARE = 0.005  # least part of the work: smaller constructs are ignored
@@ -57,6 +61,9 @@ _MOST_ACCESSES = 2_000_000  # dependences are not derived from more
 _SEEDS = (2, 3)
 _COSTS = (0.5, 2.0)  # factors by which the machine's costs may be wrong
 _CHECKED = 12  # changes with a computed uncertainty
+_AT_LIMIT = 0.9  # least share of the time that a lock or a chain takes to be called its limit
+_ENOUGH = 8  # times the threads: so many shorten a loop as far as a chain can matter
+_FREE = SimulationOptions(costs={"create": ((1, 0.0),)})  # operations of the runtime take no time
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +87,8 @@ class Change:
     high: float = 0.0
     tried: tuple[Tried, ...] = ()
     at_most: bool = False  # an upper bound, because the trace does not show which waits are needed
+    limit: str = ""  # threads: what forbids a larger gain: "lock", "chain", "memory" or "" (nothing known)
+    limit_ns: int = 0  # the shortest possible time under this limit; 0: unknown
     iterations: int = 0  # grain, finer: iterations of a taskloop in each changed task; 0: unknown
 
 
@@ -118,6 +127,19 @@ class AdviceContent:
 
 Simulate = Callable[..., SimulatedRun]
 
+# The limit of the gain of more threads, as the end of a sentence.
+LIMITS: Mapping[str, Callable[[Change], str]] = {
+    "": lambda change: "",
+    "lock": lambda change: (
+        f": the program holds one lock for {duration(change.limit_ns)} in total, so no number of "
+        "threads takes less"
+    ),
+    "chain": lambda change: (
+        f": the longest chain of work takes {duration(change.limit_ns)}, so no number of threads takes less"
+    ),
+    "memory": lambda change: ", if the memory is fast enough for them, which the simulation does not model",
+}
+
 
 def advise(
     path: Path,
@@ -142,10 +164,19 @@ def advise(
     for what, change, again in _changes(trial):
         progress(what)
         found.append((change, again))
+    notes = notes_on(program, [trial.base], other_team=True)
+    notes += tuple(
+        _no_gain(change)
+        for change, _ in found
+        if change.kind == "threads" and change.gain < _LEAST_GAIN and change.limit_ns
+    )
     found = [one for one in found if one[0].gain >= _LEAST_GAIN]
     found.sort(key=lambda one: -one[0].gain)
+    # More threads are no change of the program, so they come last.
+    of_program = [one for one in found if one[0].kind != "threads"]
+    found = of_program[:_CHECKED] + [one for one in found if one[0].kind == "threads"]
     progress("uncertainty")
-    changes = [trial.with_range(change, again) for change, again in found[:_CHECKED]]
+    changes = [trial.with_range(change, again) for change, again in found]
     progress("causal profile")
     return AdviceContent(
         run=run,
@@ -156,7 +187,7 @@ def advise(
         changes=tuple(change for change in changes if change.low > 0),
         causal=tuple(causal_profile(trial, same_place(run, locations))),
         locations=locations,
-        notes=notes_on(program, [trial.base]),
+        notes=notes,
     )
 
 
@@ -205,6 +236,17 @@ class _Trial:
     def n_domains(self) -> int:
         """Number of domains of the threads if data is declared and memory is modelled; else 1."""
         return max(self.machine.domains(self.threads), default=0) + 1 if self.base.levels else 1
+
+    def limit_of(self, wall_ns: int) -> tuple[str, int]:
+        """Returns what keeps more threads from shortening such a run, and the least possible time."""
+        lock_ns = self.program.longest_hold_ns
+        if lock_ns >= _AT_LIMIT * wall_ns:
+            return "lock", lock_ns
+        n_threads = _ENOUGH * self.threads if self.program.loop_counts[0] else MOST_THREADS
+        chain_ns = run_simulation(in_team(self.program, n_threads), "help-first", n_threads, _FREE).wall_ns
+        if chain_ns >= _AT_LIMIT * wall_ns:
+            return "chain", chain_ns
+        return ("", 0) if self.base.levels else ("memory", 0)
 
     def gain(self, changed: SimulatedRun) -> float:
         return _gain(self.base, changed)
@@ -255,6 +297,11 @@ def middle_of_shortest(walls: Sequence[float], n_tasks: Sequence[int]) -> int:
         range(low, high + 1),
         key=lambda k: (abs(2 * size[k] - size[low] - size[high]), abs(2 * k - low - high)),
     )
+
+
+def _no_gain(change: Change) -> str:
+    """Returns why more threads gain nothing."""
+    return f"{plural(change.value, 'thread')} gain nothing{LIMITS[change.limit](change)}."
 
 
 def _best(
@@ -322,7 +369,12 @@ def _changes(trial: _Trial) -> Iterator[tuple[str, Change, Simulate]]:
             )  # fmt: skip
     more = 2 * trial.threads
     if trial.machine.topology is None or more <= len(trial.machine.topology.cpus):
-        yield "threads", *_best(trial, "threads", None, [more], lambda n: partial(trial.simulate, threads=n))
+        change, again = _best(
+            trial, "threads", None, [more], lambda n: partial(trial.simulate, threads=n),
+            at_most=not trial.base.levels,
+        )  # fmt: skip
+        limit, limit_ns = trial.limit_of(change.wall_ns)
+        yield "threads", replace(change, limit=limit, limit_ns=limit_ns), again
 
 
 def _grains(trial: _Trial, shape: TaskShape) -> Iterator[tuple[str, Change, Simulate]]:

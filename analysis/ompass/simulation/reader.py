@@ -41,11 +41,11 @@ def read_task_program(path: Path) -> TaskProgram:
                 f"{path} holds no events", "it was recorded in profile mode", "record it with --mode trace"
             )
         program = _core.task_program(str(path))
-    if program.n_deferred + program.n_serialised == 0:
+    if program.n_deferred + program.n_serialised + program.loop_counts[0] == 0:
         raise NothingToShowError(
-            f"{path} holds no tasks",
+            f"{path} holds no tasks and no loops",
             "there is nothing to schedule",
-            "record a program with `#pragma omp task` or `taskloop`",
+            "record a program with `#pragma omp task`, `taskloop` or `for`",
         )
     return program
 
@@ -146,6 +146,11 @@ def balanced(program: TaskProgram, construct: int) -> TaskProgram:
 def as_taskloop(program: TaskProgram, construct: int, tasks: int) -> TaskProgram:
     """Returns the program with a taskloop of so many tasks in place of each instance of the loop."""
     return _core.loop_to_tasks(program, construct, tasks)
+
+
+def in_team(program: TaskProgram, threads: int) -> TaskProgram:
+    """Returns the program with its worksharing loops divided between so many threads, by their schedules."""
+    return _core.share_loops(program, threads)
 
 
 def with_larger_chunks(program: TaskProgram, construct: int, factor: int, chunk_ns: int) -> TaskProgram:

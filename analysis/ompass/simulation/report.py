@@ -18,7 +18,7 @@ from ompass.reports.model import (
     place_fields,
     state_fields,
 )
-from ompass.simulation.advice import FASTER, AdviceContent, Causal, Change
+from ompass.simulation.advice import FASTER, LIMITS, AdviceContent, Causal, Change
 from ompass.simulation.runs import Prediction, Simulation
 from ompass.units import duration, percent, plural
 
@@ -217,7 +217,9 @@ def _changes(content: AdviceContent) -> list[str | Advice | Table]:
         *(
             Advice(
                 title=f"{_TITLES[change.kind](change)}: {_gain(change)}",
-                because=f"{duration(change.wall_ns)} predicted, {_range(change)}",
+                because=(
+                    f"{duration(change.wall_ns)} predicted, {_range(change)}{LIMITS[change.limit](change)}"
+                ),
                 cure=_CURES[change.kind](change),
                 place=content.location(change.construct).label() if change.construct else "",
             )
@@ -268,6 +270,8 @@ def _change_record(content: AdviceContent, change: Change) -> dict[str, object]:
         "gain_low": change.low,
         "gain_high": change.high,
         "at_most": change.at_most,
+        "limit": change.limit or None,
+        "limit_ns": change.limit_ns,
         "tried": [{"value": one.value, "wall_ns": one.wall_ns} for one in change.tried],
     }
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 
 from ompass.errors import UsageError
@@ -20,6 +21,7 @@ from ompass.simulation.reader import (
     SimulatedRun,
     SimulationOptions,
     TaskProgram,
+    in_team,
     read_task_program,
     recorded_memory,
     run_simulation,
@@ -105,7 +107,12 @@ def simulate(
             wall_1_ns = run.wall_ns if n == 1 else wall_1_ns
             found.append(Prediction(policy, n, run, wall_1_ns))
     return Simulation(
-        path, program, machine, seed, tuple(found), notes_on(program, [one.run for one in found])
+        path,
+        program,
+        machine,
+        seed,
+        tuple(found),
+        notes_on(program, [one.run for one in found], any(n != program.n_threads for n in threads)),
     )
 
 
@@ -215,11 +222,22 @@ def predict(
         memory=memory.system(machine, threads) if memory else None,
         recorded=memory.recorded if memory else None,
     )
-    return run_simulation(program, policy, threads, on_machine)
+    return run_simulation(_in_team(program, threads), policy, threads, on_machine)
 
 
-def notes_on(program: TaskProgram, runs: Sequence[SimulatedRun] = ()) -> tuple[str, ...]:
-    """Returns notes on what the simulation of this program does not model."""
+@lru_cache(maxsize=2)  # advice simulates the same program many times
+def _in_team(program: TaskProgram, threads: int) -> TaskProgram:
+    is_other = threads != program.n_threads and program.loop_counts[0]
+    return in_team(program, threads) if is_other else program
+
+
+def notes_on(
+    program: TaskProgram, runs: Sequence[SimulatedRun] = (), other_team: bool = False
+) -> tuple[str, ...]:
+    """Returns notes on what the simulation of this program does not model.
+
+    `other_team`: a simulated team has another size than the recorded one.
+    """
     notes = []
     if not all(run.levels for run in runs) or not runs:
         notes.append(
@@ -238,6 +256,8 @@ def notes_on(program: TaskProgram, runs: Sequence[SimulatedRun] = ()) -> tuple[s
             f"once: all are assumed to be deferred{_SUPPOSED if program.n_supposed_waits else ''}. "
             "Record on two threads to be certain."
         )
+    if other_team:
+        notes += _notes_on_loops(program)
     if program.preempted_ns > _MUCH * program.work_ns:
         notes.append(
             f"Other programs used the processors for {duration(program.preempted_ns)} of the recorded work: "
@@ -277,3 +297,19 @@ def notes_on(program: TaskProgram, runs: Sequence[SimulatedRun] = ()) -> tuple[s
             "trace is incomplete, and so is the prediction."
         )
     return tuple(notes)
+
+
+def _notes_on_loops(program: TaskProgram) -> list[str]:
+    n_shared, n_kept = program.loop_counts
+    notes = []
+    if n_shared:
+        notes.append(
+            f"{plural(n_shared, 'instance')} of worksharing loops are divided by their schedules. The trace "
+            "has no times of single iterations: those of one recorded thread count as equally long."
+        )
+    if n_kept:
+        notes.append(
+            f"{plural(n_kept, 'instance')} of worksharing loops with tasks, locks or declared data in them "
+            "keep the recorded parts: more threads do not shorten them here."
+        )
+    return notes
