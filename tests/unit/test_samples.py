@@ -20,9 +20,9 @@ from made_traces import Schedule, Spawn, Wait, Work, write_trace
 from ompass.errors import DamagedRunError
 from ompass.readers.run import STACK_WORD, Sample, find_problems, open_run, read_samples
 from ompass.sampled import IO, MEMORY, MPI, OWN, RUNTIME
-from ompass.samples.content import SampleContent
+from ompass.samples.content import SampleContent, with_callers
 from ompass.samples.exports import folded_stacks, parse_pprof, pprof_profile, speedscope_profile
-from ompass.samples.metrics import LocatedSample, Owner, hot_calls, hot_libraries, hot_lines
+from ompass.samples.metrics import Line, LocatedSample, Owner, hot_calls, hot_libraries, hot_lines
 from ompass.samples.report import sample_fields, sample_parts
 from ompass.symbols.libraries import group_of, group_of_calls
 from ompass.symbols.unwinder import FrameTable, Unwinder
@@ -349,3 +349,32 @@ def test_a_refusal_is_one_sentence(run_dir: Path) -> None:
         "it needs kernel.perf_event_paranoid of 2 or less, and a container that allows the call."
     )
     assert fields["samples"] == 0
+
+
+LIBC, LIBOMP, PROGRAM = "/lib/libc.so.6", "/lib/libomp.so.5", "/home/a"
+CALLER = Line("loop", "a.c", 7, PROGRAM, "a.c:7")
+DISPATCH = Line("__kmpc_dispatch_next_4", "", 0, LIBOMP, "libomp.so.5+0x1")
+
+
+def called(library: str, *calls: Line, weight: int = 1, region: int = 0) -> LocatedSample:
+    return LocatedSample(0, Owner("implicit", region), calls, library, weight)
+
+
+def test_calls_that_were_cut_off_get_the_caller_of_others_in_their_library() -> None:
+    printing = Line("vsnprintf", "", 0, LIBC, "libc.so.6+0x1")
+    complete = called(RUNTIME, Line("free", "", 0, LIBC, "libc.so.6+0x2"), DISPATCH, CALLER, weight=9)
+    cut_off, elsewhere = called("libc", printing, weight=40), called("libc", printing, region=1)
+    found = with_callers([complete, cut_off, elsewhere])
+    assert found[0] == complete
+    assert (found[1].library, found[1].calls, found[1].weight) == (RUNTIME, (printing, CALLER), 40)
+    assert found[2] == elsewhere, "nothing is known of another region"
+
+
+def test_calls_that_were_cut_off_stay_if_several_callers_are_likely() -> None:
+    printing = Line("vsnprintf", "", 0, LIBC, "libc.so.6+0x1")
+    some = [
+        called(RUNTIME, printing, DISPATCH, CALLER, weight=5),
+        called("libc", printing, CALLER, weight=5),
+        called("libc", printing),
+    ]
+    assert with_callers(some) == tuple(some)

@@ -110,7 +110,7 @@ def collect_samples(
     of_loads = tuple(load for thread in found.threads if thread.period for load in locator.loads(thread))
     return SampleContent(
         run,
-        _with_callers([sample for thread in found.threads for sample in locator.located(thread)]),
+        with_callers([sample for thread in found.threads for sample in locator.located(thread)]),
         locations,
         found.frequency_hz,
         tuple(sorted({thread.event for thread in found.threads})),
@@ -129,7 +129,7 @@ _NEARLY_ALL = 0.8
 """If complete calls of a library are this uniform, those that were cut off are like them."""
 
 
-def _with_callers(samples: Sequence[LocatedSample]) -> tuple[LocatedSample, ...]:
+def with_callers(samples: Sequence[LocatedSample]) -> tuple[LocatedSample, ...]:
     """Returns the samples; calls of a library that were cut off get the caller of the others of their owner.
 
     The kernel saves 1 KiB of the stack, which formatted output, for example, fills.
