@@ -124,8 +124,8 @@ void run_region(unsigned seed, std::atomic<uint64_t> &n_tasks) {
         }
         case 2: run_inline(*primary, 0x4000, 3, n_tasks); break;
         case 3:
-            begin_lock(*primary, 3, nullptr);
-            end_lock(*primary, 3, 1);
+            begin_lock(*primary, 3, nullptr, clock::now());
+            end_lock(*primary, 3, 1, clock::now());
             break;
         default:
             begin_wait(*primary, format::kTaskwait, nullptr);

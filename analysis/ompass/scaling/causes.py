@@ -35,6 +35,9 @@ _SAME_TASKS: Final = 0.2
 _REPLICATED: Final = 0.1
 """A line that takes this much more or less on each thread than on one thread is replicated."""
 
+_EQUAL: Final = 0.12
+"""Parts of this size of a time differ between runs on one and on several processors (clock, caches)."""
+
 _NOTHING: Final = 0.1
 """Work on one thread below this part of the work on P threads may lack samples."""
 
@@ -77,6 +80,7 @@ class WorkParts:
     kernel_ns: float = 0.0  # part of the running time in the kernel
     n_faults: int | None = None  # page faults; None: unknown
     frequency_hz: int = 0  # samples per second; 0: none
+    undivided_ns: int = 0  # part of the work in implicit tasks, outside of loops
 
     @property
     def user_ns(self) -> float:
@@ -172,10 +176,13 @@ def divide(
     """
     inflation_ns = _mean(at_p, "work_ns") - _mean(at_one, "work_ns")
     spots = _Spots(threads, at_p, at_one)
+    repeated = _is_repeated(threads, at_p, at_one)
     found: dict[str, _Part] = defaultdict(_Part)
     lines: list[LineThatGrew] = []
     for spot in spots.all:
         for cause, growth in spots.causes_of(spot, runs):
+            if repeated and spot.is_shared and cause in _MAY_BE_REPEATED:
+                cause = "replicated_work"
             found[cause].add(growth)
             if growth.excess_ns > 0:
                 lines.append(LineThatGrew(spot, cause, growth, share(growth.excess_ns, inflation_ns)))
@@ -222,6 +229,25 @@ class _Part:
     def add(self, growth: Growth) -> None:
         self.ns += growth.excess_ns
         self.variance += growth.error_ns**2
+
+
+_MAY_BE_REPEATED: Final = ("library", "false_sharing", "memory_bound")
+
+
+def _is_repeated(threads: int, at_p: Sequence[WorkParts], at_one: Sequence[WorkParts]) -> bool:
+    """True if each thread does all the work that one thread does outside of loops, and little else grows.
+
+    Clocks show this more precisely than samples do.
+    """
+    ns, one_ns = _mean(at_p, "undivided_ns"), _mean(at_one, "undivided_ns")
+    grown_ns = _mean(at_p, "work_ns") - _mean(at_one, "work_ns")
+    if (
+        not one_ns
+        or one_ns < _NOTHING * _mean(at_one, "work_ns")
+        or abs(ns / (threads * one_ns) - 1) > _EQUAL
+    ):
+        return False
+    return abs(grown_ns - (ns - one_ns)) <= 0.25 * (ns - one_ns)
 
 
 def _allocator_sleeps(found: Mapping[str, _Part]) -> bool:
@@ -308,15 +334,16 @@ class _Spots:
             return "allocator"
         if spot.library == RUNTIME:
             return "runtime"
-        if spot.library != OWN:
-            return "library"
-        if behaviour == ATOMIC:
+        if behaviour == ATOMIC and spot.library == OWN:
             return "atomic_contention"
         if self._is_replicated(spot, growth, behaviour):
             return "replicated_work"
-        grown = growth.one_ns > 0 and growth.interval_ns[0] > 0
-        if behaviour == FIXED and grown and growth.factor >= _GROWN:
+        if spot.library != OWN:
+            return "library"
+        grown = growth.interval_ns[0] > 0
+        if behaviour == FIXED and grown and growth.ns >= _GROWN * growth.one_ns:
             return "false_sharing"
+        grown = grown and growth.one_ns > 0
         limit_ns = (_BEYOND_BANDWIDTH * self._threads - 1) * growth.one_ns
         if behaviour != COMPUTE and grown and growth.interval_ns[0] > limit_ns:
             return "false_sharing"

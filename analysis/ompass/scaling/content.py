@@ -16,7 +16,7 @@ from ompass.errors import NothingToShowError
 from ompass.metrics import thresholds
 from ompass.metrics.breakdown import Scope
 from ompass.metrics.facts import Finding
-from ompass.model import Run, SystemUse
+from ompass.model import UNSHARED_LOOPS, Run, SystemUse
 from ompass.readers.run import open_run
 from ompass.reports.content import ReportContent, collect
 from ompass.sampled import OWN
@@ -255,7 +255,14 @@ def _parts(content: ReportContent, whole: Measured, scope: Scope) -> WorkParts:
         kernel_ns=kernel_ns,
         n_faults=use.n_minor_faults + use.n_major_faults if use else None,
         frequency_hz=hz,
+        undivided_ns=_undivided_ns(content),
     )
+
+
+def _undivided_ns(content: ReportContent) -> int:
+    """Returns the work in implicit tasks, without the loops and sections that divide work."""
+    in_loops_ns = sum(loop.time_ns for loop in content.loops if loop.kind not in UNSHARED_LOOPS)
+    return max(sum(region.implicit_ns for region in content.regions) - in_loops_ns, 0)
 
 
 def _spot(content: ReportContent, sample: LocatedSample) -> Spot:
