@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Mapping
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -186,3 +187,37 @@ def test_causes_add_up_to_the_inflation(
     assert sum(part.ns for part in causes.parts) == pytest.approx(causes.inflation_ns, abs=1000)
     assert {part.kind for part in causes.parts} <= set(CAUSES)
     assert all(part.low_ns <= part.ns <= part.high_ns for part in causes.parts)
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "cause"),
+    [
+        (MEMORY_USE, "false_sharing"),
+        (FIXED, "false_sharing"),
+        (COMPUTE, "memory_bound"),
+        ("", "memory_bound"),
+    ],
+)
+def test_an_access_that_is_slow_only_on_several_threads_takes_others_cache_lines(
+    behaviour: str, cause: str
+) -> None:
+    assert both({(spot(20), behaviour): (150, 150)}, {}).parts[0].kind == cause
+
+
+@pytest.mark.parametrize(
+    ("undivided", "rest_of_growth", "cause"),
+    [((900, 450), 0, "replicated_work"), ((700, 450), 0, "memory_bound"), ((900, 450), 300, "memory_bound")],
+)
+def test_work_outside_of_loops_that_each_thread_does_is_repeated(
+    undivided: tuple[int, int], rest_of_growth: int, cause: str
+) -> None:
+    """The samples of single lines are too few to show it; the clocks of the work outside of loops do."""
+    n, one = undivided
+    grown = n - one + rest_of_growth
+    lines = {(spot(k, shared=True), MEMORY_USE): (20 + k, 20 + 2 * k) for k in range(20, 25)}
+    before = dict.fromkeys(lines, (35,))
+    at_p, at_one = work({(spot(1), COMPUTE): (500, 500), **lines}), work({**BASE, **before})
+    at_p = replace(at_p, work_ns=at_one.work_ns + grown * MS, undivided_ns=n * MS)
+    causes = divide(2, [at_p], [replace(at_one, undivided_ns=one * MS)], {})
+    kinds = {line.cause for line in causes.lines if line.spot.is_shared}
+    assert kinds == {cause} or (cause == "memory_bound" and "replicated_work" not in kinds)

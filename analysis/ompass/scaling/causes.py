@@ -18,7 +18,7 @@ from statistics import fmean
 from typing import Final
 
 from ompass.model import share
-from ompass.sampled import ATOMIC, COMPUTE, FIXED, MEMORY, OWN, RUNTIME, WAITING
+from ompass.sampled import ATOMIC, COMPUTE, FIXED, MEMORY, MEMORY_USE, OWN, RUNTIME, WAITING
 
 CAUSES: Final = (
     "blocked", "preempted", "page_faults", "system_calls", "allocator", "runtime", "library",
@@ -43,6 +43,9 @@ _NOTHING: Final = 0.1
 
 _GROWN: Final = 1.3
 """A line with a fixed address must grow by this factor before its cache line counts as shared."""
+
+_UNSEEN: Final = 3
+"""A line without samples takes, with a probability of 95%, at most the time of so many."""
 
 _BEYOND_BANDWIDTH: Final = 1.15
 """If memory were the limit, a line would take at most P times its time on one thread; with this margin."""
@@ -343,9 +346,10 @@ class _Spots:
         grown = growth.interval_ns[0] > 0
         if behaviour == FIXED and grown and growth.ns >= _GROWN * growth.one_ns:
             return "false_sharing"
-        grown = grown and growth.one_ns > 0
-        limit_ns = (_BEYOND_BANDWIDTH * self._threads - 1) * growth.one_ns
-        if behaviour != COMPUTE and grown and growth.interval_ns[0] > limit_ns:
+        # Without a sample on one thread, a line may still have taken the time of some there.
+        most_ns = max(growth.one_ns, _UNSEEN * self._one_per)
+        limit_ns = (_BEYOND_BANDWIDTH * self._threads - 1) * most_ns
+        if behaviour in (FIXED, MEMORY_USE) and grown and growth.interval_ns[0] > limit_ns:
             return "false_sharing"
         return "memory_bound"
 
