@@ -22,8 +22,7 @@ struct Node {
 #define LOOP __attribute__((noinline, used))
 
 LOOP void waits_for_flag(void) {
-    while (!flag) {
-    }
+    while (!flag) {}
 }
 
 LOOP void waits_with_pause(void) {
@@ -35,8 +34,7 @@ LOOP void waits_with_yield(void) {
 }
 
 LOOP void waits_for_argument(int *there) {
-    while (!__atomic_load_n(there, __ATOMIC_ACQUIRE)) {
-    }
+    while (!__atomic_load_n(there, __ATOMIC_ACQUIRE)) {}
 }
 
 LOOP void waits_with_limit(void) {
@@ -60,8 +58,7 @@ LOOP void waits_with_taskyield(void) {
 }
 
 LOOP void waits_for_exchange(void) {
-    while (__atomic_exchange_n(&locked, 1, __ATOMIC_ACQUIRE)) {
-    }
+    while (__atomic_exchange_n(&locked, 1, __ATOMIC_ACQUIRE)) {}
 }
 
 LOOP void waits_for_lock(void) {
