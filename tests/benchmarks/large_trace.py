@@ -8,7 +8,7 @@ limit (RLIMIT_DATA) of 4 GiB. Prints a table and writes JSON. Run it with the Py
 installed; needs the build (release preset) and about 5 GB of disk in --scratch.
 
 CPU seconds are the time on a quiet core. The large trace keeps the statistics of the short run. `report`
-without `--from events` is measured too, but its figures are those of the short run.
+without `--from events` is measured too, but its figures describe the short run.
 """
 
 from __future__ import annotations
@@ -232,7 +232,7 @@ def repeated(
                 per_round[place + 2] = 2 * duration
             place += WORDS[name]
         words = np.array(pattern, np.uint64)
-        # The times of `pattern` are those of the first further round; its ids and last arrivals are not yet.
+        # `pattern` has the times of the first further round, but the ids and last arrivals of the round before.
         words += np.where(per_round == duration, np.uint64(0), per_round)
         for _ in range(times - 1):
             yield words

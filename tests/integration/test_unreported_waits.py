@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Waits in calls of the runtime that OMPT does not report: sync at their line, not work.
 
-The programs measure each wait themselves. Those of a few kinds of wait check that OMPT does report them.
+The programs measure each wait themselves. For a few kinds of wait they check that OMPT does report them.
 """
 
 from __future__ import annotations

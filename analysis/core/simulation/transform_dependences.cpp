@@ -68,7 +68,7 @@ private:
     std::map<uint64_t, Range> ranges_; // by first byte
 };
 
-// Returns, for each descendant of a task of the construct, its accesses and those of its own descendants.
+// Returns, for each descendant of a task of the construct, its accesses and its descendants' accesses.
 std::vector<std::vector<uint32_t>> accesses_below(const TaskProgram &program, uint16_t construct) {
     std::vector<bool> below(program.tasks.size());
     for (uint32_t task = 1; task < program.tasks.size(); task++) {

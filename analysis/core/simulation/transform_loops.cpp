@@ -66,8 +66,7 @@ void for_each_loop(const TaskProgram &program, Found found) {
     }
 }
 
-// Returns the program with new operations in the loop: those of instead(instance, i) replace part i of each divisible
-// instance.
+// Returns the program with new operations in the loop: instead(instance, i) replaces part i of each divisible instance.
 template <typename Instead>
 TaskProgram with_loop(const TaskProgram &program, uint16_t construct, Instead instead) {
     std::unordered_map<uint32_t, std::vector<std::pair<Part, Operations>>> of_task;

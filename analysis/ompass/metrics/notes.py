@@ -154,7 +154,7 @@ def _other_library(facts: Facts) -> Iterator[Finding]:
             "gcc_on_libomp",
             "A gcc program ran on LLVM's runtime",
             "gcc's own runtime, libgomp, keeps all tasks under one lock, and runs a task at once when more "
-            "than 64 tasks per thread wait; the figures and findings are those of libomp",
+            "than 64 tasks per thread wait; the figures and findings describe libomp",
             "measure the program on libgomp without Ompass, too",
         )
 

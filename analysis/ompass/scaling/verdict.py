@@ -308,7 +308,7 @@ _CURES: Final = {
     "memory_bound": "touch less memory per task (block the data for the cache), run tasks near their data, "
     "place memory where it is used, keep data of different threads on different cache lines",
 }
-"""What helps against each kind of loss, unless a finding of the run knows better."""
+"""The cure for each kind of loss, unless a finding of the run has a better one."""
 
 
 def _inflated(kind: str, point: ScalingPoint, causes: Causes | None) -> str:

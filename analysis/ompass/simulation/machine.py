@@ -111,7 +111,7 @@ class Machine:
     memory: MemoryCosts | None = None  # None: not modelled
 
     def costs_of(self, policy: str) -> Mapping[str, Points]:
-        """Returns the costs under a policy; those of its runtime take precedence."""
+        """Returns the costs under a policy; the costs of its runtime take precedence."""
         return {**self.costs, **self.by_runtime.get("libomp" if policy == "libomp" else "omp_ext", {})}
 
     def domains(self, n_threads: int) -> list[int]:

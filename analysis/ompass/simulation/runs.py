@@ -305,7 +305,7 @@ def _notes_on_loops(program: TaskProgram) -> list[str]:
     if n_shared:
         notes.append(
             f"{plural(n_shared, 'instance')} of worksharing loops are divided by their schedules. The trace "
-            "has no times of single iterations: those of one recorded thread count as equally long."
+            "has no times of single iterations, so all iterations of one recorded thread count as equal."
         )
     if n_kept:
         notes.append(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A thread of the program's own that wakes up now and then, beside a parallel loop.
+// The program's thread wakes up now and then while a parallel loop runs.
 #include "disease.h"
 
 #include <atomic>
