@@ -232,7 +232,7 @@ def repeated(
                 per_round[place + 2] = 2 * duration
             place += WORDS[name]
         words = np.array(pattern, np.uint64)
-        # `pattern` has the times of the first further round, but the ids and last arrivals of the round before.
+        # `pattern` has the times of the first further round; ids and last arrivals are older.
         words += np.where(per_round == duration, np.uint64(0), per_round)
         for _ in range(times - 1):
             yield words
