@@ -991,3 +991,8 @@ def test_tasks_of_gcc_programs_are_judged_on_libomp_and_the_report_says_so() -> 
     run = made_run(healthy_rows(), healthy_tasks())
     assert [f.kind for f in findings(run, is_of_gcc=True)] == ["gcc_on_libomp"]
     assert [f.kind for f in findings(working(), is_of_gcc=True)] == ["no_task"]
+
+
+def test_a_region_without_a_known_team_has_no_missing_threads() -> None:
+    row = region(0, 0, work_ns=100 * MS, wall_ns=100 * MS, n_primary=1, max_team_size=0, total_ns=100 * MS)
+    assert "fewer_threads" not in [f.kind for f in findings(made_run([row]), n_wanted=4)]

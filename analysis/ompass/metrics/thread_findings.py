@@ -153,7 +153,8 @@ def fewer_threads(facts: Facts) -> Iterator[Evidence]:
     active = sum(r.states.work_ns + r.states.create_ns for r in breakdown.regions) / breakdown.wall_ns
     for region in breakdown.regions:
         missing = n_most - region.max_team_size
-        if missing <= 0 or active >= thresholds.ACTIVE_PART * n_most:
+        # A damaged recording may lack the size of a team.
+        if missing <= 0 or not region.max_team_size or active >= thresholds.ACTIVE_PART * n_most:
             continue
         work_ns = region.states.work_ns + region.states.create_ns
         lost_ns = min(work_ns / region.max_team_size, region.wall_ns) * missing
