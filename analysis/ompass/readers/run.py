@@ -46,7 +46,7 @@ def open_run(path: Path, source: str = "profile", window: tuple[int, int] = (0, 
 
 def _file_of(module: str, run_dir: Path) -> str:
     """Returns the file of a module; the kernel's library (vdso) has only its copy in the run directory."""
-    copy = run_dir / module
+    copy = run_dir.absolute() / module
     return str(copy) if "/" not in module and copy.is_file() else module
 
 
