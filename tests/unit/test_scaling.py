@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from made_runs import MS, made_run, team
 from ompass.metrics.breakdown import Scope
 from ompass.metrics.facts import Finding
+from ompass.metrics.findings import KINDS
 from ompass.model import StateTimes
 from ompass.scaling.causes import CAUSES, Cause, Causes, Growth, LineThatGrew, Spot
 from ompass.scaling.metrics import (
@@ -296,3 +297,29 @@ def test_inflation_by_preemption_is_a_disturbed_measurement() -> None:
 def test_causes_without_a_rest_leave_nothing_to_memory() -> None:
     verdict = diagnose(INFLATED, replace(NOTHING_ELSE, causes=inflated_by(atomic_contention=190 * MS)))
     assert {loss.kind: loss.ns for loss in verdict.losses}["memory_bound"] == 0
+
+
+@pytest.mark.parametrize("kind", ["blocked", "page_faults", "allocator", "busy_waiting", "atomic_contention"])
+def test_a_cause_that_single_runs_show_has_the_title_and_cure_of_the_finding(kind: str) -> None:
+    verdict = diagnose(INFLATED, replace(NOTHING_ELSE, causes=inflated_by(**{kind: 190 * MS})))
+    same = next(one for one in KINDS if one.name == kind)
+    assert (verdict.kind, verdict.title, verdict.cure) == (kind, same.title, same.cure)
+
+
+def test_creations_that_copy_data_are_the_reason_of_costly_creation() -> None:
+    point = scaling_point(made(4, StateTimes(300 * MS, 100 * MS, 50 * MS), StateTimes(290 * MS, 10 * MS)))
+    copies = Finding("copied_data", "problem", "Creating a task copies data", "it takes 30 us", "share it", 1)
+    verdict = diagnose(point, Evidence((copies,), 0.0, 8))
+    assert (verdict.kind, verdict.title, verdict.cure) == (
+        "too_fine",
+        "Creating a task copies data",
+        "share it",
+    )
+
+
+def test_missing_threads_are_a_reason_of_idle_time() -> None:
+    point = scaling_point(made(4, StateTimes(200 * MS, idle_ns=200 * MS), StateTimes(200 * MS)))
+    fewer = Finding("fewer_threads", "problem", "A region has fewer threads", "2 of 4", "remove the limit", 1)
+    verdict = diagnose(point, Evidence((fewer,), 0.0, 8))
+    assert verdict.title == "A region has fewer threads: threads are idle"
+    assert verdict.cure == "remove the limit"

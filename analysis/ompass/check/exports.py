@@ -15,7 +15,8 @@ from typing import Any
 from xml.etree import ElementTree
 
 from ompass.check.content import TIME, CheckContent
-from ompass.check.report import TITLES, counts_table, times_table
+from ompass.check.report import TITLES, times_table
+from ompass.comparison.report import counts_table
 from ompass.plain_text import visible, visible_lines
 from ompass.reports.model import Table, sentence, words
 from ompass.units import duration

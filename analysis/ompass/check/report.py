@@ -12,8 +12,7 @@ from typing import Any, Final
 
 from ompass import __version__
 from ompass.check.content import CheckContent, Figure, signed
-from ompass.comparison.metrics import Count
-from ompass.comparison.report import value_range
+from ompass.comparison.report import counts_table
 from ompass.reports.model import Advice, Column, Kind, Report, Section, Table, data, sentence
 from ompass.units import plural
 
@@ -100,23 +99,6 @@ def times_table(figures: Sequence[Figure]) -> Table:
         ),
         figures,
         word="time",
-    )
-
-
-def counts_table(counts: Sequence[Count]) -> Table:
-    """Returns the counts of both sides."""
-    return Table.of(
-        "",
-        (
-            Column("figure", "count", Kind.NAME),
-            Column("", "before", Kind.FIGURE, lambda one: value_range(one.before)),
-            Column("", "after", Kind.FIGURE, lambda one: value_range(one.after)),
-            Column("verdict", "verdict", Kind.TEXT),
-            data("values_before", "before"),
-            data("values_after", "after"),
-        ),
-        counts,
-        word="count",
     )
 
 

@@ -274,7 +274,7 @@ def comparison_report(content: ComparisonContent) -> Report:
                     "runs_after": one.n_after,
                     "alternating": one.alternating,
                     "headline": headline(one),
-                    "counts": _counts(one.counts),
+                    "counts": counts_table(one.counts),
                     "changes": _changes("", one.changes),
                 }
                 for one in content.compared
@@ -290,7 +290,7 @@ def _sections(one: Compared) -> Iterator[Section]:
     constructs = [change for change in one.changes if change.key is not None]
     yield Section(f"time-{threads}", sentence(headline(one)), (_changes("figure", whole),))
     if one.counts:
-        yield Section(f"counts-{threads}", "Counts, which are exact", (_counts(one.counts),))
+        yield Section(f"counts-{threads}", "Counts, which are exact", (counts_table(one.counts),))
     if constructs:
         title = "Constructs, the largest change first"
         yield Section(f"constructs-{threads}", title, (_changes("construct", constructs),))
@@ -323,7 +323,8 @@ def _changes(title: str, changes: Sequence[Change[Place]]) -> Table:
     )
 
 
-def _counts(those: Sequence[Count]) -> Table:
+def counts_table(those: Sequence[Count]) -> Table:
+    """Returns the counts of both sides."""
     return Table.of(
         "",
         (

@@ -7,12 +7,12 @@ Measures the process, and keeps the program's output out of ours.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from ompass.errors import CannotRecordError, OmpassError
-from ompass.launch.child import run_measured
+from ompass.launch.child import Outcome, run_measured
 from ompass.launch.plan import Plan, RunOptions, plan_here
 from ompass.launch.produced import LAUNCH, candidates, find_produced, new_launch, why_nothing
 from ompass.launch.program import Program, inspect_program
@@ -24,6 +24,39 @@ class ProgramFailedError(OmpassError):
     """A program to be measured failed, so its run cannot be used."""
 
     exit_code = 9
+
+
+def run_into(
+    output: Path,
+    path: Path,
+    command: Sequence[str],
+    environment: Mapping[str, str],
+    cure: str,
+    *,
+    cpus: Collection[int] = (),
+    held: int = -1,
+) -> Outcome:
+    """Runs a program that must succeed, with its output in the file `output`.
+
+    `cpus` and `held` as in run_measured. Raises ProgramFailedError with `cure` as its advice, and
+    KeyboardInterrupt.
+    """
+    descriptor = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
+    try:
+        outcome = run_measured(
+            str(path), command, environment, stdout=descriptor, stderr=descriptor, cpus=cpus, held=held
+        )
+    finally:
+        os.close(descriptor)
+    ending = outcome.ending
+    if ending.signal or ending.exit_code:
+        tail = output.read_text(encoding="utf-8", errors="replace").splitlines()[-_TAIL_LINES:]
+        raise ProgramFailedError(
+            f"`{' '.join(command)}` {ending.describe()}",
+            f"it printed: {' / '.join(tail)}" if tail else "it printed nothing",
+            cure,
+        )
+    return outcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,21 +106,10 @@ class Recorder:
         }
         output = directory.with_suffix(".out")
         before = candidates(pattern)
-        descriptor = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
-        try:
-            outcome = run_measured(
-                str(self.program.path), self.command, environment, stdout=descriptor, stderr=descriptor
-            )
-        finally:
-            os.close(descriptor)
+        outcome = run_into(
+            output, self.program.path, self.command, environment, "only runs that succeed can be measured"
+        )
         ending = outcome.ending
-        if ending.signal or ending.exit_code:
-            tail = output.read_text(encoding="utf-8", errors="replace").splitlines()[-_TAIL_LINES:]
-            raise ProgramFailedError(
-                f"`{' '.join(self.command)}` {ending.describe()}",
-                f"it printed: {' / '.join(tail)}" if tail else "it printed nothing",
-                "only runs that succeed can be measured",
-            )
         produced = find_produced(pattern, before, ending.pid, environment[LAUNCH]).main
         if produced is None:
             raise CannotRecordError(

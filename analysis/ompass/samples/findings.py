@@ -52,59 +52,47 @@ def _part(facts: Facts, condition: Callable[[LocatedSample], bool]) -> _Part:
     )
 
 
-def _at(part: _Part) -> str:
-    return f", most of it at {part.place}" if part.place else ""
+def _judged(
+    facts: Facts, part: _Part, lost_ns: float, least_share: float, where: str, remark: str = ""
+) -> Iterator[Evidence]:
+    """Yields the evidence of a part that takes at least `least_share` of the thread-time."""
+    lost = facts.breakdown.share(lost_ns)
+    if part.n < thresholds.LEAST_SAMPLES or lost < least_share:
+        return
+    at = f", most of it at {part.place}" if part.place else ""
+    yield evidence(
+        f"threads spent {duration(lost_ns)}, {percent(lost)} of the thread-time, {where}{at}{remark}",
+        lost_ns,
+        part.construct,
+        samples=part.n,
+        work_share=part.share,
+    )
 
 
 def busy_waiting(facts: Facts) -> Iterator[Evidence]:
     """Yields loops of the program that only wait for another thread."""
     part = _part(facts, lambda sample: sample.behaviour == WAITING)
     lost_ns = facts.unexplained(part.lost_ns(facts))
-    if part.n < thresholds.LEAST_SAMPLES or facts.breakdown.share(lost_ns) < thresholds.WAITING_SHARE:
-        return
-    yield evidence(
-        f"threads spent {duration(lost_ns)}, {percent(facts.breakdown.share(lost_ns))} of the thread-time, "
-        f"in a loop that only loads, tests, pauses or yields{_at(part)}",
-        lost_ns,
-        part.construct,
-        samples=part.n,
-        waiting_share=part.share,
-    )
+    where = "in a loop that only loads, tests, pauses or yields"
+    yield from _judged(facts, part, lost_ns, thresholds.WAITING_SHARE, where)
 
 
 def atomic_contention(facts: Facts) -> Iterator[Evidence]:
     """Yields atomic updates that take much of the work."""
+    if facts.n_threads < 2:
+        return
     part = _part(facts, lambda sample: sample.behaviour == ATOMIC and sample.library == OWN)
-    lost_ns = part.lost_ns(facts)
-    if facts.n_threads < 2 or part.n < thresholds.LEAST_SAMPLES:
-        return
-    if facts.breakdown.share(lost_ns) < thresholds.ATOMIC_SHARE:
-        return
-    yield evidence(
-        f"threads spent {duration(lost_ns)}, {percent(facts.breakdown.share(lost_ns))} of the thread-time, "
-        f"on atomic updates{_at(part)}; each of them takes the cache line from other threads that update it",
-        lost_ns,
-        part.construct,
-        samples=part.n,
-        atomic_share=part.share,
-    )
+    remark = "; each of them takes the cache line from other threads that update it"
+    yield from _judged(facts, part, part.lost_ns(facts), thresholds.ATOMIC_SHARE, "on atomic updates", remark)
 
 
 def allocator(facts: Facts) -> Iterator[Evidence]:
     """Yields the memory allocator, if it takes much of the work."""
     part = _part(facts, lambda sample: sample.library == MEMORY)
     # Its lock makes threads sleep.
-    lost_ns = part.share * (facts.processor.work_running_ns + facts.processor.work_blocked_ns)
-    if part.n < thresholds.LEAST_SAMPLES or facts.breakdown.share(lost_ns) < thresholds.ALLOCATOR_SHARE:
-        return
-    yield evidence(
-        f"threads spent {percent(part.share)} of their work in the memory allocator (malloc, free, new, "
-        f"delete){_at(part)}",
-        lost_ns,
-        part.construct,
-        samples=part.n,
-        allocator_share=part.share,
-    )
+    lost_ns = part.lost_ns(facts) + part.share * facts.processor.work_blocked_ns
+    where = "in the memory allocator (malloc, free, new, delete)"
+    yield from _judged(facts, part, lost_ns, thresholds.ALLOCATOR_SHARE, where)
 
 
 def small_chunks(facts: Facts) -> Iterator[Evidence]:

@@ -179,13 +179,10 @@ def divide(
     """
     inflation_ns = _mean(at_p, "work_ns") - _mean(at_one, "work_ns")
     spots = _Spots(threads, at_p, at_one)
-    repeated = _is_repeated(threads, at_p, at_one)
     found: dict[str, _Part] = defaultdict(_Part)
     lines: list[LineThatGrew] = []
     for spot in spots.all:
         for cause, growth in spots.causes_of(spot, runs):
-            if repeated and spot.is_shared and cause in _MAY_BE_REPEATED:
-                cause = "replicated_work"
             found[cause].add(growth)
             if growth.excess_ns > 0:
                 lines.append(LineThatGrew(spot, cause, growth, share(growth.excess_ns, inflation_ns)))
@@ -232,9 +229,6 @@ class _Part:
     def add(self, growth: Growth) -> None:
         self.ns += growth.excess_ns
         self.variance += growth.error_ns**2
-
-
-_MAY_BE_REPEATED: Final = ("library", "false_sharing", "memory_bound")
 
 
 def _is_repeated(threads: int, at_p: Sequence[WorkParts], at_one: Sequence[WorkParts]) -> bool:
@@ -296,6 +290,7 @@ class _Spots:
 
     def __init__(self, threads: int, at_p: Sequence[WorkParts], at_one: Sequence[WorkParts]) -> None:
         self._threads = threads
+        self._all_repeated = _is_repeated(threads, at_p, at_one)
         self._at_p, self._by_thread = _by_spot(at_p)
         self._at_one, _ = _by_spot(at_one)
         self._ns = _mean(at_p, "user_ns")
@@ -339,7 +334,7 @@ class _Spots:
             return "runtime"
         if behaviour == ATOMIC and spot.library == OWN:
             return "atomic_contention"
-        if self._is_replicated(spot, growth, behaviour):
+        if spot.is_shared and (self._all_repeated or self._is_replicated(spot, growth, behaviour)):
             return "replicated_work"
         if spot.library != OWN:
             return "library"
@@ -355,7 +350,7 @@ class _Spots:
 
     def _is_replicated(self, spot: Spot, growth: Growth, behaviour: str) -> bool:
         """True if each thread spends as long on the line as one thread alone does."""
-        if not spot.is_shared or growth.one_ns <= 0 or growth.interval_ns[0] <= 0:
+        if growth.one_ns <= 0 or growth.interval_ns[0] <= 0:
             return False
         by_thread = self._by_thread.get(spot, Counter())
         per_ns = self._per

@@ -37,7 +37,7 @@ from ompass.scaling.metrics import (
     spread,
 )
 from ompass.scaling.plan import BASELINE, ELISION, RECORDED, UNRECORDED, Job, SweepSpec, allowed_cpus
-from ompass.scaling.verdict import Evidence, Gap, Verdict, bends, diagnose, gaps
+from ompass.scaling.verdict import FINE_FINDINGS, Evidence, Gap, Verdict, bends, diagnose, gaps
 from ompass.symbols.libraries import group_of
 from ompass.symbols.resolver import Location
 
@@ -154,7 +154,7 @@ def _column(runs: SweepRuns, scope: Scope, n_cpus: int) -> NumberOfThreads:
             counted,
         )
         typical = _typical(contents, [m.time_ns for m in samples.recorded])
-        fine = {_task_place(typical, f.construct) for f in typical.findings if f.kind == "too_fine"}
+        fine = {_task_place(typical, f.construct) for f in typical.findings if f.kind in FINE_FINDINGS}
         evidence = Evidence(
             findings=tuple(f for f in typical.findings if f.severity == "problem" and _in_scope(f, scope)),
             fine_inflation_ns=sum(row.excess_ns for row in rows if row.key in fine),
@@ -244,9 +244,12 @@ def _parts(content: ReportContent, whole: Measured, scope: Scope) -> WorkParts:
     hz = samples.frequency_hz if samples and n_samples else 0
     complete = samples is not None and not (samples.n_lost or samples.n_dropped or samples.unsampled)
     running_ns = work.running_ns if work else content.breakdown.states.work_ns
-    # A processor that is in the kernel has no samples.
+    # A processor that is in the kernel has no samples. A few other samples are missing too, so the time is at
+    # most the system's own estimate, which covers all states.
     kernel_ns = max(running_ns - n_samples * 1e9 / hz, 0.0) if hz and complete and work else 0.0
     use = SystemUse.sum(region.system_use for region in content.regions)
+    if use is not None and scope is Scope.REGIONS:
+        kernel_ns = min(kernel_ns, use.system_ns)
     return WorkParts(
         work_ns=whole.states.work_ns,
         preempted_ns=work.preempted_ns if work else 0,

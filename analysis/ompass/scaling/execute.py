@@ -6,7 +6,6 @@ Owns the environment of a job. plan.py owns the order of jobs, directory.py thei
 
 from __future__ import annotations
 
-import os
 import re
 import time
 from collections.abc import Collection, Mapping
@@ -14,10 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ompass.errors import CannotRecordError, OmpassError
-from ompass.launch.child import Ending, run_measured
 from ompass.launch.plan import Plan, RunOptions, plan_here, unrecorded_variables
 from ompass.launch.produced import LAUNCH, candidates, find_produced, new_launch, why_nothing
 from ompass.launch.program import Program, inspect_program
+from ompass.launch.recorder import ProgramFailedError, run_into
 from ompass.scaling.directory import Done, SweepDirectory
 from ompass.scaling.plan import (
     BASELINE,
@@ -33,15 +32,8 @@ from ompass.scaling.plan import (
 )
 from ompass.system import busy_ns, step_ns
 
-_TAIL_LINES = 5
 _SAMPLES = "250"
 """Samples per second, which divide the inflation among lines. They cost a program 0.1% of its time."""
-
-
-class JobFailedError(OmpassError):
-    """A program of the sweep failed, so its run cannot be used."""
-
-    exit_code = 9
 
 
 class InterruptedSweepError(OmpassError):
@@ -92,7 +84,7 @@ class Executor:
     def run(self, job: Job, directory: SweepDirectory) -> Done:
         """Runs the job and returns its result.
 
-        JobFailedError if the program failed, CannotRecordError if nothing was recorded.
+        ProgramFailedError if the program failed, CannotRecordError if nothing was recorded.
         """
         directory.clear(job)
         pattern = str(directory.runs / f"{job.key}.ompass").replace("%", "%%")
@@ -101,14 +93,13 @@ class Executor:
         program = self.serial.get(job.kind, self.program)
         environment, cpus = self._environment(job, pattern)
         watch = Watch(cpus)
-        descriptor = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
         try:
-            outcome = run_measured(
-                str(program.path),
+            outcome = run_into(
+                output,
+                program.path,
                 job.command(self.spec),
                 environment,
-                stdout=descriptor,
-                stderr=descriptor,
+                "a sweep needs successful runs; the same command resumes it",
                 cpus=cpus,
                 held=directory.lock,
             )
@@ -116,11 +107,8 @@ class Executor:
             raise InterruptedSweepError(
                 "interrupted", f"{job.key} is repeated later", "the same command resumes the sweep"
             ) from None
-        finally:
-            os.close(descriptor)
         ending = outcome.ending
         others = watch.others_share(ending.cpu_ns)
-        self._check(job, ending, output)
         run = ""
         if job.kind == RECORDED:
             produced = find_produced(pattern, before, ending.pid, environment[LAUNCH]).main
@@ -145,15 +133,6 @@ class Executor:
         cpus, places = pinned_to(job.threads, self.cpus)
         return environment | places, cpus
 
-    def _check(self, job: Job, ending: Ending, output: Path) -> None:
-        if ending.signal or ending.exit_code:
-            tail = output.read_text(encoding="utf-8", errors="replace").splitlines()[-_TAIL_LINES:]
-            raise JobFailedError(
-                f"`{' '.join(job.command(self.spec))}` {ending.describe()}",
-                f"it printed: {' / '.join(tail)}" if tail else "it printed nothing",
-                "a sweep needs successful runs; the same command resumes it",
-            )
-
     def _printed_ns(self, job: Job, output: Path) -> int | None:
         if not self.spec.seconds:
             return None
@@ -162,7 +141,7 @@ class Executor:
         if match is None:
             if job.kind == RECORDED:
                 return None  # its time is recorded
-            raise JobFailedError(
+            raise ProgramFailedError(
                 f"--seconds {self.spec.seconds}",
                 f"it matches nothing in the output of `{' '.join(job.command(self.spec))}`",
                 f"look at {output}",

@@ -20,14 +20,16 @@ from typing import Final
 
 from ompass.metrics import thresholds
 from ompass.metrics.facts import Finding
+from ompass.metrics.findings import KINDS
 from ompass.scaling.causes import CAUSES, Causes, LineThatGrew
 from ompass.scaling.metrics import ScalingPoint
 from ompass.units import duration, percent
 
+FINE_FINDINGS = ("too_fine", "copied_data")
 _COARSE_FINDINGS = ("too_coarse", "undivided")
 _IDLE_FINDINGS = (
     *_COARSE_FINDINGS, "starved", "detached_events", "undeferred", "wait_in_loop", "dependence_chain",
-    "serial_producer", "serial_fraction", "loop_imbalance", "imbalance", "short_regions",
+    "serial_producer", "serial_fraction", "fewer_threads", "loop_imbalance", "imbalance", "short_regions",
 )  # fmt: skip
 _SYNC_FINDINGS = (
     "critical_contention", "lock_contention", "iteration_order", "busy_waiting", "short_regions",
@@ -70,19 +72,22 @@ class Verdict:
     line: LineThatGrew | None = None  # the line to blame, if the work itself takes longer
 
 
+_AS_FINDINGS = {
+    kind.name: kind
+    for kind in reversed(KINDS)  # of two with one name, the first is the usual one
+    if kind.name in ("blocked", "page_faults", "allocator", "busy_waiting", "atomic_contention")
+}
+"""Causes that single runs can show too: the finding has their title and cure."""
+
 _TITLES = {
+    **{name: kind.title for name, kind in _AS_FINDINGS.items()},
     "too_fine": "Tasks are too fine",
     "too_coarse": "Tasks are too coarse: threads are idle",
-    "blocked": "Threads sleep or wait outside of OpenMP",
     "preempted": "Other programs used the CPUs",
-    "page_faults": "Page faults take longer",
     "system_calls": "System calls take longer",
-    "allocator": "The memory allocator takes longer",
     "runtime": "The OpenMP runtime takes longer inside of the work",
     "library": "A library takes longer",
     "replicated_work": "Threads repeat the same work",
-    "busy_waiting": "Threads wait in a loop of the program",
-    "atomic_contention": "Threads contend for atomic updates",
     "false_sharing": "Threads take each other's cache lines",
     "memory_bound": "Memory bound: the work itself takes longer",
     "synchronization": "Threads wait for each other",
@@ -151,7 +156,7 @@ def losses(point: ScalingPoint, evidence: Evidence) -> tuple[Loss, ...]:
     tasks_on_one_ns = point.one_time_ns - point.elision_ns if point.elision_ns is not None else 0.0
     handling_ns = states.create_ns + states.schedule_ns - one.create_ns - one.schedule_ns
     fine = (
-        any(f.kind == "too_fine" for f in evidence.findings)
+        any(f.kind in FINE_FINDINGS for f in evidence.findings)
         or tasks_on_one_ns >= thresholds.TASK_OVERHEAD_ON_ONE * point.one_time_ns
         or _fine_altogether(point, evidence.n_tasks, handling_ns)
     )
@@ -187,7 +192,7 @@ def _fine_altogether(point: ScalingPoint, n_tasks: int, handling_ns: float) -> b
 def _finding_of(kind: str, findings: Sequence[Finding]) -> Finding | None:
     """Returns the most expensive finding that supports the verdict and names a line."""
     kinds = {
-        "too_fine": ("too_fine",),
+        "too_fine": FINE_FINDINGS,
         "too_coarse": _IDLE_FINDINGS,
         "synchronization": _SYNC_FINDINGS,
         "dispatch": ("slow_dispatch",),
@@ -198,7 +203,9 @@ def _finding_of(kind: str, findings: Sequence[Finding]) -> Finding | None:
 
 
 def _title(kind: str, finding: Finding | None) -> str:
-    """Returns the title. If a finding gives another reason for idle time, returns the finding's title."""
+    """Returns the title. If a finding gives another reason for idle time or fine tasks, returns its title."""
+    if kind == "too_fine" and finding is not None and finding.kind != kind:
+        return finding.title
     if kind != "too_coarse" or finding is None or finding.kind in _COARSE_FINDINGS:
         return _TITLES[kind]
     return f"{finding.title}: threads are idle"
@@ -287,22 +294,16 @@ _REASONS: Final = {
 """For each kind of loss, the use of the thread-time."""
 
 _CURES: Final = {
+    **{name: kind.cure for name, kind in _AS_FINDINGS.items()},
     "too_fine": "create fewer, larger tasks (a cut-off below which the serial code runs)",
     "too_coarse": "create more and smaller tasks, earlier and from more places",
     "synchronization": "wait less often and do less under locks",
     "dispatch": "bind threads, and create tasks on the threads that will run them",
     "algorithm": "use the serial code for the leaves; compare optimised programs with the same algorithm",
-    "blocked": "hold locks for a shorter time, and move input, output and sleeping out of the parallel part",
-    "page_faults": "touch memory once and reuse it, keep freed memory (mallopt), or use huge pages",
     "system_calls": "make fewer system calls in the parallel part: larger blocks, fewer sleeps and wake-ups",
-    "allocator": "allocate less often: reuse memory of each thread, or use an allocator made for threads "
-    "(jemalloc, mimalloc, tcmalloc)",
     "runtime": "give each thread larger pieces of work: a larger chunk or a static schedule",
     "library": "call it less often from parallel code, or use a version made for threads",
     "replicated_work": "divide this work among the threads: a for, do or sections construct is missing",
-    "busy_waiting": "let the threads do other work meanwhile, or wait by OpenMP: depend clauses, taskwait, "
-    "barriers",
-    "atomic_contention": "update a copy of each thread and join the copies at the end (reduction)",
     "false_sharing": "keep data of different threads on different cache lines (pad them to 64 bytes), or in "
     "private variables",
     "memory_bound": "touch less memory per task (block the data for the cache), run tasks near their data, "
