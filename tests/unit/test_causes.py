@@ -20,7 +20,7 @@ TASK = "task"
 
 
 def spot(line: int = 10, library: str = OWN, *, shared: bool = False) -> Spot:
-    return Spot("region" if shared else TASK, shared, "f", "a.c", line, f"a.c:{line}", library)
+    return Spot("region" if shared else TASK, shared, "f", "a.c", line, f"a.c:{line} (f)", library)
 
 
 def work(
@@ -221,3 +221,11 @@ def test_work_outside_of_loops_that_each_thread_does_is_repeated(
     causes = divide(2, [at_p], [replace(at_one, undivided_ns=one * MS)], {})
     kinds = {line.cause for line in causes.lines if line.spot.is_shared}
     assert kinds == {cause} or (cause == "memory_bound" and "replicated_work" not in kinds)
+
+
+def test_a_line_with_a_few_samples_is_not_to_blame() -> None:
+    """Many lines of a real program get a few samples in one run and none in the other, by chance."""
+    chance = {(spot(k), MEMORY_USE): (1, 1) for k in range(20, 60)}
+    causes = both(chance, {(spot(k), MEMORY_USE): (1,) for k in range(60, 100)})
+    assert causes.lines == ()
+    assert all(part.line is None for part in causes.parts)

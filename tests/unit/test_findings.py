@@ -856,7 +856,7 @@ def test_findings_of_any_run_have_one_form(run: Run) -> None:
 def sampled(behaviour: str = "", library: str = "", n: int = 30, *, of: int = 100) -> list[LocatedSample]:
     """Returns `of` samples of a region's work, `n` of which have this behaviour and library."""
     owner = Owner("implicit", 0)
-    line = Line("f", "a.c", 7, "a", "a.c:7")
+    line = Line("f", "a.c", 7, "a", "a.c:7", "a.c:7 (f)")
     return [
         LocatedSample(0, owner, (line,), library, n, behaviour),
         LocatedSample(0, owner, (Line("g", "a.c", 9, "a", "a.c:9"),), OWN, of - n, "computation"),

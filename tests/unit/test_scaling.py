@@ -265,7 +265,9 @@ def test_recording_cost_compares_the_same_rounds() -> None:
 
 def inflated_by(**parts_ns: int) -> Causes:
     """Returns causes of these sizes, each with a line."""
-    line = LineThatGrew(Spot("region", True, "f", "a.c", 7, "a.c:7"), "", Growth(10 * MS, 90 * MS, 0.0), 1.0)
+    line = LineThatGrew(
+        Spot("region", True, "f", "a.c", 7, "a.c:7 (f)"), "", Growth(10 * MS, 90 * MS, 0.0), 1.0
+    )
     parts = tuple(Cause(kind, ns, ns, ns, "samples", line) for kind, ns in parts_ns.items())
     ordered = tuple(sorted(parts, key=lambda part: -part.ns))
     return Causes(sum(parts_ns.values()), ordered, (line,), True, 100, 50, 250, 0)

@@ -250,4 +250,6 @@ def _without_headers(inlined: tuple[Location, ...]) -> tuple[Location, ...]:
 
 
 def _line(location: Location) -> Line:
-    return Line(location.function, location.file, location.line, location.module, location.place)
+    return Line(
+        location.function, location.file, location.line, location.module, location.place, location.label()
+    )

@@ -33,7 +33,7 @@ class _Part:
 def _part(facts: Facts, condition: Callable[[LocatedSample], bool]) -> _Part:
     n_all = 0
     constructs: Counter[int] = Counter()
-    lines: Counter[tuple[str, str]] = Counter()
+    lines: Counter[str] = Counter()
     for sample in facts.samples:
         if sample.owner.kind not in _WORKING:
             continue
@@ -41,14 +41,13 @@ def _part(facts: Facts, condition: Callable[[LocatedSample], bool]) -> _Part:
         if condition(sample):
             constructs[sample.owner.construct] += sample.weight
             line = next((call for call in sample.calls if call.line), None)
-            lines[(line.place, line.function) if line else ("", "")] += sample.weight
+            lines[line.label if line else ""] += sample.weight
     n = constructs.total()
-    place, function = lines.most_common(1)[0][0] if lines else ("", "")
     return _Part(
         n,
         share(n, n_all),
         constructs.most_common(1)[0][0] if constructs else None,
-        f"{place} ({function})" if function else place,
+        lines.most_common(1)[0][0] if lines else "",
     )
 
 

@@ -35,6 +35,7 @@ class Line:
     line: int
     module: str
     place: str  # for people: `fib.c:12`
+    label: str = ""  # for people: `fib.c:12 (fib)`, with a shortened function
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,16 +60,8 @@ class Spot:
     function: str
     file: str
     line: int
-    place: str  # for people
+    label: str  # for people: `fib.c:12 (fib)`, with the library that it calls
     library: str = OWN
-
-    @property
-    def label(self) -> str:
-        """`fib.c:12 (fib)`, with the library that it calls."""
-        where = (
-            f"{self.place} ({self.function})" if self.function and self.line else self.function or self.place
-        )
-        return f"{where}, in {self.library}" if self.library else where
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +107,7 @@ class Growth:
 
 @dataclass(frozen=True, slots=True)
 class LineThatGrew:
-    """A line that takes longer with more threads."""
+    """A line that takes longer with more threads: the interval of its excess lies above 0."""
 
     spot: Spot
     cause: str
@@ -184,7 +176,7 @@ def divide(
     for spot in spots.all:
         for cause, growth in spots.causes_of(spot, runs):
             found[cause].add(growth)
-            if growth.excess_ns > 0:
+            if growth.interval_ns[0] > 0:
                 lines.append(LineThatGrew(spot, cause, growth, share(growth.excess_ns, inflation_ns)))
     lines.sort(key=lambda line: -line.growth.excess_ns)
     found.pop("memory_bound", None)

@@ -281,7 +281,7 @@ def _spot(content: ReportContent, sample: LocatedSample) -> Spot:
         function=line.function,
         file=line.file,
         line=line.line,
-        place=line.place,
+        label=f"{line.label}, in {sample.library}" if sample.library else line.label,
         library=sample.library,
     )
 
