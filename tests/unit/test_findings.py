@@ -6,50 +6,24 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from made_findings import (
+    findings,
+    healthy_rows,
+    healthy_tasks,
+    notes,
+    problems,
+    serial_run,
+    the,
+)
 from made_runs import MS, STATES, construct, definition, loop, made_run, region, team, thread, wait
 from ompass.latency.metrics import SampledLoad
 from ompass.metrics.breakdown import Scope, time_breakdown
-from ompass.metrics.constructs import construct_totals
 from ompass.metrics.facts import Finding
-from ompass.metrics.findings import find_causes
-from ompass.metrics.waits import loop_totals, wait_totals
-from ompass.model import OUTSIDE, ConstructRow, RegionRow, Run
-from ompass.sampled import ATOMIC, MEMORY, OWN, RUNTIME, WAITING
+from ompass.model import OUTSIDE, RegionRow, Run
 from ompass.samples.metrics import Line, LocatedSample, Owner
-
-
-def findings(run: Run, **more: Any) -> list[Finding]:
-    return list(
-        find_causes(
-            run, time_breakdown(run), construct_totals(run), wait_totals(run), loop_totals(run), **more
-        )
-    )
-
-
-def problems(run: Run) -> list[str]:
-    return [f.kind for f in findings(run) if f.severity == "problem"]
-
-
-def notes(run: Run) -> list[str]:
-    return [f.kind for f in findings(run) if f.severity == "note"]
-
-
-def the(run: Run, kind: str, **more: Any) -> Finding:
-    (found,) = [f for f in findings(run, **more) if f.kind == kind]
-    return found
-
-
-def healthy_rows() -> list[RegionRow]:
-    busy = {"work_ns": 98 * MS, "create_ns": MS, "sync_ns": MS, "n_tasks": 490}
-    return team(0, [busy, busy])
-
-
-def healthy_tasks() -> list[ConstructRow]:
-    return [construct(1, k, [200_000] * 490, create_ns=MS) for k in range(2)]
 
 
 def test_healthy_run_has_no_finding() -> None:
@@ -344,8 +318,13 @@ def test_note_on_dropped_records_says_only_what_is_known() -> None:
 
 # ---------------------------------------------------------------- waits and loops
 
+
 TASKWAIT, BARRIER, DEPENDENCE = 5, 3, 62
+
+
 LOCK, CRITICAL, ORDERED, DOACROSS, TASKYIELD = (128 | kind for kind in (1, 5, 7, 32, 33))
+
+
 STATIC_LOOP, SINGLE = 10, 3
 
 
@@ -468,11 +447,6 @@ def test_critical_section_is_named_where_its_name_is_known() -> None:
     assert "unnamed" not in said({2: ""}).because
 
 
-def serial_run(**fields: Any) -> Run:
-    rows = [*healthy_rows(), region(OUTSIDE, 0, work_ns=98 * MS)]
-    return made_run(rows, healthy_tasks(), **{"wall_ns": 198 * MS, **fields})
-
-
 def located(kind: str, *calls: tuple[str, int], weight: int = 1) -> LocatedSample:
     lines = tuple(Line(name, "/src/a.c" if n else "", n, "a", f"a.c:{n}" if n else "?") for name, n in calls)
     return LocatedSample(0, Owner(kind, -1), lines, "", weight)
@@ -563,214 +537,6 @@ def test_barriers_every_few_microseconds_are_reported() -> None:
     assert math.isclose(dict(found.numbers)["work_per_barrier_ns"], 120 * MS / 19_998)
 
 
-# ---------------------------------------------------------------- processor time
-
-
-def on_processors(
-    rows: list[RegionRow], constructs: list[ConstructRow], n_cpus: int = 8, n_bound: int = 0
-) -> Run:
-    """A run that knows when its threads were on processors."""
-    threads = [thread(row.thread, cpu_source="switches") for row in rows if row.construct == 0]
-    return made_run(rows, constructs, threads=threads, n_usable_cpus=n_cpus, n_bound_cpus=n_bound)
-
-
-def test_second_runtime_comes_first_and_in_place_of_the_serial_part() -> None:
-    path = "/opt/lib/libgomp.so.1"
-    rows = [*healthy_rows(), region(OUTSIDE, 0, work_ns=98 * MS)]
-    run = made_run(rows, healthy_tasks(), wall_ns=198 * MS, other_runtime=path)
-    assert problems(run) == ["second_runtime"]
-    assert path in the(run, "second_runtime").because
-    assert problems(serial_run()) == ["serial_fraction"]
-    little = made_run(healthy_rows(), healthy_tasks(), other_runtime=path)
-    assert problems(little) == []
-    assert "second_runtime" in notes(little)
-
-
-def test_second_runtime_is_noted_in_a_run_too_short_to_judge() -> None:
-    rows = team(0, [{"work_ns": MS // 100}])
-    short = made_run(rows, [], wall_ns=MS // 100, other_runtime="/opt/lib/libgomp.so.1")
-    assert notes(short).count("second_runtime") == 1
-
-
-def test_preempted_threads_are_disturbed_and_their_waits_are_not_judged() -> None:
-    late = {"preempted_ns": 20 * MS, "work_preempted_ns": 20 * MS}
-    rows = team(0, [{"work_ns": 100 * MS, **late}, {"work_ns": 75 * MS, "sync_ns": 25 * MS, **late}])
-    run = on_processors(rows, [])
-    assert problems(run) == ["disturbed"]
-    assert the(run, "disturbed").cost_ns == 40 * MS
-
-
-def test_waits_that_preempted_threads_explain_are_not_blamed_on_the_program() -> None:
-    late = {"preempted_ns": 9 * MS, "work_preempted_ns": 9 * MS}
-    rows = team(0, [{"work_ns": 100 * MS, **late}, {"work_ns": 78 * MS, "sync_ns": 22 * MS}])
-    assert problems(on_processors(rows, [])) == []
-    at_ease = made_run(team(0, [{"work_ns": 100 * MS}, {"work_ns": 78 * MS, "sync_ns": 22 * MS}]))
-    assert problems(at_ease) == ["synchronization"]
-
-
-def test_disease_in_processor_time_is_reported_before_the_disturbance() -> None:
-    late = {"preempted_ns": 20 * MS, "work_preempted_ns": 20 * MS}
-    rows = team(0, [{"work_ns": 100 * MS, **late}, {"work_ns": 30 * MS, "idle_ns": 70 * MS, **late}])
-    assert problems(on_processors(rows, [])) == ["imbalance", "disturbed"]
-
-
-def test_tasks_are_fine_by_their_cost_on_processors() -> None:
-    def run(preempted_ns: int) -> Run:
-        """10 us of work a task and 1.2 us to create it; other programs may cause much of the 1.2 us."""
-        rows = team(
-            0,
-            [{"work_ns": 100 * MS, "create_ns": 12 * MS, "n_tasks": 10_000, "preempted_ns": preempted_ns}]
-            * 2,
-        )
-        tasks = [construct(1, k, [10_000] * 10_000, create_ns=12 * MS) for k in range(2)]
-        return on_processors(rows, tasks)
-
-    assert problems(run(0)) == ["too_fine"]
-    assert problems(run(10 * MS)) == ["disturbed"]
-
-
-def test_tasks_that_sleep_are_blocked() -> None:
-    rows = team(
-        0,
-        [{"work_ns": 100 * MS, "n_tasks": 10, "blocked_ns": 60 * MS, "work_blocked_ns": 60 * MS}] * 2,
-    )
-    found = the(
-        on_processors(rows, [construct(1, k, [10 * MS] * 10, blocked_ns=60 * MS) for k in range(2)]),
-        "blocked",
-    )
-    assert found.construct == 1
-    assert found.cost_ns == 120 * MS
-    assert "60.0%" in found.because
-
-
-def with_faults(n_faults: int, system_ms: int, *, work_ms: int = 500, **fields: Any) -> Run:
-    """Two threads that work in a region, each with these faults and this system time."""
-    use = {"n_minor_faults": n_faults, "system_ns": system_ms * MS, **fields}
-    return on_processors(team(0, [{"work_ns": work_ms * MS, **use}] * 2), [])
-
-
-def test_page_faults_are_reported_with_their_number_time_and_region() -> None:
-    run = with_faults(100_000, 80)
-    assert problems(run) == ["page_faults"]
-    found = the(run, "page_faults")
-    assert (found.construct, found.cost_ns) == (0, 160 * MS)
-    assert "200,000 page faults" in found.because
-    assert "160 ms, 16.0% of the thread-time" in found.because
-    assert "MADV_HUGEPAGE" in found.cure
-
-
-@pytest.mark.parametrize(
-    ("n_faults", "system_ms"),
-    [
-        (100_000, 40),  # a twelfth of the time
-        (1_000, 80),  # faults take 4 ms of it at most, the rest are other system calls
-        (-1, -1),  # unknown
-        (100_000, 55),  # 11%, within the error of the ticks
-    ],
-)
-def test_page_faults_below_a_tenth_of_the_time_are_not_reported(n_faults: int, system_ms: int) -> None:
-    run = with_faults(n_faults, system_ms)
-    if system_ms < 0:
-        run = run.replace(regions=tuple(r.replace(n_minor_faults=-1, system_ns=-1) for r in run.regions))
-    assert "page_faults" not in problems(run)
-
-
-def test_two_ticks_in_a_short_run_are_no_evidence_of_page_faults() -> None:
-    assert "page_faults" not in problems(with_faults(2_000, 4, work_ms=20))
-
-
-def test_page_faults_of_the_serial_part_are_reported_with_the_cure_to_initialise_in_parallel() -> None:
-    rows = team(0, [{"work_ns": 500 * MS, "n_minor_faults": 10, "system_ns": 0}] * 2)
-    serial = region(OUTSIDE, 0, work_ns=300 * MS, n_minor_faults=150_000, system_ns=200 * MS)
-    found = the(on_processors([*rows, serial], []).replace(wall_ns=800 * MS), "page_faults")
-    assert found.construct is None
-    assert found.cost_ns == 400 * MS
-    assert "25.0% of the run" in found.because
-    assert "parallel region" in found.cure
-    few = serial.replace(n_minor_faults=40_000, system_ns=70 * MS)
-    assert "page_faults" not in problems(on_processors([*rows, few], []).replace(wall_ns=800 * MS))
-
-
-def test_more_threads_than_processors_are_a_problem_when_waits_burn_processors() -> None:
-    part = {"preempted_ns": 50 * MS, "work_preempted_ns": 35 * MS, "n_instances": 1}
-    busy = [{"work_ns": 98 * MS, "sync_ns": 2 * MS, **part}] * 4
-    waiting = [{"work_ns": 60 * MS, "sync_ns": 40 * MS, **part}] * 4
-    few = on_processors(team(0, busy), [], n_cpus=2)
-    assert (problems(few), "oversubscribed" in notes(few)) == ([], True)
-    assert problems(on_processors(team(0, waiting), [], n_cpus=2)) == ["oversubscribed"]
-    assert "disturbed" in problems(on_processors(team(0, busy), [], n_cpus=4))
-
-
-def test_several_threads_on_one_processor_are_the_only_finding() -> None:
-    half = {"preempted_ns": 50 * MS, "work_preempted_ns": 50 * MS}
-    run = on_processors(team(0, [{"work_ns": 100 * MS, **half}] * 2), [], n_cpus=1)
-    assert problems(run) == ["oversubscribed"]
-
-
-def test_threads_bound_to_fewer_processors_than_there_are_come_first() -> None:
-    half = {"preempted_ns": 50 * MS, "work_preempted_ns": 30 * MS}
-    part = [{"work_ns": 100 * MS, **half}, {"work_ns": 40 * MS, "idle_ns": 60 * MS, **half}]
-    rows = team(0, part)
-    bound = on_processors(rows, [], n_bound=1)
-    assert problems(bound)[0] == "bound_together"
-    because = the(bound, "bound_together").because
-    assert "2 threads shared 1 processor, although the process could use 8" in because
-    for n_bound in (2, 0):  # a processor each; not known
-        assert "bound_together" not in problems(on_processors(rows, [], n_bound=n_bound))
-    assert "bound_together" not in problems(on_processors(rows, [], n_cpus=1, n_bound=1))
-
-
-def under_quota(preempted_ms: int, **fields: Any) -> Run:
-    """Two threads for 100 ms each that may use one of two processors."""
-    part = {"preempted_ns": preempted_ms * MS, "work_preempted_ns": preempted_ms * MS}
-    run = on_processors(team(0, [{"work_ns": 100 * MS, **part}] * 2), [], n_cpus=2)
-    return run.replace(quota_us=10_000, quota_period_us=10_000, **fields)
-
-
-def test_threads_that_a_quota_stops_are_throttled_and_not_disturbed() -> None:
-    run = under_quota(50, n_throttled=9, throttled_ns=98 * MS)
-    assert problems(run) == ["throttled"]
-    found = the(run, "throttled")
-    assert found.cost_ns == 98 * MS
-    assert "1.0 of 2 processors" in found.because
-    assert "OMP_NUM_THREADS=1" in found.cure
-
-
-def test_other_programs_are_reported_for_time_that_the_quota_does_not_explain() -> None:
-    assert problems(under_quota(50, n_throttled=3, throttled_ns=60 * MS)) == ["throttled", "disturbed"]
-    # a quota exists, but stopped no thread
-    assert "throttled" not in problems(under_quota(50, n_throttled=0, throttled_ns=0))
-    assert "disturbed" in problems(under_quota(50, n_throttled=0, throttled_ns=0))
-
-
-def test_quota_of_a_killed_run_explains_the_time_beyond_it() -> None:
-    assert problems(under_quota(50, n_throttled=-1, throttled_ns=-1, complete=False)) == ["throttled"]
-    busy = under_quota(80, n_throttled=-1, throttled_ns=-1, complete=False)
-    assert problems(busy) == ["throttled", "disturbed"]
-
-
-def test_too_many_threads_are_a_note_if_a_disease_costs_as_much() -> None:
-    part = {"preempted_ns": 50 * MS, "work_preempted_ns": 20 * MS}
-    one = {"work_ns": 90 * MS, "idle_ns": 10 * MS, **part}
-    rows = team(0, [one, *[{"work_ns": 0, "idle_ns": 100 * MS, "preempted_ns": 50 * MS}] * 3])
-    run = on_processors(rows, [], n_cpus=2)
-    assert (problems(run), "oversubscribed" in notes(run)) == (["undivided"], True)
-
-
-def test_more_threads_than_processors_explain_unequal_work() -> None:
-    part = {"preempted_ns": 50 * MS, "work_preempted_ns": 20 * MS}
-    one = {"work_ns": 90 * MS, "idle_ns": 10 * MS, **part}
-    rows = team(0, [one, *[{"work_ns": 30 * MS, "idle_ns": 70 * MS, **part}] * 3])
-    assert problems(on_processors(rows, [], n_cpus=2)) == ["oversubscribed"]
-
-
-def test_other_programs_are_distinguished_from_threads_that_share_processors() -> None:
-    busy = {"work_ns": 100 * MS, "preempted_ns": 70 * MS, "work_preempted_ns": 70 * MS}
-    run = on_processors(team(0, [busy] * 4), [], n_cpus=2)
-    assert problems(run) == ["disturbed"]
-    assert the(run, "disturbed").cost_ns == (280 - 200) * MS
-
-
 # ---------------------------------------------------------------- the rest of the program
 
 
@@ -848,151 +614,3 @@ def test_findings_of_any_run_have_one_form(run: Run) -> None:
                 assert f.cost_ns <= breakdown.thread_time_ns
     assert len({(f.kind, f.construct) for f in found}) == len(found), "nothing is said twice"
     assert run.complete == ("cut_short" not in notes(run))
-
-
-# ---------------------------------------------------------------- samples of the work
-
-
-def sampled(behaviour: str = "", library: str = "", n: int = 30, *, of: int = 100) -> list[LocatedSample]:
-    """Returns `of` samples of a region's work, `n` of which have this behaviour and library."""
-    owner = Owner("implicit", 0)
-    line = Line("f", "a.c", 7, "a", "a.c:7", "a.c:7 (f)")
-    return [
-        LocatedSample(0, owner, (line,), library, n, behaviour),
-        LocatedSample(0, owner, (Line("g", "a.c", 9, "a", "a.c:9"),), OWN, of - n, "computation"),
-    ]
-
-
-def working() -> Run:
-    return made_run(team(0, [{"work_ns": 100 * MS}] * 2))
-
-
-@pytest.mark.parametrize(
-    ("kind", "behaviour", "library", "enough", "too_few"),
-    [
-        ("busy_waiting", WAITING, OWN, 11, 9),
-        ("atomic_contention", ATOMIC, OWN, 21, 19),
-        ("allocator", "", MEMORY, 21, 19),
-    ],
-)
-def test_samples_of_work_name_its_cause(
-    kind: str, behaviour: str, library: str, enough: int, too_few: int
-) -> None:
-    found = the(working(), kind, samples=sampled(behaviour, library, enough))
-    assert found.cost_ns == enough * 2 * MS
-    assert found.construct == 0
-    assert "a.c:7 (f)" in found.because
-    assert findings(working(), samples=sampled(behaviour, library, too_few)) == findings(working())
-    few = sampled(behaviour, library, 9, of=20)
-    assert findings(working(), samples=few) == findings(working()), "too few samples"
-
-
-def test_waits_in_loops_are_not_judged_on_a_busy_machine() -> None:
-    late = {"preempted_ns": 20 * MS, "work_preempted_ns": 20 * MS}
-    busy = on_processors(team(0, [{"work_ns": 100 * MS, **late}] * 2), [])
-    assert [f.kind for f in findings(busy, samples=sampled(WAITING, OWN, 50))][:1] == ["disturbed"]
-    assert "busy_waiting" not in [f.kind for f in findings(busy, samples=sampled(WAITING, OWN, 50))]
-
-
-def test_a_waiting_loop_explains_unequal_work() -> None:
-    run = made_run(team(0, [{"work_ns": 100 * MS}, {"work_ns": 50 * MS, "idle_ns": 50 * MS}]))
-    assert problems(run) == ["imbalance"]
-    assert [f.kind for f in findings(run, samples=sampled(WAITING)) if f.severity == "problem"] == [
-        "busy_waiting"
-    ]
-
-
-def chunked(n_chunks: int, n_iterations: int = 100_000, kind: int = 11) -> Run:
-    rows = team(0, [{"work_ns": 100 * MS}] * 2)
-    part = {"time_ns": 100 * MS, "n_chunks": n_chunks // 2, "n_taken": n_iterations // 2}
-    return made_run(
-        rows,
-        definitions=[definition(0, "parallel"), definition(1, "loop", flags=kind)],
-        loops=[loop(1, k, n_iterations=n_iterations if k == 0 else 0, **part) for k in range(2)],
-    )
-
-
-def test_chunks_are_too_small_if_the_runtime_takes_a_tenth_of_the_time() -> None:
-    found = the(chunked(100_000), "small_chunks", samples=sampled(library=RUNTIME, n=50))
-    assert found.construct == 1
-    assert dict(found.numbers) == {"chunks": 100_000, "chunk_ns": 2000, "cost_per_chunk_ns": 1000}
-    assert "schedule(dynamic, 10)" in found.cure
-    few = sampled(library=RUNTIME, n=9, of=100)
-    assert all(f.kind != "small_chunks" for f in findings(chunked(100_000), samples=few))
-    many = sampled(library=RUNTIME, n=50)
-    assert all(f.kind != "small_chunks" for f in findings(chunked(998, 998), samples=many))
-
-
-def test_without_samples_only_very_short_chunks_are_too_small() -> None:
-    assert problems(chunked(500_000, 500_000)) == ["small_chunks"]
-    assert problems(chunked(300_000, 300_000)) == []
-
-
-def test_regions_with_fewer_threads_than_asked_for() -> None:
-    alone = made_run([region(0, 0, work_ns=100 * MS, wall_ns=100 * MS, n_primary=1, max_team_size=1,
-                             total_ns=100 * MS, capacity_ns=100 * MS, level=1)])  # fmt: skip
-    found = the(alone, "fewer_threads", n_wanted=4)
-    assert found.cost_ns == 300 * MS
-    assert "OMP_NUM_THREADS asks for 4" in found.because
-    assert "fewer_threads" not in [f.kind for f in findings(alone, n_wanted=1)]
-    assert "fewer_threads" not in [f.kind for f in findings(alone)]
-    assert "fewer_threads" not in [f.kind for f in findings(working(), n_wanted=2)]
-
-
-def test_creations_that_copy_data_are_not_fine_tasks() -> None:
-    def run(create_us: int) -> Run:
-        rows = team(0, [{"work_ns": 10 * MS, "create_ns": 1000 * create_us * 1000, "n_tasks": 1000}] * 2)
-        tasks = [construct(1, k, [10_000] * 1000, create_ns=1000 * create_us * 1000) for k in range(2)]
-        return made_run(rows, tasks)
-
-    assert problems(run(4)) == ["copied_data"]
-    assert "firstprivate" in the(run(4), "copied_data").cure
-    assert problems(run(2)) == ["too_fine"]
-
-
-@pytest.mark.parametrize(
-    ("kind", "n_iterations", "n_chunks", "cure"),
-    [
-        (10, 1, 0, "1 iterations for 2 threads"),
-        (10, 100, 2, "schedule(dynamic)"),
-        (11, 100, 100, "one iteration takes as long"),
-        (11, 100, 10, "use smaller chunks"),
-        (2, 2, 0, "schedule(dynamic)"),
-    ],
-)
-def test_the_cure_for_unequal_loops_can_help(kind: int, n_iterations: int, n_chunks: int, cure: str) -> None:
-    rows = team(0, [{"work_ns": 100 * MS}, {"work_ns": 40 * MS, "idle_ns": 60 * MS}])
-    loops = [
-        loop(1, 0, time_ns=100 * MS, n_iterations=n_iterations, n_chunks=n_chunks),
-        loop(1, 1, time_ns=40 * MS, imbalance_ns=60 * MS),
-    ]
-    run = made_run(
-        rows, definitions=[definition(0, "parallel"), definition(1, "loop", flags=kind)], loops=loops
-    )
-    text = the(run, "loop_imbalance").cure
-    assert cure in text
-
-
-def test_unequal_dynamic_loops_are_not_judged_on_a_busy_machine() -> None:
-    late = {"preempted_ns": 40 * MS, "work_preempted_ns": 40 * MS}
-    rows = team(0, [{"work_ns": 100 * MS}, {"work_ns": 60 * MS, "idle_ns": 40 * MS, **late}])
-
-    def run(kind: int) -> Run:
-        loops = [loop(1, 0, time_ns=100 * MS), loop(1, 1, time_ns=60 * MS, imbalance_ns=40 * MS)]
-        return on_processors(rows, []).replace(
-            definitions=(definition(0, "parallel"), definition(1, "loop", flags=kind)), loops=tuple(loops)
-        )
-
-    assert problems(run(11)) == ["disturbed"]
-    assert "loop_imbalance" in problems(run(10))
-
-
-def test_tasks_of_gcc_programs_are_judged_on_libomp_and_the_report_says_so() -> None:
-    run = made_run(healthy_rows(), healthy_tasks())
-    assert [f.kind for f in findings(run, is_of_gcc=True)] == ["gcc_on_libomp"]
-    assert [f.kind for f in findings(working(), is_of_gcc=True)] == ["no_task"]
-
-
-def test_a_region_without_a_known_team_has_no_missing_threads() -> None:
-    row = region(0, 0, work_ns=100 * MS, wall_ns=100 * MS, n_primary=1, max_team_size=0, total_ns=100 * MS)
-    assert "fewer_threads" not in [f.kind for f in findings(made_run([row]), n_wanted=4)]

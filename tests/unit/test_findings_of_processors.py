@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Findings on the use of processors: sleep, preemption, quotas, bindings, too many threads."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from made_findings import (
+    healthy_rows,
+    healthy_tasks,
+    notes,
+    on_processors,
+    problems,
+    serial_run,
+    the,
+)
+from made_runs import MS, construct, made_run, region, team
+from ompass.model import OUTSIDE, Run
+
+
+def test_second_runtime_comes_first_and_in_place_of_the_serial_part() -> None:
+    path = "/opt/lib/libgomp.so.1"
+    rows = [*healthy_rows(), region(OUTSIDE, 0, work_ns=98 * MS)]
+    run = made_run(rows, healthy_tasks(), wall_ns=198 * MS, other_runtime=path)
+    assert problems(run) == ["second_runtime"]
+    assert path in the(run, "second_runtime").because
+    assert problems(serial_run()) == ["serial_fraction"]
+    little = made_run(healthy_rows(), healthy_tasks(), other_runtime=path)
+    assert problems(little) == []
+    assert "second_runtime" in notes(little)
+
+
+def test_second_runtime_is_noted_in_a_run_too_short_to_judge() -> None:
+    rows = team(0, [{"work_ns": MS // 100}])
+    short = made_run(rows, [], wall_ns=MS // 100, other_runtime="/opt/lib/libgomp.so.1")
+    assert notes(short).count("second_runtime") == 1
+
+
+def test_preempted_threads_are_disturbed_and_their_waits_are_not_judged() -> None:
+    late = {"preempted_ns": 20 * MS, "work_preempted_ns": 20 * MS}
+    rows = team(0, [{"work_ns": 100 * MS, **late}, {"work_ns": 75 * MS, "sync_ns": 25 * MS, **late}])
+    run = on_processors(rows, [])
+    assert problems(run) == ["disturbed"]
+    assert the(run, "disturbed").cost_ns == 40 * MS
+
+
+def test_waits_that_preempted_threads_explain_are_not_blamed_on_the_program() -> None:
+    late = {"preempted_ns": 9 * MS, "work_preempted_ns": 9 * MS}
+    rows = team(0, [{"work_ns": 100 * MS, **late}, {"work_ns": 78 * MS, "sync_ns": 22 * MS}])
+    assert problems(on_processors(rows, [])) == []
+    at_ease = made_run(team(0, [{"work_ns": 100 * MS}, {"work_ns": 78 * MS, "sync_ns": 22 * MS}]))
+    assert problems(at_ease) == ["synchronization"]
+
+
+def test_disease_in_processor_time_is_reported_before_the_disturbance() -> None:
+    late = {"preempted_ns": 20 * MS, "work_preempted_ns": 20 * MS}
+    rows = team(0, [{"work_ns": 100 * MS, **late}, {"work_ns": 30 * MS, "idle_ns": 70 * MS, **late}])
+    assert problems(on_processors(rows, [])) == ["imbalance", "disturbed"]
+
+
+def test_tasks_are_fine_by_their_cost_on_processors() -> None:
+    def run(preempted_ns: int) -> Run:
+        """10 us of work a task and 1.2 us to create it; other programs may cause much of the 1.2 us."""
+        rows = team(
+            0,
+            [{"work_ns": 100 * MS, "create_ns": 12 * MS, "n_tasks": 10_000, "preempted_ns": preempted_ns}]
+            * 2,
+        )
+        tasks = [construct(1, k, [10_000] * 10_000, create_ns=12 * MS) for k in range(2)]
+        return on_processors(rows, tasks)
+
+    assert problems(run(0)) == ["too_fine"]
+    assert problems(run(10 * MS)) == ["disturbed"]
+
+
+def test_tasks_that_sleep_are_blocked() -> None:
+    rows = team(
+        0,
+        [{"work_ns": 100 * MS, "n_tasks": 10, "blocked_ns": 60 * MS, "work_blocked_ns": 60 * MS}] * 2,
+    )
+    found = the(
+        on_processors(rows, [construct(1, k, [10 * MS] * 10, blocked_ns=60 * MS) for k in range(2)]),
+        "blocked",
+    )
+    assert found.construct == 1
+    assert found.cost_ns == 120 * MS
+    assert "60.0%" in found.because
+
+
+def with_faults(n_faults: int, system_ms: int, *, work_ms: int = 500, **fields: Any) -> Run:
+    """Two threads that work in a region, each with these faults and this system time."""
+    use = {"n_minor_faults": n_faults, "system_ns": system_ms * MS, **fields}
+    return on_processors(team(0, [{"work_ns": work_ms * MS, **use}] * 2), [])
+
+
+def test_page_faults_are_reported_with_their_number_time_and_region() -> None:
+    run = with_faults(100_000, 80)
+    assert problems(run) == ["page_faults"]
+    found = the(run, "page_faults")
+    assert (found.construct, found.cost_ns) == (0, 160 * MS)
+    assert "200,000 page faults" in found.because
+    assert "160 ms, 16.0% of the thread-time" in found.because
+    assert "MADV_HUGEPAGE" in found.cure
+
+
+@pytest.mark.parametrize(
+    ("n_faults", "system_ms"),
+    [
+        (100_000, 40),  # a twelfth of the time
+        (1_000, 80),  # faults take 4 ms of it at most, the rest are other system calls
+        (-1, -1),  # unknown
+        (100_000, 55),  # 11%, within the error of the ticks
+    ],
+)
+def test_page_faults_below_a_tenth_of_the_time_are_not_reported(n_faults: int, system_ms: int) -> None:
+    run = with_faults(n_faults, system_ms)
+    if system_ms < 0:
+        run = run.replace(regions=tuple(r.replace(n_minor_faults=-1, system_ns=-1) for r in run.regions))
+    assert "page_faults" not in problems(run)
+
+
+def test_two_ticks_in_a_short_run_are_no_evidence_of_page_faults() -> None:
+    assert "page_faults" not in problems(with_faults(2_000, 4, work_ms=20))
+
+
+def test_page_faults_of_the_serial_part_are_reported_with_the_cure_to_initialise_in_parallel() -> None:
+    rows = team(0, [{"work_ns": 500 * MS, "n_minor_faults": 10, "system_ns": 0}] * 2)
+    serial = region(OUTSIDE, 0, work_ns=300 * MS, n_minor_faults=150_000, system_ns=200 * MS)
+    found = the(on_processors([*rows, serial], []).replace(wall_ns=800 * MS), "page_faults")
+    assert found.construct is None
+    assert found.cost_ns == 400 * MS
+    assert "25.0% of the run" in found.because
+    assert "parallel region" in found.cure
+    few = serial.replace(n_minor_faults=40_000, system_ns=70 * MS)
+    assert "page_faults" not in problems(on_processors([*rows, few], []).replace(wall_ns=800 * MS))
+
+
+def test_more_threads_than_processors_are_a_problem_when_waits_burn_processors() -> None:
+    part = {"preempted_ns": 50 * MS, "work_preempted_ns": 35 * MS, "n_instances": 1}
+    busy = [{"work_ns": 98 * MS, "sync_ns": 2 * MS, **part}] * 4
+    waiting = [{"work_ns": 60 * MS, "sync_ns": 40 * MS, **part}] * 4
+    few = on_processors(team(0, busy), [], n_cpus=2)
+    assert (problems(few), "oversubscribed" in notes(few)) == ([], True)
+    assert problems(on_processors(team(0, waiting), [], n_cpus=2)) == ["oversubscribed"]
+    assert "disturbed" in problems(on_processors(team(0, busy), [], n_cpus=4))
+
+
+def test_several_threads_on_one_processor_are_the_only_finding() -> None:
+    half = {"preempted_ns": 50 * MS, "work_preempted_ns": 50 * MS}
+    run = on_processors(team(0, [{"work_ns": 100 * MS, **half}] * 2), [], n_cpus=1)
+    assert problems(run) == ["oversubscribed"]
+
+
+def test_threads_bound_to_fewer_processors_than_there_are_come_first() -> None:
+    half = {"preempted_ns": 50 * MS, "work_preempted_ns": 30 * MS}
+    part = [{"work_ns": 100 * MS, **half}, {"work_ns": 40 * MS, "idle_ns": 60 * MS, **half}]
+    rows = team(0, part)
+    bound = on_processors(rows, [], n_bound=1)
+    assert problems(bound)[0] == "bound_together"
+    because = the(bound, "bound_together").because
+    assert "2 threads shared 1 processor, although the process could use 8" in because
+    for n_bound in (2, 0):  # a processor each; not known
+        assert "bound_together" not in problems(on_processors(rows, [], n_bound=n_bound))
+    assert "bound_together" not in problems(on_processors(rows, [], n_cpus=1, n_bound=1))
+
+
+def under_quota(preempted_ms: int, **fields: Any) -> Run:
+    """Two threads for 100 ms each that may use one of two processors."""
+    part = {"preempted_ns": preempted_ms * MS, "work_preempted_ns": preempted_ms * MS}
+    run = on_processors(team(0, [{"work_ns": 100 * MS, **part}] * 2), [], n_cpus=2)
+    return run.replace(quota_us=10_000, quota_period_us=10_000, **fields)
+
+
+def test_threads_that_a_quota_stops_are_throttled_and_not_disturbed() -> None:
+    run = under_quota(50, n_throttled=9, throttled_ns=98 * MS)
+    assert problems(run) == ["throttled"]
+    found = the(run, "throttled")
+    assert found.cost_ns == 98 * MS
+    assert "1.0 of 2 processors" in found.because
+    assert "OMP_NUM_THREADS=1" in found.cure
+
+
+def test_other_programs_are_reported_for_time_that_the_quota_does_not_explain() -> None:
+    assert problems(under_quota(50, n_throttled=3, throttled_ns=60 * MS)) == ["throttled", "disturbed"]
+    # a quota exists, but stopped no thread
+    assert "throttled" not in problems(under_quota(50, n_throttled=0, throttled_ns=0))
+    assert "disturbed" in problems(under_quota(50, n_throttled=0, throttled_ns=0))
+
+
+def test_quota_of_a_killed_run_explains_the_time_beyond_it() -> None:
+    assert problems(under_quota(50, n_throttled=-1, throttled_ns=-1, complete=False)) == ["throttled"]
+    busy = under_quota(80, n_throttled=-1, throttled_ns=-1, complete=False)
+    assert problems(busy) == ["throttled", "disturbed"]
+
+
+def test_too_many_threads_are_a_note_if_a_disease_costs_as_much() -> None:
+    part = {"preempted_ns": 50 * MS, "work_preempted_ns": 20 * MS}
+    one = {"work_ns": 90 * MS, "idle_ns": 10 * MS, **part}
+    rows = team(0, [one, *[{"work_ns": 0, "idle_ns": 100 * MS, "preempted_ns": 50 * MS}] * 3])
+    run = on_processors(rows, [], n_cpus=2)
+    assert (problems(run), "oversubscribed" in notes(run)) == (["undivided"], True)
+
+
+def test_more_threads_than_processors_explain_unequal_work() -> None:
+    part = {"preempted_ns": 50 * MS, "work_preempted_ns": 20 * MS}
+    one = {"work_ns": 90 * MS, "idle_ns": 10 * MS, **part}
+    rows = team(0, [one, *[{"work_ns": 30 * MS, "idle_ns": 70 * MS, **part}] * 3])
+    assert problems(on_processors(rows, [], n_cpus=2)) == ["oversubscribed"]
+
+
+def test_other_programs_are_distinguished_from_threads_that_share_processors() -> None:
+    busy = {"work_ns": 100 * MS, "preempted_ns": 70 * MS, "work_preempted_ns": 70 * MS}
+    run = on_processors(team(0, [busy] * 4), [], n_cpus=2)
+    assert problems(run) == ["disturbed"]
+    assert the(run, "disturbed").cost_ns == (280 - 200) * MS

@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Findings that need samples of the work, chunks or team sizes."""
+
+from __future__ import annotations
+
+import pytest
+
+from made_findings import (
+    findings,
+    healthy_rows,
+    healthy_tasks,
+    on_processors,
+    problems,
+    sampled,
+    the,
+)
+from made_runs import MS, construct, definition, loop, made_run, region, team
+from ompass.model import Run
+from ompass.sampled import ATOMIC, MEMORY, OWN, RUNTIME, WAITING
+
+
+def working() -> Run:
+    return made_run(team(0, [{"work_ns": 100 * MS}] * 2))
+
+
+@pytest.mark.parametrize(
+    ("kind", "behaviour", "library", "enough", "too_few"),
+    [
+        ("busy_waiting", WAITING, OWN, 11, 9),
+        ("atomic_contention", ATOMIC, OWN, 21, 19),
+        ("allocator", "", MEMORY, 21, 19),
+    ],
+)
+def test_samples_of_work_name_its_cause(
+    kind: str, behaviour: str, library: str, enough: int, too_few: int
+) -> None:
+    found = the(working(), kind, samples=sampled(behaviour, library, enough))
+    assert found.cost_ns == enough * 2 * MS
+    assert found.construct == 0
+    assert "a.c:7 (f)" in found.because
+    assert findings(working(), samples=sampled(behaviour, library, too_few)) == findings(working())
+    few = sampled(behaviour, library, 9, of=20)
+    assert findings(working(), samples=few) == findings(working()), "too few samples"
+
+
+def test_waits_in_loops_are_not_judged_on_a_busy_machine() -> None:
+    late = {"preempted_ns": 20 * MS, "work_preempted_ns": 20 * MS}
+    busy = on_processors(team(0, [{"work_ns": 100 * MS, **late}] * 2), [])
+    assert [f.kind for f in findings(busy, samples=sampled(WAITING, OWN, 50))][:1] == ["disturbed"]
+    assert "busy_waiting" not in [f.kind for f in findings(busy, samples=sampled(WAITING, OWN, 50))]
+
+
+def test_a_waiting_loop_explains_unequal_work() -> None:
+    run = made_run(team(0, [{"work_ns": 100 * MS}, {"work_ns": 50 * MS, "idle_ns": 50 * MS}]))
+    assert problems(run) == ["imbalance"]
+    assert [f.kind for f in findings(run, samples=sampled(WAITING)) if f.severity == "problem"] == [
+        "busy_waiting"
+    ]
+
+
+def chunked(n_chunks: int, n_iterations: int = 100_000, kind: int = 11) -> Run:
+    rows = team(0, [{"work_ns": 100 * MS}] * 2)
+    part = {"time_ns": 100 * MS, "n_chunks": n_chunks // 2, "n_taken": n_iterations // 2}
+    return made_run(
+        rows,
+        definitions=[definition(0, "parallel"), definition(1, "loop", flags=kind)],
+        loops=[loop(1, k, n_iterations=n_iterations if k == 0 else 0, **part) for k in range(2)],
+    )
+
+
+def test_chunks_are_too_small_if_the_runtime_takes_a_tenth_of_the_time() -> None:
+    found = the(chunked(100_000), "small_chunks", samples=sampled(library=RUNTIME, n=50))
+    assert found.construct == 1
+    assert dict(found.numbers) == {"chunks": 100_000, "chunk_ns": 2000, "cost_per_chunk_ns": 1000}
+    assert "schedule(dynamic, 10)" in found.cure
+    few = sampled(library=RUNTIME, n=9, of=100)
+    assert all(f.kind != "small_chunks" for f in findings(chunked(100_000), samples=few))
+    many = sampled(library=RUNTIME, n=50)
+    assert all(f.kind != "small_chunks" for f in findings(chunked(998, 998), samples=many))
+
+
+def test_without_samples_only_very_short_chunks_are_too_small() -> None:
+    assert problems(chunked(500_000, 500_000)) == ["small_chunks"]
+    assert problems(chunked(300_000, 300_000)) == []
+
+
+def test_regions_with_fewer_threads_than_asked_for() -> None:
+    alone = made_run([region(0, 0, work_ns=100 * MS, wall_ns=100 * MS, n_primary=1, max_team_size=1,
+                             total_ns=100 * MS, capacity_ns=100 * MS, level=1)])  # fmt: skip
+    found = the(alone, "fewer_threads", n_wanted=4)
+    assert found.cost_ns == 300 * MS
+    assert "OMP_NUM_THREADS asks for 4" in found.because
+    assert "fewer_threads" not in [f.kind for f in findings(alone, n_wanted=1)]
+    assert "fewer_threads" not in [f.kind for f in findings(alone)]
+    assert "fewer_threads" not in [f.kind for f in findings(working(), n_wanted=2)]
+
+
+def test_creations_that_copy_data_are_not_fine_tasks() -> None:
+    def run(create_us: int) -> Run:
+        rows = team(0, [{"work_ns": 10 * MS, "create_ns": 1000 * create_us * 1000, "n_tasks": 1000}] * 2)
+        tasks = [construct(1, k, [10_000] * 1000, create_ns=1000 * create_us * 1000) for k in range(2)]
+        return made_run(rows, tasks)
+
+    assert problems(run(4)) == ["copied_data"]
+    assert "firstprivate" in the(run(4), "copied_data").cure
+    assert problems(run(2)) == ["too_fine"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "n_iterations", "n_chunks", "cure"),
+    [
+        (10, 1, 0, "1 iterations for 2 threads"),
+        (10, 100, 2, "schedule(dynamic)"),
+        (11, 100, 100, "one iteration takes as long"),
+        (11, 100, 10, "use smaller chunks"),
+        (2, 2, 0, "schedule(dynamic)"),
+    ],
+)
+def test_the_cure_for_unequal_loops_can_help(kind: int, n_iterations: int, n_chunks: int, cure: str) -> None:
+    rows = team(0, [{"work_ns": 100 * MS}, {"work_ns": 40 * MS, "idle_ns": 60 * MS}])
+    loops = [
+        loop(1, 0, time_ns=100 * MS, n_iterations=n_iterations, n_chunks=n_chunks),
+        loop(1, 1, time_ns=40 * MS, imbalance_ns=60 * MS),
+    ]
+    run = made_run(
+        rows, definitions=[definition(0, "parallel"), definition(1, "loop", flags=kind)], loops=loops
+    )
+    text = the(run, "loop_imbalance").cure
+    assert cure in text
+
+
+def test_unequal_dynamic_loops_are_not_judged_on_a_busy_machine() -> None:
+    late = {"preempted_ns": 40 * MS, "work_preempted_ns": 40 * MS}
+    rows = team(0, [{"work_ns": 100 * MS}, {"work_ns": 60 * MS, "idle_ns": 40 * MS, **late}])
+
+    def run(kind: int) -> Run:
+        loops = [loop(1, 0, time_ns=100 * MS), loop(1, 1, time_ns=60 * MS, imbalance_ns=40 * MS)]
+        return on_processors(rows, []).replace(
+            definitions=(definition(0, "parallel"), definition(1, "loop", flags=kind)), loops=tuple(loops)
+        )
+
+    assert problems(run(11)) == ["disturbed"]
+    assert "loop_imbalance" in problems(run(10))
+
+
+def test_tasks_of_gcc_programs_are_judged_on_libomp_and_the_report_says_so() -> None:
+    run = made_run(healthy_rows(), healthy_tasks())
+    assert [f.kind for f in findings(run, is_of_gcc=True)] == ["gcc_on_libomp"]
+    assert [f.kind for f in findings(working(), is_of_gcc=True)] == ["no_task"]
+
+
+def test_a_region_without_a_known_team_has_no_missing_threads() -> None:
+    row = region(0, 0, work_ns=100 * MS, wall_ns=100 * MS, n_primary=1, max_team_size=0, total_ns=100 * MS)
+    assert "fewer_threads" not in [f.kind for f in findings(made_run([row]), n_wanted=4)]
