@@ -129,6 +129,32 @@ def test_the_program_keeps_stdout_and_the_report_goes_to_stderr(ompass: Launcher
     assert len(ompass.run_directories()) == 1
 
 
+def test_the_name_of_a_program_records_it(ompass: Launcher, fib: Path) -> None:
+    done = ompass(fib, str(N))
+    assert (done.returncode, done.stdout) == (0, f"fib({N}) = 610\n"), done.stderr
+    assert f"{N_TASKS:,}" in done.stderr
+    done = ompass("-t", "1", "-o", "one.ompass", fib, str(N))  # options of `ompass run`
+    assert done.returncode == 0, done.stderr
+    assert len(ompass.run_directories()) == 2
+    assert "one.ompass" in ompass.run_directories()
+
+
+def test_a_first_word_that_is_neither_command_nor_program_is_explained(ompass: Launcher, fib: Path) -> None:
+    (ompass.directory / "fib").symlink_to(fib)
+    ompass("run", "-q", "-o", "a.ompass", "--", fib, str(N))
+    for word, status, explanation in (
+        ("reprot", 2, "did you mean `ompass report`?"),
+        ("fob", 2, "`ompass --help` lists the commands"),
+        ("a.ompass", 2, "`ompass report a.ompass` shows it"),
+        ("fib", 127, "write ./fib if it is in this directory"),
+        ("./fob", 127, "no such file"),
+    ):
+        done = ompass(word)
+        assert done.returncode == status, done.stderr
+        assert explanation in done.stderr
+        assert done.stderr.count("\n") == 1
+
+
 @pytest.mark.parametrize("mode", ["profile", "trace"])
 @pytest.mark.parametrize("wrappers", ["--wrappers", "--no-wrappers"])
 def test_report_counts_and_locates_every_task(

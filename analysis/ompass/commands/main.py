@@ -6,22 +6,25 @@ Owns the one-line form of errors and the exit codes; subcommands only raise erro
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import os
+import shutil
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import Final
 
 import typer
 
 from ompass import __version__
 from ompass.commands.streams import prepare_streams, say
-from ompass.errors import OmpassError, OutputError
+from ompass.errors import OmpassError, OutputError, UsageError
 
 _EPILOG = """
 [bold]Examples[/bold]
 
-  ompass run -- ./fib 30                       record and report
+  ompass ./fib 30                              record and report; short for ompass run -- ./fib 30
 
   ompass run --mode trace -o t.ompass -- ./fib 30
 
@@ -50,6 +53,7 @@ _EPILOG = """
   is not executable, 127 if it is not found.
 """
 
+_OWN_OPTIONS: Final = ("-h", "--help", "--version", "--install-completion", "--show-completion")
 _FORMER_OPTIONS: Final = {"brackets": "wrappers", "no-brackets": "no-wrappers"}
 COMMANDS: Final = {
     "run": "commands.run",
@@ -119,8 +123,40 @@ def _discard_stdout() -> None:
 
 
 def main() -> None:
-    first = sys.argv[1] if len(sys.argv) > 1 else ""
-    run_and_exit(lambda: application((first,) if first in COMMANDS else COMMANDS)())
+    run_and_exit(lambda: _call(sys.argv[1:]))
+
+
+def _call(arguments: Sequence[str]) -> None:
+    """Runs a subcommand; `ompass [OPTIONS] PROGRAM` is short for `ompass run [OPTIONS] -- PROGRAM`."""
+    first = arguments[0] if arguments else ""
+    if first in COMMANDS:
+        application((first,))(arguments)
+    elif not first or first in _OWN_OPTIONS:
+        application()(arguments)
+    elif first.startswith("-"):
+        application(("run",))(["run", *arguments])
+    else:
+        _check_program(first)
+        application(("run",))(["run", "--", *arguments])
+
+
+def _check_program(name: str) -> None:
+    """Raises UsageError for a run directory, and for a word that is no program: perhaps a misspelt command.
+
+    `ompass run` explains why other programs cannot be started.
+    """
+    from ompass.readers.run import is_run_directory
+
+    if is_run_directory(Path(name)):
+        raise UsageError(name, "a run directory, not a program", f"`ompass report {name}` shows it")
+    if "/" in name or shutil.which(name) or Path(name).is_file():
+        return
+    like = difflib.get_close_matches(name, COMMANDS, n=1)
+    raise UsageError(
+        name,
+        "neither a command of ompass nor a program in PATH",
+        f"did you mean `ompass {like[0]}`?" if like else "`ompass --help` lists the commands",
+    )
 
 
 def run_and_exit(command: Callable[[], None]) -> None:
