@@ -143,11 +143,36 @@ ProcessesOption = Annotated[
 ]
 
 
-def check_form(as_json: bool, as_csv: bool, output: Path | None, others: str) -> None:
-    """Raises UsageError if --json, --csv and -o contradict each other; `others` names the other options."""
-    if as_json and as_csv:
-        raise UsageError("--json and --csv", "only one form can be written at a time", "call ompass twice")
-    if output is not None and not (as_json or as_csv):
+class EditorForm(str, Enum):
+    """Values of --format: forms that editors and code hosts read."""
+
+    GCC = "gcc"
+    SARIF = "sarif"
+
+
+FormatOption = Annotated[
+    EditorForm | None,
+    typer.Option(
+        "--format",
+        help="Findings at their lines instead, for editors (gcc) or code hosts (sarif): "
+        "`ompass docs editors`.",
+    ),
+]
+
+
+def check_form(
+    as_json: bool, as_csv: bool, output: Path | None, others: str, form: EditorForm | None = None
+) -> None:
+    """Raises UsageError if --json, --csv, --format and -o contradict each other.
+
+    `others` names the other options.
+    """
+    given = [
+        name for name, is_given in (("--json", as_json), ("--csv", as_csv), ("--format", form)) if is_given
+    ]
+    if len(given) > 1:
+        raise UsageError(" and ".join(given), "only one form can be written at a time", "call ompass twice")
+    if output is not None and not given:
         raise UsageError("-o", "it needs --json or --csv", f"add --json or --csv, or use {others}")
 
 

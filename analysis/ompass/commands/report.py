@@ -14,6 +14,7 @@ from ompass.commands.options import (
     CsvOption,
     DaskOption,
     EachOption,
+    FormatOption,
     OutputOption,
     ProcessesOption,
     ScopeName,
@@ -22,6 +23,7 @@ from ompass.commands.options import (
     json_option,
     parse_window,
 )
+from ompass.commands.remarks import write_remarks
 from ompass.commands.streams import console_for, say, to_json, waiting, write_result
 from ompass.errors import DamagedRunError, NothingToShowError, UsageError
 from ompass.figures.render import BrowserScript
@@ -34,12 +36,14 @@ from ompass.readers.schedule import Pyramid, Schedule, open_pyramid, schedule_of
 from ompass.reports.content import ReportContent, collect
 from ompass.reports.model import csv_report, plain
 from ompass.reports.ranks import job_of_reports, job_report, ranks_to_show
+from ompass.reports.remarks import remarks_of
 from ompass.reports.run import CSV_TABLES, SCHEMA_VERSION, run_report
 from ompass.reports.terminal import print_report, svg_report
 from ompass.reuse.reader import check_has_accesses
 from ompass.reuse.report import ReuseContent, collect_reuse
 from ompass.scaling.content import ScalingContent, read_sweep
 from ompass.scaling.directory import is_sweep_directory
+from ompass.scaling.exports import sweep_remarks
 from ompass.scaling.report import scaling_report
 from ompass.units import plural
 from ompass.workers import Workers
@@ -68,6 +72,8 @@ _EPILOG = """
   ompass report fib-1234.ompass fib.sweep --html report.html
 
   ompass report fib-1234.ompass --svg report.svg
+
+  ompass report fib-1234.ompass --format gcc                findings as messages of a compiler
 
   ompass report solver-r*.ompass                            the ranks of an MPI job
 
@@ -125,6 +131,7 @@ def report(
     sources: Annotated[
         bool, typer.Option("--sources", help="With --html: show source lines with their cost.")
     ] = False,
+    form: FormatOption = None,
     output: OutputOption = None,
     each: EachOption = False,
     dask: DaskOption = "",
@@ -134,7 +141,7 @@ def report(
 
     For the ranks of an MPI job, also shows how evenly the work is distributed.
     """
-    check_form(as_json, as_csv, output, "--html FILE")
+    check_form(as_json, as_csv, output, "--html FILE", form)
     if sources and html is None:
         raise UsageError("--sources", "only a page shows sources", "add --html FILE")
     start_ns, end_ns = parse_window(window)
@@ -162,6 +169,9 @@ def report(
     elif as_csv:
         rows = csv_report([run_report(content) for content in contents], CSV_TABLES[str(table.value)])
         write_result(rows, output)
+    elif form is not None:
+        of_sweeps = (remark for sweep in sweeps for remark in sweep_remarks(sweep))
+        write_remarks((*remarks_of(contents), *of_sweeps), form, output)
     elif svg is None and html is None:
         _print(contents, sweeps, each)
 

@@ -17,7 +17,16 @@ from typing import Annotated
 
 import typer
 
-from ompass.commands.options import CsvOption, ScopeName, check_form, file_option, json_option, output_folder
+from ompass.commands.options import (
+    CsvOption,
+    FormatOption,
+    ScopeName,
+    check_form,
+    file_option,
+    json_option,
+    output_folder,
+)
+from ompass.commands.remarks import write_remarks
 from ompass.commands.streams import console_for, measuring_bar, say, to_json, waiting, write_result
 from ompass.errors import UsageError
 from ompass.figures.render import render
@@ -30,6 +39,7 @@ from ompass.reports.terminal import print_report
 from ompass.scaling.content import collect_scaling, default_scope, load_runs
 from ompass.scaling.directory import SweepDirectory
 from ompass.scaling.execute import Executor
+from ompass.scaling.exports import sweep_remarks
 from ompass.scaling.figure import both
 from ompass.scaling.plan import Job, SweepSpec, allowed_cpus, jobs_of, users_own
 from ompass.scaling.report import CSV_TABLES, csv_scaling, scaling_report
@@ -125,6 +135,7 @@ def scale(
         file_option("--figure", "--svg", help="Draw the curves and the breakdown (.svg, .pdf, .png)."),
     ] = None,
     html: Annotated[Path | None, file_option("--html", help="Write the report as one page to FILE.")] = None,
+    form: FormatOption = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")] = False,
 ) -> None:
     """Run a program on several numbers of threads, and explain why it does not scale.
@@ -132,7 +143,7 @@ def scale(
     Shows speed-up, OVR, WTI, the breakdown of thread-time, factored speed-up curves with their gaps,
     the lines that take longer and why, and a verdict: the cause, its line, and what helps.
     """
-    check_form(as_json, as_csv, None, "")
+    check_form(as_json, as_csv, None, "", form)
     counts = _counts(threads)
     if command and not counts:
         raise UsageError(
@@ -156,6 +167,8 @@ def scale(
         write_result(to_json(plain(scaling_report(content))), None)
     elif as_csv:
         write_result(csv_scaling(content, str(table.value)), None)
+    elif form is not None:
+        write_remarks(sweep_remarks(content), form, None)
     else:
         print_report(console_for(), scaling_report(content))
 

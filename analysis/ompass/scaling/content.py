@@ -39,7 +39,7 @@ from ompass.scaling.metrics import (
 from ompass.scaling.plan import BASELINE, ELISION, RECORDED, UNRECORDED, Job, SweepSpec, allowed_cpus
 from ompass.scaling.verdict import FINE_FINDINGS, Evidence, Gap, Verdict, bends, diagnose, gaps
 from ompass.symbols.libraries import group_of
-from ompass.symbols.resolver import Location
+from ompass.symbols.resolver import UNKNOWN, Location
 
 SPREAD_FIGURES = ("time_ns", "speedup", "ovr", "wti")
 
@@ -68,6 +68,7 @@ class NumberOfThreads:
     spreads: dict[str, tuple[float, float]]  # smallest and largest of any round, by figure
     verdict: Verdict | None  # None on one thread
     finding_place: str  # line that the verdict blames; empty if none
+    location: Location  # the same line
     inflation: tuple[Inflation[Place], ...]
     causes: Causes | None  # None on one thread
     recording: RecordingCost | None
@@ -140,7 +141,7 @@ def _column(runs: SweepRuns, scope: Scope, n_cpus: int) -> NumberOfThreads:
     same = runs.recorded == runs.one_thread
     ones = contents if same else [collect(run, scope=scope) for run in runs.one_thread]
     rows = inflation(runs.threads, [work_of(c) for c in contents], [work_of(c) for c in ones])
-    verdict, causes, place = None, None, ""
+    verdict, causes, place, location = None, None, "", UNKNOWN
     if runs.threads > 1:
         counted: dict[Hashable, Runs] = {
             row.key: Runs(row.n_runs, row.one_n_runs, row.work_ns, row.one_work_ns)
@@ -165,9 +166,11 @@ def _column(runs: SweepRuns, scope: Scope, n_cpus: int) -> NumberOfThreads:
         )
         verdict = diagnose(point, evidence)
         if verdict.line is not None:
-            place = verdict.line.spot.label
+            spot = verdict.line.spot
+            place, location = spot.label, Location(spot.function, spot.file, spot.line)
         elif verdict.finding is not None and verdict.finding.construct is not None:
-            place = typical.location(verdict.finding.construct).label()
+            location = typical.location(verdict.finding.construct)
+            place = location.label()
     return NumberOfThreads(
         point=point,
         spreads={
@@ -177,6 +180,7 @@ def _column(runs: SweepRuns, scope: Scope, n_cpus: int) -> NumberOfThreads:
         },
         verdict=verdict,
         finding_place=place,
+        location=location,
         inflation=rows,
         causes=causes,
         recording=recording_cost(samples),

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Findings as remarks on source lines, for programs that show remarks where people write code.
+
+Owns the choice of a remark's line: the line of the finding's construct, or else of the run's largest one.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePath
+from typing import Final
+
+from ompass.model import share
+from ompass.reports.content import ReportContent
+from ompass.symbols.resolver import UNKNOWN, Location
+
+WARNING: Final = "warning"
+NOTE: Final = "note"
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """A finding with its line."""
+
+    kind: str
+    level: str  # WARNING or NOTE
+    title: str
+    because: str
+    cure: str  # empty if there is none
+    location: Location  # without a line: the remark has no place
+    of_whole: bool  # True if it concerns the whole program: its line only shows where the time is
+    cost_ns: int
+    share: float  # of the thread-time
+    numbers: Mapping[str, float]
+    source: str  # the run or sweep
+
+
+def remarks_of(contents: Sequence[ReportContent]) -> tuple[Remark, ...]:
+    """Returns the findings of runs, problems first, by share. Runs of one program share remarks."""
+    return merged(remark for content in contents for remark in _of_run(content))
+
+
+def merged(remarks: Iterable[Remark]) -> tuple[Remark, ...]:
+    """Returns the remark with the largest share of each kind and line, largest first."""
+    largest: dict[tuple[str, str, int], Remark] = {}
+    for remark in remarks:
+        key = (remark.kind, remark.location.file, remark.location.line)
+        known = largest.setdefault(key, remark)
+        if _order(remark) < _order(known):
+            largest[key] = remark
+    return tuple(sorted(largest.values(), key=_order))
+
+
+def _order(remark: Remark) -> tuple[bool, float]:
+    return remark.level != WARNING, -remark.share
+
+
+def _of_run(content: ReportContent) -> Iterable[Remark]:
+    main = _main_place(content)
+    for finding in content.findings:
+        is_problem = finding.severity == "problem"
+        location = content.location(finding.construct)
+        of_whole = not location.line
+        if of_whole:
+            location = main if is_problem else UNKNOWN
+        yield Remark(
+            finding.kind,
+            WARNING if is_problem else NOTE,
+            finding.title,
+            finding.because,
+            finding.cure,
+            location,
+            of_whole,
+            finding.cost_ns,
+            share(finding.cost_ns, content.breakdown.thread_time_ns),
+            dict(finding.numbers),
+            str(content.run.path),
+        )
+
+
+def _main_place(content: ReportContent) -> Location:
+    """Returns the line of the region with the longest thread-time, else of the costliest task construct."""
+    regions = sorted(content.regions, key=lambda region: -region.states.total_ns)
+    constructs = [region.construct for region in regions] + [task.construct for task in content.tasks]
+    places = (content.location(construct) for construct in constructs)
+    return next((place for place in places if place.line), UNKNOWN)
+
+
+class SourceTree:
+    """The folder to which the paths of remarks are relative."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root.resolve()
+
+    @classmethod
+    def of_repository(cls, folder: Path) -> SourceTree:
+        """Returns the Git repository around `folder`, or else `folder`."""
+        folder = folder.resolve()
+        return cls(next((up for up in (folder, *folder.parents) if (up / ".git").exists()), folder))
+
+    def relative(self, file: str) -> PurePath:
+        """Returns the path below the root; a file that lies elsewhere keeps its absolute path.
+
+        A file of a program that was compiled in another folder is the one with the longest equal end of its
+        path.
+        """
+        path = Path(os.path.normpath(file))
+        if not path.is_absolute():
+            return path
+        real = path.resolve()
+        if real.is_relative_to(self.root):
+            return real.relative_to(self.root)
+        if path.exists():
+            return path
+        ends = (PurePath(*path.parts[k:]) for k in range(1, len(path.parts)))
+        return next((end for end in ends if (self.root / end).is_file()), path)
