@@ -10,7 +10,6 @@ docs/architecture.md lists the layers of the package, and the layers that each o
 
 from __future__ import annotations
 
-from importlib import metadata
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -18,12 +17,21 @@ if TYPE_CHECKING:
 
     from ompass.recording import Recording
 
-try:
-    __version__ = metadata.version("ompass")
-except metadata.PackageNotFoundError:  # a source tree that was never installed
-    __version__ = "0+source"
+    __version__: str
 
 __all__ = ["__version__", "open"]
+
+
+def __getattr__(name: str) -> str:
+    """Returns the version, which is slow to read, only when it is asked for."""
+    if name != "__version__":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import metadata
+
+    try:
+        return metadata.version("ompass")
+    except metadata.PackageNotFoundError:  # a source tree that was never installed
+        return "0+source"
 
 
 def open(path: str | PathLike[str]) -> Recording:

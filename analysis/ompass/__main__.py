@@ -8,6 +8,8 @@ def main() -> None:
     """Runs the installed command."""
     try:
         from ompass.commands.main import main as command
+
+        command()
     except ImportError as error:
         if "_core" not in f"{error.name} {error}":
             raise
@@ -20,7 +22,6 @@ def main() -> None:
         )
         print(f"ompass: error: {incomplete.one_line()}", file=sys.stderr)
         sys.exit(incomplete.exit_code)
-    command()
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from ompass import __version__
+import ompass
 from ompass.errors import IncompleteInstallationError, OmpassError, UsageError
 
 Content = TypeVar("Content")
@@ -80,8 +80,6 @@ def _log_bytes(path: Path) -> int:
 
 
 def _version_there() -> str:
-    import ompass
-
     return ompass.__version__
 
 
@@ -124,10 +122,10 @@ def _check_workers(client: Any, address: str) -> None:
         ) from error
     if not there:
         raise UsageError(f"--dask {address}", "the scheduler has no workers", "start some with `dask worker`")
-    others = sorted({version for version in there.values() if version != __version__})
+    others = sorted({version for version in there.values() if version != ompass.__version__})
     if others:
         raise UsageError(
             f"--dask {address}",
-            f"its workers have ompass {', '.join(others)}, here it is {__version__}",
+            f"its workers have ompass {', '.join(others)}, here it is {ompass.__version__}",
             "install the same version everywhere, because results may differ",
         )

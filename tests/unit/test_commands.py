@@ -384,13 +384,6 @@ def test_closed_pipe_is_not_an_error() -> None:
     assert done.stderr == ""
 
 
-@pytest.mark.parametrize("command", ["run", "report", "doctor", "info", "dump", "validate"])
-def test_help_has_examples(command: str) -> None:
-    text = call(command, "--help").stdout
-    assert "Examples" in text
-    assert f"ompass {command} " in text
-
-
 def test_version_is_printed() -> None:
     assert call("--version").stdout.startswith("ompass ")
 

@@ -43,8 +43,12 @@ _EPILOG = """
 
 [bold]Exit codes[/bold]
 
-  0 not worse · 1 worse · 2 cannot be determined (disturbed, too noisy), or wrong usage · 9 a program failed ·
-  others as in `ompass --help`.
+  0   not worse
+  1   worse
+  2   cannot be determined (disturbed, too noisy), or wrong usage
+  9   a program failed
+
+`ompass help` lists the others.
 """
 
 

@@ -13,107 +13,138 @@ import shutil
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import typer
 
-from ompass import __version__
+import ompass
+from ompass.commands.help import HelpedCommand, HelpedGroup
 from ompass.commands.streams import prepare_streams, say
 from ompass.errors import OmpassError, OutputError, UsageError
 
-_EPILOG = """
+_CommandLineError: Any = next(
+    each for each in typer.BadParameter.__mro__ if each.__name__ == "ClickException"
+)
+"""The base of typer's errors, which typer does not export."""
+
+EPILOG: Final = """
 [bold]Examples[/bold]
 
-  ompass ./fib 30                              record and report; short for ompass run -- ./fib 30
-
-  ompass run --mode trace -o t.ompass -- ./fib 30
-
-  ompass report t.ompass                       report again
-
-  ompass scale --threads 1,2,4 -- ./fib 30     explain why it does not scale
-  ompass compare before.ompass after.ompass    what changed
-
-  ompass check "./old 30" -- ./new 30          decide whether it became worse
-  ompass krd t.ompass                          reuse distances of its kernels
-
-  ompass simulate t.ompass --threads 2,8,32    predict it on more cores
-
-  ompass advise t.ompass                       rank changes by their gain
-
-  ompass doctor ./fib                          check whether it can be recorded
-
-  ompass docs                                  list the documentation
+  ompass ./fib 30                                   record and report; short for ompass run -- ./fib 30
+  ompass run --mode trace -o t.ompass -- ./fib 30   record every event
+  ompass report t.ompass                            report again
+  ompass advise t.ompass                            rank changes by their gain
+  ompass scale --threads 1,2,4 -- ./fib 30          explain why it does not scale
+  ompass compare before.ompass after.ompass         show what changed
+  ompass check "./old 30" -- ./new 30               decide whether it became worse
+  ompass simulate t.ompass --threads 2,8,32         predict it on more cores
+  ompass doctor ./fib                               check whether it can be recorded
 
 [bold]Exit codes[/bold]
 
-  0 done · 2 wrong usage · 3 not a run · 4 damaged or inconsistent run · 5 nothing to show ·
-  6 cannot be recorded here · 7 cannot write · 8 incomplete installation ·
-  9 a program of a sweep or a check failed · 10 incomplete run (`validate`).
-  `run` ends as the program does; 125 if the program could not be started for recording, 126 if it
-  is not executable, 127 if it is not found.
+  0     done
+  2     wrong usage
+  3     not a run
+  4     damaged or inconsistent run
+  5     nothing to show
+  6     cannot be recorded here
+  7     cannot write
+  8     incomplete installation
+  9     a program of a sweep or a check failed
+  10    incomplete run (`validate`)
+  125   `run` could not start the program for recording
+  126   the program of `run` is not executable
+  127   the program of `run` is not found
+
+`run` ends as the program does, `check` with 0 (not worse), 1 (worse) or 2 (unknown).
 """
 
 _OWN_OPTIONS: Final = ("-h", "--help", "--version", "--install-completion", "--show-completion")
 _FORMER_OPTIONS: Final = {"brackets": "wrappers", "no-brackets": "no-wrappers"}
-COMMANDS: Final = {
-    "run": "commands.run",
-    "report": "commands.report",
-    "plot": "commands.plot",
-    "doctor": "commands.doctor",
-    "info": "commands.info",
-    "dump": "commands.dump",
-    "scale": "scaling.command",
-    "graph": "graph.command",
-    "compare": "comparison.command",
-    "check": "check.command",
-    "validate": "commands.validate",
-    "view": "commands.view",
-    "krd": "reuse.command",
-    "latency": "latency.command",
-    "timeline": "commands.timeline",
-    "simulate": "simulation.command",
-    "advise": "simulation.command",
-    "calibrate": "simulation.command",
-    "top": "commands.top",
-    "query": "commands.query",
-    "samples": "samples.command",
-    "config": "commands.config",
-    "docs": "commands.docs",
+_SUMMARY: Final = "Record any OpenMP task program and show where its time went."
+_MODULES: Final = {
+    "start": {
+        "run": "commands.run",
+        "report": "commands.report",
+        "view": "commands.view",
+        "top": "commands.top",
+    },
+    "explain": {
+        "advise": "simulation.command",
+        "graph": "graph.command",
+        "samples": "samples.command",
+        "latency": "latency.command",
+        "krd": "reuse.command",
+        "simulate": "simulation.command",
+        "query": "commands.query",
+        "dump": "commands.dump",
+        "info": "commands.info",
+    },
+    "compare": {
+        "compare": "comparison.command",
+        "check": "check.command",
+        "scale": "scaling.command",
+    },
+    "export": {
+        "plot": "commands.plot",
+        "timeline": "commands.timeline",
+        "export": "commands.query",
+    },
+    "set up": {
+        "doctor": "commands.doctor",
+        "config": "commands.config",
+        "calibrate": "simulation.command",
+        "validate": "commands.validate",
+        "docs": "commands.docs",
+        "help": "commands.help",
+    },
 }
-"""The module of each subcommand, in the order of --help."""
+"""The module of each subcommand, by the headings and in the order of --help."""
+GROUPS: Final = {heading: tuple(names) for heading, names in _MODULES.items()}
+COMMANDS: Final = {name: module for names in _MODULES.values() for name, module in names.items()}
+"""The module of each subcommand."""
 
 
 def _show_version(asked: bool) -> None:
     if asked:
-        typer.echo(f"ompass {__version__}")
+        typer.echo(f"ompass {ompass.__version__}")
         raise typer.Exit
 
 
 def _options(
+    context: typer.Context,
     version: bool = typer.Option(
         False, "--version", help="Print the version and exit.", callback=_show_version, is_eager=True
     ),
 ) -> None:
-    """Record any OpenMP task program and show where its time went."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+        raise typer.Exit(UsageError.exit_code)
+
+
+class _Ompass(HelpedGroup):
+    groups = GROUPS
 
 
 def application(commands: Iterable[str] = COMMANDS) -> typer.Typer:
     """Returns the command with these subcommands and all others of their modules; loads no other module."""
     app = typer.Typer(
         name="ompass",
-        help="Record any OpenMP task program and show where its time went.",
-        epilog=_EPILOG,
-        no_args_is_help=True,
-        rich_markup_mode="rich",
+        cls=_Ompass,
+        help=_SUMMARY,
+        epilog=EPILOG,
+        rich_markup_mode=None,
         pretty_exceptions_enable=False,
         context_settings={
             "help_option_names": ["-h", "--help"],
             "token_normalize_func": lambda name: _FORMER_OPTIONS.get(name, name),
         },
     )
-    app.callback()(_options)
+    app.callback(invoke_without_command=True)(_options)
     for module in dict.fromkeys(COMMANDS[command] for command in commands):
         importlib.import_module(f"ompass.{module}").register(app)
+    for command in app.registered_commands:
+        command.cls = HelpedCommand
     return app
 
 
@@ -126,18 +157,22 @@ def main() -> None:
     run_and_exit(lambda: _call(sys.argv[1:]))
 
 
-def _call(arguments: Sequence[str]) -> None:
+def _call(arguments: Sequence[str]) -> object:
     """Runs a subcommand; `ompass [OPTIONS] PROGRAM` is short for `ompass run [OPTIONS] -- PROGRAM`."""
     first = arguments[0] if arguments else ""
     if first in COMMANDS:
-        application((first,))(arguments)
-    elif not first or first in _OWN_OPTIONS:
-        application()(arguments)
-    elif first.startswith("-"):
-        application(("run",))(["run", *arguments])
-    else:
-        _check_program(first)
-        application(("run",))(["run", "--", *arguments])
+        return _ended((first,), arguments)
+    if not first or first in _OWN_OPTIONS:
+        return _ended(COMMANDS if "_OMPASS_COMPLETE" in os.environ else (), arguments)
+    if first.startswith("-"):
+        return _ended(("run",), ["run", *arguments])
+    _check_program(first)
+    return _ended(("run",), ["run", "--", *arguments])
+
+
+def _ended(commands: Iterable[str], arguments: Sequence[str]) -> object:
+    """Runs a command line, for which these commands suffice. Returns an exit code, or None."""
+    return application(commands)(arguments, standalone_mode=False)
 
 
 def _check_program(name: str) -> None:
@@ -159,14 +194,17 @@ def _check_program(name: str) -> None:
     )
 
 
-def run_and_exit(command: Callable[[], None]) -> None:
-    """Runs a command, and turns its errors into messages and exit codes."""
+def run_and_exit(command: Callable[[], object]) -> None:
+    """Runs a command, and turns its errors into messages and exit codes. It may return an exit code."""
     prepare_streams()
     try:
-        command()
+        status = command()
     except OmpassError as error:
         say(f"error: {error.one_line()}")
         sys.exit(error.exit_code)
+    except _CommandLineError as error:
+        say(f"error: {_one_line(error)}")
+        sys.exit(UsageError.exit_code)
     except BrokenPipeError:
         # The reader of our output, such as `head`, has closed the pipe.
         _discard_stdout()
@@ -177,6 +215,14 @@ def run_and_exit(command: Callable[[], None]) -> None:
         sys.exit(OutputError.exit_code)
     except KeyboardInterrupt:
         sys.exit(130)
+    sys.exit(status if isinstance(status, int) else 0)
+
+
+def _one_line(error: Any) -> str:
+    """Returns the message of an error in the command line, and where to look."""
+    words = ("ompass", *[word for word in sys.argv[1:2] if word in COMMANDS])
+    message = " ".join(error.format_message().replace("Value error, ", "").split()).rstrip(".")
+    return f"{message[:1].lower()}{message[1:]}; see `{' '.join(words)} --help`"
 
 
 if __name__ == "__main__":

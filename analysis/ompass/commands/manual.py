@@ -14,11 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import typer
-from rich.text import Text
 
 import ompass
-
-_HEADING = re.compile(r"\[bold\](.+)\[/bold\]")
+from ompass.commands.help import argument_rows, epilog_sections, first_sentence, option_rows, synopsis
 
 
 def man_pages(app: typer.Typer, version: str) -> dict[str, str]:
@@ -36,49 +34,31 @@ def man_pages(app: typer.Typer, version: str) -> dict[str, str]:
 
 def _page(context: Any, title: str, version: str, see_also: Iterable[str]) -> str:
     command = context.command
-    first, *rest = _plain(command.help or "").split("\n\n")
+    rest = (command.help or "").split("\n\n")[1:]
     lines = [
         f'.TH {title.upper()} 1 "" "Ompass {version}" "Ompass"',
         ".nh",
         ".SH NAME",
-        f"{_escaped(title)} \\- {_escaped(' '.join(first.split()).rstrip('.'))}",
+        f"{_escaped(title)} \\- {_escaped(first_sentence(command))}",
         ".SH SYNOPSIS",
         f".B {_escaped(context.command_path)}",
-        _escaped(_synopsis(context)),
+        _escaped(synopsis(context)),
     ]
     for number, paragraph in enumerate(rest):
         lines += [".SH DESCRIPTION" if number == 0 else ".PP", _escaped(" ".join(paragraph.split()))]
-    parameters = command.get_params(context)
-    arguments = [(p.metavar or p.name, p.help or "") for p in parameters if _is_argument(p)]
-    options = [p.get_help_record(context) for p in parameters if not _is_argument(p)]
     subcommands = [
-        (f"{context.command_path} {name}", _plain(sub.help or "").split("\n\n")[0])
+        (f"{context.command_path} {name}", first_sentence(sub))
         for name, sub in getattr(command, "commands", {}).items()
         if not sub.hidden
     ]
+    options = [row for rows in option_rows(context).values() for row in rows]
+    arguments = argument_rows(context)
     for heading, entries in (("ARGUMENTS", arguments), ("COMMANDS", subcommands), ("OPTIONS", options)):
-        if entries := [entry for entry in entries if entry]:
+        if entries:
             lines += [f".SH {heading}", *_entries(entries)]
     lines += _epilog(command.epilog or "")
     lines += [".SH SEE ALSO", ",\n".join(f"\\fB{_escaped(name)}\\fR(1)" for name in sorted(see_also))]
     return "\n".join(lines) + "\n"
-
-
-def _is_argument(parameter: Any) -> bool:
-    return bool(parameter.param_type_name == "argument")
-
-
-def _synopsis(context: Any) -> str:
-    """Returns [OPTIONS] and the arguments: optional ones in brackets, repeatable ones with dots."""
-    if hasattr(context.command, "commands"):
-        return "[OPTIONS] COMMAND [ARGUMENTS]..."
-    words = ["[OPTIONS]"]
-    for argument in filter(_is_argument, context.command.get_params(context)):
-        word = str(argument.metavar or argument.name)
-        if not argument.required and not word.startswith("["):
-            word = f"[{word}]"
-        words.append(word if argument.nargs == 1 or word.rstrip("]").endswith("...") else f"{word}...")
-    return " ".join(words)
 
 
 def _entries(entries: Iterable[tuple[str, str]]) -> Iterator[str]:
@@ -89,19 +69,11 @@ def _entries(entries: Iterable[tuple[str, str]]) -> Iterator[str]:
 
 def _epilog(epilog: str) -> Iterator[str]:
     """Yields the lines of an epilog: headings become sections, indented lines keep their layout."""
-    between = ".SH NOTES"
-    for block in re.split(r"\n[ \t]*\n", epilog.strip("\n")):
-        if heading := _HEADING.fullmatch(block.strip()):
-            between = f".SH {_escaped(heading[1].upper())}"
-            continue
-        text = [_escaped(line) for line in _plain(block).splitlines()]
-        yield between
-        yield from (".nf", *text, ".fi") if block.startswith("  ") else text
-        between = ".PP"
-
-
-def _plain(marked_up: str) -> str:
-    return Text.from_markup(marked_up).plain
+    headings = [".SH NOTES", ".PP"]
+    for heading, lines in epilog_sections(epilog):
+        text = [_escaped(line) for line in lines]
+        yield f".SH {_escaped(heading.upper())}" if heading else headings.pop(0) if headings[1:] else ".PP"
+        yield from (".nf", *text, ".fi") if lines[0].startswith(" ") else text
 
 
 def _escaped(text: str) -> str:

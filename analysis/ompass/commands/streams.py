@@ -17,13 +17,15 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
-
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from typing import TYPE_CHECKING, Any
 
 from ompass.errors import OutputError
 from ompass.plain_text import json_text, visible
-from ompass.reports.terminal import TerminalConsole
+
+if TYPE_CHECKING:  # imported where they are needed: they are slow to load, and --help needs none of them
+    from rich.progress import Progress
+
+    from ompass.reports.terminal import TerminalConsole
 
 _NEAREST = {"µ": "u", "·": "-", "█": "#", "─": "-"}
 _PLAIN_COLUMNS = 110
@@ -58,6 +60,8 @@ def console_for(stderr: bool = False) -> TerminalConsole:
 
     NO_COLOR (https://no-color.org) switches off every attribute, including bold and dim.
     """
+    from ompass.reports.terminal import TerminalConsole
+
     stream = sys.stderr if stderr else sys.stdout
     known = stream.isatty() or "COLUMNS" in os.environ
     return TerminalConsole(
@@ -95,6 +99,8 @@ _BETWEEN_S = 0.25
 
 def measuring_bar(shown: bool, transient: bool = False) -> Progress:
     """Returns a bar that is drawn only on request: a drawing thread would disturb measurements."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
     return Progress(
         BarColumn(),
         MofNCompleteColumn(),

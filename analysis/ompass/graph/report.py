@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any, Final
 
-from ompass import __version__
+import ompass
 from ompass.graph.content import GraphContent
 from ompass.graph.metrics import SpeedupBounds
 from ompass.model import GraphGroup, share
@@ -34,7 +34,7 @@ def graph_report(content: GraphContent) -> Report:
         values={
             "schema": "ompass-graph",
             "schema_version": SCHEMA_VERSION,
-            "ompass_version": __version__,
+            "ompass_version": ompass.__version__,
             "directory": str(content.run.path),
             "time": content.time.value,
             "work_ns": graph.work_ns,

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
-from ompass import __version__
+import ompass
 from ompass.figures.render import BrowserScript
 from ompass.figures.style import Spec
 from ompass.graph.content import GraphContent
@@ -169,7 +169,9 @@ class _Content:
             ),
             element("nav", element("ul", *links), aria_label="Sections"),
             element("main", *self.parts, id="report", tabindex="-1"),
-            element("footer", f"Made by ompass {__version__}. This page loads nothing from a network."),
+            element(
+                "footer", f"Made by ompass {ompass.__version__}. This page loads nothing from a network."
+            ),
         )
 
 

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Texts of --help: they fit on a screen, begin with what a reader needs, and break no command to type."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+import typer
+
+from ompass.commands.help import epilog_sections
+from ompass.commands.main import COMMANDS, GROUPS, application
+from unit.test_commands import call, error_of, ompass
+
+BY_NAME: dict[str, Any] = vars(typer.main.get_command(application()))["commands"]
+
+
+@pytest.fixture(autouse=True)
+def narrow_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+
+
+def test_first_screen_names_every_command_on_24_lines_of_80_columns() -> None:
+    lines = call("--help").stdout.splitlines()
+    assert len(lines) <= 24
+    assert max(map(len, lines)) <= 80
+    rows = [next(line for line in lines if line.startswith(f"  {heading} ")) for heading in GROUPS]
+    named = [set(re.findall(r"\w+", row.removeprefix(f"  {h}"))) for h, row in zip(GROUPS, rows, strict=True)]
+    assert named == [set(names) for names in GROUPS.values()]
+
+
+def test_without_words_the_first_screen_is_shown() -> None:
+    result = call()
+    assert (result.exit_code, result.stdout) == (2, call("--help").stdout)
+
+
+def test_help_lists_what_every_command_does_and_the_exit_codes() -> None:
+    text = call("help").stdout
+    assert [name for name in COMMANDS if not re.search(rf"^  {name} +[A-Z]", text, re.MULTILINE)] == []
+    assert re.search(r"^  127  ", text, re.MULTILINE)
+    assert max(map(len, text.splitlines())) <= 80
+
+
+def test_help_of_a_command_is_the_page_of_its_option() -> None:
+    assert call("help", "report").stdout == call("report", "--help").stdout
+    assert error_of(call("help", "repotr")).exit_code == 2
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_page_of_a_command_has_no_python_types_and_breaks_no_example(name: str) -> None:
+    lines = call(name, "--help").stdout.splitlines()
+    page = "\n".join(lines)
+    assert not re.search(
+        r"<(bool|int|str|float|path|list|[\w|]+\|\w+)\b|default: -1|default: None", page, re.I
+    )
+    examples = [
+        line.strip().partition("   ")[0]
+        for heading, text in epilog_sections(BY_NAME[name].epilog or "")
+        for line in text
+        if heading == "Examples"
+    ]
+    assert [each for each in examples if not any(line.strip().startswith(each) for line in lines)] == []
+    assert [line for line in lines if len(line) > 80 and not any(each in line for each in examples)] == []
+    if examples:
+        assert lines.index("Examples:") < min(
+            map(lines.index, filter(re.compile("Options:|Other").match, lines))
+        )
+
+
+@pytest.mark.parametrize("name", [name for name in COMMANDS if name != "help"])
+def test_page_of_a_command_has_examples(name: str) -> None:
+    assert "Examples:" in call(name, "--help").stdout
+
+
+@pytest.mark.parametrize("words", [("--help",), ("--version",)])
+def test_first_screen_loads_no_slow_module(words: tuple[str, ...]) -> None:
+
+    code = (
+        "import sys\nfrom ompass.__main__ import main\n"
+        "try: main()\nexcept SystemExit: pass\n"
+        "loaded = {name.split('.')[0] for name in sys.modules}\n"
+        "slow = {'rich', 'numpy', 'polars', 'pydantic', 'elftools'} & loaded\n"
+        "print('loaded:', *sorted(slow))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, *words], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert done.stdout.splitlines()[-1] == "loaded:"
+
+
+@pytest.mark.parametrize(
+    ("words", "parts"),
+    [
+        (("report",), ["DIR", "ompass report --help"]),
+        (("report", "--nosuch", "x"), ["--nosuch", "ompass report --help"]),
+        (("scale", "--threads"), ["--threads", "--help"]),
+        (("report", "x", "--scope", "all"), ["--scope", "regions", "program"]),
+        (("dump", "x", "--limit", "many"), ["--limit"]),
+    ],
+)
+def test_mistake_in_a_command_line_is_answered_by_one_line(words: tuple[str, ...], parts: list[str]) -> None:
+    done = ompass(*words)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert done.stderr.startswith("ompass: error: ")
+    assert [part for part in parts if part not in done.stderr] == []
