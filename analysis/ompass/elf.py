@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import bisect
+import io
 import re
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
@@ -30,6 +31,9 @@ _NAMES = (
     ("libnvomp", re.compile(r"libnvomp(-\w+)?\.so[\d.]*")),
 )
 
+_HIDDEN_NAMES = ".gnu_debugdata"
+"""A section of stripped files in Fedora: a compressed symbol table of functions that are not exported."""
+
 
 class NotElfError(Exception):
     """The file is not a readable ELF file."""
@@ -51,6 +55,7 @@ class ElfFacts:
     build_id: str
     debug_link: str
     has_lines: bool  # has a DWARF line table
+    has_names: bool  # has names of functions that it does not export
     is_executable: bool
 
 
@@ -116,7 +121,7 @@ def read_facts(path: Path) -> ElfFacts:
                     if hasattr(tag, attribute):
                         tags.setdefault(attribute, []).append(str(getattr(tag, attribute)))
         debug_link = ""
-        has_lines = False
+        has_lines = has_names = False
         for section in elf.iter_sections():
             name = section.name
             if name == ".gnu_debuglink":
@@ -124,6 +129,8 @@ def read_facts(path: Path) -> ElfFacts:
             # A file whose debug information was split off may keep the section's header (SHT_NOBITS).
             elif name in (".debug_line", ".zdebug_line") and section["sh_type"] != "SHT_NOBITS":
                 has_lines = True
+            elif name in (".symtab", _HIDDEN_NAMES):
+                has_names = True
             elif not build_id and isinstance(section, NoteSection):
                 build_id = _build_id(section)
         # DF_1_PIE distinguishes a position independent executable from a library
@@ -141,6 +148,7 @@ def read_facts(path: Path) -> ElfFacts:
             build_id=build_id,
             debug_link=debug_link,
             has_lines=has_lines,
+            has_names=has_names,
             is_executable=executable,
         )
 
@@ -267,11 +275,13 @@ def symbols_like(path: Path, part: str) -> dict[int, str]:
 
 
 def read_functions(path: Path) -> FunctionTable:
-    """Returns the functions in the full and the dynamic symbol table; a stripped file has only the latter."""
+    """Returns the functions in all symbol tables; a stripped file has only the exported ones."""
     functions: dict[int, tuple[int, int, str]] = {}
     with _open(path) as elf:
-        for name in (".symtab", ".dynsym"):
-            table = elf.get_section_by_name(name)
+        tables = [elf.get_section_by_name(name) for name in (".symtab", ".dynsym")]
+        if hidden := elf.get_section_by_name(_HIDDEN_NAMES):
+            tables.append(_symbol_table_in(hidden.data()))
+        for table in tables:
             if not isinstance(table, SymbolTableSection):
                 continue
             for symbol in table.iter_symbols():
@@ -280,6 +290,18 @@ def read_functions(path: Path) -> FunctionTable:
                     functions.setdefault(start, (start, int(symbol["st_size"]), symbol.name))
     ordered = tuple(functions[start] for start in sorted(functions))
     return FunctionTable(tuple(f[0] for f in ordered), ordered)
+
+
+def _symbol_table_in(compressed: bytes) -> Any:
+    """Returns the symbol table of an ELF file compressed by xz; None if it is damaged."""
+    try:
+        import lzma  # some builds of Python lack it
+    except ImportError:
+        return None
+    try:
+        return ELFFile(io.BytesIO(lzma.decompress(compressed))).get_section_by_name(".symtab")
+    except (lzma.LZMAError, ELFError, EOFError):
+        return None
 
 
 def imported_functions(path: Path) -> dict[int, str]:

@@ -12,7 +12,7 @@ import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from ompass.latency.metrics import SampledLoad
 from ompass.model import Run, ThreadRow
@@ -21,6 +21,7 @@ from ompass.sampled import OWN, RUNTIME, TOOL, WAITING
 from ompass.samples.metrics import Line, LocatedSample, Owner
 from ompass.symbols.instructions import Instructions, always_waits
 from ompass.symbols.libraries import group_of, group_of_calls
+from ompass.symbols.names import compact_name
 from ompass.symbols.resolver import Location, Resolver
 from ompass.symbols.unwinder import Code, FrameTable, Unwinder
 
@@ -250,6 +251,10 @@ def _without_headers(inlined: tuple[Location, ...]) -> tuple[Location, ...]:
 
 
 def _line(location: Location) -> Line:
-    return Line(
-        location.function, location.file, location.line, location.module, location.place, location.label()
-    )
+    """Returns the line; without one, the function, or the library if no name is known."""
+    if location.line:
+        place, label = location.place, location.label()
+    else:
+        place = PurePosixPath(location.file or location.module).name or location.place
+        label = f"{place} ({compact_name(location.function, 60)})" if location.function else place
+    return Line(location.function, location.file, location.line, location.module, place, label)

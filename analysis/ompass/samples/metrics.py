@@ -28,13 +28,13 @@ class Owner:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A source line in a function; file and line are empty if unknown."""
+    """A source line in a function; a whole function if lines are unknown, a whole module without names."""
 
-    function: str
-    file: str
-    line: int
+    function: str  # empty if unknown
+    file: str  # empty if unknown
+    line: int  # 0 if unknown
     module: str
-    place: str  # for people: `fib.c:12`
+    place: str  # for people: `fib.c:12`; without a line, the name of the file or module
     label: str = ""  # for people: `fib.c:12 (fib)`, with a shortened function
 
 

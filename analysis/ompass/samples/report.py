@@ -14,7 +14,6 @@ from ompass.reports.model import LONG_NAME, Column, Kind, Report, Section, Table
 from ompass.samples.content import SampleContent
 from ompass.samples.metrics import (
     Hot,
-    Line,
     Owner,
     hot_calls,
     hot_functions,
@@ -67,8 +66,11 @@ def sample_parts(content: SampleContent, whole: bool = False) -> Iterator[str | 
         yield f"{plural(content.n_dropped, 'sample')} could not be written; `ompass info` shows why."
     tables = [_lines(content), _libraries(content)]
     if whole:
+        # Without lines, the first table has the functions.
+        has_lines = any(call.line for sample in content.samples for call in sample.calls[:1])
+        functions = [_functions(content, "Functions", hot_functions(content.samples))] if has_lines else []
         tables[1:1] = [
-            _functions(content, "Functions", hot_functions(content.samples)),
+            *functions,
             _functions(content, "Functions with their callees", hot_calls(content.samples)),
         ]
         tables.insert(0, _owners(content))
@@ -169,11 +171,14 @@ def _owners(content: SampleContent) -> Table:
 
 
 def _lines(content: SampleContent, least: float = _LEAST_SHARE) -> Table:
+    """Returns the hot lines; functions where lines are unknown, and modules where names are unknown."""
+    found = hot_lines(content.samples)
+    has_lines = any(hot.what.line for hot in found)
     return Table.of(
-        "Hot lines",
+        "Hot lines" if has_lines else "Hot functions",
         (
-            Column("", "line", Kind.NAME, lambda hot: hot.what.place),
-            Column("", "function", Kind.NAME, lambda hot: _short(hot.what)),
+            Column("", "line" if has_lines else "of", Kind.NAME, lambda hot: hot.what.place),
+            Column("", "function", Kind.NAME, lambda hot: _name(hot.what.function, hot.what.module)),
             *_who(content),
             *_COUNTS,
             data("file", lambda hot: hot.what.file or None),
@@ -181,8 +186,8 @@ def _lines(content: SampleContent, least: float = _LEAST_SHARE) -> Table:
             data("function", lambda hot: hot.what.function or None),
             data("module", lambda hot: hot.what.module or None),
         ),
-        _shown(hot_lines(content.samples), least),
-        word="line",
+        _shown(found, least),
+        word="line" if has_lines else "function",
         more="ompass samples",
         most=12,
     )
@@ -197,7 +202,7 @@ def _functions(
     return Table.of(
         title,
         (
-            Column("", "function", Kind.NAME, lambda hot: compact_name(hot.what[0], LONG_NAME)),
+            Column("", "function", Kind.NAME, lambda hot: _name(*hot.what)),
             data("function", lambda hot: hot.what[0]),
             Column("", "of", Kind.NAME, lambda hot: PurePosixPath(hot.what[1]).name),
             *_who(content),
@@ -234,5 +239,7 @@ def _shown(found: tuple[Any, ...], least: float) -> list[Any]:
     return [hot for hot in found if hot.share_of_all >= least]
 
 
-def _short(line: Line) -> str:
-    return compact_name(line.function, LONG_NAME) if line.function else PurePosixPath(line.module).name
+def _name(function: str, module: str) -> str:
+    """Returns the name of a function; code without a name is listed by its module."""
+    unnamed = not function or function == PurePosixPath(module).name
+    return "(no name)" if unnamed else compact_name(function, LONG_NAME)

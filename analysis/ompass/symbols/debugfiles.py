@@ -12,6 +12,7 @@ from pathlib import Path
 
 from ompass.elf import ElfFacts, NotElfError, read_facts
 from ompass.model import Module
+from ompass.symbols.debuginfod import servers
 
 DEBUG_ROOTS = (Path("/usr/lib/debug"),)
 
@@ -37,20 +38,28 @@ def find_debug_file(module: Module, recorded_ns: int = 0, roots: Sequence[Path] 
         facts = read_facts(path)
         problem = _mismatch(module, facts, recorded_ns)
     except NotElfError:
+        facts = None
         gone = "is no longer there" if not path.exists() else "cannot be read"
         problem = f"{module.path} {gone}, so its functions and lines are unknown"
-        if separate is not None:
-            return DebugFile(separate, True, "")
-        return DebugFile(None, False, problem)
-    if problem:
-        return DebugFile(separate, True, "") if separate else DebugFile(None, False, problem)
-    if facts.has_lines:
-        return DebugFile(path, True, "")
-    separate = separate or _by_link(facts, roots)
+    if facts is not None and not problem:
+        if facts.has_lines:
+            return DebugFile(path, True, "")
+        separate = separate or _by_link(facts, roots)
+    separate = separate or _by_server(module.build_id)
     if separate is not None:
         return DebugFile(separate, True, "")
-    return DebugFile(
-        path, False, f"{path.name} has no debug information: compile with -g to see files and lines"
+    if facts is None or problem:
+        return DebugFile(None, False, problem)
+    return DebugFile(path, False, _without_lines(facts))
+
+
+def _without_lines(facts: ElfFacts) -> str:
+    names = "" if facts.has_names else ", and names only of the functions that it exports"
+    asked = servers().problem
+    others = "" if asked else ", or set DEBUGINFOD_URLS"
+    return (
+        f"{facts.path.name} has no debug information{names}{asked and f' ({asked})'}: compile with -g, or "
+        f"install its debug symbols (a package -dbgsym or -debuginfo){others}, to see files and lines"
     )
 
 
@@ -74,6 +83,11 @@ def _by_build_id(build_id: str, roots: Sequence[Path]) -> Path | None:
         if _usable(path, build_id):
             return path
     return None
+
+
+def _by_server(build_id: str) -> Path | None:
+    path = servers().find(build_id)
+    return path if path is not None and _usable(path, build_id) else None
 
 
 def _by_link(facts: ElfFacts, roots: Sequence[Path]) -> Path | None:
