@@ -9,10 +9,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import settings
 
 from ompass import _core
 from ompass._core import EventTable, LogError
 from ompass.model import Run
+
+# A busy machine may delay any example; pytest limits the time of the whole test.
+settings.register_profile("unit", deadline=None)
+settings.load_profile("unit")
 
 EVENT_KINDS = [
     ("end", "no record"),

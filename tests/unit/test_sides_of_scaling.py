@@ -1,0 +1,269 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Each threshold of a sweep's verdict, and of the causes of inflation, has times on each side."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import replace
+
+import pytest
+
+from made_runs import MS
+from ompass.model import StateTimes
+from ompass.sampled import ATOMIC, COMPUTE, FIXED, MEMORY, MEMORY_USE
+from ompass.scaling.causes import Causes, Runs, WorkParts, divide
+from ompass.scaling.metrics import ScalingPoint, scaling_point
+from ompass.scaling.verdict import Evidence, bends, diagnose, losses
+from unit.test_causes import BASE, TASK, both, spot, work
+from unit.test_scaling import NOTHING_ELSE, inflated_by, made
+
+
+def point(
+    threads: int = 4, *, one_create_ms: float = 0, one_ms: float = 100, **states_ms: float
+) -> ScalingPoint:
+    """Thread-times on several threads, and work and creation on one."""
+    at_p = StateTimes(**{f"{name}_ns": round(ms * MS) for name, ms in states_ms.items()})
+    return scaling_point(
+        made(threads, at_p, StateTimes(work_ns=round(one_ms * MS), create_ns=round(one_create_ms * MS)))
+    )
+
+
+@pytest.mark.parametrize(
+    ("scaled", "kind"),
+    [
+        (point(work=100, idle=16), "scales"),  # efficiency 100 / 116
+        (point(work=100, idle=20), "too_coarse"),  # 100 / 120
+        (point(work=100, create=11, idle=10), "mixed"),  # 9.1% and 8.3% of the thread-time
+        (point(work=100, create=14, idle=10), "dispatch"),  # 11.3%
+    ],
+)
+def test_a_cause_counts_from_a_tenth_of_the_time_if_efficiency_is_low(
+    scaled: ScalingPoint, kind: str
+) -> None:
+    assert diagnose(scaled, NOTHING_ELSE).kind == kind
+
+
+@pytest.mark.parametrize(("idle", "also"), [(13, ()), (17, ("Tasks are too coarse: threads are idle",))])
+def test_a_second_cause_is_named_from_a_tenth_of_the_time(idle: int, also: tuple[str, ...]) -> None:
+    assert diagnose(point(work=100, create=30, idle=idle), NOTHING_ELSE).also == also
+
+
+@pytest.mark.parametrize(("inflation", "kind"), [(12, "mixed"), (16, "memory_bound")])
+def test_inflation_counts_from_a_tenth_of_the_time(inflation: int, kind: str) -> None:
+    scaled = point(work=100 + inflation, create=5, sync=5, idle=5)
+    assert diagnose(scaled, NOTHING_ELSE).kind == kind
+
+
+def test_inflation_is_a_verdict_if_it_is_as_large_as_the_largest_other_loss() -> None:
+    causes = inflated_by(library=15 * MS, allocator=15 * MS)
+    for idle, kind in ((29, "library"), (31, "too_coarse")):
+        scaled = point(work=130, idle=idle)
+        assert diagnose(scaled, replace(NOTHING_ELSE, causes=causes)).kind == kind
+
+
+@pytest.mark.parametrize(("others", "kind"), [(0.19, "too_coarse"), (0.21, "disturbed")])
+def test_other_programs_spoil_a_verdict_from_a_fifth_of_the_time(others: float, kind: str) -> None:
+    assert diagnose(point(work=100, idle=100), Evidence((), 0.0, 4, others=others)).kind == kind
+
+
+@pytest.mark.parametrize(("n_cpus", "kind"), [(0, "too_coarse"), (3, "oversubscribed"), (4, "too_coarse")])
+def test_threads_beyond_the_processors_are_no_verdict_on_the_program(n_cpus: int, kind: str) -> None:
+    assert diagnose(point(work=100, idle=100), Evidence((), 0.0, n_cpus)).kind == kind
+
+
+def handling(scaled: ScalingPoint, n_tasks: int = 0) -> str:
+    """Returns the loss to which the time of the runtime belongs."""
+    (kind,) = (
+        loss.kind
+        for loss in losses(scaled, Evidence((), 0.0, 8, n_tasks=n_tasks))
+        if loss.kind in ("too_fine", "dispatch") and loss.ns > MS / 10
+    )
+    return kind
+
+
+def of_tasks(work_us: float, handling_us: float, n_tasks: int = 1000) -> str:
+    """Returns the loss of equal tasks, each with this work and this time of the runtime."""
+    work_ms = work_us * n_tasks / 1000
+    return handling(point(work=work_ms, one_ms=work_ms, schedule=handling_us * n_tasks / 1000), n_tasks)
+
+
+def test_tasks_are_fine_altogether_by_number_work_and_cost() -> None:
+    assert [of_tasks(20, 4, n) for n in (98, 102)] == ["dispatch", "too_fine"]
+    assert [of_tasks(20, us) for us in (1.9, 2.1)] == ["dispatch", "too_fine"], "a tenth of the work"
+    assert [of_tasks(20, us) for us in (4.8, 5.2)] == ["too_fine", "dispatch"], "dispatch takes no 5 us"
+
+
+@pytest.mark.parametrize(("work_us", "kind"), [(95, "too_fine"), (105, "algorithm")])
+def test_tasks_of_a_tenth_of_a_millisecond_are_large_enough(work_us: int, kind: str) -> None:
+    """A thousand tasks, whose program takes 1.2 times as long as the serial one."""
+    samples = made(4, StateTimes(work_us * MS), StateTimes(work_us * MS), [round(work_us * MS / 1.2)])
+    assert diagnose(scaling_point(samples), Evidence((), 0.0, 8, n_tasks=1000)).kind == kind
+
+
+@pytest.mark.parametrize(("elision", "kind"), [(92, "dispatch"), (88, "too_fine")])
+def test_an_elision_that_saves_a_tenth_shows_fine_tasks(elision: int, kind: str) -> None:
+    samples = made(
+        2, StateTimes(100 * MS, schedule_ns=20 * MS), StateTimes(100 * MS), [elision * MS], [elision * MS]
+    )
+    found = {loss.kind: loss.ns for loss in losses(scaling_point(samples), NOTHING_ELSE)}
+    assert found["too_fine"] == pytest.approx((100 - elision + (20 if kind == "too_fine" else 0)) * MS)
+    assert found["dispatch"] == pytest.approx((20 if kind == "dispatch" else 0) * MS)
+
+
+def last_point(*, work: float = 100, idle: float = 0, one_create: float = 0) -> tuple[str, ...]:
+    """Returns the bends of a sweep that scales ideally on 2 and 4 threads, and like this on 8."""
+    ideal = [point(threads, work=100) for threads in (2, 4)]
+    return bends([*ideal, point(8, work=work, idle=idle, one_create_ms=one_create)])
+
+
+@pytest.mark.parametrize(
+    ("side", "other", "word"),
+    [
+        # speed-up 4 + 4 s for slopes s of 0.28 and 0.22
+        ({"work": 800 / 5.12}, {"work": 800 / 4.88}, "inflation curve flattens"),
+        ({"work": 199}, {"work": 201}, "inflation curve falls"),
+        ({"idle": 800 / 5.12 - 100}, {"idle": 800 / 4.88 - 100}, "idle-time curve flattens"),
+        # slopes of 0.78 and 0.72
+        ({"one_create": 800 / 7.12 - 100}, {"one_create": 800 / 6.88 - 100}, "maximal curve bends"),
+    ],
+)
+def test_curves_bend_on_one_side_of_a_slope(
+    side: Mapping[str, float], other: Mapping[str, float], word: str
+) -> None:
+    assert not any(word in sentence for sentence in last_point(**side))
+    assert any(word in sentence for sentence in last_point(**other))
+
+
+# ---------------------------------------------------------------- causes of inflation
+
+
+def kinds(causes: Causes) -> set[str]:
+    return {part.kind for part in causes.parts if abs(part.ns) > MS / 10}
+
+
+SHARED = spot(20, shared=True)
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "one", "after", "cause"),
+    [
+        # each thread takes as long as one alone, within a tenth
+        (MEMORY_USE, 40_000, (43_600, 43_600), "replicated_work"),
+        (MEMORY_USE, 40_000, (44_400, 44_400), "memory_bound"),
+        (MEMORY_USE, 40_000, (36_400, 36_400), "replicated_work"),
+        (MEMORY_USE, 40_000, (35_600, 35_600), "memory_bound"),
+        (MEMORY_USE, 40_000, (43_600, 36_400), "replicated_work"),
+        (MEMORY_USE, 40_000, (44_400, 35_600), "memory_bound"),
+        # few samples: threads may differ by chance, the sum may not
+        (MEMORY_USE, 100, (109, 109), "replicated_work"),
+        (MEMORY_USE, 100, (112, 112), "memory_bound"),
+        (COMPUTE, 100, (118, 118), "replicated_work"),
+        (COMPUTE, 100, (123, 123), "memory_bound"),
+        (MEMORY_USE, 40_000, (80_000, 0), "memory_bound"),  # one thread only
+    ],
+)
+def test_a_line_is_replicated_within_a_tenth(
+    behaviour: str, one: int, after: tuple[int, int], cause: str
+) -> None:
+    assert both({(SHARED, behaviour): after}, {(SHARED, behaviour): (one,)}).lines[0].cause == cause
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "one", "after", "cause"),
+    [
+        (FIXED, 10_000, (6_400, 6_400), "memory_bound"),
+        (FIXED, 10_000, (6_600, 6_600), "false_sharing"),
+        # bandwidth explains twice the time, and 15%; the rest is the error of the samples
+        (MEMORY_USE, 10_000, (11_650, 11_650), "memory_bound"),
+        (MEMORY_USE, 10_000, (11_900, 11_900), "false_sharing"),
+        # a line without samples on one thread may have taken 3 ms there
+        (MEMORY_USE, 0, (5, 5), "memory_bound"),
+        (MEMORY_USE, 0, (6, 5), "false_sharing"),
+    ],
+)
+def test_cache_lines_are_shared_beyond_what_else_explains_the_growth(
+    behaviour: str, one: int, after: tuple[int, int], cause: str
+) -> None:
+    key = spot(20), behaviour
+    assert both({key: after}, {key: (one,)} if one else {}).lines[0].cause == cause
+
+
+@pytest.mark.parametrize(("mean", "is_more"), [(1.18, True), (1.22, False), (0.82, True), (0.78, False)])
+def test_tasks_whose_means_differ_by_a_fifth_are_other_tasks(mean: float, is_more: bool) -> None:
+    ms = round(800 * mean)
+    counted: dict[Hashable, Runs] = {TASK: Runs(n=200, one_n=100, work_ns=ms * MS, one_work_ns=400 * MS)}
+    key = spot(20), COMPUTE
+    causes = divide(2, [work({key: (ms // 2, ms - ms // 2)})], [work({key: (400,)})], counted)
+    assert ("replicated_work" in kinds(causes)) == is_more
+
+
+@pytest.mark.parametrize(("n", "is_more"), [(1005, False), (1020, True)])
+def test_a_few_more_tasks_are_more_work(n: int, is_more: bool) -> None:
+    counted: dict[Hashable, Runs] = {TASK: Runs(n, 1000, n * MS, 1000 * MS)}
+    key = spot(20), COMPUTE
+    causes = divide(2, [work({key: (n // 2, n - n // 2)})], [work({key: (1000,)})], counted)
+    assert ("replicated_work" in kinds(causes)) == is_more
+
+
+@pytest.mark.parametrize(
+    ("n", "one", "rest", "is_repeated"),
+    [
+        (999, 450, 0, True),
+        (1017, 450, 0, False),
+        (801, 450, 0, True),
+        (783, 450, 0, False),
+        (900, 450, 105, True),
+        (900, 450, 120, False),
+        (900, 450, -105, True),
+        (900, 450, -120, False),
+        (250, 125, 0, True),  # work outside of loops: a tenth of 1175 ms
+        (220, 110, 0, False),
+    ],
+)
+def test_work_outside_of_loops_is_repeated_if_clocks_show_little_else(
+    n: int, one: int, rest: int, is_repeated: bool
+) -> None:
+    lines = {(spot(k, shared=True), MEMORY_USE): (20 + k, 20 + 2 * k) for k in range(20, 25)}
+    at_one = work({**BASE, **dict.fromkeys(lines, (35,))})
+    at_p = work({(spot(1), COMPUTE): (500, 500), **lines})
+    at_p = replace(at_p, work_ns=at_one.work_ns + (n - one + rest) * MS, undivided_ns=n * MS)
+    causes = divide(2, [at_p], [replace(at_one, undivided_ns=one * MS)], {})
+    assert any(line.cause == "replicated_work" for line in causes.lines) == is_repeated
+
+
+@pytest.mark.parametrize(("one_ms", "known"), [(90, True), (110, False)])
+def test_short_work_on_one_thread_needs_no_samples(one_ms: int, known: bool) -> None:
+    at_one = WorkParts(one_ms * MS, 0, 0, {})
+    assert divide(2, [work({(spot(1), COMPUTE): (500, 500)})], [at_one], {}).has_samples == known
+
+
+@pytest.mark.parametrize(("other_growth", "kind"), [(75, "allocator"), (85, "blocked")])
+def test_sleep_is_the_allocators_if_it_is_most_of_the_growth(other_growth: int, kind: str) -> None:
+    key, other = (spot(20, MEMORY), ""), (spot(30), ATOMIC)
+    at_p = work(
+        {(spot(1), COMPUTE): (500, 500), key: (60, 60), other: (50, 50 + other_growth)}, blocked_ns=300 * MS
+    )
+    assert divide(2, [at_p], [work({**BASE, key: (40,), other: (100,)})], {}).parts[0].kind == kind
+
+
+@pytest.mark.parametrize(("n_faults", "cause"), [(14_000, "system_calls"), (16_000, "page_faults")])
+def test_a_page_fault_takes_at_most_20_us(n_faults: int, cause: str) -> None:
+    at_p = work({(spot(1), COMPUTE): (500, 500)}, kernel_ns=300 * MS, n_faults=n_faults)
+    assert divide(2, [at_p], [work(BASE, n_faults=0)], {}).parts[0].kind == cause
+
+
+def test_the_interval_of_a_cause_is_that_of_counted_samples() -> None:
+    key = spot(20), ATOMIC
+    part = both({key: (250, 250)}, {key: (100,)}).parts[0]
+    # 1.96 standard errors of 500 - 100 samples of 1 ms each
+    assert (part.low_ns, part.high_ns) == pytest.approx((351.99 * MS, 448.01 * MS), rel=1e-4)
+
+
+def test_samples_suffice_if_the_error_is_a_fifth_of_the_inflation() -> None:
+    def causes(n: int) -> Causes:
+        return divide(2, [work({(spot(20), ATOMIC): (n, n)})], [work({(spot(20), ATOMIC): (n,)})], {})
+
+    # 1.96 * sqrt(3 n) < 0.2 n from 289 on
+    assert causes(280).enough_hz == 1100
+    assert causes(296).enough_hz == 0
+    assert causes(8).enough_hz == 36_100, "36 times as many samples make the error 6 times as small"
