@@ -60,7 +60,7 @@ class Workers:
                 return list(pool.map(work, paths))
         except BrokenProcessPool as error:
             raise WorkerFailedError(
-                "an analysing process was killed", "perhaps because memory ran out", "try --processes 1"
+                "an analysing process was killed", "perhaps because memory ran out", "try --jobs 1"
             ) from error
 
 

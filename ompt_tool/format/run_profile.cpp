@@ -303,7 +303,7 @@ RunProfile make_profile(const RunFiles &run, std::vector<ThreadAccount> &account
     uint64_t n_dropped = process.n_unlogged_records;
     for (const ThreadRow &row : profile.threads) n_dropped += row.n_dropped;
     if (process.limit_reached) {
-        profile.trace_end_cure = process.limit_reached == 1 ? "raise --limit-mb" : refusal_cure(process.first_refusal);
+        profile.trace_end_cure = process.limit_reached == 1 ? "raise --limit" : refusal_cure(process.first_refusal);
         const bool more =
             process.n_unlogged && process.end_reason == format::EndReason::kRunning; // some not counted yet
         profile.missing.push_back(run.directory + ": the trace lacks " + (more ? "at least " : "") +

@@ -197,14 +197,14 @@ def test_place_that_cannot_be_written_is_refused_before_the_program_starts(
 
 @pytest.mark.parametrize("size", ["1G", "500", "1.5 GiB"])
 def test_limit_takes_units(ompass: Launcher, fib: Path, size: str) -> None:
-    done = ompass("run", "-q", "--limit-mb", size, "--", fib, str(N))
+    done = ompass("run", "-q", "--limit", size, "--", fib, str(N))
     assert (done.returncode, done.stderr) == (0, "to stderr\n")
 
 
 def test_limit_that_is_no_size_is_refused(ompass: Launcher, fib: Path) -> None:
     done = ompass("run", "--limit-mb", "12kg", "--", fib, str(N))
     assert done.returncode == 2
-    assert "--limit-mb 12kg" in done.stderr
+    assert "--limit 12kg" in done.stderr
     assert "1.5G" in done.stderr
 
 

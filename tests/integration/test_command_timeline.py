@@ -186,12 +186,12 @@ def test_a_trace_that_is_too_large_is_refused_with_windows_that_fit(
 ) -> None:
     run, path = recorded.run_dir, tmp_path / "t.pftrace"
     told = ompass("timeline", run, "--perfetto", path, "--limit", "200", status=2).stderr
-    windows = re.findall(r"the (\w+) window that fits is --from (\S+) --to (\S+);", told)
+    windows = re.findall(r"the (\w+) window that fits is --window (\S+):(\S+);", told)
     assert [name for name, _, _ in windows] == ["longest", "densest"]
     lengths = [parse_duration(end) - parse_duration(start) for _, start, end in windows]
     assert lengths[0] >= lengths[1]
     for _, start, end in windows:
-        ompass("timeline", run, "--perfetto", path, "--limit", "200", "--from", start, "--to", end)
+        ompass("timeline", run, "--perfetto", path, "--limit", "200", "--window", f"{start}:{end}")
 
 
 @given(st.lists(st.integers(0, 50), min_size=1, max_size=40), st.integers(1, 200))

@@ -86,7 +86,7 @@ def test_threads_without_a_log_are_counted_and_the_true_reason_is_reported(
     for command in ("info", "report"):
         text = " ".join(shown_by(command, str(run_dir)).stdout.split())
         assert reason in text, command
-        assert "--limit-mb" not in text and "has them all" not in text, command
+        assert "raise --limit" not in text and "has them all" not in text, command
     (value,) = json.loads(shown_by("validate", str(run_dir), "--json").stdout)
     assert (value["sound"], value["problems"]) == (False, []) and reason in " ".join(value["missing"])
     shutil.rmtree(run_dir)

@@ -313,7 +313,7 @@ def test_note_on_dropped_records_says_only_what_is_known() -> None:
         assert [finding.kind for finding in found] == kinds
         assert "Permission denied" in found[-1].because
         assert ("has them all" in found[-1].because) == (n_unlogged == 0)
-        assert "limit-mb" not in found[-1].cure
+        assert "--limit" not in found[-1].cure
 
 
 # ---------------------------------------------------------------- waits and loops

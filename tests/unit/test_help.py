@@ -13,7 +13,8 @@ import typer
 
 from ompass.commands.help import epilog_sections
 from ompass.commands.main import COMMANDS, GROUPS, application
-from unit.test_commands import call, error_of, ompass
+from ompass.commands.options import FORMER_OPTIONS
+from unit.test_commands import EVENTS, MakeCore, MakeDirectory, call, error_of, ompass, trace_profile
 
 BY_NAME: dict[str, Any] = vars(typer.main.get_command(application()))["commands"]
 
@@ -106,3 +107,77 @@ def test_mistake_in_a_command_line_is_answered_by_one_line(words: tuple[str, ...
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
     assert done.stderr.startswith("ompass: error: ")
     assert [part for part in parts if part not in done.stderr] == []
+
+
+def parameters(name: str) -> list[Any]:
+    return [each for each in BY_NAME[name].params if not getattr(each, "hidden", False)]
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_an_option_has_one_name_and_one_meaning_in_all_commands(name: str) -> None:
+    """Options with the same name take the same kind of value; --output may name a file or a directory."""
+    kinds: dict[str, set[str | None]] = {
+        "--jobs": {"N"}, "--threads": {"N", "N,..."}, "--thread": {"N"}, "--repeat": {"N"},
+        "--limit": {"N", "SIZE"}, "--window": {"FROM:TO"}, "--scope": {"regions|program"}, "--html": {"FILE"},
+        "--figure": {"FILE"}, "--json": {None}, "--csv": {None}, "--output": {"FILE", "DIR"},
+        "--topology": {"SYNTHETIC"}, "--colour": {"construct|home"}, "--libomp": {"FILE"}, "--quiet": {None},
+    }  # fmt: skip
+    short = {"--jobs": "-j", "--threads": "-t", "--output": "-o", "--repeat": "-r", "--quiet": "-q"}
+    for option in (each for each in parameters(name) if each.param_type_name == "option"):
+        longs = [each for each in option.opts if each.startswith("--")]
+        assert len(longs) == 1, option.opts
+        assert option.metavar in kinds.get(longs[0], {option.metavar}), longs
+        assert [each for each in option.opts if each not in longs] == [
+            short[each] for each in longs if each in short
+        ]
+        assert option.is_flag or option.metavar, f"{longs} shows no kind of value"
+
+
+@pytest.mark.parametrize(
+    ("name", "former"), [(c, o) for c, names in FORMER_OPTIONS.items() for o in names if c]
+)
+def test_former_names_belong_to_options_and_are_not_shown(name: str, former: str) -> None:
+    shown = {option for each in parameters(name) for option in each.opts}
+    assert f"--{FORMER_OPTIONS[name][former]}" in shown
+    assert f"--{former}" not in shown
+
+
+@pytest.mark.parametrize(
+    ("former", "current"),
+    [
+        (("report", "--from", "events", "--svg"), ("report", "--source", "events", "--figure")),
+        (("report", "--processes"), ("report", "--jobs")),
+        (("plot", "--color"), ("plot", "--colour")),
+        (("graph", "--time"), ("graph", "--clock")),
+        (("check", "--time"), ("check", "--time-limit")),
+        (("krd", "--sample"), ("krd", "--share")),
+        (("query", "--rows"), ("query", "--limit")),
+        (("run", "--limit-mb"), ("run", "--limit")),
+        (("run", "--json"), ("run", "--report-json")),
+        (("simulate", "--machine"), ("simulate", "--topology")),
+        (("timeline", "--png"), ("timeline", "--figure")),
+    ],
+)
+def test_former_names_are_understood(former: tuple[str, ...], current: tuple[str, ...]) -> None:
+    """The last option lacks its value: the message names the option that was understood."""
+    answer = ompass(*former).stderr
+    assert "requires an argument" in answer
+    assert answer == ompass(*current).stderr
+
+
+def test_former_windows_select_the_same_part(fake_core: MakeCore, run_directory: MakeDirectory) -> None:
+    fake_core(a=trace_profile()).events = EVENTS
+    directory = run_directory("a")
+    shown = call("dump", directory, "--window", "200ns:0.9us").stdout
+    assert shown and call("dump", directory, "--from", "200ns", "--to", "0.9us").stdout == shown
+    assert error_of(call("dump", directory, "--window", "1:2", "--from", "1")).exit_code == 2
+
+
+def test_several_threads_are_shown_in_order_of_time(
+    fake_core: MakeCore, run_directory: MakeDirectory
+) -> None:
+    fake_core(a=trace_profile()).events = EVENTS
+    directory = run_directory("a")
+    every = call("dump", directory).stdout
+    assert call("dump", directory, "--thread", 0, "--thread", 1).stdout == every
+    assert len(call("dump", directory, "--thread", 1).stdout.splitlines()) == 2

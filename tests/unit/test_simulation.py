@@ -508,7 +508,7 @@ def test_a_simulated_run_has_the_kernels_and_data_of_the_recorded_one(kernels: P
 def test_commands_read_a_simulated_run(command: str, kernels: Path, tmp_path: Path) -> None:
     out = tmp_path / "simulated.ompass"
     machine = "pack:2 l3:1(size=4194304) core:2 pu:1"
-    result = call("simulate", kernels, "--threads", "4", "--machine", machine, "--record", out)
+    result = call("simulate", kernels, "--threads", "4", "--topology", machine, "--record", out)
     assert result.exit_code == 0, result.output
     result = call(command, out)
     assert result.exit_code == 0, result.output
@@ -562,8 +562,8 @@ def test_advise_shows_the_code_to_write(tmp_path: Path) -> None:
         (["--threads", "two"], "not a list of numbers"),
         (["--threads", "99999"], "out of range"),
         (["--policy", "magic"], "there is no such policy"),
-        (["--machine", "pack:nonsense"], "hwloc cannot read it"),
-        (["--machine", "pack:1 core:2 pu:1", "--threads", "3"], "has 2 hardware threads"),
+        (["--topology", "pack:nonsense"], "hwloc cannot read it"),
+        (["--topology", "pack:1 core:2 pu:1", "--threads", "3"], "has 2 hardware threads"),
         (["--machine-file", "nowhere.toml"], "name a file, or one of"),
     ],
 )
@@ -701,7 +701,7 @@ def test_runs_longer_than_the_simulated_clock_are_refused() -> None:
 def test_python_and_command_predict_the_same(tmp_path: Path) -> None:
     path = write_trace(tmp_path / "made.ompass", Schedule(fib(8), 2))
     simulation = simulate(path, threads=[4], machine=find_machine("pack:2 l3:1 core:2 pu:1"))
-    result = call("simulate", path, "--threads", "4", "--machine", "pack:2 l3:1 core:2 pu:1", "--json")
+    result = call("simulate", path, "--threads", "4", "--topology", "pack:2 l3:1 core:2 pu:1", "--json")
     (run,) = json.loads(result.output)["runs"]
     assert simulation.predictions[0].run.wall_ns == run["wall_ns"]
     assert find_machine("cmp-32").name == "32-core CMP"

@@ -18,7 +18,16 @@ from ompass.check.execute import Limits, Source, gather, recorded_directories
 from ompass.check.exports import bencher_check, benchmark_check, junit_check, markdown_check
 from ompass.check.report import check_report
 from ompass.check.verdict import LEAST_REPEATS, MINIMUM
-from ompass.commands.options import file_option, json_option, new_folder, parse_minimum
+from ompass.commands.options import (
+    OUTPUT,
+    RUNNING,
+    LibompOption,
+    QuietOption,
+    file_option,
+    json_option,
+    new_folder,
+    parse_minimum,
+)
 from ompass.commands.streams import console_for, measuring_bar, say, to_json, write_result
 from ompass.errors import RunNotFoundError, UsageError
 from ompass.launch.plan import RunOptions
@@ -39,7 +48,7 @@ _EPILOG = """
 
   ompass check "./old 30" --markdown check.md --junit check.xml -- ./new 30
 
-  ompass check "./old 30" --min-difference 5% --time 2m -- ./new 30
+  ompass check "./old 30" --min-difference 5% --time-limit 2m -- ./new 30
 
 [bold]Exit codes[/bold]
 
@@ -75,11 +84,22 @@ def check(
     repeat: Annotated[
         int,
         typer.Option(
-            "--repeat", "-r", metavar="N", min=LEAST_REPEATS, help="Most rounds; each runs both sides."
+            "--repeat",
+            "-r",
+            metavar="N",
+            min=LEAST_REPEATS,
+            help="Most rounds; each runs both sides.",
+            rich_help_panel=RUNNING,
         ),
     ] = 40,
     time: Annotated[
-        str, typer.Option("--time", metavar="TIME", help="Longest time for all rounds (30s, 10m).")
+        str,
+        typer.Option(
+            "--time-limit",
+            metavar="TIME",
+            help="Longest time for all rounds, such as 30s.",
+            rich_help_panel=RUNNING,
+        ),
     ] = "10m",
     threads: Annotated[
         int,
@@ -90,6 +110,7 @@ def check(
             min=0,
             show_default=False,
             help="Number of threads (OMP_NUM_THREADS).",
+            rich_help_panel=RUNNING,
         ),
     ] = 0,
     minimum: Annotated[
@@ -104,18 +125,23 @@ def check(
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", "-o", callback=new_folder, metavar="DIR", help="Keep the recorded runs in DIR."
+            "--output",
+            "-o",
+            callback=new_folder,
+            metavar="DIR",
+            help="Keep the recorded runs in DIR.",
+            rich_help_panel=OUTPUT,
         ),
     ] = None,
     traces: Annotated[
         bool,
         typer.Option(
-            "--traces/--no-traces", help="Also record three traces of each side, for span and simulated time."
+            "--traces/--no-traces",
+            help="Also record three traces of each side, for span and simulated time.",
+            rich_help_panel=RUNNING,
         ),
     ] = True,
-    libomp: Annotated[
-        Path | None, typer.Option("--libomp", metavar="FILE", help="Run on this OpenMP runtime.")
-    ] = None,
+    libomp: LibompOption = None,
     as_json: Annotated[bool, json_option("check")] = False,
     markdown: Annotated[
         Path | None, file_option("--markdown", help="Write a comment for a pull request.")
@@ -125,7 +151,7 @@ def check(
         Path | None, file_option("--benchmark", help="Write JSON for github-action-benchmark.")
     ] = None,
     bencher: Annotated[Path | None, file_option("--bencher", help="Write Bencher Metric Format.")] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")] = False,
+    quiet: QuietOption = False,
 ) -> None:
     """Decide whether PROGRAM is worse than BASELINE. Exits with 0 (not worse), 1 (worse) or 2 (unknown).
 
@@ -173,7 +199,7 @@ def _seconds(text: str) -> float:
     try:
         return parse_duration(text) / 1e9
     except ValueError as error:
-        raise UsageError(f"--time {text}", str(error)) from None
+        raise UsageError(f"--time-limit {text}", str(error)) from None
 
 
 def _words(baseline: str) -> list[str]:

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 from rich.text import Text
 
+from ompass.commands.options import JsonOption, JsonOutputOption, check_json_output
 from ompass.commands.streams import console_for, to_json, write_result
 from ompass.doctor.checks import Check, Verdict, examine_machine
 from ompass.errors import CannotRecordError
@@ -38,22 +39,24 @@ def register(app: typer.Typer) -> None:
 
 def doctor(
     program: Annotated[str | None, typer.Argument(metavar="[PROGRAM]", help="A program to check.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="JSON instead of lines.")] = False,
+    as_json: JsonOption = False,
+    output: JsonOutputOption = None,
 ) -> None:
     """Check whether this machine, or PROGRAM, can be recorded, and name what is missing.
 
     Exits with 6 when recording is not possible.
     """
+    check_json_output(as_json, output)
     if program is None:
-        _examine_machine(as_json)
+        _examine_machine(as_json, output)
     else:
-        _examine_program(program, as_json)
+        _examine_program(program, as_json, output)
 
 
-def _examine_machine(as_json: bool) -> None:
+def _examine_machine(as_json: bool, output: Path | None) -> None:
     checks = examine_machine(os.environ, Path.cwd())
     if as_json:
-        write_result(to_json([_check_json(check) for check in checks]), None)
+        write_result(to_json([_check_json(check) for check in checks]), output)
     else:
         console = console_for()
         for check in checks:
@@ -69,7 +72,7 @@ def _check_json(check: Check) -> dict[str, str]:
     return {"name": check.name, "verdict": check.verdict.value, "found": check.found, "advice": check.advice}
 
 
-def _examine_program(name: str, as_json: bool) -> None:
+def _examine_program(name: str, as_json: bool, output: Path | None) -> None:
     program = inspect_program(name, os.environ)
     plan: Plan | None = None
     refusal: CannotRecordError | None = None
@@ -80,7 +83,7 @@ def _examine_program(name: str, as_json: bool) -> None:
     except CannotRecordError as error:
         refusal = error
     if as_json:
-        write_result(to_json(_program_json(program, plan, refusal)), None)
+        write_result(to_json(_program_json(program, plan, refusal)), output)
     else:
         _print_program(name, program, plan, refusal)
     if refusal is not None:

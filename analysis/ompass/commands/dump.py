@@ -12,7 +12,15 @@ from typing import Annotated
 
 import typer
 
-from ompass.commands.options import FromOption, ToOption, TraceArgument, parse_from_to
+from ompass.commands.options import (
+    OUTPUT,
+    FormerFromOption,
+    FormerToOption,
+    ThreadOption,
+    TraceArgument,
+    WindowOption,
+    parse_from_to,
+)
 from ompass.errors import NothingToShowError, UsageError
 from ompass.model import Run
 from ompass.plain_text import visible
@@ -25,7 +33,7 @@ _EPILOG = """
 
   ompass dump t.ompass | less
 
-  ompass dump t.ompass --thread 1 --from 1.5ms --to 2ms
+  ompass dump t.ompass --thread 1 --window 1.5ms:2ms
 
   ompass dump t.ompass --kind start --kind complete --construct fib.c:12
 
@@ -44,11 +52,8 @@ def register(app: typer.Typer) -> None:
 
 def dump(
     directory: TraceArgument,
-    thread: Annotated[
-        int, typer.Option("--thread", metavar="N", show_default=False, help="Only this thread.")
-    ] = -1,
-    start: FromOption = "",
-    end: ToOption = "",
+    thread: ThreadOption = None,
+    window: WindowOption = "",
     kind: Annotated[
         list[str] | None, typer.Option("--kind", metavar="KIND", help="Only this kind; may be repeated.")
     ] = None,
@@ -59,10 +64,14 @@ def dump(
         ),
     ] = "",
     limit: Annotated[
-        int, typer.Option("--limit", metavar="N", show_default=False, help="Stop after N events.")
-    ] = -1,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object per line.")] = False,
+        int | None, typer.Option("--limit", metavar="N", min=0, help="Stop after N events.")
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="JSON instead, an object per line.", rich_help_panel=OUTPUT)
+    ] = False,
     kinds: Annotated[bool, typer.Option("--kinds", help="List the kinds of events and stop.")] = False,
+    start: FormerFromOption = "",
+    end: FormerToOption = "",
 ) -> None:
     """Print recorded events in order of time, each with thread, kind, construct, task and value.
 
@@ -83,9 +92,9 @@ def dump(
     locations = {d.id: resolver.locate(d) for d in run.definitions}
     wanted_kinds = _kind_numbers(names, kind or [])
     wanted_constructs = _constructs(locations, construct) if construct else None
-    start_ns, end_ns = parse_from_to(start, end)
+    start_ns, end_ns = parse_from_to(window, start, end)
     printed = 0
-    for table in _slices(run, directory, thread, start_ns, end_ns):
+    for table in _slices(run, directory, thread or [], start_ns, end_ns):
         chosen = _filtered(table, wanted_kinds, wanted_constructs)
         for row in _rows(chosen):
             if printed == limit:
@@ -107,7 +116,9 @@ def _rows(table: EventTable) -> Iterator[Row]:
     return zip(*(column.tolist() for column in columns), strict=True)
 
 
-def _slices(run: Run, directory: Path, thread: int, start_ns: int, end_ns: int) -> Iterator[EventTable]:
+def _slices(
+    run: Run, directory: Path, threads: list[int], start_ns: int, end_ns: int
+) -> Iterator[EventTable]:
     """Yields events in order of time; reads the window in slices if there are many events."""
     import numpy as np
 
@@ -116,7 +127,10 @@ def _slices(run: Run, directory: Path, thread: int, start_ns: int, end_ns: int) 
     n_slices = max(1, -(-n_events // _SLICE_EVENTS))
     edges = [start_ns + (last_ns - start_ns) * k // n_slices for k in range(n_slices)] + [end_ns]
     for low, high in itertools.pairwise(edges):
-        table = read_events(directory, thread=thread, start_ns=low, end_ns=high)
+        only = threads[0] if len(threads) == 1 else -1
+        table = read_events(directory, thread=only, start_ns=low, end_ns=high)
+        if len(threads) > 1:
+            table = table.where(np.isin(table.thread, threads))
         # Stable: events of one thread at the same time keep their order.
         yield table.where(np.argsort(table.time_ns, kind="stable").astype(np.int64))
 

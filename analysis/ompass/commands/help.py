@@ -24,6 +24,8 @@ _MOST_COLUMNS: Final = 100
 _NAMES_COLUMNS: Final = 30
 """The widest column of names; the text of a longer name begins on the next line."""
 
+_FEWEST_FOR_HEADINGS: Final = 7
+
 _START: Final = """\
   ompass ./fib 30                          record a program, show what slows it
   ompass view fib.ompass                   look at the recorded run in a browser
@@ -102,19 +104,19 @@ def argument_rows(context: Any) -> list[tuple[str, str]]:
 
 
 def option_rows(context: Any) -> dict[str, list[tuple[str, str]]]:
-    """Returns the options of a command, each with its meaning, by heading; --help comes last."""
+    """Returns the options of a command, each with its meaning, by heading; --help comes last.
+
+    A few options need no headings.
+    """
     panels: dict[str, list[tuple[str, str]]] = {}
-    general = []
-    for option in context.command.get_params(context):
-        if _is_argument(option) or option.hidden:
-            continue
-        row = (_names(option), _meaning(option))
-        panel = getattr(option, "rich_help_panel", None)
-        if panel is None:
-            general.append(row)
-        else:
-            panels.setdefault(panel, []).append(row)
-    return {**panels, ("Other options" if panels else "Options"): general}
+    shown = [each for each in context.command.get_params(context) if not (_is_argument(each) or each.hidden)]
+    grouped = [each for each in shown if getattr(each, "rich_help_panel", None)]
+    if len(grouped) < _FEWEST_FOR_HEADINGS:
+        return {"Options": [(_names(each), _meaning(each)) for each in shown]}
+    for option in [*grouped, *(each for each in shown if each not in grouped)]:
+        panel = getattr(option, "rich_help_panel", None) or "Other options"
+        panels.setdefault(panel, []).append((_names(option), _meaning(option)))
+    return panels
 
 
 def epilog_sections(epilog: str) -> Iterator[tuple[str, list[str]]]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import typer
 
-from ompass.commands.options import JsonOption, RunsArgument
+from ompass.commands.options import JsonOption, JsonOutputOption, RunsArgument, check_json_output
 from ompass.commands.streams import console_for, to_json, waiting, write_result
 from ompass.metrics.processors import describe_processors, processor_values
 from ompass.model import Run
@@ -31,12 +31,13 @@ def register(app: typer.Typer) -> None:
     app.command("info", epilog=_EPILOG)(info)
 
 
-def info(directories: RunsArgument, as_json: JsonOption = False) -> None:
+def info(directories: RunsArgument, as_json: JsonOption = False, output: JsonOutputOption = None) -> None:
     """Show the recorded facts: program, machine, mode, threads, logs."""
+    check_json_output(as_json, output)
     with waiting(f"reading {plural(len(directories), 'run')}"):
         values = [_values(open_run(path), read_meta(path)) for path in directories]
     if as_json:
-        write_result(to_json(values[0] if len(values) == 1 else values), None)
+        write_result(to_json(values[0] if len(values) == 1 else values), output)
         return
     console = console_for()
     for value in values:

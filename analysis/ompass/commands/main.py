@@ -12,6 +12,7 @@ import os
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,6 +20,7 @@ import typer
 
 import ompass
 from ompass.commands.help import HelpedCommand, HelpedGroup
+from ompass.commands.options import current_name
 from ompass.commands.streams import prepare_streams, say
 from ompass.errors import OmpassError, OutputError, UsageError
 
@@ -60,7 +62,6 @@ EPILOG: Final = """
 """
 
 _OWN_OPTIONS: Final = ("-h", "--help", "--version", "--install-completion", "--show-completion")
-_FORMER_OPTIONS: Final = {"brackets": "wrappers", "no-brackets": "no-wrappers"}
 _SUMMARY: Final = "Record any OpenMP task program and show where its time went."
 _MODULES: Final = {
     "start": {
@@ -135,16 +136,15 @@ def application(commands: Iterable[str] = COMMANDS) -> typer.Typer:
         epilog=EPILOG,
         rich_markup_mode=None,
         pretty_exceptions_enable=False,
-        context_settings={
-            "help_option_names": ["-h", "--help"],
-            "token_normalize_func": lambda name: _FORMER_OPTIONS.get(name, name),
-        },
+        context_settings={"help_option_names": ["-h", "--help"]},
     )
     app.callback(invoke_without_command=True)(_options)
     for module in dict.fromkeys(COMMANDS[command] for command in commands):
         importlib.import_module(f"ompass.{module}").register(app)
     for command in app.registered_commands:
         command.cls = HelpedCommand
+        renamed = partial(current_name, command.name or "")
+        command.context_settings = {**(command.context_settings or {}), "token_normalize_func": renamed}
     return app
 
 

@@ -4,15 +4,59 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from enum import Enum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import typer
 
 from ompass.errors import OutputError, UsageError
 from ompass.files import file_problem, folder_problem
 from ompass.units import parse_duration
+
+SHOWN: Final = "Selection"
+OUTPUT: Final = "Output"
+RUNNING: Final = "How the program runs"
+"""The headings above options in --help."""
+
+FORMER_OPTIONS: Final[Mapping[str, Mapping[str, str]]] = {
+    "": {
+        "brackets": "wrappers",
+        "no-brackets": "no-wrappers",
+        "color": "colour",
+        "pdf": "figure",
+        "plot": "figure",
+        "png": "figure",
+        "processes": "jobs",
+        "svg": "figure",
+    },
+    "check": {"time": "time-limit"},
+    "graph": {"time": "clock"},
+    "krd": {"sample": "share"},
+    "query": {"rows": "limit"},
+    "report": {"from": "source"},
+    "run": {"json": "report-json", "limit-mb": "limit"},
+    "simulate": {"machine": "topology"},
+}
+"""Other names of options, by command (all commands: an empty name). They are understood, but not shown."""
+
+
+def current_name(command: str, name: str) -> str:
+    """Returns the name of an option that may have been given by another name; both without hyphens."""
+    return FORMER_OPTIONS.get(command, {}).get(name) or FORMER_OPTIONS[""].get(name, name)
+
+
+def choice_option(values: type[Enum], *names: str, help: str, panel: str = SHOWN) -> Any:
+    """Returns an option whose value is one of a few."""
+    metavar = "|".join(str(each.value) for each in values)
+    return typer.Option(*names, metavar=metavar, help=help, rich_help_panel=panel)
+
+
+def table_option(tables: type[Enum]) -> Any:
+    """Returns the option --table of a command that writes CSV."""
+    names = ", ".join(str(each.value) for each in tables)
+    return typer.Option("--table", metavar="NAME", help=f"Table for --csv: {names}.", rich_help_panel=OUTPUT)
 
 
 class ScopeName(str, Enum):
@@ -31,11 +75,17 @@ class Colour(str, Enum):
 
 ColourOption = Annotated[
     Colour,
-    typer.Option(
+    choice_option(
+        Colour,
         "--colour",
         help="Colour tasks of a schedule by construct, or by home: their domain, or else "
         "the thread that created them.",
+        panel=OUTPUT,
     ),
+]
+ScopeOption = Annotated[
+    ScopeName,
+    choice_option(ScopeName, "--scope", help="All parallel regions together, or the whole program."),
 ]
 
 RunArgument = Annotated[Path, typer.Argument(metavar="DIR", help="A run directory (NAME.ompass).")]
@@ -82,30 +132,57 @@ def _name_of(param: typer.CallbackParam) -> str:
 
 def file_option(*names: str, help: str) -> Any:
     """Returns an option for a file to write."""
-    return typer.Option(*names, callback=output_file, metavar="FILE", help=help)
+    return typer.Option(*names, callback=output_file, metavar="FILE", help=help, rich_help_panel=OUTPUT)
 
 
 def json_option(document: str) -> Any:
     """Returns the option --json; `document` describes the fields."""
-    return typer.Option("--json", help=f"JSON instead (`ompass docs {document}`).")
+    return typer.Option("--json", help=f"JSON instead (`ompass docs {document}`).", rich_help_panel=OUTPUT)
 
 
-JsonOption = Annotated[bool, typer.Option("--json", help="JSON instead.")]
-CsvOption = Annotated[bool, typer.Option("--csv", help="CSV instead, of the table named by --table.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="JSON instead.", rich_help_panel=OUTPUT)]
+CsvOption = Annotated[
+    bool, typer.Option("--csv", help="CSV instead, of the table named by --table.", rich_help_panel=OUTPUT)
+]
 OutputOption = Annotated[
     Path | None, file_option("--output", "-o", help="File for --json or --csv (default: stdout).")
 ]
 JsonOutputOption = Annotated[
     Path | None, file_option("--output", "-o", help="File for --json (default: stdout).")
 ]
-FigureOption = Annotated[
-    Path | None, file_option("--figure", "--svg", "--plot", help="Draw a figure (.svg, .pdf, .png).")
+FigureOption = Annotated[Path | None, file_option("--figure", help="Draw a figure (.svg, .pdf, .png).")]
+
+HtmlOption = Annotated[
+    Path | None, file_option("--html", help="Write the report as one self-contained page.")
 ]
 
-FromOption = Annotated[
-    str, typer.Option("--from", metavar="TIME", help="From this time on (1.5ms, 2s; ns without a unit).")
+WindowOption = Annotated[
+    str,
+    typer.Option(
+        "--window",
+        metavar="FROM:TO",
+        help="Only this part of the run, such as 10ms:12ms since its start; either end may be left out.",
+        rich_help_panel=SHOWN,
+    ),
 ]
-ToOption = Annotated[str, typer.Option("--to", metavar="TIME", help="Up to this time.")]
+FormerFromOption = Annotated[str, typer.Option("--from", metavar="TIME", hidden=True)]
+FormerToOption = Annotated[str, typer.Option("--to", metavar="TIME", hidden=True)]
+
+ThreadOption = Annotated[
+    list[int] | None,
+    typer.Option("--thread", metavar="N", help="Only this thread; may be repeated.", rich_help_panel=SHOWN),
+]
+
+LibompOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--libomp",
+        metavar="FILE",
+        help="Use this OpenMP runtime (a libomp.so.5 or libiomp5.so).",
+        rich_help_panel=RUNNING,
+    ),
+]
+QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
 
 DaskOption = Annotated[
     str,
@@ -131,14 +208,15 @@ EachOption = Annotated[
     bool, typer.Option("--each", help="Add the whole report of each rank to the overview.")
 ]
 
-ProcessesOption = Annotated[
+JobsOption = Annotated[
     int,
     typer.Option(
-        "--processes",
+        "--jobs",
+        "-j",
         metavar="N",
         min=0,
         show_default=False,
-        help="Read this many runs at a time (default: one per CPU if the logs are large).",
+        help="Use N processors at a time (default: all, if the logs are large).",
     ),
 ]
 
@@ -152,10 +230,12 @@ class EditorForm(str, Enum):
 
 FormatOption = Annotated[
     EditorForm | None,
-    typer.Option(
+    choice_option(
+        EditorForm,
         "--format",
         help="Findings at their lines instead, for editors (gcc) or code hosts (sarif): "
         "`ompass docs editors`.",
+        panel=OUTPUT,
     ),
 ]
 
@@ -192,8 +272,12 @@ def parse_minimum(text: str) -> float | None:
     return float(match[1]) / 100
 
 
-def parse_from_to(start: str, end: str) -> tuple[int, int]:
-    """Returns --from and --to in ns; the defaults are 0 and -1, the begin and the end of the run."""
+def parse_from_to(window: str, start: str, end: str) -> tuple[int, int]:
+    """Returns --window, or --from and --to, in ns; by default 0 and -1, the begin and the end of the run."""
+    if window and (start or end):
+        raise UsageError("--window and --from", "they mean the same", "write --window FROM:TO alone")
+    if window:
+        return parse_window(window)
     start_ns, end_ns = _parse_time("--from", start, 0), _parse_time("--to", end, -1)
     if 0 <= end_ns <= start_ns:
         raise UsageError("--from and --to", "the window is empty", "choose a --to after --from")

@@ -9,7 +9,16 @@ from typing import Annotated
 
 import typer
 
-from ompass.commands.options import Colour, ColourOption, RunsArgument, file_option, parse_window
+from ompass.commands.options import (
+    Colour,
+    ColourOption,
+    RunsArgument,
+    ScopeName,
+    WindowOption,
+    choice_option,
+    file_option,
+    parse_window,
+)
 from ompass.commands.streams import say, waiting
 from ompass.errors import NothingToShowError, UsageError
 from ompass.figures.render import render
@@ -82,28 +91,29 @@ def plot(
         Path | None,
         file_option("--output", "-o", help="Output file: .svg, .pdf, .png or .json (default: FIGURE.svg)."),
     ] = None,
-    program: Annotated[
-        bool, typer.Option("--program", help="The whole program instead of its parallel regions.")
-    ] = False,
-    window: Annotated[
-        str,
-        typer.Option(
-            "--window", metavar="FROM:TO", help="Restrict a trace to this window, such as 10ms:12ms."
+    scope: Annotated[
+        ScopeName | None,
+        choice_option(
+            ScopeName, "--scope", help="All parallel regions together (default), or the whole program."
         ),
-    ] = "",
+    ] = None,
+    window: WindowOption = "",
     colour: ColourOption = Colour.CONSTRUCT,
+    program: Annotated[bool, typer.Option("--program", hidden=True)] = False,
 ) -> None:
     """Draw one figure of one or more runs, with the data of the report, for a paper."""
     name = str(which.value)
-    scope = Scope.PROGRAM if program else None
+    if program:
+        scope = ScopeName.PROGRAM
+    chosen = Scope(scope.value) if scope else None
     path = output or Path(f"{name}.svg")
     with waiting(f"drawing {path}"):
         if name in SWEEP_FIGURES:
-            spec = _of_sweep(name, directories, scope)
+            spec = _of_sweep(name, directories, chosen)
         elif name in _TRACE_FIGURES:
             spec = _of_traces(name, _runs_only(name, directories), window, colour)
         else:
-            spec = _of_runs(name, _runs_only(name, directories), scope)
+            spec = _of_runs(name, _runs_only(name, directories), chosen)
         render(spec, path)
     say(f"wrote {path}")
 

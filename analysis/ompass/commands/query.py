@@ -58,8 +58,8 @@ def query(
     directory: RunArgument,
     sql: Annotated[str, typer.Argument(metavar="SELECT", help="The SQL query.")] = "",
     tables: Annotated[bool, typer.Option("--tables", help="List the tables and their columns.")] = False,
-    rows: Annotated[
-        int, typer.Option("--rows", metavar="N", help="Rows shown on the terminal.", min=1)
+    limit: Annotated[
+        int, typer.Option("--limit", metavar="N", help="Most rows on the terminal.", min=1)
     ] = 100,
     as_csv: Annotated[bool, typer.Option("--csv", help="CSV instead, all rows.")] = False,
     as_json: Annotated[
@@ -96,8 +96,8 @@ def query(
         of_run.finish(lambda: sink(sys.stdout.buffer, engine="streaming"))
     else:
         with waiting(f"reading {directory}"):
-            frame = of_run.finish(lambda: found.head(rows + 1).collect(engine="streaming"))
-        _print(frame, rows)
+            frame = of_run.finish(lambda: found.head(limit + 1).collect(engine="streaming"))
+        _print(frame, limit)
 
 
 def export(
@@ -166,7 +166,7 @@ def _print(frame: polars.DataFrame, most: int) -> None:
         table.add_row(*("" if value is None else visible(_cell(value)) for value in row))
     console_for().print(table)
     if frame.height > most:
-        say(f"these are the first {plural(most, 'row')}; --rows N shows more, -o FILE writes all")
+        say(f"these are the first {plural(most, 'row')}; --limit N shows more, -o FILE writes all")
 
 
 def _cell(value: object) -> str:

@@ -11,17 +11,23 @@ from typing import Annotated, Final
 import typer
 
 from ompass.commands.options import (
+    OUTPUT,
+    SHOWN,
     CsvOption,
     DaskOption,
     EachOption,
     FormatOption,
+    HtmlOption,
+    JobsOption,
     OutputOption,
-    ProcessesOption,
     ScopeName,
+    ScopeOption,
     check_form,
+    choice_option,
     file_option,
     json_option,
     parse_window,
+    table_option,
 )
 from ompass.commands.remarks import write_remarks
 from ompass.commands.streams import console_for, say, to_json, waiting, write_result
@@ -57,7 +63,7 @@ _EPILOG = """
 
   ompass report fib-1234.ompass --region fib.c:40
 
-  ompass report fib-1234.ompass --from events --window 10ms:12ms
+  ompass report fib-1234.ompass --source events --window 10ms:12ms
 
   ompass report fib-1234.ompass --json -o fib.json
 
@@ -71,7 +77,7 @@ _EPILOG = """
 
   ompass report fib-1234.ompass fib.sweep --html report.html
 
-  ompass report fib-1234.ompass --svg report.svg
+  ompass report fib-1234.ompass --figure report.svg
 
   ompass report fib-1234.ompass --format gcc                findings as messages of a compiler
 
@@ -101,41 +107,48 @@ def report(
     directories: Annotated[
         list[Path], typer.Argument(metavar="DIR...", help="Run directories (NAME.ompass), or sweeps.")
     ],
-    scope: Annotated[
-        ScopeName, typer.Option("--scope", help="All parallel regions together, or the whole program.")
-    ] = ScopeName.REGIONS,
+    scope: ScopeOption = ScopeName.REGIONS,
     region: Annotated[
         str,
-        typer.Option("--region", metavar="WHICH", help="One parallel region: file:line, function, or id."),
+        typer.Option(
+            "--region",
+            metavar="WHICH",
+            help="One parallel region: file:line, function, or id.",
+            rich_help_panel=SHOWN,
+        ),
     ] = "",
     source: Annotated[
         Source,
-        typer.Option("--from", help="Compute figures from the profile, or from the events of a trace."),
+        choice_option(
+            Source, "--source", help="Compute figures from the profile, or from the events of a trace."
+        ),
     ] = Source.PROFILE,
     as_json: Annotated[bool, json_option("report-schema")] = False,
     as_csv: CsvOption = False,
-    table: Annotated[Table, typer.Option("--table", help="Table for --csv.")] = Table.CONSTRUCTS,  # type: ignore[attr-defined]
-    svg: Annotated[Path | None, file_option("--svg", help="Write the report as a picture to FILE.")] = None,
-    html: Annotated[
-        Path | None, file_option("--html", help="Write the report as one self-contained page to FILE.")
-    ] = None,
+    table: Annotated[Table, table_option(Table)] = Table.CONSTRUCTS,  # type: ignore[attr-defined]
+    svg: Annotated[Path | None, file_option("--figure", help="Write the report as a picture (.svg).")] = None,
+    html: HtmlOption = None,
     window: Annotated[
         str,
         typer.Option(
             "--window",
             metavar="FROM:TO",
-            help="With --from events: only this part of the run, such as 10ms:12ms since the start. "
+            help="With --source events: only this part of the run, such as 10ms:12ms since the start. "
             "With --html: the window of the schedule on the page.",
+            rich_help_panel=SHOWN,
         ),
     ] = "",
     sources: Annotated[
-        bool, typer.Option("--sources", help="With --html: show source lines with their cost.")
+        bool,
+        typer.Option(
+            "--sources", help="With --html: show source lines with their cost.", rich_help_panel=OUTPUT
+        ),
     ] = False,
     form: FormatOption = None,
     output: OutputOption = None,
     each: EachOption = False,
     dask: DaskOption = "",
-    processes: ProcessesOption = 0,
+    jobs: JobsOption = 0,
 ) -> None:
     """Show where the time of a run went: thread-time, regions, tasks by cost, granularity, findings.
 
@@ -147,7 +160,7 @@ def report(
     start_ns, end_ns = parse_window(window)
     if window and html is None and source is not Source.EVENTS:
         raise UsageError(
-            "--window", "a profile covers only the whole run", "add --from events, or --html FILE"
+            "--window", "a profile covers only the whole run", "add --source events, or --html FILE"
         )
     if region and scope is ScopeName.PROGRAM:
         raise UsageError("--region and --scope program", "they exclude each other", "drop one of them")
@@ -155,11 +168,11 @@ def report(
     read = partial(_content, source=source.value, scope=wanted, region=region, window=(start_ns, end_ns))
     runs = [path for path in directories if not is_sweep_directory(path)]
     if len(runs) < len(directories) and (as_csv or svg):
-        raise UsageError("--csv and --svg", "sweeps have other tables", "use ompass scale -o SWEEP")
+        raise UsageError("--csv and --figure", "sweeps have other tables", "use ompass scale -o SWEEP")
     script = BrowserScript() if html is not None else None  # built while the runs are read
     with waiting(f"reading {plural(len(directories), 'directory', 'directories')}"):
         sweeps = [read_sweep(path) for path in directories if is_sweep_directory(path)]
-        contents = Workers(dask, processes).map(read, runs)
+        contents = Workers(dask, jobs).map(read, runs)
     if svg is not None:
         write_result(svg_report([run_report(content) for content in contents]), svg)
     if html is not None:

@@ -17,7 +17,7 @@ from typing import Annotated
 
 import typer
 
-from ompass.commands.options import refuse_output
+from ompass.commands.options import OUTPUT, RUNNING, LibompOption, choice_option, refuse_output
 from ompass.commands.streams import console_for, say, to_json, waiting, write_result
 from ompass.errors import CannotRecordError, OmpassError, UsageError
 from ompass.files import file_problem
@@ -57,7 +57,7 @@ _EPILOG = """
 
   ompass run --no-wrappers --no-report -- ./fib 30     lowest overhead; report later
 
-  ompass run --json fib.json -q -- ./fib 30            in scripts
+  ompass run --report-json fib.json -q -- ./fib 30            in scripts
 
 The report goes to stderr after the program has ended. Output and exit status are the program's.
 """
@@ -81,12 +81,21 @@ def run(
     ],
     mode: Annotated[
         Mode | None,
-        typer.Option("--mode", help="profile: statistics of constant size (default); trace: every event."),
+        choice_option(
+            Mode,
+            "--mode",
+            panel=RUNNING,
+            help="profile: statistics of constant size (default); trace: every event.",
+        ),
     ] = None,
     threads: Annotated[
         str,
         typer.Option(
-            "--threads", "-t", help="Number of threads (OMP_NUM_THREADS); a list for nested regions."
+            "--threads",
+            "-t",
+            metavar="N,...",
+            help="Number of threads (OMP_NUM_THREADS); a list for nested regions.",
+            rich_help_panel=RUNNING,
         ),
     ] = "",
     output: Annotated[
@@ -97,6 +106,7 @@ def run(
             metavar="DIR",
             help="Run directory; %e program, %p process, %r rank, %h host. "
             "If the directory exists, the new one ends in -2, -3 ...",
+            rich_help_panel=OUTPUT,
         ),
     ] = "",
     wrappers: Annotated[
@@ -104,10 +114,17 @@ def run(
         typer.Option(
             "--wrappers/--no-wrappers",
             help="Measure task creation (default), or estimate it for less overhead.",
+            rich_help_panel=RUNNING,
         ),
     ] = None,
     counters: Annotated[
-        str, typer.Option("--counters", metavar="NAMES", help="PAPI events to count, separated by commas.")
+        str,
+        typer.Option(
+            "--counters",
+            metavar="NAMES",
+            help="PAPI events to count, separated by commas.",
+            rich_help_panel=RUNNING,
+        ),
     ] = "",
     sample: Annotated[
         str,
@@ -116,31 +133,39 @@ def run(
             metavar="HZ|loads[:HZ]",
             help="Samples of each thread per second of processor time (default 100), or off. loads: sample "
             "the loads from memory (`ompass latency`).",
+            rich_help_panel=RUNNING,
         ),
     ] = "",
     limit_mb: Annotated[
         str,
         typer.Option(
-            "--limit-mb",
+            "--limit",
             metavar="SIZE",
             help="Largest trace, in megabytes or with a unit (500, 500M, 1.5G). Beyond it, only the profile "
             "is recorded.",
+            rich_help_panel=RUNNING,
         ),
     ] = "",
-    libomp: Annotated[
-        Path | None,
-        typer.Option(
-            "--libomp", metavar="FILE", help="Use this OpenMP runtime (a libomp.so.5 or libiomp5.so)."
-        ),
-    ] = None,
+    libomp: LibompOption = None,
     report: Annotated[
-        bool, typer.Option("--report/--no-report", help="Print the report after the program has ended.")
+        bool,
+        typer.Option(
+            "--report/--no-report",
+            help="Print the report after the program has ended.",
+            rich_help_panel=OUTPUT,
+        ),
     ] = True,
     json_file: Annotated[
-        Path | None, typer.Option("--json", metavar="FILE", help="Write the report as JSON to FILE.")
+        Path | None,
+        typer.Option(
+            "--report-json", metavar="FILE", help="Write the report as JSON.", rich_help_panel=OUTPUT
+        ),
     ] = None,
     quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="Print only errors, and the program's output.")
+        bool,
+        typer.Option(
+            "--quiet", "-q", help="Print only errors, and the program's output.", rich_help_panel=OUTPUT
+        ),
     ] = False,
 ) -> None:
     """Record PROGRAM and show where its time went.
@@ -160,7 +185,7 @@ def run(
     with scratch_directory() as scratch:
         try:
             if json_file is not None:  # checked before the program runs for hours
-                refuse_output("--json", json_file, file_problem(json_file), "name another file")
+                refuse_output("--report-json", json_file, file_problem(json_file), "name another file")
             program = inspect_program(command[0], os.environ)
             _, plan = plan_here(program, options, os.environ, scratch)
             wanted, named = _place(output, program)
@@ -213,7 +238,7 @@ def _checked_limit(text: str) -> str:
     try:
         return str(parse_limit(text)) + "B" if text else ""
     except ValueError as error:
-        raise UsageError(f"--limit-mb {text}", *str(error).split("; ")) from None
+        raise UsageError(f"--limit {text}", *str(error).split("; ")) from None
 
 
 def _place(output: str, program: Program) -> tuple[str, str]:

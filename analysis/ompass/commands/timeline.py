@@ -10,11 +10,14 @@ from typing import Annotated
 import typer
 
 from ompass.commands.options import (
+    OUTPUT,
     Colour,
     ColourOption,
-    FromOption,
-    ToOption,
+    FormerFromOption,
+    FormerToOption,
+    ThreadOption,
     TraceArgument,
+    WindowOption,
     file_option,
     new_folder,
     parse_from_to,
@@ -41,7 +44,7 @@ _EPILOG = """
 
   ompass timeline t.ompass --figure gantt.pdf            the whole run, at the resolution of the figure
 
-  ompass timeline t.ompass --figure gantt.svg --from 1ms --to 2ms --colour home
+  ompass timeline t.ompass --figure gantt.svg --window 1ms:2ms --colour home
 """
 
 
@@ -55,22 +58,25 @@ def timeline(
     otf2: Annotated[
         Path | None,
         typer.Option(
-            "--otf2", callback=new_folder, metavar="DIR", help="Write an OTF2 archive into a new directory."
+            "--otf2",
+            callback=new_folder,
+            metavar="DIR",
+            help="Write an OTF2 archive into a new directory.",
+            rich_help_panel=OUTPUT,
         ),
     ] = None,
     figure: Annotated[
         Path | None,
-        file_option("--figure", "--svg", "--png", "--pdf", help="Draw a Gantt figure (.svg, .pdf, .png)."),
+        file_option("--figure", help="Draw a Gantt figure (.svg, .pdf, .png)."),
     ] = None,
     colour: ColourOption = Colour.CONSTRUCT,
-    start: FromOption = "",
-    end: ToOption = "",
-    thread: Annotated[
-        list[int] | None, typer.Option("--thread", metavar="N", help="Only this thread; may be repeated.")
-    ] = None,
+    window: WindowOption = "",
+    thread: ThreadOption = None,
     limit: Annotated[
         int, typer.Option("--limit", metavar="N", help="Refuse to export more than N slices.", min=1)
     ] = 1_000_000,
+    start: FormerFromOption = "",
+    end: FormerToOption = "",
 ) -> None:
     """Export the timeline of all threads: regions, tasks, waits, locks, creations and kernels."""
     exported = [path for path in (perfetto, otf2) if path]
@@ -78,7 +84,7 @@ def timeline(
         raise UsageError(
             "ompass timeline", "no output was named", "add --perfetto FILE, --otf2 DIR or --figure FILE"
         )
-    start_ns, end_ns = parse_from_to(start, end)
+    start_ns, end_ns = parse_from_to(window, start, end)
     run = open_run(directory)
     check_has_events(run)
     known = {recorded.thread for recorded in run.threads}
@@ -94,16 +100,16 @@ def timeline(
     if not exported:
         return
     with waiting(f"reading {directory}"):
-        window = read_timeline(run, threads=thread or (), start_ns=start_ns, end_ns=end_ns, limit=limit)
+        slices = read_timeline(run, threads=thread or (), start_ns=start_ns, end_ns=end_ns, limit=limit)
         resolver = Resolver.of_run(run)
         places = {definition.id: resolver.locate(definition) for definition in run.definitions}
         names = {each.id: each.name or places[each.id].label() for each in run.definitions}
     with waiting(f"writing {', '.join(map(str, exported))}"):
         if perfetto:
-            write_perfetto(window, names, perfetto)
+            write_perfetto(slices, names, perfetto)
         if otf2:
-            write_otf2(window, names, places, otf2)
-    say(f"{plural(len(window), 'slice')} of {plural(len(window.by_thread), 'thread')} exported")
+            write_otf2(slices, names, places, otf2)
+    say(f"{plural(len(slices), 'slice')} of {plural(len(slices.by_thread), 'thread')} exported")
 
 
 def _draw(run: Run, path: Path, colour: Colour, threads: Sequence[int], start_ns: int, end_ns: int) -> None:

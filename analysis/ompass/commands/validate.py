@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import typer
 
-from ompass.commands.options import JsonOption, RunsArgument
+from ompass.commands.options import JsonOption, JsonOutputOption, RunsArgument, check_json_output
 from ompass.commands.streams import console_for, to_json, waiting, write_result
 from ompass.errors import DamagedRunError, IncompleteRunError
 from ompass.readers.run import find_missing, find_problems
@@ -23,12 +23,13 @@ def register(app: typer.Typer) -> None:
     app.command("validate", epilog=_EPILOG)(validate)
 
 
-def validate(directories: RunsArgument, as_json: JsonOption = False) -> None:
+def validate(directories: RunsArgument, as_json: JsonOption = False, output: JsonOutputOption = None) -> None:
     """Check logs and figures: all records, the thread-time identity, and the profile against the trace.
 
     Exits with 4 if anything is wrong. Exits with 10 if the records are correct, but the tool could not write
     all of them.
     """
+    check_json_output(as_json, output)
     found = {}
     missing: dict[str, list[str]] = {}
     for path in directories:
@@ -45,7 +46,7 @@ def validate(directories: RunsArgument, as_json: JsonOption = False) -> None:
             }
             for name, problems in found.items()
         ]
-        write_result(to_json(values), None)
+        write_result(to_json(values), output)
     else:
         console = console_for()
         for name, problems in found.items():

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from ompass.commands.options import ProcessesOption
+from ompass.commands.options import JobsOption
 from ompass.commands.streams import say, waiting
 from ompass.readers.run import open_run
 from ompass.reports.content import ReportContent, collect
@@ -40,7 +40,7 @@ def view(
     browser: Annotated[
         bool, typer.Option("--browser/--no-browser", help="Open the page in the default browser.")
     ] = True,
-    processes: ProcessesOption = 0,
+    jobs: JobsOption = 0,
 ) -> None:
     """Show runs in a browser: their reports and, for traces, the timeline at every zoom.
 
@@ -48,7 +48,7 @@ def view(
     stores a summary in the run directory (pyramid.cache). Ends with Ctrl-C, or when the page is closed.
     """
     with waiting(f"reading {plural(len(directories), 'directory', 'directories')}"):
-        runs = ServedRuns(Workers("", processes).map(_content, directories))
+        runs = ServedRuns(Workers("", jobs).map(_content, directories))
         _ = runs.timeline
     server = PageServer(runs.page, runs.answers, runs.files)
     say(f"{server.url}  (Ctrl-C ends it)")

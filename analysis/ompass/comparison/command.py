@@ -12,6 +12,7 @@ from ompass.commands.options import (
     JsonOutputOption,
     MinimumOption,
     ScopeName,
+    ScopeOption,
     check_json_output,
     json_option,
     parse_minimum,
@@ -47,9 +48,7 @@ def register(app: typer.Typer) -> None:
 def compare(
     before: Annotated[Path, typer.Argument(metavar="BEFORE", help="A run, a directory of runs, or a sweep.")],
     after: Annotated[Path, typer.Argument(metavar="AFTER", help="Another run, directory or sweep.")],
-    scope: Annotated[
-        ScopeName, typer.Option("--scope", help="All parallel regions together, or the whole program.")
-    ] = ScopeName.REGIONS,
+    scope: ScopeOption = ScopeName.REGIONS,
     minimum: MinimumOption = "",
     as_json: Annotated[bool, json_option("comparison")] = False,
     output: JsonOutputOption = None,

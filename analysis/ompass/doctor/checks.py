@@ -235,7 +235,7 @@ def _disk(directory: Path) -> Iterator[Check]:
             "directory",
             Verdict.LIMITED,
             f"{directory} has {size(free)} left",
-            "free space, or use --limit-mb",
+            "free space, or use --limit",
         )
     else:
         yield Check("directory", Verdict.OK, f"{directory}, {size(free)} free")

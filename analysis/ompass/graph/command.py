@@ -12,8 +12,11 @@ import typer
 from ompass.commands.options import (
     DaskOption,
     EachOption,
-    ProcessesOption,
+    JobsOption,
+    JsonOutputOption,
     TracesArgument,
+    check_json_output,
+    choice_option,
     file_option,
     json_option,
 )
@@ -39,7 +42,7 @@ _EPILOG = """
 
   ompass graph t.ompass --expand health.c:40 --dot t.dot     its tasks one by one
 
-  ompass graph t.ompass --time wall                 including preemption
+  ompass graph t.ompass --clock wall                including preemption
 
   ompass graph t.ompass --json > t.json
 
@@ -76,32 +79,35 @@ def graph(
     graphml: Annotated[Path | None, file_option("--graphml", help="Write the graph as GraphML.")] = None,
     time: Annotated[
         TimeKind | None,
-        typer.Option(
-            "--time",
+        choice_option(
+            TimeKind,
+            "--clock",
             help="cpu excludes preempted time from work and span (default, if it was recorded); "
             "wall includes it.",
         ),
     ] = None,
     as_json: Annotated[bool, json_option("task-graph")] = False,
+    output: JsonOutputOption = None,
     each: EachOption = False,
     dask: DaskOption = "",
-    processes: ProcessesOption = 0,
+    jobs: JobsOption = 0,
 ) -> None:
     """Show work, span, parallelism, the critical path, and the task graph with folded siblings."""
+    check_json_output(as_json, output)
     if len(directories) > 1 and (dot or graphml or expand):
         raise UsageError(
             "--dot, --graphml and --expand", "they need one graph", "name a single run directory"
         )
     read = partial(_content, depth=depth, expand=tuple(expand or ()), time=time)
     with waiting(f"reading {plural(len(directories), 'trace')}"):
-        contents = Workers(dask, processes).map(read, directories)
+        contents = Workers(dask, jobs).map(read, directories)
     if dot is not None:
         write_result(dot_graph(contents[0]), dot)
     if graphml is not None:
         write_result(graphml_graph(contents[0]), graphml)
     report = graph_report(contents[0]) if len(contents) == 1 else graphs_report(contents)
     if as_json:
-        write_result(to_json(plain(report)), None)
+        write_result(to_json(plain(report)), output)
     elif dot is None and graphml is None:
         console = console_for()
         print_report(console, report)

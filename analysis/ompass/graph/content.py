@@ -73,7 +73,7 @@ def collect_graph(
         raise NothingToShowError(
             f"{run.path} does not contain preemption times",
             "it was recorded without the switches of threads",
-            "show --time wall",
+            "show --clock wall",
         )
     time = time or (TimeKind.CPU if knows_switches(run) else TimeKind.WALL)
     resolver = Resolver.of_run(run)
@@ -136,7 +136,7 @@ def _notes(run: Run, graph: TaskGraph, expanded: frozenset[int], time: TimeKind)
     if graph.span_preempted_ns > thresholds.OFF_PROCESSOR_SHARE * graph.span_ns:
         notes.append(
             f"the tasks of the critical path were preempted for {duration(graph.span_preempted_ns)}"
-            + (", which is excluded." if time is TimeKind.CPU else "; --time cpu excludes that.")
+            + (", which is excluded." if time is TimeKind.CPU else "; --clock cpu excludes that.")
         )
     if graph.n_undeferred > graph.n_deferred:
         notes.append(

@@ -15,6 +15,7 @@ from ompass.commands.options import (
     RunArgument,
     check_form,
     json_option,
+    table_option,
 )
 from ompass.commands.streams import console_for, say, to_json, waiting, write_result
 from ompass.errors import NothingToShowError
@@ -47,7 +48,7 @@ def latency(
     directory: RunArgument,
     as_json: Annotated[bool, json_option("latency")] = False,
     as_csv: CsvOption = False,
-    table: Annotated[Table, typer.Option("--table", help="Table for --csv.")] = Table.CONSTRUCTS,  # type: ignore[attr-defined]
+    table: Annotated[Table, table_option(Table)] = Table.CONSTRUCTS,  # type: ignore[attr-defined]
     figure: FigureOption = None,
     output: OutputOption = None,
 ) -> None:

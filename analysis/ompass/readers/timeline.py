@@ -133,7 +133,7 @@ def _too_many(run: Run, threads: Sequence[int], limit: int) -> UsageError:
     # A window also contains slices that are open at its begin: the calls and waits around it.
     room = limit - min(limit // 4, _OPEN * len(threads or run.threads))
     windows = [
-        f"{name} window that fits is --from {_time(first * part_ns)} --to {_time(end * part_ns)}"
+        f"{name} window that fits is --window {_time(first * part_ns)}:{_time(end * part_ns)}"
         for name, (first, end) in zip(
             ("the longest", "the densest"), fitting_windows(counts, room), strict=False
         )
@@ -146,7 +146,7 @@ def _too_many(run: Run, threads: Sequence[int], limit: int) -> UsageError:
 
 
 def _time(ns: int) -> str:
-    """Returns the time in the form of --from and --to."""
+    """Returns the time in the form of --window."""
     return f"{ns / 1e6:.6f}".rstrip("0").rstrip(".") + "ms"
 
 

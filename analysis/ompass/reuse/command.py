@@ -14,14 +14,17 @@ from typing import Annotated
 import typer
 
 from ompass.commands.options import (
+    SHOWN,
     CsvOption,
     DaskOption,
     FigureOption,
+    JobsOption,
     OutputOption,
-    ProcessesOption,
     TracesArgument,
     check_form,
+    choice_option,
     json_option,
+    table_option,
 )
 from ompass.commands.streams import console_for, say, to_json, write_result
 from ompass.errors import UsageError
@@ -53,7 +56,7 @@ _EPILOG = """
 
   ompass krd one-core.ompass two-cores.ompass --figure krd.pdf   several runs in one figure
 
-  ompass krd huge.ompass --sample 0.01
+  ompass krd huge.ompass --share 0.01
 
   ompass krd matmul.ompass --json -o krd.json
 
@@ -85,19 +88,31 @@ def krd(
             "--topology",
             metavar="SYNTHETIC",
             help="Another machine, as an hwloc synthetic string; thread 0 runs on its first CPU, and so on.",
+            rich_help_panel=SHOWN,
         ),
     ] = "",
     place: Annotated[
         Place,
-        typer.Option(
-            "--place", help="With --topology: fill one cache after the other, or use all caches in turn."
+        choice_option(
+            Place,
+            "--place",
+            help="With --topology: fill one cache after the other, or use all caches in turn.",
         ),
     ] = Place.COMPACT,
     l2: Annotated[
-        str, typer.Option("--l2", metavar="SIZE", help="Border of close and near (default: the L2).")
+        str,
+        typer.Option(
+            "--l2", metavar="SIZE", help="Border of close and near (default: the L2).", rich_help_panel=SHOWN
+        ),
     ] = "",
     llc: Annotated[
-        str, typer.Option("--llc", metavar="SIZE", help="Border of near and far (default: the last level).")
+        str,
+        typer.Option(
+            "--llc",
+            metavar="SIZE",
+            help="Border of near and far (default: the last level).",
+            rich_help_panel=SHOWN,
+        ),
     ] = "",
     coherence: Annotated[
         bool,
@@ -105,27 +120,25 @@ def krd(
             "--coherence/--no-coherence",
             help="Count bytes that another cache group wrote since the last access "
             "as coherence misses (default), or by their distance.",
+            rich_help_panel=SHOWN,
         ),
     ] = True,
-    sample: Annotated[
+    share: Annotated[
         float,
         typer.Option(
-            "--sample", metavar="RATE", help="Analyse only this share of the address space (0 < RATE <= 1)."
+            "--share",
+            metavar="RATE",
+            help="Analyse only this share of the address space (0 < RATE <= 1).",
+            rich_help_panel=SHOWN,
         ),
     ] = 1.0,
-    jobs: Annotated[
-        int,
-        typer.Option(
-            "--jobs", metavar="N", show_default=False, help="Threads for the analysis (default: one per CPU)."
-        ),
-    ] = 0,
     as_json: Annotated[bool, json_option("reuse-distance")] = False,
     as_csv: CsvOption = False,
-    table: Annotated[Table, typer.Option("--table", help="Table for --csv.")] = Table.BINS,  # type: ignore[attr-defined]
+    table: Annotated[Table, table_option(Table)] = Table.BINS,  # type: ignore[attr-defined]
     figure: FigureOption = None,
     output: OutputOption = None,
     dask: DaskOption = "",
-    processes: ProcessesOption = 0,
+    jobs: JobsOption = 0,
 ) -> None:
     """Show the reuse distances of the program's kernels, for each last-level cache.
 
@@ -133,18 +146,17 @@ def krd(
     accessed there before. Coherence misses were written under another cache since the last access.
     """
     check_form(as_json, as_csv, output, "--figure FILE")
-    if not 0 < sample <= 1:
-        raise UsageError(f"--sample {sample:g}", "it is a share above 0 and at most 1", "try --sample 0.01")
-    if jobs < 0:
-        raise UsageError(f"--jobs {jobs}", "it is a number of threads", "leave it out for all CPUs")
+    if not 0 < share <= 1:
+        raise UsageError(f"--share {share:g}", "it is a share above 0 and at most 1", "try --share 0.01")
     l2_bytes, llc_bytes = _size("--l2", l2), _size("--llc", llc)
     machine = synthetic_topology(topology) if topology else None
-    options = ReuseOptions(machine, place.value, l2_bytes, llc_bytes, coherence, sample, jobs)
+    threads = jobs and max(1, jobs // len(directories))  # of each of the processes that read one run
+    options = ReuseOptions(machine, place.value, l2_bytes, llc_bytes, coherence, share, threads)
     if len(directories) == 1 and not dask:
         with _progress(directories[0].name) as progress:
             contents = [_content(directories[0], options, progress)]
     else:
-        contents = Workers(dask, processes).map(partial(_content, options=options), directories)
+        contents = Workers(dask, jobs).map(partial(_content, options=options), directories)
     if figure is not None:
         render(reuse_figure(contents), figure)
         say(f"wrote {figure}")

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from ompass.commands.options import JsonOutputOption, check_json_output, file_option
+from ompass.commands.options import JsonOutputOption, check_json_output, file_option, json_option
 from ompass.commands.streams import console_for, to_json, waiting, write_result
 from ompass.errors import NothingToShowError
 from ompass.readers.run import open_run
@@ -46,9 +46,7 @@ def samples(
     folded: Annotated[
         Path | None, file_option("--folded", help="Write folded stacks, for flame graphs.")
     ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="JSON instead (`ompass docs report-schema`, samples).")
-    ] = False,
+    as_json: Annotated[bool, json_option("report-schema")] = False,
     output: JsonOutputOption = None,
 ) -> None:
     """Show hot functions, lines and libraries inside each task construct, region and the serial part."""

@@ -18,13 +18,20 @@ from typing import Annotated
 import typer
 
 from ompass.commands.options import (
+    OUTPUT,
+    RUNNING,
     CsvOption,
     FormatOption,
+    HtmlOption,
+    LibompOption,
+    QuietOption,
     ScopeName,
     check_form,
+    choice_option,
     file_option,
     json_option,
     output_folder,
+    table_option,
 )
 from ompass.commands.remarks import write_remarks
 from ompass.commands.streams import console_for, measuring_bar, say, to_json, waiting, write_result
@@ -78,17 +85,43 @@ def scale(
         ),
     ] = None,
     threads: Annotated[
-        str, typer.Option("--threads", "-t", metavar="LIST", help="Numbers of threads, separated by commas.")
+        str,
+        typer.Option(
+            "--threads",
+            "-t",
+            metavar="N,...",
+            help="Numbers of threads, separated by commas.",
+            rich_help_panel=RUNNING,
+        ),
     ] = "",
     baseline: Annotated[
-        str, typer.Option("--baseline", metavar="COMMAND", help="The best serial program, for T_s.")
+        str,
+        typer.Option(
+            "--baseline",
+            metavar="COMMAND",
+            help="The best serial program, for T_s.",
+            rich_help_panel=RUNNING,
+        ),
     ] = "",
     elision: Annotated[
         str,
-        typer.Option("--elision", metavar="COMMAND", help="The program with its OpenMP constructs left out."),
+        typer.Option(
+            "--elision",
+            metavar="COMMAND",
+            help="The program with its OpenMP constructs left out.",
+            rich_help_panel=RUNNING,
+        ),
     ] = "",
     repeat: Annotated[
-        int, typer.Option("--repeat", "-r", metavar="N", min=1, help="Rounds; each runs everything once.")
+        int,
+        typer.Option(
+            "--repeat",
+            "-r",
+            metavar="N",
+            min=1,
+            help="Rounds; each runs everything once.",
+            rich_help_panel=RUNNING,
+        ),
     ] = 3,
     output: Annotated[
         Path | None,
@@ -98,11 +131,13 @@ def scale(
             callback=output_folder,
             metavar="DIR",
             help="The sweep's directory (PROGRAM.sweep).",
+            rich_help_panel=OUTPUT,
         ),
     ] = None,
     scope: Annotated[
         ScopeName | None,
-        typer.Option(
+        choice_option(
+            ScopeName,
             "--scope",
             help="The timed part: all parallel regions, or the whole process (default with a baseline or "
             "an elision, unless --seconds gives their times for the same part).",
@@ -114,29 +149,36 @@ def scale(
             "--seconds",
             metavar="REGEX",
             help="Pattern whose group ( ) matches the seconds in the output of unrecorded programs.",
+            rich_help_panel=RUNNING,
         ),
     ] = "",
     unrecorded: Annotated[
-        bool, typer.Option("--unrecorded", help="Also time everything without the tool.")
+        bool,
+        typer.Option("--unrecorded", help="Also time everything without the tool.", rich_help_panel=RUNNING),
     ] = False,
     wrappers: Annotated[
         bool,
-        typer.Option("--wrappers/--no-wrappers", help="Measure task creation (default), or estimate it."),
+        typer.Option(
+            "--wrappers/--no-wrappers",
+            help="Measure task creation (default), or estimate it.",
+            rich_help_panel=RUNNING,
+        ),
     ] = True,
-    pin: Annotated[bool, typer.Option("--pin/--no-pin", help="Give each thread a separate core.")] = True,
-    libomp: Annotated[
-        Path | None, typer.Option("--libomp", metavar="FILE", help="Run on this OpenMP runtime.")
-    ] = None,
+    pin: Annotated[
+        bool,
+        typer.Option("--pin/--no-pin", help="Give each thread a separate core.", rich_help_panel=RUNNING),
+    ] = True,
+    libomp: LibompOption = None,
     as_json: Annotated[bool, json_option("scaling")] = False,
     as_csv: CsvOption = False,
-    table: Annotated[Table, typer.Option("--table", help="Table for --csv.")] = Table.POINTS,  # type: ignore[attr-defined]
+    table: Annotated[Table, table_option(Table)] = Table.POINTS,  # type: ignore[attr-defined]
     figure: Annotated[
         Path | None,
-        file_option("--figure", "--svg", help="Draw the curves and the breakdown (.svg, .pdf, .png)."),
+        file_option("--figure", help="Draw the curves and the breakdown (.svg, .pdf, .png)."),
     ] = None,
-    html: Annotated[Path | None, file_option("--html", help="Write the report as one page to FILE.")] = None,
+    html: HtmlOption = None,
     form: FormatOption = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")] = False,
+    quiet: QuietOption = False,
 ) -> None:
     """Run a program on several numbers of threads, and explain why it does not scale.
 

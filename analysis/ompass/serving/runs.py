@@ -122,7 +122,7 @@ class ServedRuns:
         return Answer.of_json(self._excerpts[int(question["run"])].of(int(question["construct"])))
 
     def _window(self, question: Question) -> Answer:
-        """Returns the report on a window of every trace, like `ompass report --from events --window`."""
+        """Returns the report on a window of every trace, like `ompass report --source events --window`."""
         window = (int(question["begin"]), int(question["end"]))
         blocks = []
         for number, content in enumerate(self.traces, 1):

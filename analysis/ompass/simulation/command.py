@@ -34,7 +34,7 @@ _SIMULATE_EPILOG = (
 
   ompass simulate t.ompass --threads 1,2,4,8,16
 
-  ompass simulate t.ompass --machine "pack:4 numa:1 l3:1 core:8 pu:1" --threads 8,32
+  ompass simulate t.ompass --topology "pack:4 numa:1 l3:1 core:8 pu:1" --threads 8,32
 
   ompass simulate t.ompass --threads 32 --policy libomp,work-first,occupancy
 
@@ -62,13 +62,13 @@ def parse_threads(text: str) -> list[int]:
 
 def simulate_command(
     directory: TraceArgument,
-    machine: Annotated[
+    topology: Annotated[
         str,
         typer.Option(
-            "--machine",
+            "--topology",
             metavar="SYNTHETIC",
-            help="Cores and caches, as an hwloc synthetic string (default: the topology of the machine file, "
-            "or as many cores as --threads needs, under one cache).",
+            help="Cores and caches of another machine, as an hwloc synthetic string (default: the machine "
+            "file's, or as many cores as --threads needs, under one cache).",
         ),
     ] = "",
     machine_file: Annotated[
@@ -82,7 +82,7 @@ def simulate_command(
     ] = DEFAULT,
     threads: Annotated[
         str,
-        typer.Option("--threads", metavar="N,...", help="Numbers of threads (default: as recorded)."),
+        typer.Option("--threads", "-t", metavar="N,...", help="Numbers of threads (default: as recorded)."),
     ] = "",
     policy: Annotated[
         str, typer.Option("--policy", metavar="NAME,...", help="Schedulers, listed below.")
@@ -118,8 +118,8 @@ def simulate_command(
     """
     check_json_output(as_json, output)
     chosen = read_machine(machine_file)
-    if machine:
-        chosen = chosen.with_topology(machine)
+    if topology:
+        chosen = chosen.with_topology(topology)
     with waiting(f"simulating {directory.name}"):
         simulation = simulate(
             directory,
@@ -158,6 +158,7 @@ def advise_command(
         int,
         typer.Option(
             "--threads",
+            "-t",
             metavar="N",
             min=0,
             show_default=False,
@@ -203,6 +204,7 @@ def calibrate_command(
         int,
         typer.Option(
             "--threads",
+            "-t",
             metavar="N",
             min=0,
             show_default=False,

@@ -119,7 +119,7 @@ class Machine:
         return self.topology.group_of_thread(n_threads) if self.topology else []
 
     def with_topology(self, text: str) -> Machine:
-        return replace(self, name=text, topology=synthetic_topology(text, "--machine"))
+        return replace(self, name=text, topology=synthetic_topology(text, "--topology"))
 
     def check_threads(self, threads: int) -> None:
         """Raises UsageError if the machine has too few hardware threads."""

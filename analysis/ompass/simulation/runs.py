@@ -30,7 +30,7 @@ from ompass.topology import Topology, recorded_topology
 from ompass.units import duration, percent, plural
 
 _WITHOUT_CACHES = (
-    " because no caches are known: choose threads that the recorded machine has, or name a --machine."
+    " because no caches are known: choose threads that the recorded machine has, or name a --topology."
 )
 _SUPPOSED = ", and each is assumed to wait for its children before it continues"
 _MUCH = 0.01  # least share of the work that a note mentions
