@@ -160,7 +160,7 @@ STACK CFI INIT 3000 100 .cfa: $rbp 16 + .ra: .cfa -8 + ^
 @pytest.fixture
 def unwinder() -> Unwinder:
     tables = {0: FrameTable(TABLE)}
-    return Unwinder("x86_64", lambda module: tables.get(module, FrameTable("")))
+    return Unwinder("x86_64", lambda module, at: tables.get(module, FrameTable("")).rules_at(at))
 
 
 def registers_at(address: int, rbp: int = 0) -> list[int]:

@@ -22,10 +22,11 @@ from ompass.commands.options import (
     parse_from_to,
 )
 from ompass.errors import NothingToShowError, UsageError
+from ompass.keeping.names import resolver_for
 from ompass.model import Run
 from ompass.plain_text import visible
 from ompass.readers.run import EventTable, event_kinds, open_run, read_events
-from ompass.symbols.resolver import Location, Resolver
+from ompass.symbols.resolver import Location
 from ompass.units import task_name
 
 _EPILOG = """
@@ -88,7 +89,7 @@ def dump(
             f"{directory} holds no events", "it was recorded in profile mode", "record it with --mode trace"
         )
     names = [name for name, _ in meanings]
-    resolver = Resolver.of_run(run)
+    resolver = resolver_for(run)
     locations = {d.id: resolver.locate(d) for d in run.definitions}
     wanted_kinds = _kind_numbers(names, kind or [])
     wanted_constructs = _constructs(locations, construct) if construct else None

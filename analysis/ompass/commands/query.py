@@ -14,11 +14,11 @@ from rich.text import Text
 from ompass.commands.options import RunArgument, file_option, new_folder
 from ompass.commands.streams import console_for, say, waiting
 from ompass.errors import OutputError, UsageError
+from ompass.keeping.names import resolver_for
 from ompass.plain_text import HARMFUL_PATTERN, REPLACEMENT, visible
 from ompass.readers.run import open_run
 from ompass.readers.tables import TABLES, Tables
 from ompass.reports.terminal import plain_grid
-from ompass.symbols.resolver import Resolver
 from ompass.units import plural
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ def export(
 
 def _tables(directory: Path) -> Tables:
     run = open_run(directory)
-    resolver = Resolver.of_run(run)
+    resolver = resolver_for(run)
     return Tables(run, lambda construct: resolver.locate(run.definitions[construct]))
 
 

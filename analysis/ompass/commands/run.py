@@ -7,10 +7,11 @@ signals and exit status. Messages of ompass go to stderr, before the program sta
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from enum import Enum
 from pathlib import Path
 from typing import Annotated
@@ -21,6 +22,7 @@ from ompass.commands.options import OUTPUT, RUNNING, LibompOption, choice_option
 from ompass.commands.streams import console_for, say, to_json, waiting, write_result
 from ompass.errors import CannotRecordError, OmpassError, UsageError
 from ompass.files import file_problem
+from ompass.keeping.names import keep_names_of
 from ompass.launch.child import Ending, end_as, run_child
 from ompass.launch.plan import Plan, RunOptions, plan_here
 from ompass.launch.produced import (
@@ -46,6 +48,7 @@ from ompass.units import parse_limit
 _EXIT_NOT_STARTED = 125
 _MOST_HZ = 10_000
 _MOST_LINES = 4
+_MOST_SECONDS = 10  # until the names of child processes are left to the first reader
 _THREADS = re.compile(r"[1-9]\d*(,[1-9]\d*)*")
 
 _EPILOG = """
@@ -205,6 +208,8 @@ def run(
         try:
             produced = find_produced(directory, before, ending.pid, launch)
             _after(produced, program, plan, ending, report=report, json_file=json_file, quiet=quiet)
+            is_kept = json_file is not None or (report and not quiet)  # the report has done it
+            _keep_names(produced.others if is_kept else (produced.main, *produced.others))
         except OmpassError as error:
             # A script must see the program's exit status, even if the report fails.
             say(f"error: {error.one_line()}")
@@ -286,6 +291,12 @@ def _after(
             say(f"the program {ending.describe()}")
         say(f"recorded in {shown}; `ompass report {shown}` shows it again")
         say_others(produced.others)
+
+
+def _keep_names(directories: Iterable[Path | None]) -> None:
+    """Stores the names of recorded runs, before the program changes. An interrupt ends that."""
+    with contextlib.suppress(KeyboardInterrupt):
+        keep_names_of(filter(None, directories), _MOST_SECONDS)
 
 
 def say_others(others: Sequence[Path]) -> None:

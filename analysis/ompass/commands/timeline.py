@@ -27,12 +27,12 @@ from ompass.errors import NothingToShowError, UsageError
 from ompass.exports import write_otf2, write_perfetto
 from ompass.figures.render import render
 from ompass.figures.schedule import gantt, picture_intervals
+from ompass.keeping.names import resolver_for
 from ompass.model import Run
 from ompass.readers.run import open_run
 from ompass.readers.schedule import read_schedule
 from ompass.readers.timeline import check_has_events, read_timeline
 from ompass.reports.content import collect
-from ompass.symbols.resolver import Resolver
 from ompass.units import plural
 
 _EPILOG = """
@@ -101,7 +101,7 @@ def timeline(
         return
     with waiting(f"reading {directory}"):
         slices = read_timeline(run, threads=thread or (), start_ns=start_ns, end_ns=end_ns, limit=limit)
-        resolver = Resolver.of_run(run)
+        resolver = resolver_for(run)
         places = {definition.id: resolver.locate(definition) for definition in run.definitions}
         names = {each.id: each.name or places[each.id].label() for each in run.definitions}
     with waiting(f"writing {', '.join(map(str, exported))}"):

@@ -19,12 +19,13 @@ from ompass.graph.metrics import (
     fold_to,
     speedup_bounds,
 )
+from ompass.keeping.names import resolver_for
 from ompass.metrics import thresholds
 from ompass.metrics.processors import knows_switches
 from ompass.model import GraphGroup, Run, TaskGraph
 from ompass.readers.run import read_task_graph
 from ompass.reports.content import same_place
-from ompass.symbols.resolver import UNKNOWN, Location, Resolver
+from ompass.symbols.resolver import UNKNOWN, Location
 from ompass.units import duration
 
 _DEEP = 6  # levels that the core keeps if --depth is not given
@@ -76,7 +77,7 @@ def collect_graph(
             "show --clock wall",
         )
     time = time or (TimeKind.CPU if knows_switches(run) else TimeKind.WALL)
-    resolver = Resolver.of_run(run)
+    resolver = resolver_for(run)
     locations = {d.id: resolver.locate(d) for d in run.definitions}
     groups = same_place(run, locations)
     graph, place = _folded(run, depth, (), groups, time)

@@ -18,8 +18,8 @@ from typing import Final
 
 from ompass.errors import RunNotFoundError
 from ompass.metrics.breakdown import Scope
-from ompass.model import Run, StateTimes
-from ompass.readers.run import open_run
+from ompass.model import StateTimes
+from ompass.readers.run import has_ended, open_run
 from ompass.reports.content import ReportContent, collect
 from ompass.symbols.resolver import Resolver
 from ompass.system import busy_ns
@@ -96,7 +96,7 @@ class Watch:
     def look(self) -> Look:
         """Returns the current state of the runs. Raises RunNotFoundError, DamagedRunError."""
         contents = tuple(self._content(path) for path in self.directories)
-        has_ended = all(_has_ended(content.run) for content in contents)
+        has_ended = all(has_ended(content.run) for content in contents)
         if has_ended:  # reads again, because a run may have ended during the first read
             contents = tuple(self._content(path, with_samples=True) for path in self.directories)
         threads: dict[Thread, StateTimes] = {}
@@ -157,18 +157,6 @@ def directories_of(pid: int) -> list[Path]:
 def _logs_in(maps: Iterable[str]) -> list[Path]:
     directories = {match[1]: None for line in maps if (match := _LOG.search(line)) and not match[2]}
     return [Path(name) for name in directories]
-
-
-def _has_ended(run: Run) -> bool:
-    if run.end_reason != "running-or-killed":
-        return True
-    try:
-        os.kill(run.pid, 0)
-    except ProcessLookupError:
-        return True
-    except PermissionError:
-        return False
-    return False
 
 
 def _since(now: StateTimes, before: StateTimes) -> StateTimes:

@@ -18,7 +18,7 @@ import ompass
 from ompass.figures.render import BrowserScript
 from ompass.figures.style import Spec
 from ompass.graph.content import GraphContent
-from ompass.page.excerpts import Excerpts, Sources
+from ompass.page.excerpts import Excerpts
 from ompass.page.markup import Markup, element, join
 from ompass.page.sections import (
     Part,
@@ -89,7 +89,6 @@ def html_report(
     `served`: a local server delivers the data of the timeline; otherwise the page contains the data.
     `script`: the script for figures, if its build has begun.
     """
-    files = Sources() if sources or served else None
     compared = compared or [run.content for run in runs]
     content = _Content()
     if timeline is not None:
@@ -105,7 +104,7 @@ def html_report(
         content.add_article(name, f"sweep-{k}", f"-of-sweep-{k}", scaling_report(sweep), sweep_parts(sweep))
     for k, run in enumerate(runs, 1):
         name = run.content.run.path.name
-        parts = _parts_of_run(run, files)
+        parts = _parts_of_run(run, with_sources=sources or served)
         content.add_article(name, f"run-{k}", f"-{k}", run_report(run.content), parts, run.later)
     drawing = (script or BrowserScript()).text if content.figures and not served else ""
     scripts = (
@@ -188,8 +187,8 @@ def _page_head(names: str, policy: str) -> Markup:
     )
 
 
-def _parts_of_run(run: RunPart, files: Sources | None) -> Iterator[Part]:
-    excerpts = Excerpts(run.content, files) if files else None
+def _parts_of_run(run: RunPart, *, with_sources: bool) -> Iterator[Part]:
+    excerpts = Excerpts(run.content) if with_sources else None
     yield from run_parts(run.content, excerpts, run.schedule, run.reuse)
     if run.graph is not None:
         yield graph_part(run.graph, run.content)

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from itertools import takewhile
+from types import MappingProxyType
 from typing import Any, Final
 
 from ompass.model import share
@@ -16,12 +17,12 @@ from ompass.plain_text import visible
 from ompass.reports.content import ReportContent
 from ompass.samples.metrics import samples_by_line
 from ompass.symbols.resolver import Location
+from ompass.symbols.sources import SourceFiles
 from ompass.units import percent
 
 _AROUND: Final = 4  # lines before and after
 _MOST_BEHIND: Final = 40  # an excerpt extends to the last sampled line within this distance
 _MOST_HOT: Final = 24  # hottest lines in the section Source
-_LARGEST_BYTES: Final = 8 << 20
 _LONGEST_LINE: Final = 160
 
 
@@ -66,48 +67,42 @@ def numbered_lines(
 
 
 class Sources:
-    """The lines of source files. Reads each file once. Missing and too large files have no excerpts."""
+    """The lines of source files. Files in `kept` have only its lines, by number; others are read.
 
-    def __init__(self) -> None:
-        self._files: dict[str, tuple[str, ...]] = {}
+    Missing and too large files have no excerpts.
+    """
+
+    def __init__(self, kept: Mapping[str, Mapping[int, str]] = MappingProxyType({})) -> None:
+        self._kept = kept
+        self._files = SourceFiles()
 
     def around(self, location: Location, last: int = 0) -> Excerpt | None:
         """Returns the lines around a construct, and around `last` if it is given."""
         if not location.file or not location.line:
             return None
-        lines = self._lines(location.file)
-        if location.line > len(lines):
-            return None
         first = max(location.line - _AROUND, 1)
-        last = max(last, location.line) + _AROUND
-        return Excerpt(first, location.line, tuple(line[:_LONGEST_LINE] for line in lines[first - 1 : last]))
+        lines = self._lines(location.file, first, max(last, location.line) + _AROUND)
+        return Excerpt(first, location.line, lines) if location.line < first + len(lines) else None
 
     def lines(self, file: str, first: int, last: int) -> Excerpt | None:
         """Returns the lines of a file from `first` to `last`, none of them marked; None if there are none."""
-        found = self._lines(file)[max(first, 1) - 1 : last]
-        return Excerpt(max(first, 1), 0, tuple(line[:_LONGEST_LINE] for line in found)) if found else None
+        found = self._lines(file, max(first, 1), last)
+        return Excerpt(max(first, 1), 0, found) if found else None
 
-    def _lines(self, name: str) -> tuple[str, ...]:
-        if name not in self._files:
-            path = Path(name)
-            lines: tuple[str, ...] = ()
-            try:
-                if path.is_file() and path.stat().st_size <= _LARGEST_BYTES:
-                    lines = tuple(
-                        path.read_text(encoding="utf-8", errors="replace").expandtabs(4).splitlines()
-                    )
-            except OSError:
-                pass  # treats an unreadable file as missing: the page still names the place
-            self._files[name] = lines
-        return self._files[name]
+    def _lines(self, name: str, first: int, last: int) -> tuple[str, ...]:
+        """Returns the lines from `first` to `last`, or up to the first that is unknown or missing."""
+        if kept := self._kept.get(name):
+            numbers = takewhile(kept.__contains__, range(first, last + 1))
+            return tuple(kept[number][:_LONGEST_LINE] for number in numbers)
+        return tuple(line[:_LONGEST_LINE] for line in self._files.lines(name)[first - 1 : last])
 
 
 class Excerpts:
     """The excerpts of one run, with the number of samples on each line."""
 
-    def __init__(self, content: ReportContent, sources: Sources | None = None) -> None:
+    def __init__(self, content: ReportContent) -> None:
         self._content = content
-        self._sources = sources or Sources()
+        self._sources = Sources(content.source_lines)
         self.heat = samples_by_line(content.samples.samples) if content.samples else {}
 
     def around(self, construct: int) -> Excerpt | None:

@@ -6,6 +6,7 @@ The core reads the logs; this file turns its errors into typed errors with advic
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -48,6 +49,19 @@ def _file_of(module: str, run_dir: Path) -> str:
     """Returns the file of a module; the kernel's library (vdso) has only its copy in the run directory."""
     copy = run_dir.absolute() / module
     return str(copy) if "/" not in module and copy.is_file() else module
+
+
+def has_ended(run: Run) -> bool:
+    """True if the run is complete, or its process no longer exists on this machine."""
+    if run.end_reason != "running-or-killed":
+        return True
+    try:
+        os.kill(run.pid, 0)
+    except ProcessLookupError:
+        return True
+    except PermissionError:
+        return False
+    return False
 
 
 def find_problems(path: Path) -> list[str]:

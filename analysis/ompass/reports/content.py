@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
-from ompass.elf import NotElfError, imported_symbols
 from ompass.errors import DamagedRunError, NothingToShowError, RunNotFoundError
+from ompass.keeping.names import keep_names
 from ompass.metrics.breakdown import Breakdown, RegionShare, Scope, time_breakdown
 from ompass.metrics.constructs import Bin, ConstructTotals, construct_totals, granularity
 from ompass.metrics.facts import Finding
@@ -41,6 +40,7 @@ class ReportContent:
     locality: Locality | None = None  # for tasks that libomp_ext.so held
     samples: SampleContent | None = None
     critical_names: Mapping[int, str] = field(default_factory=dict)  # empty: no name; missing: unknown
+    source_lines: Mapping[str, Mapping[int, str]] = field(default_factory=dict)  # kept ones, by file
 
     def location(self, construct: int | None) -> Location:
         return self.locations.get(construct, UNKNOWN) if construct is not None else UNKNOWN
@@ -76,8 +76,12 @@ def collect(
     whole = time_breakdown(run, groups=groups)
     shown = whole if scope is Scope.REGIONS else time_breakdown(run, scope, regions=chosen, groups=groups)
     waits, loops = wait_totals(run, groups), loop_totals(run, groups)
-    samples, damage = _samples(run, locations, groups) if with_samples else (None, ())
     names = _critical_names(run, waits, resolver)
+    problems = tuple(resolver.problems)
+    samples, damage = _samples(run, locations, groups, resolver) if with_samples else (None, ())
+    creates_by_libgomp = resolver.creates_tasks_by_libgomp()
+    if with_samples:
+        keep_names(run, resolver)
     return ReportContent(
         run=run,
         breakdown=shown,
@@ -94,23 +98,17 @@ def collect(
             samples.loads if samples else (),
             names,
             _wanted_threads(run),
-            any(_creates_tasks_by_libgomp(module.path) for module in run.modules),
+            creates_by_libgomp,
         ),
         locations=locations,
-        problems=(*resolver.problems, *damage),
+        problems=(*problems, *damage),
         waits=waits,
         loops=loops,
         locality=locality(run),
         samples=samples,
         critical_names=names,
+        source_lines=resolver.answers.lines,
     )
-
-
-def _creates_tasks_by_libgomp(path: str) -> bool:
-    try:
-        return bool(imported_symbols(Path(path), ("GOMP_task",)))
-    except NotElfError:
-        return False
 
 
 def _wanted_threads(run: Run) -> int:
@@ -130,11 +128,11 @@ def _critical_names(run: Run, waits: Sequence[WaitTotals], resolver: Resolver) -
 
 
 def _samples(
-    run: Run, locations: Mapping[int, Location], groups: Mapping[int, int]
+    run: Run, locations: Mapping[int, Location], groups: Mapping[int, int], resolver: Resolver
 ) -> tuple[SampleContent | None, tuple[str, ...]]:
     """Returns the samples, or the reason why the report has none."""
     try:
-        return collect_samples(run, locations, groups), ()
+        return collect_samples(run, locations, groups, resolver), ()
     except DamagedRunError as error:
         return None, (error.one_line(),)
     except RunNotFoundError:

@@ -11,6 +11,7 @@ import typer
 from ompass.commands.options import JsonOutputOption, check_json_output, file_option, json_option
 from ompass.commands.streams import console_for, to_json, waiting, write_result
 from ompass.errors import NothingToShowError
+from ompass.keeping.names import keep_names
 from ompass.readers.run import open_run
 from ompass.reports.content import same_place
 from ompass.reports.model import plain
@@ -75,4 +76,6 @@ def samples_of(directory: Path) -> SampleContent:
     run = open_run(directory)
     resolver = Resolver.of_run(run)
     locations = {definition.id: resolver.locate(definition) for definition in run.definitions}
-    return collect_samples(run, locations, same_place(run, locations), resolver)
+    content = collect_samples(run, locations, same_place(run, locations), resolver)
+    keep_names(run, resolver)
+    return content

@@ -12,18 +12,18 @@ import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 
 from ompass.latency.metrics import SampledLoad
 from ompass.model import Run, ThreadRow
 from ompass.readers.run import Sample, SampledThread, read_samples
 from ompass.sampled import OWN, RUNTIME, TOOL, WAITING
 from ompass.samples.metrics import Line, LocatedSample, Owner
-from ompass.symbols.instructions import Instructions, always_waits
+from ompass.symbols.instructions import always_waits
 from ompass.symbols.libraries import group_of, group_of_calls
 from ompass.symbols.names import compact_name
 from ompass.symbols.resolver import Location, Resolver
-from ompass.symbols.unwinder import Code, FrameTable, Unwinder
+from ompass.symbols.unwinder import Code, Unwinder
 
 _SYSTEM_HEADERS = ("/usr/include/", "/usr/lib/", "/usr/lib64/")
 
@@ -100,14 +100,14 @@ class SampleContent:
 
 
 def collect_samples(
-    run: Run, locations: Mapping[int, Location], groups: Mapping[int, int], resolver: Resolver | None = None
+    run: Run, locations: Mapping[int, Location], groups: Mapping[int, int], resolver: Resolver
 ) -> SampleContent:
     """Returns the samples of `run`; `groups` maps constructs at one place to one of them.
 
     Raises DamagedRunError.
     """
     found = read_samples(run.path)
-    locator = _Locator(run, groups, resolver or Resolver.of_run(run))
+    locator = _Locator(groups, resolver)
     of_loads = tuple(load for thread in found.threads if thread.period for load in locator.loads(thread))
     return SampleContent(
         run,
@@ -165,16 +165,13 @@ def _first_own(sample: LocatedSample) -> int | None:
 
 
 class _Locator:
-    def __init__(self, run: Run, groups: Mapping[int, int], resolver: Resolver) -> None:
-        self._run = run
+    def __init__(self, groups: Mapping[int, int], resolver: Resolver) -> None:
         self._groups = groups
         self._resolver = resolver
-        self._tables: dict[int, FrameTable] = {}
-        self._code: dict[int, Instructions] = {}
 
     def located(self, thread: SampledThread) -> Iterator[LocatedSample]:
         """Yields the samples of one thread; samples with the same calls and owner are merged."""
-        unwinder = Unwinder(thread.machine, self._table_of)
+        unwinder = Unwinder(thread.machine, self._resolver.rules_at)
         known: dict[tuple[object, ...], tuple[tuple[Line, ...], str, str]] = {}
         counts: dict[tuple[Owner, tuple[Line, ...], str, str], int] = {}
         for sample in thread.samples:
@@ -194,20 +191,6 @@ class _Locator:
             counts[self._owner(s), s.cycles, s.source, s.was_modified] += s.weight
         for (owner, cycles, source, was_modified), weight in counts.items():
             yield SampledLoad(thread.thread, owner, cycles, source, was_modified, weight, thread.period)
-
-    def _table_of(self, module: int) -> FrameTable:
-        if module not in self._tables:
-            modules = self._run.modules[module : module + 1]
-            self._tables[module] = FrameTable.of_module(modules[0]) if modules else FrameTable("")
-        return self._tables[module]
-
-    def _instructions_of(self, module: int, machine: str) -> Instructions:
-        if module not in self._code:
-            functions = self._table_of(module).function_at
-            known = 0 <= module < len(self._run.modules)
-            path = Path(self._run.modules[module].path) if known else Path()
-            self._code[module] = Instructions(machine, path, functions)
-        return self._code[module]
 
     def _owner(self, sample: Sample) -> Owner:
         task = self._groups.get(sample.construct, sample.construct)
@@ -233,7 +216,7 @@ class _Locator:
             if group in (RUNTIME, TOOL) and OWN in groups:
                 break
             if group == OWN and OWN not in groups:
-                found = self._instructions_of(module, machine).behaviour(address - (place > 0))
+                found = self._resolver.behaviour(module, address - (place > 0), machine)
                 behaviour = behaviour or (found if not place or found == WAITING else "")
             elif group != OWN and always_waits(inlined[-1].function):
                 behaviour = WAITING

@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from ompass.keeping.names import resolver_for
 from ompass.model import Run
 from ompass.readers.run import open_run
 from ompass.reports.content import same_place
@@ -41,7 +42,7 @@ from ompass.simulation.reader import (
     without_phases,
 )
 from ompass.simulation.runs import DeclaredData, notes_on, predict
-from ompass.symbols.resolver import UNKNOWN, Location, Resolver
+from ompass.symbols.resolver import UNKNOWN, Location
 from ompass.units import duration, plural
 
 FASTER = 2.0  # speed-up of a construct in the causal profile
@@ -157,7 +158,7 @@ def advise(
     machine = machine or read_machine()
     threads = threads or max(2, program.n_threads)
     machine.check_threads(threads)
-    resolver = Resolver.of_run(run)
+    resolver = resolver_for(run)
     locations = {d.id: resolver.locate(d) for d in run.definitions}
     trial = _Trial(program, machine, threads, DeclaredData.of(path, program))
     found: list[tuple[Change, Simulate]] = []

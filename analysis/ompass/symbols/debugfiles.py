@@ -24,6 +24,7 @@ class DebugFile:
     path: Path | None
     has_lines: bool
     problem: str
+    is_own: bool = False  # True if the module itself is there, and is the recorded one
 
 
 def find_debug_file(module: Module, recorded_ns: int = 0, roots: Sequence[Path] = DEBUG_ROOTS) -> DebugFile:
@@ -41,16 +42,17 @@ def find_debug_file(module: Module, recorded_ns: int = 0, roots: Sequence[Path] 
         facts = None
         gone = "is no longer there" if not path.exists() else "cannot be read"
         problem = f"{module.path} {gone}, so its functions and lines are unknown"
-    if facts is not None and not problem:
+    is_own = facts is not None and not problem
+    if facts is not None and is_own:
         if facts.has_lines:
-            return DebugFile(path, True, "")
+            return DebugFile(path, True, "", is_own)
         separate = separate or _by_link(facts, roots)
     separate = separate or _by_server(module.build_id)
     if separate is not None:
-        return DebugFile(separate, True, "")
+        return DebugFile(separate, True, "", is_own)
     if facts is None or problem:
         return DebugFile(None, False, problem)
-    return DebugFile(path, False, _without_lines(facts))
+    return DebugFile(path, False, _without_lines(facts), is_own)
 
 
 def _without_lines(facts: ElfFacts) -> str:

@@ -96,16 +96,16 @@ class FrameTable:
         if place < 0 or address >= self._functions[place][1]:
             return None
         lines = self._functions[place][2]
-        rules = _parse(lines[0])
+        rules = parse_rules(lines[0])
         for line in lines[1:]:
             begin, _, changes = line.partition(" ")
             if int(begin, 16) > address:
                 break
-            rules |= _parse(changes)
+            rules |= parse_rules(changes)
         return rules
 
 
-def _parse(text: str) -> dict[str, tuple[str, ...]]:
+def parse_rules(text: str) -> dict[str, tuple[str, ...]]:
     """Returns `.cfa: $rsp 16 + .ra: .cfa -8 + ^` as terms by name."""
     rules: dict[str, tuple[str, ...]] = {}
     name = ""
@@ -118,15 +118,20 @@ def _parse(text: str) -> dict[str, tuple[str, ...]]:
     return rules
 
 
+def rules_text(rules: Rules) -> str:
+    """Returns rules in the form that parse_rules reads."""
+    return " ".join(f"{name}: {' '.join(term)}" for name, term in rules.items())
+
+
 class Unwinder:
     """Derives the call chains of samples on one machine.
 
-    `table_of` returns the tables of a module by its number. Not thread-safe.
+    `rules_at` returns the rules of an instruction by its module's number and its address. Not thread-safe.
     """
 
-    def __init__(self, machine: str, table_of: Callable[[int], FrameTable]) -> None:
+    def __init__(self, machine: str, rules_at: Callable[[int, int], Rules | None]) -> None:
         self._names, self._stack_pointer = _REGISTERS.get(machine, ((), ""))
-        self._table_of = table_of
+        self._rules_at = rules_at
 
     def frames(
         self, chain: Sequence[int], registers: Sequence[int], stack: Mapping[int, int]
@@ -150,7 +155,7 @@ class Unwinder:
         while len(found) < _MOST_FRAMES:
             module, address = found[-1]
             # A return address may belong to the next function.
-            rules = self._table_of(module).rules_at(address - (len(found) > 1))
+            rules = self._rules_at(module, address - (len(found) > 1))
             cfa = _value(rules[".cfa"], values, stack) if rules and ".cfa" in rules else None
             if rules is None or cfa is None:
                 break

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Keeps the names of a run in its directory, so that reports stay the same without the program.
+
+Owns the choice of names: all constructs and samples, and the source lines around them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import time
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Final
+
+from ompass import __version__
+from ompass.errors import OmpassError
+from ompass.model import Run
+from ompass.readers.run import has_ended, open_run
+from ompass.samples.content import collect_samples
+from ompass.symbols.kept import packed_names, write_packed
+from ompass.symbols.resolver import Location, Resolver
+from ompass.symbols.sources import SourceFiles
+
+_MOST_BYTES: Final = 1_000_000  # of the names file; it may exceed that only without source lines
+_LONGEST_LINE: Final = 240
+_AROUND: Final = (((20, 60), (8, 8)), ((4, 44), (4, 4)))
+"""Source lines before and after constructs, and before and after samples; the second if space is short."""
+
+
+def resolver_for(run: Run) -> Resolver:
+    """Returns a resolver that uses the names kept in the run; if there are none, keeps all names first."""
+    resolver = Resolver.of_run(run)
+    if not resolver.is_kept:
+        n_problems = len(resolver.problems)
+        with contextlib.suppress(OmpassError):  # damaged samples: the command that needs them reports that
+            keep_all_names(run, resolver)
+        del resolver.problems[n_problems:]
+    return resolver
+
+
+def keep_names_of(directories: Iterable[Path], limit_s: float = math.inf) -> None:
+    """Keeps the names of these runs. Skips runs that cannot be read, and, after the time limit, all others.
+
+    The first command that reads a skipped run keeps its names.
+    """
+    end_s = time.monotonic() + limit_s
+    for directory in directories:
+        if time.monotonic() > end_s:
+            return
+        with contextlib.suppress(OmpassError):
+            resolver_for(open_run(directory))
+
+
+def keep_all_names(run: Run, resolver: Resolver) -> None:
+    """Looks up all names of a run that has ended, and stores them. Raises DamagedRunError."""
+    if _is_keepable(run, resolver):
+        locations = {definition.id: resolver.locate(definition) for definition in run.definitions}
+        if not _knows_program(run, resolver):
+            return
+        for definition in run.definitions:
+            if definition.kind == "wait":
+                resolver.critical_name(definition)
+        collect_samples(run, locations, {}, resolver)
+        keep_names(run, resolver)
+
+
+def keep_names(run: Run, resolver: Resolver) -> None:
+    """Stores what the resolver knows, if the run has ended, its program is known, and there is news.
+
+    Does nothing if the directory is not writable.
+    """
+    if resolver.has_news and _is_keepable(run, resolver) and _knows_program(run, resolver):
+        packed = _packed_with_lines(run, resolver)
+        with contextlib.suppress(OSError):
+            write_packed(run.path, packed)
+            resolver.has_news = False
+
+
+def _is_keepable(run: Run, resolver: Resolver) -> bool:
+    return resolver.may_keep and has_ended(run) and os.access(run.path, os.W_OK)
+
+
+def _knows_program(run: Run, resolver: Resolver) -> bool:
+    return any(definition.module in resolver.answers.modules for definition in run.definitions)
+
+
+def _packed_with_lines(run: Run, resolver: Resolver) -> bytes:
+    """Returns the names file, with the source lines around the locations as far as the space allows.
+
+    Adds these lines to the answers.
+    """
+    answers = resolver.answers
+    earlier = answers.lines
+    files = SourceFiles()
+    sampled = [location for locations in answers.code.values() for location in locations]
+    for around in _AROUND:
+        wanted: dict[str, set[int]] = defaultdict(set)
+        for locations, (before, behind) in zip((answers.calls.values(), sampled), around, strict=True):
+            for file, line in _places(locations):
+                wanted[file].update(range(max(line - before, 1), line + behind + 1))
+        found = {file: _lines_of(files, file, numbers, run) for file, numbers in wanted.items()}
+        answers.lines = {file: lines for file, lines in ({**found, **earlier}).items() if lines}
+        packed = packed_names(run.modules, answers, __version__)
+        if len(packed) <= _MOST_BYTES:
+            return packed
+    answers.lines = earlier
+    return packed_names(run.modules, answers, __version__)
+
+
+def _places(locations: Iterable[Location]) -> set[tuple[str, int]]:
+    return {(each.file, each.line) for each in locations if each.file and each.line}
+
+
+def _lines_of(files: SourceFiles, file: str, numbers: set[int], run: Run) -> Mapping[int, str]:
+    """Returns lines by number; none if the file was modified after the run had begun."""
+    lines = files.lines(file, run.start_epoch_ns)
+    return {number: lines[number - 1][:_LONGEST_LINE] for number in numbers if number <= len(lines)}

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The location of a construct or instruction in the source, and its forms for people."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from ompass.symbols.names import compact_name
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """The known location of a construct in the source."""
+
+    function: str  # demangled; empty when unknown
+    file: str  # absolute as compiled; empty when unknown
+    line: int  # 0 when unknown
+    inlined_into: tuple[str, ...] = ()  # functions into which the code was inlined, innermost first
+    module: str = ""  # path of the executable or library; empty when unknown
+    offset: int = 0
+
+    @property
+    def place(self) -> str:
+        """`fib.c:12`; without a line `fib.c+0x1234`, with its address; else `fib+0x1234`, else `?`."""
+        if self.line:
+            return f"{PurePosixPath(self.file).name}:{self.line}"
+        known = self.file or self.module
+        return f"{PurePosixPath(known).name}+{self.offset:#x}" if known else "?"
+
+    def label(self) -> str:
+        """Returns `fib.c:12 (fib)`, or its known parts."""
+        return f"{self.place} ({compact_name(self.function, 60)})" if self.function else self.place
+
+    def is_named(self, text: str) -> bool:
+        """True if `text` names this location: file:line with or without directories, or a function."""
+        bare = self.function.partition("(")[0].rpartition("::")[2]
+        return bool(text) and text in (self.place, f"{self.file}:{self.line}", self.function, bare)
+
+
+UNKNOWN = Location("", "", 0)

@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The names file of a run: what was written is read again; other content is refused with a reason."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ompass.model import Module
+from ompass.symbols.kept import (
+    NAMES_FILE,
+    Answers,
+    DamagedNamesError,
+    ModuleNames,
+    packed_names,
+    read_names,
+    write_packed,
+)
+from ompass.symbols.location import Location
+
+MODULES = (Module(path="/bin/fib", build_id="ab"), Module(path="/lib/other.so", build_id="cd"))
+SOUND = ModuleNames("", True, True, False)
+
+
+def answers() -> Answers:
+    inner = Location("g", "/src/fib.c", 7, (), "/bin/fib", 0x20)
+    return Answers(
+        modules={0: SOUND},
+        calls={(0, 0x10): Location("f(int)", "/src/fib.c", 3, ("main", "h"), "/bin/fib", 0x10)},
+        code={(0, 0x20): (inner, Location("main", "/src/fib.c", 9, (), "/bin/fib", 0x20))},
+        criticals={(0, 0x10): None, (0, 0x30): "", (0, 0x40): "sums"},
+        rules={(0, 0x20): {".cfa": ("$rsp", "8", "+"), ".ra": (".cfa", "-8", "+", "^")}, (0, 0x21): None},
+        behaviours={(0, 0x20): "memory"},
+        lines={"/src/fib.c": {3: "a", 4: "b\udcff", 9: "c"}},
+    )
+
+
+def write(directory: Path, known: Answers) -> None:
+    write_packed(directory, packed_names(MODULES, known, "1.0"))
+
+
+def changed(directory: Path, change: Any) -> None:
+    """Writes a sound file after a change of its content."""
+    content = json.loads(gzip.decompress(packed_names(MODULES, answers(), "1.0")))
+    change(content)
+    (directory / NAMES_FILE).write_bytes(gzip.compress(json.dumps(content).encode()))
+
+
+def test_a_run_without_a_file_has_no_names(tmp_path: Path) -> None:
+    assert read_names(tmp_path, MODULES) is None
+
+
+def test_names_are_read_as_they_were_written(tmp_path: Path) -> None:
+    write(tmp_path, answers())
+    assert read_names(tmp_path, MODULES) == answers()
+    assert [path.name for path in tmp_path.iterdir()] == [NAMES_FILE]
+
+
+@given(
+    st.dictionaries(st.integers(1, 1 << 47), st.text(max_size=3), max_size=20), st.sets(st.integers(1, 50))
+)
+def test_any_addresses_and_lines_survive(places: dict[int, str], numbers: set[int]) -> None:
+    known = Answers(modules={0: SOUND}, behaviours={(0, at): text for at, text in places.items()})
+    known.lines = {"f.c": {number: str(number) for number in numbers}} if numbers else {}
+    with tempfile.TemporaryDirectory() as directory:
+        write(Path(directory), known)
+        assert read_names(Path(directory), MODULES) == known
+
+
+def test_answers_of_modules_without_a_known_file_are_not_written(tmp_path: Path) -> None:
+    known = answers()
+    known.behaviours[1, 0x50] = "computation"
+    write(tmp_path, known)
+    assert read_names(tmp_path, MODULES) == answers()
+
+
+@pytest.mark.parametrize(
+    "other", [Module(path="/bin/fib", build_id="ff"), Module(path="/bin/fob", build_id="ab")]
+)
+def test_names_of_another_program_are_ignored(tmp_path: Path, other: Module) -> None:
+    write(tmp_path, answers())
+    found = read_names(tmp_path, (other, MODULES[1]))
+    assert found is not None
+    assert (found.modules, found.calls, found.code, found.rules) == ({}, {}, {}, {})
+
+
+def test_a_module_that_moved_keeps_its_names(tmp_path: Path) -> None:
+    write(tmp_path, answers())
+    found = read_names(tmp_path, (Module(path="/home/fib", build_id="ab"), MODULES[1]))
+    assert found is not None and found.calls[0, 0x10].module == "/home/fib"
+
+
+def test_a_later_version_is_refused_with_its_number(tmp_path: Path) -> None:
+    changed(tmp_path, lambda content: content.update(version=7))
+    with pytest.raises(DamagedNamesError, match="a newer ompass wrote it, in version 7") as caught:
+        read_names(tmp_path, MODULES)
+    assert caught.value.is_newer
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda content: content.pop("texts"),
+        lambda content: content.update(format="another"),
+        lambda content: content.update(frames=[[0, 99, 1]] * 9),
+        lambda content: content["texts"].__setitem__(0, 5),
+        lambda content: content["calls"][0][1].append(1),
+        lambda content: content["code"][0][2].__setitem__(0, []),
+        lambda content: content["code"][0][2].__setitem__(0, [-1]),
+        lambda content: content.update(lines=[[0, "1", ["x"]]]),
+        lambda content: content.update(modules=7),
+        lambda content: content["rules"][0][2].__setitem__(0, 12),
+    ],
+)
+def test_wrong_content_is_refused(tmp_path: Path, change: Any) -> None:
+    changed(tmp_path, change)
+    with pytest.raises(DamagedNamesError) as caught:
+        read_names(tmp_path, MODULES)
+    assert not caught.value.is_newer
+
+
+def test_every_cut_and_every_changed_byte_is_noticed(tmp_path: Path) -> None:
+    write(tmp_path, answers())
+    path = tmp_path / NAMES_FILE
+    packed = path.read_bytes()
+    for k in range(0, len(packed), 7):
+        path.write_bytes(packed[:k])
+        with pytest.raises(DamagedNamesError):
+            read_names(tmp_path, MODULES)
+    for k in range(10, len(packed), 7):  # the first ten bytes hold a time and flags
+        path.write_bytes(packed[:k] + bytes([packed[k] ^ 0x55]) + packed[k + 1 :])
+        with pytest.raises(DamagedNamesError):
+            read_names(tmp_path, MODULES)
+
+
+def test_deep_nesting_and_large_files_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / NAMES_FILE).write_bytes(gzip.compress(b"[" * 200_000))
+    with pytest.raises(DamagedNamesError):
+        read_names(tmp_path, MODULES)
+    monkeypatch.setattr("ompass.symbols.kept._LARGEST_BYTES", 1000)
+    (tmp_path / NAMES_FILE).write_bytes(gzip.compress(b" " * 1001))
+    with pytest.raises(DamagedNamesError, match="larger than"):
+        read_names(tmp_path, MODULES)
