@@ -21,8 +21,8 @@ pytestmark = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="two th
 
 BOTS = (
     ("health", "--size 4 --steps 300 --cutoff none", "too_fine"),
-    ("health", "--size 6 --steps 60 --depth 0", "too_coarse"),
-    ("health", "--size 6 --steps 60 --depth 2", "scales"),
+    ("health", "--size 6 --steps 600 --depth 0", "too_coarse"),
+    ("health", "--size 6 --steps 600 --depth 2", "scales"),
     ("cilksort", "--size 200000 --sort-grain 200 --merge-grain 200", "too_fine"),
     ("cilksort", "--size 200000 --sort-grain 200000 --merge-grain 200000", "too_coarse"),
     ("cilksort", "--size 4000000 --sort-grain 200 --merge-grain 200", "too_fine"),

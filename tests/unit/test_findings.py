@@ -514,6 +514,20 @@ def uneven_rows() -> list[RegionRow]:
     return team(0, [{"work_ns": 100 * MS}, {"work_ns": 50 * MS, "idle_ns": 50 * MS}])
 
 
+def test_differences_between_processors_are_no_imbalance() -> None:
+    assert found_if_one_waits(17 * MS) == []
+    assert found_if_one_waits(23 * MS) == ["loop_imbalance"]
+
+
+def found_if_one_waits(wait_ns: int) -> list[str]:
+    """Returns the problems of two threads in a static loop, if one waits so long for the other's 100 ms."""
+    kinds = [definition(0, "parallel"), definition(1, "loop", flags=STATIC_LOOP)]
+    own_ns = 100 * MS - wait_ns
+    rows = team(0, [{"work_ns": 100 * MS}, {"work_ns": own_ns, "idle_ns": wait_ns}])
+    loops = (loop(1, 0, time_ns=100 * MS), loop(1, 1, time_ns=own_ns, imbalance_ns=wait_ns))
+    return problems(made_run(rows, [], kinds, loops=loops))
+
+
 def test_uneven_loop_is_named_by_its_line() -> None:
     kinds = [definition(0, "parallel"), definition(1, "loop", flags=STATIC_LOOP)]
     loops = (loop(1, 0, time_ns=100 * MS), loop(1, 1, time_ns=50 * MS, imbalance_ns=50 * MS))

@@ -63,10 +63,10 @@ def inflated(run: Run, factor: float) -> Run:
     [
         ("health-fine", "too_fine", "Tasks are too fine", "fewer, larger tasks"),
         ("cilksort-fine", "too_fine", "Tasks are too fine", "fewer, larger tasks"),
-        ("health-coarse", "too_coarse", "Tasks are too coarse: threads are idle", "lower the cut-off"),
         ("cilksort-coarse", "too_coarse", "Tasks are too coarse: threads are idle", "lower the cut-off"),
         ("contended-line", "memory_bound", "Memory bound: the work itself takes longer", "cache line"),
-        ("health-well", "scales", "Scales well", ""),
+        # health builds its tree on one thread before the regions.
+        ("health-well", "serial_fraction", "A serial part limits the speed-up", "between and after the"),
         ("cilksort-well", "scales", "Scales well", ""),
     ],
 )
@@ -77,9 +77,14 @@ def test_the_disease_of_a_recorded_sweep_is_named(name: str, kind: str, title: s
     assert cure in verdict.cure
 
 
-@pytest.mark.parametrize("name", ["health-well", "cilksort-well"])
-def test_work_that_takes_longer_on_two_threads_is_memory_bound(name: str) -> None:
-    sweep = recorded_sweep(name)
+def test_a_serial_part_that_costs_more_comes_before_the_disease_of_the_regions() -> None:
+    verdict = judged(recorded_sweep("health-coarse").runs()).verdict
+    assert verdict is not None
+    assert (verdict.kind, verdict.also) == ("serial_fraction", ("Tasks are too coarse: threads are idle",))
+
+
+def test_work_that_takes_longer_on_two_threads_is_memory_bound() -> None:
+    sweep = recorded_sweep("cilksort-well")
     runs = sweep.runs()
     point = scaling_point(runs.samples)
     longer = inflated(runs.recorded[0], 1.6 * point.one.work_ns / point.states.work_ns)

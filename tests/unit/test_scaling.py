@@ -137,6 +137,53 @@ def test_good_scaling_is_no_disease() -> None:
     assert diagnose(point, NOTHING_ELSE).kind == "scales"
 
 
+SCALING = scaling_point(made(4, StateTimes(400 * MS, idle_ns=8 * MS), StateTimes(395 * MS)))
+
+
+@pytest.mark.parametrize("kind", ["blocked", "copied_data", "page_faults"])
+def test_a_program_that_scales_keeps_the_problem_of_its_run(kind: str) -> None:
+    problem = Finding(kind, "problem", "Threads sleep", "they slept for 200 ms", "do not sleep", 200 * MS, 1)
+    verdict = diagnose(SCALING, Evidence((problem,), 0.0, 8))
+    assert (verdict.kind, verdict.finding) == ("scales", problem)
+    assert (verdict.title, verdict.cure) == ("Scales well; threads sleep", "do not sleep")
+    assert "they slept for 200 ms" in verdict.because
+
+
+def serial_part(cost_ns: int) -> Finding:
+    return Finding("serial_fraction", "problem", "A serial part", "one thread worked", "divide it", cost_ns)
+
+
+def test_regions_that_scale_do_not_hide_a_serial_part() -> None:
+    verdict = diagnose(SCALING, Evidence((serial_part(300 * MS),), 0.0, 8))
+    assert (verdict.kind, verdict.cure) == ("serial_fraction", "divide it")
+    assert "of the parallel regions; one thread worked" in verdict.because
+
+
+def test_the_larger_of_serial_part_and_loss_in_the_regions_is_the_verdict() -> None:
+    point = scaling_point(made(4, StateTimes(200 * MS, MS, MS, MS, 150 * MS), StateTimes(195 * MS)))
+    verdict = diagnose(point, Evidence((serial_part(151 * MS), TOO_COARSE), 0.0, 8))
+    assert (verdict.kind, verdict.also) == ("serial_fraction", ("Tasks are too coarse: threads are idle",))
+    assert diagnose(point, Evidence((TOO_COARSE, serial_part(149 * MS)), 0.0, 8)).kind == "too_coarse"
+
+
+def test_teams_larger_than_the_machine_are_the_verdict_on_few_threads_too() -> None:
+    crowd = Finding("oversubscribed", "problem", "More threads than CPUs", "16 on 2", "run fewer", 100 * MS)
+    verdict = diagnose(SCALING, Evidence((crowd,), 0.0, 8))
+    assert (verdict.kind, verdict.cure) == ("oversubscribed", "run fewer")
+    assert "16 on 2" in verdict.because
+
+
+@pytest.mark.parametrize(("blocked_ms", "kind"), [(145, "blocked"), (130, "too_coarse")])
+def test_the_first_finding_decides_between_losses_of_about_the_same_size(blocked_ms: int, kind: str) -> None:
+    point = scaling_point(
+        made(4, StateTimes(200 * MS + blocked_ms * MS, idle_ns=150 * MS), StateTimes(200 * MS))
+    )
+    sleep = Finding("blocked", "problem", "Threads sleep", "they slept", "do not sleep", 140 * MS, 1)
+    verdict = diagnose(point, Evidence((sleep,), 0.0, 8, causes=inflated_by(blocked=blocked_ms * MS)))
+    assert verdict.kind == kind
+    assert diagnose(point, replace(NOTHING_ELSE, causes=inflated_by(blocked=140 * MS))).kind == "too_coarse"
+
+
 def test_acar_3a_small_input_with_small_cutoff_is_too_fine() -> None:
     # create and schedule 40%, idle 12%, some inflation
     point = scaling_point(

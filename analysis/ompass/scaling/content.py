@@ -15,7 +15,6 @@ from typing import Final
 from ompass.errors import NothingToShowError
 from ompass.metrics import thresholds
 from ompass.metrics.breakdown import Scope
-from ompass.metrics.facts import Finding
 from ompass.model import UNSHARED_LOOPS, Run, SystemUse
 from ompass.readers.run import open_run
 from ompass.reports.content import ReportContent, collect
@@ -157,7 +156,7 @@ def _column(runs: SweepRuns, scope: Scope, n_cpus: int) -> NumberOfThreads:
         typical = _typical(contents, [m.time_ns for m in samples.recorded])
         fine = {_task_place(typical, f.construct) for f in typical.findings if f.kind in FINE_FINDINGS}
         evidence = Evidence(
-            findings=tuple(f for f in typical.findings if f.severity == "problem" and _in_scope(f, scope)),
+            findings=tuple(f for f in typical.findings if f.severity == "problem"),
             fine_inflation_ns=sum(row.excess_ns for row in rows if row.key in fine),
             n_cpus=n_cpus,
             n_tasks=typical.n_tasks,
@@ -190,11 +189,6 @@ def _column(runs: SweepRuns, scope: Scope, n_cpus: int) -> NumberOfThreads:
         n_left_out=runs.n_left_out,
         others=runs.others,
     )
-
-
-def _in_scope(finding: Finding, scope: Scope) -> bool:
-    """True if the finding can explain times in the scope: serial parts do not explain regions."""
-    return scope is Scope.PROGRAM or finding.kind != "serial_fraction"
 
 
 def _typical(contents: Sequence[ReportContent], times_ns: Sequence[int]) -> ReportContent:

@@ -29,7 +29,7 @@ FINE_FINDINGS = ("too_fine", "copied_data")
 _COARSE_FINDINGS = ("too_coarse", "undivided")
 _IDLE_FINDINGS = (
     *_COARSE_FINDINGS, "starved", "detached_events", "undeferred", "wait_in_loop", "dependence_chain",
-    "serial_producer", "serial_fraction", "fewer_threads", "loop_imbalance", "imbalance", "short_regions",
+    "serial_producer", "fewer_threads", "loop_imbalance", "imbalance", "short_regions",
 )  # fmt: skip
 _SYNC_FINDINGS = (
     "critical_contention", "lock_contention", "iteration_order", "busy_waiting", "short_regions",
@@ -41,7 +41,7 @@ _SYNC_FINDINGS = (
 class Evidence:
     """Facts about a point in addition to its times."""
 
-    findings: tuple[Finding, ...]  # findings of one run on P threads
+    findings: tuple[Finding, ...]  # problems of one run on P threads, most expensive first
     fine_inflation_ns: float  # W_P,c - W_1,c of the constructs whose tasks are too fine
     n_cpus: int  # CPUs that the threads could use; 0: unknown
     n_tasks: int = 0  # tasks completed in that run
@@ -62,13 +62,13 @@ class Loss:
 class Verdict:
     """The diagnosis of the program at one number of threads."""
 
-    kind: str  # a kind of Loss; "scales", "mixed", "oversubscribed", "throttled" or "disturbed"
+    kind: str  # a kind of Loss, of WHOLE_RUN, "scales", "mixed" or "disturbed"
     title: str
     because: str
     cure: str
     also: tuple[str, ...]  # titles of further causes above the threshold
     losses: tuple[Loss, ...]  # all, largest first
-    finding: Finding | None  # the finding of the run that names a construct
+    finding: Finding | None  # the finding of the run that supports the verdict, or qualifies "scales"
     line: LineThatGrew | None = None  # the line to blame, if the work itself takes longer
 
 
@@ -96,10 +96,16 @@ _TITLES = {
     "scales": "Scales well",
     "mixed": "No single cause",
     "oversubscribed": "More threads than CPUs",
+    "serial_fraction": "A serial part limits the speed-up",
     "throttled": "A quota held the threads back",
     "disturbed": "Other programs used the CPUs",
 }
 
+
+WHOLE_RUN: Final = ("oversubscribed", "throttled", "serial_fraction")
+"""Kinds of findings that decide the verdict, whatever the losses in the regions are."""
+
+_ABOUT_EQUAL: Final = 0.9
 
 _TITLES_OF_LOSSES = ("too_fine", "too_coarse", "synchronization", "dispatch", "algorithm", *CAUSES)
 
@@ -108,17 +114,7 @@ def diagnose(point: ScalingPoint, evidence: Evidence) -> Verdict:
     """Returns the verdict for one number of threads above one."""
     found = losses(point, evidence)
     named = [loss for loss in found if loss.share >= thresholds.DISEASE_SHARE]
-    largest = _largest(found)
-    if 0 < evidence.n_cpus < point.threads:
-        kind = "oversubscribed"
-    elif any(finding.kind == "throttled" for finding in evidence.findings):
-        kind = "throttled"
-    elif evidence.others >= thresholds.SPOILT_SHARE:
-        kind = "disturbed"
-    elif largest and point.efficiency < thresholds.SCALES_EFFICIENCY:
-        kind = "disturbed" if largest == "preempted" else largest
-    else:
-        kind = "scales" if point.efficiency >= thresholds.SCALES_EFFICIENCY else "mixed"
+    kind = _kind(point, evidence, found)
     finding = _finding_of(kind, evidence.findings)
     cause = evidence.causes.of(kind) if evidence.causes else None
     because, cure = _explain(kind, point, evidence, found, finding)
@@ -128,7 +124,7 @@ def diagnose(point: ScalingPoint, evidence: Evidence) -> Verdict:
         because=because,
         cure=cure,
         also=tuple(_TITLES[loss.kind] for loss in named if loss.kind != kind)
-        if kind in _TITLES_OF_LOSSES
+        if kind in (*_TITLES_OF_LOSSES, "serial_fraction")
         else (),
         losses=found,
         finding=finding,
@@ -136,17 +132,39 @@ def diagnose(point: ScalingPoint, evidence: Evidence) -> Verdict:
     )
 
 
-def _largest(found: Sequence[Loss]) -> str:
+def _kind(point: ScalingPoint, evidence: Evidence, found: Sequence[Loss]) -> str:
+    """Returns the kind of the verdict."""
+    kinds = [finding.kind for finding in evidence.findings]
+    if 0 < evidence.n_cpus < point.threads:
+        return "oversubscribed"
+    if evidence.others >= thresholds.SPOILT_SHARE:
+        return "throttled" if "throttled" in kinds else "disturbed"
+    for kind in ("throttled", "oversubscribed"):
+        if kind in kinds:
+            return kind
+    scales = point.efficiency >= thresholds.SCALES_EFFICIENCY
+    largest = "" if scales else _largest(found, kinds[0] if kinds else "")
+    lost_ns = max(found[0].ns, 0.0) if largest else 0.0
+    if any(f.kind == "serial_fraction" and f.cost_ns > lost_ns for f in evidence.findings):
+        return "serial_fraction"
+    if largest:
+        return "disturbed" if largest == "preempted" else largest
+    return "scales" if scales else "mixed"
+
+
+def _largest(found: Sequence[Loss], first_finding: str) -> str:
     """Returns the kind of the largest loss, if it is worth a verdict; empty if none is.
 
-    The inflation of work counts as one loss; its largest part names it.
+    The inflation of work counts as one loss; its largest part names it. If it is about as large as another
+    loss, the first finding of the run decides: threads that wait for each other are often idle as long.
     """
     inflation = [loss for loss in found if loss.kind in CAUSES]
-    others = [loss for loss in found if loss.kind not in CAUSES]
+    other = next(loss for loss in found if loss.kind not in CAUSES)
     share = sum(loss.share for loss in inflation)
-    if share >= max(thresholds.DISEASE_SHARE, others[0].share):
+    part = _ABOUT_EQUAL if inflation[0].kind == first_finding else 1.0
+    if share >= max(thresholds.DISEASE_SHARE, part * other.share):
         return inflation[0].kind
-    return others[0].kind if others[0].share >= thresholds.DISEASE_SHARE else ""
+    return other.kind if other.share >= thresholds.DISEASE_SHARE else ""
 
 
 def losses(point: ScalingPoint, evidence: Evidence) -> tuple[Loss, ...]:
@@ -190,20 +208,24 @@ def _fine_altogether(point: ScalingPoint, n_tasks: int, handling_ns: float) -> b
 
 
 def _finding_of(kind: str, findings: Sequence[Finding]) -> Finding | None:
-    """Returns the most expensive finding that supports the verdict and names a line."""
+    """Returns the most expensive finding that supports the verdict, or qualifies that a program scales."""
+    if kind in ("scales", "mixed"):
+        return next((f for f in findings if f.kind != "disturbed"), None)
     kinds = {
         "too_fine": FINE_FINDINGS,
         "too_coarse": _IDLE_FINDINGS,
         "synchronization": _SYNC_FINDINGS,
         "dispatch": ("slow_dispatch",),
         "runtime": ("small_chunks",),
-    }.get(kind, (kind,) if kind in CAUSES else ())
+    }.get(kind, (kind,) if kind in CAUSES or kind in WHOLE_RUN else ())
     fitting = [f for f in findings if f.kind in kinds]
     return max(fitting, key=lambda f: f.cost_ns, default=None)
 
 
 def _title(kind: str, finding: Finding | None) -> str:
     """Returns the title. If a finding gives another reason for idle time or fine tasks, returns its title."""
+    if kind == "scales" and finding is not None:
+        return f"{_TITLES[kind]}; {finding.title[:1].lower()}{finding.title[1:]}"
     if kind == "too_fine" and finding is not None and finding.kind != kind:
         return finding.title
     if kind != "too_coarse" or finding is None or finding.kind in _COARSE_FINDINGS:
@@ -217,16 +239,17 @@ def _explain(
     share = {loss.kind: percent(max(loss.share, 0.0)) for loss in found}
     speedup = f"speed-up {point.speedup:.2f} on {point.threads} threads"
     if kind == "scales":
-        return f"{speedup}, {percent(point.efficiency)} of the linear one", ""
-    if kind == "oversubscribed":
+        because = f"{speedup}, {percent(point.efficiency)} of the linear one"
+        return _with_finding(because, "", finding)
+    if kind == "oversubscribed" and finding is None:
         return (
             f"{point.threads} threads take turns on {evidence.n_cpus} CPUs, which looks like both "
             "inflation and idle time, so these figures allow no verdict",
             "use at most as many threads as CPUs",
         )
-    if kind == "throttled":
-        of_run = next(finding for finding in evidence.findings if finding.kind == kind)
-        return f"{speedup}; {of_run.because}", of_run.cure
+    if kind in WHOLE_RUN and finding is not None:
+        scope = " of the parallel regions" if kind == "serial_fraction" else ""
+        return f"{speedup}{scope}; {finding.because}", finding.cure
     if kind == "disturbed":
         return (
             f"{speedup}, but other programs took {percent(evidence.others)} of the time of its CPUs. "
@@ -236,11 +259,11 @@ def _explain(
         )
     if kind == "mixed":
         largest = ", ".join(f"{_TITLES[loss.kind].lower()} {percent(loss.share)}" for loss in found[:2])
-        return (
+        because = (
             f"{speedup}; no cause takes {percent(thresholds.DISEASE_SHARE)} of the thread-time "
-            f"(the largest: {largest})",
-            "",
+            f"(the largest: {largest})"
         )
+        return _with_finding(because, "", finding)
     if kind == "algorithm":
         because = (
             f"is lost even on one thread, which takes {point.one_time_ns / point.serial_ns:.2f} times "
@@ -250,12 +273,14 @@ def _explain(
         because = _inflated(kind, point, evidence.causes)
     else:
         because = _REASONS[kind]
-    because = f"{speedup}; {share[kind]} of the thread-time {because}"
-    cure = _CURES[kind]
-    if finding is not None:
-        because += f". The finding of the run: {finding.because}"
-        cure = finding.cure
-    return because, cure
+    return _with_finding(f"{speedup}; {share[kind]} of the thread-time {because}", _CURES[kind], finding)
+
+
+def _with_finding(because: str, cure: str, finding: Finding | None) -> tuple[str, str]:
+    """Returns the reason and the cure, with what the finding adds."""
+    if finding is None:
+        return because, cure
+    return f"{because}. The finding of the run: {finding.because}", finding.cure
 
 
 WORDS: Final = {
