@@ -183,14 +183,14 @@ def uneven(own_ms: float, *, even_ms: int = 0, most_ms: int = 100) -> list[Regio
 
 
 def uneven_loop(imbalance_ms: int) -> Run:
-    """A loop of 150 ms whose imbalance is imbalance_ms, in regions of 1000 ms."""
+    """A loop of 300 ms whose imbalance is imbalance_ms, in regions of 1000 ms."""
     kinds = [definition(0, "parallel"), definition(1, "parallel"), definition(2, "loop", flags=STATIC_LOOP)]
-    own_ms = 150 - imbalance_ms
+    own_ms = 300 - imbalance_ms
     loops = [
-        loop(2, 0, time_ns=150 * MS),
+        loop(2, 0, time_ns=300 * MS),
         loop(2, 1, time_ns=own_ms * MS, imbalance_ns=imbalance_ms * MS),
     ]
-    return made_run(uneven(own_ms, even_ms=850, most_ms=150), [], kinds, loops=loops)
+    return made_run(uneven(own_ms, even_ms=700, most_ms=300), [], kinds, loops=loops)
 
 
 def regions(n: int = 1000, *, work_us: int = 6, sync_us: float = 4, inner: float = 0) -> Run:
@@ -238,8 +238,8 @@ WITHOUT_TASKS: list[Side] = [
     ("serial_fraction", 250, 275, lambda ms: serial(ms, 1000, "problem")),
     ("serial_fraction", 14, 17, lambda ms: serial(ms, 50, "note")),
     ("imbalance", 70, 64, lambda ms: made_run(uneven(ms))),
-    ("imbalance", 54, 46, lambda ms: made_run(uneven(ms, even_ms=850, most_ms=150))),
-    ("loop_imbalance", 96, 104, uneven_loop),
+    ("imbalance", 104, 96, lambda ms: made_run(uneven(ms, even_ms=700, most_ms=300))),
+    ("loop_imbalance", 196, 204, uneven_loop),
     ("undivided", 904, 896, lambda ms: made_run(uneven(0, even_ms=ms, most_ms=1000 - ms))),
     ("undivided", 6.5, 4, lambda ms: made_run(uneven(ms))),
     ("lock_contention", 48, 52, locked),

@@ -129,7 +129,7 @@ def undivided(facts: Facts) -> Iterator[Evidence]:
         lost_ns = facts.of_program(_lost_ns(region))
         if not work[most] or work[most] < thresholds.UNDIVIDED_PART * sum(work.values()):
             continue
-        if facts.breakdown.share(lost_ns) < thresholds.IMBALANCE_SHARE:
+        if facts.breakdown.share(lost_ns) < thresholds.UNDIVIDED_SHARE:
             continue
         yield evidence(
             f"thread {most} worked {duration(work[most])}, {percent(work[most] / sum(work.values()))} of all "

@@ -121,6 +121,9 @@ work often takes one processor 15% longer than another, which costs 7%."""
 UNDIVIDED_PART: Final = 0.95
 """If one thread does this part of the work of a region without tasks, the region is undivided."""
 
+UNDIVIDED_SHARE: Final = 0.05
+"""An undivided region is reported if the other threads wait for this part of the thread-time."""
+
 LOCK_SHARE: Final = 0.05
 """Contention is reported if locks and critical sections take this part of the thread-time."""
 
