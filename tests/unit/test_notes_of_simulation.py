@@ -38,8 +38,10 @@ def test_a_program_without_peculiarities_has_one_note() -> None:
     ],
 )
 def test_lost_time_is_noted_from_a_hundredth_of_the_work(figure: str, word: str) -> None:
-    assert word in noted(**{figure: 11_000_000})
-    assert noted(**{figure: 9_000_000}) == noted()
+    much: dict[str, Any] = {figure: 11_000_000}
+    little: dict[str, Any] = {figure: 9_000_000}
+    assert word in noted(**much)
+    assert noted(**little) == noted()
 
 
 @pytest.mark.parametrize(
