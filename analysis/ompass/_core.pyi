@@ -483,23 +483,29 @@ def recorded_memory(program: TaskProgram, system: MemorySystem) -> RecordedMemor
 
 class TaskShape(Row):
     """How the tasks of one construct are created."""
-    def __init__(self, *, construct: int = 0, n_tasks: int = 0, n_deferred: int = 0, n_untied: int = 0, n_iterations: int = 0, most_in_a_row: int = 0, most_phases: int = 0, wait: int = 0, deepest: int = 0) -> None: ...
+    def __init__(self, *, construct: int = 0, n_tasks: int = 0, n_deferred: int = 0, n_untied: int = 0, n_iterations: int = 0, most_in_a_row: int = 0, most_phases: int = 0, wait: int = 0, most_of: int = 0, n_divisible: int = 0, divisible_ns: int = 0, longest_ns: int = 0, deepest: int = 0) -> None: ...
     construct: Final[int]  # number of the construct
     n_tasks: Final[int]  # tasks, without undeferred ones that create none
     n_deferred: Final[int]  # deferred tasks among n_tasks
     n_untied: Final[int]  # untied tasks among n_tasks
     n_iterations: Final[int]  # iterations of the taskloops that created them
     most_in_a_row: Final[int]  # most tasks that one task creates with only work in between
-    most_phases: Final[int]  # most phases in one task: creations that end with a taskwait
-    wait: Final[int]  # construct of the last of these taskwaits; 0: unknown
+    most_phases: Final[int]  # most phases in one task: creations that end with a wait
+    wait: Final[int]  # construct of the last of these waits; 0: unknown
+    most_of: Final[int]  # construct of most of their work: an undeferred task's if not theirs
+    n_divisible: Final[int]  # tasks that only work and depend on no others
+    divisible_ns: Final[int]  # work of these tasks
+    longest_ns: Final[int]  # work of the longest of them
     deepest: Final[int]  # most levels of creation above a task
 
 class LoopShape(Row):
     """A worksharing loop of several threads."""
-    def __init__(self, *, construct: int = 0, n_instances: int = 0, n_chunks: int = 0, work_ns: int = 0, longest_ns: int = 0) -> None: ...
+    def __init__(self, *, construct: int = 0, n_instances: int = 0, n_chunks: int = 0, n_iterations: int = 0, is_static: bool = False, work_ns: int = 0, longest_ns: int = 0) -> None: ...
     construct: Final[int]  # number of the construct
     n_instances: Final[int]  # instances in which threads only worked
     n_chunks: Final[int]  # chunks that threads took; 0: unknown
+    n_iterations: Final[int]  # iterations; 0: unknown
+    is_static: Final[bool]  # true if the schedule is static
     work_ns: Final[int]  # work of all threads
     longest_ns: Final[int]  # work of the slowest thread of each instance, in total
 
@@ -516,7 +522,13 @@ def coarsen(program: TaskProgram, construct: int, grain: int) -> TaskProgram:
     """Merges each `grain` leaf tasks of the construct that one task creates in a row."""
 
 def refine(program: TaskProgram, construct: int, parts: int) -> TaskProgram:
-    """Splits each task of the construct that only works into `parts` tasks."""
+    """Splits tasks of the construct that only work, so that none is longer than 1 / `parts` of the longest."""
+
+def with_earlier_work(program: TaskProgram, ns: int) -> TaskProgram:
+    """Adds work before all other work."""
+
+def with_constructs(program: TaskProgram, instead: Mapping[int, int]) -> TaskProgram:
+    """Replaces constructs by others, by their numbers in the run."""
 
 def untie(program: TaskProgram, construct: int) -> TaskProgram:
     """Makes the tasks of the construct untied."""
@@ -544,6 +556,107 @@ def join_phases(program: TaskProgram, construct: int) -> TaskProgram:
 
 def place_subtrees(program: TaskProgram, construct: int, n_domains: int) -> TaskProgram:
     """Places the construct's outermost tasks with all tasks below them, an equal share in each domain."""
+
+class WaitShape(Row):
+    """Waits for tasks at one place."""
+    def __init__(self, *, construct: int = 0, n_waits: int = 0, most_in_task: int = 0) -> None: ...
+    construct: Final[int]  # number of the construct; 0: unknown
+    n_waits: Final[int]  # taskwaits and ends of taskgroups there
+    most_in_task: Final[int]  # most of these waits in one task
+
+class DependenceShape(Row):
+    """Dependences between the tasks of two constructs."""
+    def __init__(self, *, before: int = 0, after: int = 0, n: int = 0, depth: int = 0) -> None: ...
+    before: Final[int]  # construct of the tasks that others depend on
+    after: Final[int]  # construct of the tasks that depend on them
+    n: Final[int]  # dependences
+    depth: Final[int]  # the n-th task depends on task n - depth; 0: no such number
+
+class LockShape(Row):
+    """A lock."""
+    def __init__(self, *, lock: int = 0, construct: int = 0, n_acquired: int = 0, held_ns: int = 0) -> None: ...
+    lock: Final[int]  # number of the lock
+    construct: Final[int]  # the place that acquires it most often; 0: unknown
+    n_acquired: Final[int]  # acquisitions
+    held_ns: Final[int]  # work of tasks that hold it
+
+class BarrierShape(Row):
+    """Barriers at one place."""
+    def __init__(self, *, construct: int = 0, n: int = 0, most_in_region: int = 0) -> None: ...
+    construct: Final[int]  # number of the construct; 0: unknown
+    n: Final[int]  # barriers there, in all regions
+    most_in_region: Final[int]  # most of these barriers in one region
+
+class RegionShape(Row):
+    """The parallel regions of one construct."""
+    def __init__(self, *, construct: int = 0, n: int = 0, work_ns: int = 0, longest_ns: int = 0, alone_ns: int = 0, most_of: int = 0) -> None: ...
+    construct: Final[int]  # number of the construct
+    n: Final[int]  # regions
+    work_ns: Final[int]  # work of implicit tasks outside of loops and locks
+    longest_ns: Final[int]  # of the slowest thread from a barrier to the next, in total
+    alone_ns: Final[int]  # part of work_ns where one thread has nine tenths of it
+    most_of: Final[int]  # construct of most of that work
+
+class SerialPart(Row):
+    """Work outside of regions, between two regions."""
+    def __init__(self, *, before: int = 0, after: int = 0, work_ns: int = 0) -> None: ...
+    before: Final[int]  # construct of the region before the work; 0: none
+    after: Final[int]  # construct of the region after the work; 0: none
+    work_ns: Final[int]  # work outside of regions
+
+class Blocking(Row):
+    """Recorded waits that are repeated unchanged, at one place."""
+    def __init__(self, *, construct: int = 0, blocked_ns: int = 0) -> None: ...
+    construct: Final[int]  # the place of the waits; 0: unknown
+    blocked_ns: Final[int]  # recorded waits for locks without numbers and for earlier iterations
+
+def waits(program: TaskProgram) -> tuple[WaitShape, ...]:
+    """Returns all waits for tasks."""
+
+def dependences(program: TaskProgram) -> tuple[DependenceShape, ...]:
+    """Returns all dependences by pairs of constructs."""
+
+def locks(program: TaskProgram) -> tuple[LockShape, ...]:
+    """Returns all locks."""
+
+def barriers(program: TaskProgram) -> tuple[BarrierShape, ...]:
+    """Returns all barriers."""
+
+def regions(program: TaskProgram) -> tuple[RegionShape, ...]:
+    """Returns all regions."""
+
+def serial_parts(program: TaskProgram) -> tuple[SerialPart, ...]:
+    """Returns the work outside of regions."""
+
+def blocking(program: TaskProgram) -> tuple[Blocking, ...]:
+    """Returns the recorded waits that are repeated unchanged."""
+
+def merge_waits(program: TaskProgram, construct: int) -> TaskProgram:
+    """Removes all waits for tasks at the construct but the last of each task."""
+
+def merge_barriers(program: TaskProgram, construct: int) -> TaskProgram:
+    """Removes all barriers at the construct but the last of each region."""
+
+def merge_regions(program: TaskProgram, construct: int) -> TaskProgram:
+    """Merges regions of the construct that follow each other, without barriers."""
+
+def without_blocking(program: TaskProgram, construct: int) -> TaskProgram:
+    """Removes the recorded waits at the construct."""
+
+def share_region(program: TaskProgram, construct: int) -> TaskProgram:
+    """Divides the work of implicit tasks equally between the threads of the construct's regions."""
+
+def without_dependences(program: TaskProgram, before: int, after: int) -> TaskProgram:
+    """Removes the dependences of tasks of construct `after` on tasks of construct `before`."""
+
+def without_lock(program: TaskProgram, lock: int) -> TaskProgram:
+    """Removes all acquisitions of the lock."""
+
+def share_serial(program: TaskProgram, before: int, after: int, n_threads: int) -> TaskProgram:
+    """Divides the work between regions of these constructs (0: none) by `n_threads`."""
+
+def deepen(program: TaskProgram, construct: int, depth: int, factor: int) -> TaskProgram:
+    """Lets `factor` times as many items be in flight in a pipeline of `depth` items."""
 
 MAX_SIMULATED_THREADS: int = 4096
 

@@ -423,7 +423,7 @@ def test_placement_is_tried_where_data_is_declared_and_there_are_domains(
         tried.append((construct, n_domains))
         return placed(program, construct, n_domains)
 
-    monkeypatch.setattr("ompass.simulation.advice.placed", place)
+    monkeypatch.setattr("ompass.simulation.changes.placed", place)
     two = find_machine("pack:2 l3:1(size=4194304) core:2 pu:1")
     advise(kernels, machine=two, threads=4)
     tasks = {shape.construct for shape in task_shapes(read_task_program(kernels)) if shape.deepest}
@@ -659,12 +659,15 @@ def test_the_middle_of_equally_good_values_is_that_of_their_numbers_of_tasks() -
     assert middle_of_shortest([1, 1], [0, 0]) == 0
 
 
-def test_a_trace_without_tasks_is_reported(tmp_path: Path) -> None:
-    path = write_trace(tmp_path / "none.ompass", Schedule((Work(100),), 2))
-    with pytest.raises(NothingToShowError, match="holds no tasks"):
+def test_a_trace_without_regions_is_reported(tmp_path: Path) -> None:
+    schedule = Schedule((Work(100),), 2)
+    for worker in schedule.workers:
+        del worker.log.words[3:]  # all after the begin of the thread
+    path = write_trace(tmp_path / "none.ompass", schedule)
+    with pytest.raises(NothingToShowError, match="holds no parallel regions"):
         read_task_program(path)
-    assert "holds no tasks" in error_of(call("simulate", path))
-    assert "holds no tasks" in error_of(call("advise", path))
+    assert "holds no parallel regions" in error_of(call("simulate", path))
+    assert "holds no parallel regions" in error_of(call("advise", path))
 
 
 def test_a_truncated_trace_is_simulated_as_far_as_it_goes(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@
 #include "simulation/engine.h"
 #include "simulation/recorder.h"
 #include "simulation/transform.h"
+#include "simulation/transform_order.h"
 
 namespace ompass {
 
@@ -64,16 +65,62 @@ using namespace simulation;
     X(uint64_t, n_untied, "untied tasks among n_tasks", from.n_untied)                                                 \
     X(uint64_t, n_iterations, "iterations of the taskloops that created them", from.n_iterations)                      \
     X(uint64_t, most_in_a_row, "most tasks that one task creates with only work in between", from.most_in_a_row)       \
-    X(uint64_t, most_phases, "most phases in one task: creations that end with a taskwait", from.most_phases)          \
-    X(uint32_t, wait, "construct of the last of these taskwaits; 0: unknown", program.constructs[from.wait])           \
+    X(uint64_t, most_phases, "most phases in one task: creations that end with a wait", from.most_phases)              \
+    X(uint32_t, wait, "construct of the last of these waits; 0: unknown", program.constructs[from.wait])               \
+    X(uint32_t, most_of, "construct of most of their work: an undeferred task's if not theirs",                        \
+      program.constructs[from.most_of])                                                                                \
+    X(uint64_t, n_divisible, "tasks that only work and depend on no others", from.n_divisible)                         \
+    X(uint64_t, divisible_ns, "work of these tasks", from.divisible_ns)                                                \
+    X(uint64_t, longest_ns, "work of the longest of them", from.longest_ns)                                            \
     X(uint32_t, deepest, "most levels of creation above a task", from.deepest)
 
 #define OMPASS_LOOP_SHAPE(X)                                                                                           \
     X(uint32_t, construct, "number of the construct", program.constructs[from.first])                                  \
     X(uint64_t, n_instances, "instances in which threads only worked", from.second.n_instances)                        \
     X(uint64_t, n_chunks, "chunks that threads took; 0: unknown", from.second.n_chunks)                                \
+    X(uint64_t, n_iterations, "iterations; 0: unknown", from.second.n_iterations)                                      \
+    X(bool, is_static, "true if the schedule is static", from.second.is_static)                                        \
     X(uint64_t, work_ns, "work of all threads", from.second.work_ns)                                                   \
     X(uint64_t, longest_ns, "work of the slowest thread of each instance, in total", from.second.longest_ns)
+
+#define OMPASS_WAIT_SHAPE(X)                                                                                           \
+    X(uint32_t, construct, "number of the construct; 0: unknown", program.constructs[from.first])                      \
+    X(uint64_t, n_waits, "taskwaits and ends of taskgroups there", from.second.n_waits)                                \
+    X(uint64_t, most_in_task, "most of these waits in one task", from.second.most_in_task)
+
+#define OMPASS_DEPENDENCE_SHAPE(X)                                                                                     \
+    X(uint32_t, before, "construct of the tasks that others depend on", program.constructs[from.first.first])          \
+    X(uint32_t, after, "construct of the tasks that depend on them", program.constructs[from.first.second])            \
+    X(uint64_t, n, "dependences", from.second.n)                                                                       \
+    X(uint64_t, depth, "the n-th task depends on task n - depth; 0: no such number", from.second.depth)
+
+#define OMPASS_LOCK_SHAPE(X)                                                                                           \
+    X(uint32_t, lock, "number of the lock", static_cast<uint32_t>(&from - locks.data()))                               \
+    X(uint32_t, construct, "the place that acquires it most often; 0: unknown", program.constructs[from.place])        \
+    X(uint64_t, n_acquired, "acquisitions", from.n_acquired)                                                           \
+    X(uint64_t, held_ns, "work of tasks that hold it", from.held_ns)
+
+#define OMPASS_BARRIER_SHAPE(X)                                                                                        \
+    X(uint32_t, construct, "number of the construct; 0: unknown", program.constructs[from.first])                      \
+    X(uint64_t, n, "barriers there, in all regions", from.second.n)                                                    \
+    X(uint64_t, most_in_region, "most of these barriers in one region", from.second.most_in_region)
+
+#define OMPASS_REGION_SHAPE(X)                                                                                         \
+    X(uint32_t, construct, "number of the construct", program.constructs[from.first])                                  \
+    X(uint64_t, n, "regions", from.second.n)                                                                           \
+    X(uint64_t, work_ns, "work of implicit tasks outside of loops and locks", from.second.work_ns)                     \
+    X(uint64_t, longest_ns, "of the slowest thread from a barrier to the next, in total", from.second.longest_ns)      \
+    X(uint64_t, alone_ns, "part of work_ns where one thread has nine tenths of it", from.second.alone_ns)              \
+    X(uint32_t, most_of, "construct of most of that work", program.constructs[from.second.most_of])
+
+#define OMPASS_SERIAL_PART(X)                                                                                          \
+    X(uint32_t, before, "construct of the region before the work; 0: none", program.constructs[from.first.first])      \
+    X(uint32_t, after, "construct of the region after the work; 0: none", program.constructs[from.first.second])       \
+    X(uint64_t, work_ns, "work outside of regions", from.second)
+
+#define OMPASS_BLOCKING(X)                                                                                             \
+    X(uint32_t, construct, "the place of the waits; 0: unknown", program.constructs[from.first])                       \
+    X(uint64_t, blocked_ns, "recorded waits for locks without numbers and for earlier iterations", from.second)
 
 using OperationCounts = std::map<std::string, std::pair<uint64_t, uint64_t>>;
 
@@ -83,6 +130,13 @@ OMPASS_STRUCT(PythonPolicy, Row, OMPASS_POLICY);
 OMPASS_STRUCT(PythonCost, Row, OMPASS_COST);
 OMPASS_STRUCT(PythonShape, Row, OMPASS_SHAPE);
 OMPASS_STRUCT(PythonLoopShape, Row, OMPASS_LOOP_SHAPE);
+OMPASS_STRUCT(PythonWaitShape, Row, OMPASS_WAIT_SHAPE);
+OMPASS_STRUCT(PythonDependenceShape, Row, OMPASS_DEPENDENCE_SHAPE);
+OMPASS_STRUCT(PythonLockShape, Row, OMPASS_LOCK_SHAPE);
+OMPASS_STRUCT(PythonBarrierShape, Row, OMPASS_BARRIER_SHAPE);
+OMPASS_STRUCT(PythonRegionShape, Row, OMPASS_REGION_SHAPE);
+OMPASS_STRUCT(PythonSerialPart, Row, OMPASS_SERIAL_PART);
+OMPASS_STRUCT(PythonBlocking, Row, OMPASS_BLOCKING);
 
 OperationCounts operation_counts(const Simulated &run) {
     return {
@@ -206,6 +260,20 @@ Rows<PythonLoopShape> loop_rows(const TaskProgram &program) {
                     [&](const auto &from) { return OMPASS_ROW(PythonLoopShape, OMPASS_LOOP_SHAPE); });
 }
 
+Rows<PythonLockShape> lock_rows(const TaskProgram &program) {
+    const std::vector<LockShape> locks = locks_of(program);
+    return to_tuple(locks, [&](const LockShape &from) { return OMPASS_ROW(PythonLockShape, OMPASS_LOCK_SHAPE); });
+}
+
+// Binds a function that lists properties of a program as rows.
+#define OMPASS_BIND_SHAPES(m, name, row, list, figures, doc)                                                           \
+    m.def(                                                                                                             \
+        name,                                                                                                          \
+        [](const TaskProgram &program) -> Rows<row> {                                                                  \
+            return to_tuple(list(program), [&](const auto &from) { return OMPASS_ROW(row, figures); });                \
+        },                                                                                                             \
+        nb::arg("program"), doc)
+
 // Returns the work in ns by number of the construct.
 std::map<uint32_t, uint64_t> work_of_constructs(const TaskProgram &program) {
     std::map<uint32_t, uint64_t> work;
@@ -327,6 +395,60 @@ void bind_shapes(nb::module_ &m) {
     m.def("loops", &loop_rows, nb::arg("program"), "Returns the worksharing loops of several threads.");
 }
 
+void bind_order(nb::module_ &m) {
+    bind_row<PythonWaitShape>(m, "WaitShape", "Waits for tasks at one place.");
+    bind_row<PythonDependenceShape>(m, "DependenceShape", "Dependences between the tasks of two constructs.");
+    bind_row<PythonLockShape>(m, "LockShape", "A lock.");
+    bind_row<PythonBarrierShape>(m, "BarrierShape", "Barriers at one place.");
+    bind_row<PythonRegionShape>(m, "RegionShape", "The parallel regions of one construct.");
+    bind_row<PythonSerialPart>(m, "SerialPart", "Work outside of regions, between two regions.");
+    bind_row<PythonBlocking>(m, "Blocking", "Recorded waits that are repeated unchanged, at one place.");
+    OMPASS_BIND_SHAPES(m, "waits", PythonWaitShape, waits_of, OMPASS_WAIT_SHAPE, "Returns all waits for tasks.");
+    OMPASS_BIND_SHAPES(m, "dependences", PythonDependenceShape, dependences_of, OMPASS_DEPENDENCE_SHAPE,
+                       "Returns all dependences by pairs of constructs.");
+    m.def("locks", &lock_rows, nb::arg("program"), "Returns all locks.");
+    OMPASS_BIND_SHAPES(m, "barriers", PythonBarrierShape, barriers_of, OMPASS_BARRIER_SHAPE, "Returns all barriers.");
+    OMPASS_BIND_SHAPES(m, "regions", PythonRegionShape, regions_of, OMPASS_REGION_SHAPE, "Returns all regions.");
+    OMPASS_BIND_SHAPES(m, "serial_parts", PythonSerialPart, serial_parts_of, OMPASS_SERIAL_PART,
+                       "Returns the work outside of regions.");
+    OMPASS_BIND_SHAPES(m, "blocking", PythonBlocking, blocking_of, OMPASS_BLOCKING,
+                       "Returns the recorded waits that are repeated unchanged.");
+    bind_change(m, "merge_waits", &merge_waits,
+                "Removes all waits for tasks at the construct but the last of each task.");
+    bind_change(m, "merge_barriers", &merge_barriers,
+                "Removes all barriers at the construct but the last of each region.");
+    bind_change(m, "merge_regions", &merge_regions,
+                "Merges regions of the construct that follow each other, without barriers.");
+    bind_change(m, "without_blocking", &without_blocking, "Removes the recorded waits at the construct.");
+    bind_change(m, "share_region", &share_region,
+                "Divides the work of implicit tasks equally between the threads of the construct's regions.");
+    m.def(
+        "without_dependences",
+        [](const TaskProgram &program, uint32_t before, uint32_t after) -> ProgramPointer {
+            return std::make_shared<TaskProgram>(
+                without_dependences(program, place_of(program, before), place_of(program, after)));
+        },
+        nb::arg("program"), nb::arg("before"), nb::arg("after"),
+        "Removes the dependences of tasks of construct `after` on tasks of construct `before`.");
+    m.def(
+        "without_lock",
+        [](const TaskProgram &program, uint32_t lock) -> ProgramPointer {
+            return std::make_shared<TaskProgram>(without_lock(program, lock));
+        },
+        nb::arg("program"), nb::arg("lock"), "Removes all acquisitions of the lock.");
+    m.def(
+        "share_serial",
+        [](const TaskProgram &program, uint32_t before, uint32_t after, uint32_t n_threads) -> ProgramPointer {
+            if (n_threads == 0) throw nb::value_error("the number of threads must be positive");
+            return std::make_shared<TaskProgram>(
+                share_serial(program, place_of(program, before), place_of(program, after), n_threads));
+        },
+        nb::arg("program"), nb::arg("before"), nb::arg("after"), nb::arg("n_threads"),
+        "Divides the work between regions of these constructs (0: none) by `n_threads`.");
+    bind_change(m, "deepen", &deepen, "Lets `factor` times as many items be in flight in a pipeline of `depth` items.",
+                "depth", "factor");
+}
+
 void bind_changes(nb::module_ &m) {
     m.def(
         "share_loops",
@@ -340,7 +462,30 @@ void bind_changes(nb::module_ &m) {
         "Divides the worksharing loops between the threads of a team of another size, by their schedules.");
     bind_change(m, "coarsen", &coarsen,
                 "Merges each `grain` leaf tasks of the construct that one task creates in a row.", "grain");
-    bind_change(m, "refine", &refine, "Splits each task of the construct that only works into `parts` tasks.", "parts");
+    bind_change(m, "refine", &refine,
+                "Splits tasks of the construct that only work, so that none is longer than 1 / `parts` of the longest.",
+                "parts");
+    m.def(
+        "with_earlier_work",
+        [](const TaskProgram &program, uint64_t ns) -> ProgramPointer {
+            return std::make_shared<TaskProgram>(with_earlier_work(program, ns));
+        },
+        nb::arg("program"), nb::arg("ns"), "Adds work before all other work.");
+    m.def(
+        "with_constructs",
+        [](const TaskProgram &program, const std::map<uint32_t, uint32_t> &instead) -> ProgramPointer {
+            std::vector<uint16_t> places(program.constructs.size());
+            for (uint16_t place = 0; place < places.size(); place++) {
+                const auto found = instead.find(program.constructs[place]);
+                const auto other = found == instead.end() ? program.constructs.end()
+                                                          : std::ranges::find(program.constructs, found->second);
+                places[place] = other == program.constructs.end()
+                                    ? place
+                                    : static_cast<uint16_t>(other - program.constructs.begin());
+            }
+            return std::make_shared<TaskProgram>(with_constructs(program, places));
+        },
+        nb::arg("program"), nb::arg("instead"), "Replaces constructs by others, by their numbers in the run.");
     bind_change(
         m, "untie",
         +[](const TaskProgram &program, uint16_t construct) {
@@ -411,6 +556,7 @@ void bind_simulation(nb::module_ &m) {
     bind_memory(m);
     bind_shapes(m);
     bind_changes(m);
+    bind_order(m);
     bind_runs(m);
 }
 

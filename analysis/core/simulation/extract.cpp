@@ -103,12 +103,13 @@ public:
         const uint64_t ns = ns_between(asked, walk.now());
         if (walk.lock()) {
             const auto number = static_cast<uint32_t>(lock_of_.size());
-            draft.operations.push_back(
-                Operation::of(OpKind::kLock, lock_of_.try_emplace(walk.lock(), number).first->second, kAcquire));
+            const uint32_t lock = lock_of_.try_emplace(walk.lock(), number).first->second;
+            draft.operations.push_back(Operation::of(OpKind::kLock, lock, kAcquire));
+            acquired_at_[{lock, number_of(walk.wait_place())}]++;
             draft.locks = true;
         } else if (ns) {
             program_.blocked_ns += ns;
-            draft.operations.push_back(Operation::of(OpKind::kBlocked, ns));
+            draft.operations.push_back(Operation::of(OpKind::kBlocked, ns, number_of(walk.wait_place())));
         }
     }
     void released_lock(Walk &walk, uint32_t lock) {
@@ -295,7 +296,7 @@ public:
     void finish() {
         for (const uint32_t draft : open_drafts()) store(draft);
         for (const auto &[task, times] : detached_) date_event(task, times);
-        program_.n_locks = static_cast<uint32_t>(lock_of_.size());
+        note_locks();
         for (const SeenRegion *seen : regions_) {
             ProgramRegion &region = program_.regions[seen->number];
             auto team = seen->team;
@@ -314,6 +315,14 @@ private:
     struct DetachedTimes {
         uint64_t ended, fulfilled; // ticks
     };
+
+    void note_locks() {
+        program_.n_locks = static_cast<uint32_t>(lock_of_.size());
+        program_.lock_places.resize(program_.n_locks);
+        std::vector<uint64_t> most(program_.n_locks);
+        for (const auto &[place, n] : acquired_at_)
+            if (n > most[place.first]) most[place.first] = n, program_.lock_places[place.first] = place.second;
+    }
 
     uint64_t ns_between(uint64_t begin, uint64_t end) const {
         return end > begin ? clock_.ns(end) - clock_.ns(begin) : 0;
@@ -548,6 +557,7 @@ private:
     std::vector<const SeenRegion *> regions_; // by number
     std::unordered_map<uint64_t, FrameData> suspended_;
     std::unordered_map<uint32_t, uint32_t> lock_of_; // number in the program, by number in the trace
+    std::map<std::pair<uint32_t, uint16_t>, uint64_t> acquired_at_; // acquisitions by lock and construct
     std::map<uint32_t, DetachedTimes> detached_; // by task
     uint64_t end_ = 0;
     bool names_waits_ = false;

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
+#include <iterator>
 #include <vector>
 
 #include "task_program.h"
@@ -42,6 +44,15 @@ TaskProgram rewritten(const TaskProgram &program, Change change) {
         append(made, task, operations);
     }
     return made;
+}
+
+// Removes all operations for which `is` holds, but the last.
+template <typename Is>
+void keep_last(Operations &operations, Is is) {
+    const auto holds = [&](Operation operation) { return std::invoke(is, operation); };
+    const auto last = std::find_if(operations.rbegin(), operations.rend(), holds);
+    if (last != operations.rend())
+        operations.erase(std::remove_if(operations.begin(), std::prev(last.base()), holds), std::prev(last.base()));
 }
 
 // Returns one of n_parts equal parts of a piece of work. The parts add up to the whole.

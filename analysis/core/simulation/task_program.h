@@ -23,7 +23,7 @@ enum class OpKind : uint8_t {
     kTaskwait, // waits for its children, at construct() (0: unknown)
     kGroupEnd, // waits for all descendants
     kBarrier, // waits for its team and all tasks of the region
-    kBlocked, // waited value() ns for a lock, in a trace without numbers of locks
+    kBlocked, // waited value() ns at construct() (0: unknown), for a lock without a number or an earlier iteration
     kRegion, // runs the parallel region value()
     kAccess, // its kernel reads or writes the data value()
     kKernelBegin, // begins the kernel construct()
@@ -53,6 +53,7 @@ struct Operation {
     uint32_t construct() const { return static_cast<uint32_t>(word >> 4) & 0xffff; }
     uint64_t value() const { return word >> 20; }
     bool is_work() const { return kind() == OpKind::kWork || kind() == OpKind::kOffCpu; }
+    bool is_wait() const { return kind() == OpKind::kTaskwait || kind() == OpKind::kGroupEnd; }
     // True unless the operation concerns other tasks, as creations and waits do, or the completion.
     bool is_own() const {
         switch (kind()) {
@@ -126,6 +127,7 @@ struct TaskProgram {
     uint64_t n_detached = 0; // detached tasks
     uint64_t n_unfulfilled = 0; // part of n_detached whose event the trace lacks, assumed to be complete at their end
     uint32_t n_locks = 0; // numbers of locks, from 0 on
+    std::vector<uint16_t> lock_places; // construct at which each lock is acquired most often; 0: unknown
     uint64_t n_out_of_order = 0; // events whose cause the trace lacks
     uint64_t n_serialised = 0; // tasks of a team of one, which ran at once and are simulated as deferred tasks
     uint64_t n_supposed_waits = 0; // assumed waits for the children of such tasks, if the trace names no waits

@@ -2,6 +2,7 @@
 #include "transform.h"
 
 #include <algorithm>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
@@ -45,7 +46,42 @@ std::unordered_set<uint32_t> dependent_tasks(const TaskProgram &program) {
     return tasks;
 }
 
+// Returns the work of a deferred task that does nothing else and depends on no others; 0 for other tasks.
+uint64_t divisible_ns(const TaskProgram &program, const std::unordered_set<uint32_t> &dependent, uint32_t task) {
+    const ProgramTask &one = program.tasks[task];
+    if (one.flags & (ProgramTask::kInline | ProgramTask::kImplicit) || dependent.contains(task)) return 0;
+    uint64_t ns = 0;
+    for (uint32_t op = one.first_op; program.operations[op].kind() != OpKind::kEnd; op++) {
+        if (!program.operations[op].is_work()) return 0;
+        ns += program.operations[op].value();
+    }
+    return ns;
+}
+
 } // namespace
+
+TaskProgram with_earlier_work(const TaskProgram &program, uint64_t ns) {
+    TaskProgram made = rewritten(program, [&](TaskProgram &, uint32_t task, Operations &operations) {
+        if (task == 0) operations.insert(operations.begin(), Operation::of(OpKind::kWork, ns));
+    });
+    made.wall_ns += ns;
+    return made;
+}
+
+TaskProgram with_constructs(const TaskProgram &program, const std::vector<uint16_t> &instead) {
+    TaskProgram made = program;
+    for (ProgramTask &task : made.tasks) task.construct = instead[task.construct];
+    for (ProgramRegion &region : made.regions) region.construct = instead[region.construct];
+    for (uint16_t &place : made.lock_places) place = instead[place];
+    for (Operation &one : made.operations)
+        if (one.kind() != OpKind::kCreate && one.kind() != OpKind::kLock)
+            one = Operation::of(one.kind(), one.value(), instead[one.construct()]);
+    made.loop_kinds.clear();
+    for (const auto &[construct, kind] : program.loop_kinds) made.loop_kinds[instead[construct]] = kind;
+    made.taskloop_iterations.clear();
+    for (const auto &[construct, n] : program.taskloop_iterations) made.taskloop_iterations[instead[construct]] += n;
+    return made;
+}
 
 TaskProgram coarsen(const TaskProgram &program, uint16_t construct, uint32_t grain) {
     const std::unordered_set<uint32_t> dependent = dependent_tasks(program);
@@ -83,22 +119,24 @@ TaskProgram coarsen(const TaskProgram &program, uint16_t construct, uint32_t gra
 
 TaskProgram refine(const TaskProgram &program, uint16_t construct, uint32_t n_parts) {
     const std::unordered_set<uint32_t> dependent = dependent_tasks(program);
-    const auto may_be_cut = [&](uint32_t task) {
-        return !dependent.contains(task) && std::ranges::all_of(operations_of(program, task), [](Operation operation) {
-            return operation.is_work();
-        });
-    };
+    std::unordered_map<uint32_t, uint32_t> parts_of; // by task that is divided
+    const uint64_t longest_ns = shapes_of(program)[construct].longest_ns;
+    for (uint32_t task = 1; task < program.tasks.size(); task++) {
+        if (program.tasks[task].construct != construct) continue;
+        const uint64_t ns = divisible_ns(program, dependent, task);
+        const auto n = static_cast<uint32_t>(longest_ns ? (ns * n_parts + longest_ns - 1) / longest_ns : 0);
+        if (n > 1) parts_of[task] = n;
+    }
     std::vector<std::pair<uint32_t, uint32_t>> added; // for each new task: the divided task, and number of the part
-    std::vector<bool> cut(program.tasks.size());
     TaskProgram made = rewritten(program, [&](TaskProgram &changed, uint32_t task, Operations &operations) {
-        if (cut[task])
-            for (Operation &operation : operations) operation = part_of(operation, 0, n_parts);
+        if (const auto found = parts_of.find(task); found != parts_of.end())
+            for (Operation &operation : operations) operation = part_of(operation, 0, found->second);
         Operations instead;
         for (const Operation operation : operations) {
             instead.push_back(operation);
-            if (!creates(program, operation, construct) || !may_be_cut(operation.task())) continue;
-            cut[operation.task()] = true;
-            for (uint32_t part = 1; part < n_parts; part++) {
+            if (!creates(program, operation, construct)) continue;
+            const auto found = parts_of.find(operation.task());
+            for (uint32_t part = 1; found != parts_of.end() && part < found->second; part++) {
                 added.emplace_back(operation.task(), part);
                 instead.push_back(Operation::create(static_cast<uint32_t>(changed.tasks.size()), operation.cost()));
                 changed.tasks.push_back(program.tasks[operation.task()]);
@@ -107,8 +145,9 @@ TaskProgram refine(const TaskProgram &program, uint16_t construct, uint32_t n_pa
         operations.swap(instead);
     });
     for (size_t i = 0; i < added.size(); i++) {
-        Operations operations = operations_of(program, added[i].first);
-        for (Operation &operation : operations) operation = part_of(operation, added[i].second, n_parts);
+        const auto [task, part] = added[i];
+        Operations operations = operations_of(program, task);
+        for (Operation &operation : operations) operation = part_of(operation, part, parts_of[task]);
         append(made, static_cast<uint32_t>(program.tasks.size() + i), operations);
     }
     return made;
@@ -154,12 +193,7 @@ TaskProgram spread(const TaskProgram &program, uint16_t construct, uint32_t leas
 TaskProgram join_phases(const TaskProgram &program, uint16_t construct) {
     return rewritten(program, [&](TaskProgram &, uint32_t task, Operations &operations) {
         if (program.tasks[task].construct != construct) return;
-        const auto last =
-            std::ranges::find(operations.rbegin(), operations.rend(), OpKind::kTaskwait, &Operation::kind);
-        if (last == operations.rend()) return;
-        const auto kept = std::remove_if(operations.begin(), std::prev(last.base()),
-                                         [](Operation operation) { return operation.kind() == OpKind::kTaskwait; });
-        operations.erase(kept, std::prev(last.base()));
+        keep_last(operations, &Operation::is_wait);
     });
 }
 
@@ -192,8 +226,10 @@ TaskProgram place_subtrees(const TaskProgram &program, uint16_t construct, uint3
 
 std::vector<Shape> shapes_of(const TaskProgram &program) {
     std::vector<Shape> shapes(program.constructs.size());
-    std::vector<uint64_t> in_a_row(shapes.size());
+    std::vector<uint64_t> in_a_row(shapes.size()), own_ns(shapes.size());
+    std::vector<std::map<uint16_t, uint64_t>> others_ns(shapes.size()); // work of undeferred tasks
     std::vector<uint16_t> seen;
+    const std::unordered_set<uint32_t> dependent = dependent_tasks(program);
     for (uint32_t task = 1; task < program.tasks.size(); task++) {
         const ProgramTask &one = program.tasks[task];
         Shape &shape = shapes[one.construct];
@@ -201,6 +237,11 @@ std::vector<Shape> shapes_of(const TaskProgram &program) {
         shape.n_deferred += !(one.flags & (ProgramTask::kInline | ProgramTask::kImplicit));
         shape.n_untied += (one.flags & ProgramTask::kUntied) != 0;
         shape.deepest = std::max<uint32_t>(shape.deepest, one.depth);
+        if (const uint64_t ns = divisible_ns(program, dependent, task)) {
+            shape.n_divisible++;
+            shape.divisible_ns += ns;
+            shape.longest_ns = std::max(shape.longest_ns, ns);
+        }
         uint64_t phases = 0;
         bool created = false;
         const auto close = [&] {
@@ -214,9 +255,13 @@ std::vector<Shape> shapes_of(const TaskProgram &program) {
                 if (in_a_row[child]++ == 0) seen.push_back(child);
                 shapes[child].most_in_a_row = std::max(shapes[child].most_in_a_row, in_a_row[child]);
                 created = true;
+            } else if (operation.is_work()) {
+                const auto construct = static_cast<uint16_t>(operation.construct());
+                (construct == one.construct ? own_ns[construct] : others_ns[one.construct][construct]) +=
+                    operation.value();
             } else if (ends_row(operation)) {
-                phases += created && operation.kind() == OpKind::kTaskwait;
-                if (created && operation.kind() == OpKind::kTaskwait) shape.wait = operation.construct();
+                phases += created && operation.is_wait();
+                if (created && operation.is_wait()) shape.wait = operation.construct();
                 created = false;
                 close();
             }
@@ -225,6 +270,12 @@ std::vector<Shape> shapes_of(const TaskProgram &program) {
         shape.most_phases = std::max(shape.most_phases, phases);
     }
     for (const auto &[construct, n] : program.taskloop_iterations) shapes[construct].n_iterations = n;
+    for (uint16_t construct = 0; construct < shapes.size(); construct++) {
+        uint64_t most = own_ns[construct];
+        shapes[construct].most_of = construct;
+        for (const auto &[other, ns] : others_ns[construct])
+            if (ns > most) most = ns, shapes[construct].most_of = other;
+    }
     return shapes;
 }
 

@@ -15,16 +15,22 @@ namespace ompass::simulation {
 // depend on no other tasks. The result is like a taskloop with a larger grain size.
 TaskProgram coarsen(const TaskProgram &program, uint16_t construct, uint32_t grain);
 
-// Divides each task of `construct` that only works and depends on no others into n_parts tasks of equal work. The
-// result is like a taskloop with a smaller grain size.
+// Adds work before all other work of the program, for the time before the recording began.
+TaskProgram with_earlier_work(const TaskProgram &program, uint64_t ns);
+
+// Replaces each construct by another one: place i of `instead` has the number of the one that takes the place of i.
+TaskProgram with_constructs(const TaskProgram &program, const std::vector<uint16_t> &instead);
+
+// Divides each task of `construct` that only works and depends on no others into tasks of equal work, none longer than
+// 1 / n_parts of the longest. The result is like a taskloop with a smaller grain size.
 TaskProgram refine(const TaskProgram &program, uint16_t construct, uint32_t n_parts);
 
 // Lets n_parts tasks create the tasks of `construct` that one task creates in a row, if these are `least` or more. The
 // new tasks wait for the tasks that they create.
 TaskProgram spread(const TaskProgram &program, uint16_t construct, uint32_t least, uint32_t n_parts);
 
-// Removes all taskwaits but the last from tasks of `construct`. Such tasks create tasks in phases that end with a
-// taskwait. The result bounds the gain from dependences in place of the waits.
+// Removes all taskwaits and ends of taskgroups but the last from tasks of `construct`. Such tasks create tasks in phases
+// that end with a wait. The result bounds the gain from dependences in place of the waits.
 TaskProgram join_phases(const TaskProgram &program, uint16_t construct);
 
 // Replaces the same waits by the dependences that the declared data of kernels require: a task depends on tasks of
@@ -62,8 +68,11 @@ struct Shape {
     uint64_t n_untied = 0; // part of n_tasks
     uint64_t n_iterations = 0; // iterations of the taskloops that created them
     uint64_t most_in_a_row = 0; // tasks that one task creates with nothing but work in between
-    uint64_t most_phases = 0; // phases of creations in one task, each ended by a taskwait
-    uint16_t wait = 0; // construct of the last of these taskwaits; 0: unknown
+    uint64_t most_phases = 0; // phases of creations in one task, each ended by a taskwait or a taskgroup
+    uint16_t wait = 0; // construct of the last of these waits; 0: unknown
+    uint16_t most_of = 0; // construct of most of their work: their own or an undeferred task's
+    uint64_t n_divisible = 0; // tasks that refine() divides
+    uint64_t divisible_ns = 0, longest_ns = 0; // work of all of them, and of the longest
     uint32_t deepest = 0;
 };
 std::vector<Shape> shapes_of(const TaskProgram &program);
@@ -72,6 +81,8 @@ std::vector<Shape> shapes_of(const TaskProgram &program);
 struct LoopShape {
     uint64_t n_instances = 0;
     uint64_t n_chunks = 0; // 0: unknown
+    uint64_t n_iterations = 0; // 0: unknown
+    bool is_static = false;
     uint64_t work_ns = 0; // work of all threads
     uint64_t longest_ns = 0; // total work of the slowest thread of each instance
 };

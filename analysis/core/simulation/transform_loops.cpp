@@ -284,6 +284,9 @@ std::map<uint16_t, LoopShape> loops_of(const TaskProgram &program) {
     for_each_loop(program, [&](uint16_t construct, const Instance &instance) {
         if (!instance.divisible || instance.parts.size() < 2) return;
         LoopShape &loop = loops[construct];
+        const auto kind = program.loop_kinds.find(construct);
+        loop.is_static = kind != program.loop_kinds.end() && kind->second == format::kWorkStaticLoop;
+        for (const Part &part : instance.parts) loop.n_iterations += program.operations[part.begin].value();
         loop.n_instances++;
         loop.work_ns += instance.work_ns();
         loop.longest_ns += std::ranges::max_element(instance.parts, {}, &Part::work_ns)->work_ns;

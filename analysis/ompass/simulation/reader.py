@@ -9,19 +9,35 @@ from pathlib import Path
 
 from ompass import _core
 from ompass._core import (
+    BarrierShape,
+    Blocking,
+    DependenceShape,
+    LockShape,
     LogError,
     LoopShape,
     MemorySystem,
     RecordedMemory,
+    RegionShape,
+    SerialPart,
     SimulatedRun,
     TaskProgram,
     TaskShape,
+    WaitShape,
     recorded_memory,
 )
 from ompass.errors import NothingToShowError
 from ompass.readers.run import check_directory, core_errors
 
-__all__ = ["MemorySystem", "RecordedMemory", "SimulatedRun", "TaskProgram", "TaskShape", "recorded_memory"]
+__all__ = [
+    "DependenceShape",
+    "LoopShape",
+    "MemorySystem",
+    "RecordedMemory",
+    "SimulatedRun",
+    "TaskProgram",
+    "TaskShape",
+    "recorded_memory",
+]
 
 MOST_THREADS = _core.MAX_SIMULATED_THREADS
 COSTS = tuple(cost.name for cost in _core.simulated_costs())
@@ -41,11 +57,11 @@ def read_task_program(path: Path) -> TaskProgram:
                 f"{path} holds no events", "it was recorded in profile mode", "record it with --mode trace"
             )
         program = _core.task_program(str(path))
-    if program.n_deferred + program.n_serialised + program.loop_counts[0] == 0:
+    if not program.regions_ns:
         raise NothingToShowError(
-            f"{path} holds no tasks and no loops",
+            f"{path} holds no parallel regions",
             "there is nothing to schedule",
-            "record a program with `#pragma omp task`, `taskloop` or `for`",
+            "record a program with `#pragma omp parallel`",
         )
     return program
 
@@ -108,8 +124,18 @@ def coarser(program: TaskProgram, construct: int, grain: int) -> TaskProgram:
     return _core.coarsen(program, construct, grain)
 
 
+def with_earlier_work(program: TaskProgram, ns: int) -> TaskProgram:
+    """Returns the program with work before all other work, for the time before the recording began."""
+    return _core.with_earlier_work(program, ns)
+
+
+def with_constructs(program: TaskProgram, instead: Mapping[int, int]) -> TaskProgram:
+    """Returns the program with other constructs in place of these."""
+    return _core.with_constructs(program, instead)
+
+
 def finer(program: TaskProgram, construct: int, parts: int) -> TaskProgram:
-    """Returns the program with the construct's tasks that only work split into `parts` tasks each."""
+    """Returns the program with split tasks: none works longer than 1 / `parts` of the construct's longest."""
     return _core.refine(program, construct, parts)
 
 
@@ -161,3 +187,86 @@ def with_larger_chunks(program: TaskProgram, construct: int, factor: int, chunk_
 def placed(program: TaskProgram, construct: int, n_domains: int) -> TaskProgram:
     """Returns the program with the construct's outermost tasks placed in domains, in blocks of equal size."""
     return _core.place_subtrees(program, construct, n_domains)
+
+
+# ---------------------------------------------------------------- order: waits, dependences, locks, barriers
+
+
+def waits(program: TaskProgram) -> tuple[WaitShape, ...]:
+    """Returns the taskwaits and taskgroups, by place."""
+    return _core.waits(program)
+
+
+def dependences(program: TaskProgram) -> tuple[DependenceShape, ...]:
+    """Returns the dependences, by pairs of constructs."""
+    return _core.dependences(program)
+
+
+def locks(program: TaskProgram) -> tuple[LockShape, ...]:
+    """Returns the locks and critical sections."""
+    return _core.locks(program)
+
+
+def blocking(program: TaskProgram) -> tuple[Blocking, ...]:
+    """Returns the recorded waits that the simulation repeats unchanged, by place."""
+    return _core.blocking(program)
+
+
+def barriers(program: TaskProgram) -> tuple[BarrierShape, ...]:
+    """Returns the barriers, by place."""
+    return _core.barriers(program)
+
+
+def parallel_regions(program: TaskProgram) -> tuple[RegionShape, ...]:
+    """Returns the parallel regions, by construct."""
+    return _core.regions(program)
+
+
+def serial_parts(program: TaskProgram) -> tuple[SerialPart, ...]:
+    """Returns the work outside of regions, by the regions around it."""
+    return _core.serial_parts(program)
+
+
+def with_merged_waits(program: TaskProgram, construct: int) -> TaskProgram:
+    """Returns the program with only the last wait for tasks at that place in each task."""
+    return _core.merge_waits(program, construct)
+
+
+def with_merged_barriers(program: TaskProgram, construct: int) -> TaskProgram:
+    """Returns the program with only the last barrier at that place in each region."""
+    return _core.merge_barriers(program, construct)
+
+
+def with_merged_regions(program: TaskProgram, construct: int) -> TaskProgram:
+    """Returns the program with one region, without inner barriers, for each series of the construct's."""
+    return _core.merge_regions(program, construct)
+
+
+def with_shared_region(program: TaskProgram, construct: int) -> TaskProgram:
+    """Returns the program in which the threads of the construct's regions work equally long themselves."""
+    return _core.share_region(program, construct)
+
+
+def with_shared_serial_part(program: TaskProgram, before: int, after: int, threads: int) -> TaskProgram:
+    """Returns the program with the work between regions of these constructs divided by `threads`."""
+    return _core.share_serial(program, before, after, threads)
+
+
+def without_dependences(program: TaskProgram, before: int, after: int) -> TaskProgram:
+    """Returns the program without dependences of the tasks `after` on the tasks `before`."""
+    return _core.without_dependences(program, before, after)
+
+
+def without_lock(program: TaskProgram, lock: int) -> TaskProgram:
+    """Returns the program without that lock."""
+    return _core.without_lock(program, lock)
+
+
+def without_blocking(program: TaskProgram, construct: int) -> TaskProgram:
+    """Returns the program without the recorded waits at that place."""
+    return _core.without_blocking(program, construct)
+
+
+def deeper(program: TaskProgram, construct: int, depth: int, factor: int) -> TaskProgram:
+    """Returns the program with `factor` times `depth` items in flight in the pipeline that begins there."""
+    return _core.deepen(program, construct, depth, factor)

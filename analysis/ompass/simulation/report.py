@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from typing import Final
 
 from ompass import __version__
@@ -18,9 +17,10 @@ from ompass.reports.model import (
     place_fields,
     state_fields,
 )
-from ompass.simulation.advice import FASTER, LIMITS, AdviceContent, Causal, Change
+from ompass.simulation.advice import FASTER, AdviceContent, Causal, Change
 from ompass.simulation.runs import Prediction, Simulation
-from ompass.units import duration, percent, plural
+from ompass.simulation.words import Advice as Words
+from ompass.units import duration, plural
 
 SCHEMA_VERSION: Final = 1
 
@@ -120,65 +120,6 @@ def _memory(prediction: Prediction) -> dict[str, object]:
     }
 
 
-_TITLES: Mapping[str, Callable[[Change], str]] = {
-    "depth": lambda c: f"Create no tasks deeper than {plural(c.value, 'level')}",
-    "time": lambda c: f"Create no tasks for less than {duration(c.value)} of work",
-    "grain": lambda c: f"Merge {c.value} of these tasks into one",
-    "finer": lambda c: f"Split each of these tasks into {c.value}",
-    "producer": lambda c: f"Let {c.value} tasks create these tasks instead of one",
-    "phases": lambda c: "Wait only for needed tasks instead of all",
-    "dependences": lambda c: "Wait for needed data instead of all tasks",
-    "untied": lambda c: "Make these tasks untied",
-    "priority": lambda c: "Run these tasks before others",
-    "schedule": lambda c: "Distribute this loop more evenly",
-    "taskloop": lambda c: f"Make this loop a taskloop of {c.value} tasks",
-    "chunk": lambda c: f"Make the chunks of this loop {c.value} times as large",
-    "extension": lambda c: "Use the scheduler of libomp_ext.so instead of libomp's",
-    "placement": lambda c: f"Place the subtrees of these tasks on {c.value} domains",
-    "threads": lambda c: f"Run on {plural(c.value, 'thread')}",
-}
-_CURES: Mapping[str, Callable[[Change], str]] = {
-    "depth": lambda c: (
-        f"pass the depth as an argument, and call the serial function below {c.value}; "
-        f"`final(depth >= {c.value})` keeps part of the cost"
-    ),
-    "time": lambda c: "estimate the work from the problem size, and call the serial function below that size",
-    "grain": lambda c: (
-        f"write `grainsize({c.iterations})` on the taskloop"
-        if c.iterations
-        else f"create one task for {c.value} pieces instead of one each, or use a taskloop"
-    ),
-    "finer": lambda c: f"write `grainsize({c.iterations})` on the taskloop",
-    "producer": lambda c: "split the loop that creates them: a taskloop, or tasks that create a part each",
-    "phases": lambda c: "replace the taskwaits between the phases by depend clauses on the tasks",
-    "dependences": lambda c: (
-        "remove the taskwait, and write `depend(in: ...)` and `depend(out: ...)` on the tasks, for the data "
-        "that their kernels declare as read and written"
-    ),
-    "priority": lambda c: (
-        "write `priority(1)` on the task construct, and start the program with OMP_MAX_TASK_PRIORITY=1"
-    ),
-    "schedule": lambda c: (
-        "write `schedule(dynamic, n)` or `schedule(guided)` on the loop; if it has such a "
-        "schedule, use smaller chunks"
-    ),
-    "taskloop": lambda c: (
-        f"let one thread run the loop as `taskloop num_tasks({c.value})`; the others run its tasks at the "
-        "barrier"
-    ),
-    "chunk": lambda c: (
-        f"write a chunk size in the schedule clause: {c.value} times the present one (1 if there is none)"
-    ),
-    "untied": lambda c: "write `untied` on the task construct",
-    "extension": lambda c: "start the program with `LD_PRELOAD=libomp_ext.so OMP_EXT_SCHEDULE=1`",
-    "placement": lambda c: (
-        f"call `omp_child_task_affinity(i * {c.value} / n)` before creating the i-th of n tasks, and link "
-        "the program with libomp_ext.so"
-    ),
-    "threads": lambda c: f"set OMP_NUM_THREADS={c.value} on a machine with as many cores",
-}
-
-
 def advice_report(content: AdviceContent) -> Report:
     """Returns the report: changes, best first, and the causal profile."""
     return Report(
@@ -198,7 +139,10 @@ def advice_report(content: AdviceContent) -> Report:
             "threads": content.threads,
             "wall_ns": content.base.wall_ns,
             "recorded_wall_ns": content.program.wall_ns,
-            "advice": [_change_record(content, change) for change in content.changes],
+            "advice": [
+                _change_record(content, change, advice)
+                for change, advice in zip(content.changes, content.advice, strict=True)
+            ],
             "causal": [_causal_record(content, one) for one in content.causal],
             "notes": content.notes,
         },
@@ -216,25 +160,15 @@ def _changes(content: AdviceContent) -> list[str | Advice | Table]:
         simulated,
         *(
             Advice(
-                title=f"{_TITLES[change.kind](change)}: {_gain(change)}",
-                because=(
-                    f"{duration(change.wall_ns)} predicted, {_range(change)}{LIMITS[change.limit](change)}"
-                ),
-                cure=_CURES[change.kind](change),
-                place=content.location(change.construct).label() if change.construct else "",
+                title=f"{one.title}: {one.gain_text}",
+                because=one.because,
+                cure=one.write,
+                place=one.place,
+                also=f"also {', '.join(one.also)}" if one.also else "",
             )
-            for change in content.changes
+            for one in content.advice
         ),
     ]
-
-
-def _gain(change: Change) -> str:
-    words = f"{percent(change.gain)} less time"
-    return f"at most {words}" if change.at_most else words
-
-
-def _range(change: Change) -> str:
-    return f"{percent(change.low)} to {percent(change.high)} with other costs and victims"
 
 
 def _causal(content: AdviceContent) -> Table:
@@ -257,14 +191,14 @@ def _name(content: AdviceContent, construct: int) -> str:
     return content.location(construct).label() if construct else "outside of regions"
 
 
-def _change_record(content: AdviceContent, change: Change) -> dict[str, object]:
+def _change_record(content: AdviceContent, change: Change, words: Words) -> dict[str, object]:
     return {
         "kind": change.kind,
         "construct": change.construct,
         **place_fields(content.location(change.construct)),
         "value": change.value,
-        "change": _TITLES[change.kind](change),
-        "write": _CURES[change.kind](change),
+        "change": words.title,
+        "write": words.write,
         "wall_ns": change.wall_ns,
         "gain": change.gain,
         "gain_low": change.low,
@@ -272,6 +206,8 @@ def _change_record(content: AdviceContent, change: Change) -> dict[str, object]:
         "at_most": change.at_most,
         "limit": change.limit or None,
         "limit_ns": change.limit_ns,
+        "because": words.because,
+        "also": list(words.also),
         "tried": [{"value": one.value, "wall_ns": one.wall_ns} for one in change.tried],
     }
 

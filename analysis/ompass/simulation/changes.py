@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Changes of tasks and loops: how many there are, who creates them, and which run first.
+
+order_changes.py has the changes that let more of the program run at the same time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+
+from ompass.simulation.reader import (
+    LoopShape,
+    TaskProgram,
+    TaskShape,
+    as_taskloop,
+    balanced,
+    coarser,
+    finer,
+    loop_shapes,
+    placed,
+    prioritised,
+    spread_out,
+    task_shapes,
+    untied,
+    with_dependences,
+    with_larger_chunks,
+    without_phases,
+)
+from ompass.simulation.trial import LEAST_GAIN, Candidate, Trial, Way
+
+_LEAST_SHARE = 0.005  # least part of the work: smaller constructs are ignored
+_MANY = 32  # fewest consecutive tasks for advice on grain and producer
+_PHASES = 3
+_DEEPEST = 30
+_TIMES_NS = tuple(250 * 2**k for k in range(13))  # 250 ns to 1 ms
+_GRAINS = (2, 4, 8, 16, 32, 64)
+_PARTS = (2, 4, 8, 16)
+_SPLITS = (2, 4, 8)
+_FINE_SPLITS = (16, 32, 64)  # only where the longest task is _UNEQUAL times as long as the mean
+_UNEQUAL = 4
+_FEW = 4096  # most tasks of a construct that are worth a split
+_CHUNKS = (2, 4, 8, 16, 32, 64)
+_TASKS_OF_LOOP = (2, 8, 32)  # per thread
+_UNBALANCED = 1.02  # least ratio of slowest thread to mean in an unbalanced loop
+_FEW_ITERATIONS = 4  # per thread: another schedule cannot balance so few
+_MOST_ACCESSES = 2_000_000  # dependences are not derived from more
+
+
+def task_changes(trial: Trial) -> Iterator[Candidate]:
+    """Yields all changes of tasks."""
+    shapes = [shape for shape in task_shapes(trial.program) if shape.n_tasks]
+    tasks = [shape for shape in shapes if shape.deepest > 0]
+    yield from _cut_offs(trial, tasks)
+    for shape in tasks:
+        yield from _grains(trial, shape)
+    for shape in shapes:
+        if shape.most_phases >= _PHASES:
+            yield _without_waits(trial, shape)
+    constructs = [shape.construct for shape in tasks if shape.n_deferred]
+    for shape in tasks:
+        if shape.n_deferred > shape.n_untied:
+            yield _changed(trial, "untied", shape.construct, untied)
+        if shape.n_deferred and len(constructs) > 1:
+            yield _changed(trial, "priority", shape.construct, prioritised)
+    yield trial.best("extension", None, {0: Way(options={"policy": "omp_ext"})})
+    n_domains = trial.n_domains
+    if n_domains > 1:
+        for shape in tasks:
+            make = partial(placed, trial.program, shape.construct, n_domains)
+            yield trial.best("placement", shape.construct, {n_domains: Way(make, {"policy": "locality"})})
+
+
+def _cut_offs(trial: Trial, tasks: Sequence[TaskShape]) -> Iterator[Candidate]:
+    """Yields calls of a serial function in place of deep or short tasks."""
+    most = max(tasks, key=lambda shape: shape.n_tasks, default=None)
+    deepest = max((shape.deepest for shape in tasks), default=0)
+    construct = most.construct if most else None
+    if deepest > 1:
+        depths = range(1, min(deepest, _DEEPEST + 1))
+        ways = {n: Way(options={"max_depth": n, "serial_below": True}) for n in depths}
+        yield trial.best("depth", construct, ways)
+    ways = {ns: Way(options={"min_ns": ns, "serial_below": True}) for ns in _TIMES_NS}
+    yield trial.best("time", construct, ways)
+
+
+def _ways(
+    change: Callable[[TaskProgram, int, int], TaskProgram],
+    trial: Trial,
+    construct: int,
+    values: Sequence[int],
+) -> dict[int, Way]:
+    """Returns the ways to simulate a change of one construct by each of the values."""
+    return {value: Way(partial(change, trial.program, construct, value)) for value in values}
+
+
+def _grains(trial: Trial, shape: TaskShape) -> Iterator[Candidate]:
+    """Yields changes of one construct to more, fewer or differently created tasks."""
+    construct = shape.construct
+    each = shape.n_iterations / shape.n_deferred if shape.n_deferred else 0.0
+    parts = [part for part in _PARTS if part <= each]
+    if parts:
+        change, way = trial.best("finer", construct, _ways(finer, trial, construct, parts))
+        yield replace(change, iterations=max(1, round(each / change.value))), way
+    elif not shape.n_iterations and 0 < shape.n_divisible <= _FEW and trial.most_by_order >= LEAST_GAIN:
+        # Such a task does the work of undeferred tasks inside it, which a changed clause would defer.
+        kind = "split" if shape.most_of == construct else "defer"
+        most = shape.longest_ns * shape.n_divisible / shape.divisible_ns  # times as long as the mean
+        ways = _ways(finer, trial, construct, _SPLITS if most < _UNEQUAL else (*_SPLITS, *_FINE_SPLITS))
+        place = construct if kind == "split" else shape.most_of
+        yield trial.best(kind, place, ways, at_most=kind == "defer")
+    if shape.most_in_a_row < _MANY:
+        return
+    grains = [grain for grain in _GRAINS if grain * trial.threads <= shape.most_in_a_row]
+    if grains:
+        change, way = trial.best("grain", construct, _ways(coarser, trial, construct, grains))
+        yield replace(change, iterations=round(each * change.value)), way
+    parts = [trial.threads * k for k in (1, 4)]
+    ways = {n: Way(partial(spread_out, trial.program, construct, _MANY, n)) for n in parts}
+    yield trial.best("producer", construct, ways)
+
+
+def _without_waits(trial: Trial, shape: TaskShape) -> Candidate:
+    """Returns dependences on declared data instead of waits; without such data, one wait."""
+    program = trial.program
+    place = shape.wait or shape.construct
+    if 0 < program.n_accesses <= _MOST_ACCESSES:
+        depending = with_dependences(program, shape.construct)
+        if depending.n_dependences > program.n_dependences:
+            return trial.of_program("dependences", place, lambda: depending)
+    make = partial(without_phases, program, shape.construct)
+    return trial.of_program("phases", place, make, at_most=True, count=shape.most_phases)
+
+
+def loop_changes(trial: Trial) -> Iterator[Candidate]:
+    """Yields worksharing loops with other distributions."""
+    program, threads = trial.program, trial.threads
+    for loop in loop_shapes(program):
+        construct = loop.construct
+        if loop.work_ns < _LEAST_SHARE * program.work_ns:
+            continue
+        if loop.longest_ns * program.n_threads > _UNBALANCED * loop.work_ns:
+            if _has_long_iterations(loop, threads):
+                yield _changed(trial, "iterations", construct, balanced, at_most=True)
+            else:
+                yield _changed(trial, "schedule", construct, balanced, at_most=True)
+                numbers = [threads * k for k in _TASKS_OF_LOOP]
+                yield trial.best(
+                    "taskloop", construct, _ways(as_taskloop, trial, construct, numbers), at_most=True
+                )
+        if loop.n_chunks * trial.chunk_ns > LEAST_GAIN * loop.work_ns:
+            most = loop.n_chunks / loop.n_instances / threads
+            factors = [factor for factor in _CHUNKS if factor * _MANY <= most]
+            ways = {
+                factor: Way(partial(with_larger_chunks, program, construct, factor, trial.chunk_ns))
+                for factor in factors
+            }
+            if ways:
+                yield trial.best("chunk", construct, ways)
+
+
+def _has_long_iterations(loop: LoopShape, threads: int) -> bool:
+    """True if no schedule balances the loop: it has few iterations, or already single ones as chunks."""
+    each = loop.n_iterations / loop.n_instances
+    return 0 < each < _FEW_ITERATIONS * threads or (
+        not loop.is_static and 0 < each <= loop.n_chunks / loop.n_instances
+    )
+
+
+def _changed(
+    trial: Trial, kind: str, construct: int, change: Callable[[TaskProgram, int], TaskProgram],
+    at_most: bool = False,
+) -> Candidate:  # fmt: skip
+    """Returns a change of one construct that has no values to choose from."""
+    return trial.of_program(kind, construct, partial(change, trial.program, construct), at_most=at_most)

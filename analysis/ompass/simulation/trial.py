@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Simulated runs of one program and of changed copies of it, compared with the unchanged program.
+
+Owns the choice of the best value of a change, and the uncertainty of predictions.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from typing import Any
+
+from ompass.simulation.machine import Machine
+from ompass.simulation.reader import (
+    MOST_THREADS,
+    SimulatedRun,
+    SimulationOptions,
+    TaskProgram,
+    in_team,
+    run_simulation,
+)
+from ompass.simulation.runs import DeclaredData, predict
+
+LEAST_GAIN = 0.01
+_EQUAL = 0.01  # relative difference below which runs count as equally long
+_SEEDS = (2, 3)
+_COSTS = (0.5, 2.0)  # factors by which the machine's costs may be wrong
+_AT_LIMIT = 0.9  # least share of the time that a lock or a chain takes to be called its limit
+_ENOUGH = 8  # times the threads: so many shorten a loop as far as a chain can matter
+_FREE = SimulationOptions(costs={"create": ((1, 0.0),)})  # operations of the runtime take no time
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """One value of a change."""
+
+    value: int
+    wall_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A change with its best value. Gains are shares of the simulated wall time without the change."""
+
+    kind: str  # one of those in docs/simulation.md
+    construct: int | None  # the changed construct; None: no particular one
+    value: int  # best value: levels, ns, tasks, parts, chunks, domains, threads; 0: the change has no value
+    wall_ns: int
+    gain: float
+    low: float = 0.0
+    high: float = 0.0
+    tried: tuple[Tried, ...] = ()
+    at_most: bool = False  # an upper bound, because the trace does not show which order the data need
+    limit: str = ""  # threads: what forbids a larger gain: "lock", "chain", "memory" or "" (nothing known)
+    limit_ns: int = 0  # the shortest possible time under this limit; 0: unknown
+    iterations: int = 0  # grain, finer: iterations of a taskloop in each changed task; 0: unknown
+    also: tuple[int, ...] = ()  # other constructs that the change concerns
+    count: int = 0  # dependences, waits, acquisitions, barriers or regions that it concerns
+    share_ns: int = 0  # the recorded time that it concerns; 0: unknown
+
+
+@dataclass(frozen=True)
+class Way:
+    """How to simulate a change: the changed program, made when needed, and options of the simulation."""
+
+    program: Callable[[], TaskProgram] | None = None  # None: the recorded one
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+Candidate = tuple[Change, Way]
+
+
+class Trial:
+    """Simulated runs of one program on one machine, compared with the unchanged program."""
+
+    def __init__(
+        self, program: TaskProgram, machine: Machine, threads: int, memory: DeclaredData | None
+    ) -> None:
+        self.program = program
+        self.memory = memory
+        self.machine = machine
+        self.threads = threads
+        self.base = self.simulate()
+
+    def simulate(
+        self,
+        program: TaskProgram | None = None,
+        policy: str = "libomp",
+        threads: int = 0,
+        machine: Machine | None = None,
+        **changes: Any,
+    ) -> SimulatedRun:
+        return predict(
+            program or self.program,
+            machine or self.machine,
+            policy,
+            threads or self.threads,
+            SimulationOptions(**changes),
+            untraced=True,
+            memory=self.memory,
+        )
+
+    def run(self, way: Way) -> SimulatedRun:
+        return self.simulate(way.program() if way.program else None, **way.options)
+
+    def best(
+        self,
+        kind: str,
+        construct: int | None,
+        ways: Mapping[int, Way],
+        at_most: bool = False,
+        **properties: Any,
+    ) -> Candidate:
+        """Returns the change with the value of the shortest run, or the middle one of equally short runs."""
+        runs = {value: self.run(way) for value, way in ways.items()}
+        tried = [Tried(value, run.wall_ns) for value, run in runs.items()]
+        queued = [run.n_tasks - run.n_inlined for run in runs.values()]
+        best = tried[middle_of_shortest([one.wall_ns for one in tried], queued)]
+        gain = 1 - best.wall_ns / max(1, self.base.wall_ns)
+        change = Change(kind, construct, best.value, best.wall_ns, gain, tried=tuple(tried), at_most=at_most)
+        return replace(change, **properties), ways[best.value]
+
+    def of_program(
+        self, kind: str, construct: int | None, program: Callable[[], TaskProgram], **properties: Any
+    ) -> Candidate:
+        """Returns a change that has no values to choose from."""
+        return self.best(kind, construct, {0: Way(program)}, **properties)
+
+    @property
+    def chunk_ns(self) -> int:
+        """The time to get a chunk of a loop."""
+        points = self.machine.costs_of("libomp").get("chunk", ())
+        return round(max((ns for n, ns in points if n <= self.threads), default=0))
+
+    @property
+    def n_domains(self) -> int:
+        """Number of domains of the threads if data is declared and memory is modelled; else 1."""
+        return max(self.machine.domains(self.threads), default=0) + 1 if self.base.levels else 1
+
+    @property
+    def most_by_order(self) -> float:
+        """The largest gain of a change that removes no work: nobody waits."""
+        waits_ns = self.base.sync_ns + self.base.idle_ns
+        return waits_ns / max(1, self.threads * self.base.wall_ns)
+
+    def limit_of(self, wall_ns: int) -> tuple[str, int]:
+        """Returns what keeps more threads from shortening such a run, and the least possible time."""
+        lock_ns = self.program.longest_hold_ns
+        if lock_ns >= _AT_LIMIT * wall_ns:
+            return "lock", lock_ns
+        n_threads = _ENOUGH * self.threads if self.program.loop_counts[0] else MOST_THREADS
+        chain_ns = run_simulation(in_team(self.program, n_threads), "help-first", n_threads, _FREE).wall_ns
+        if chain_ns >= _AT_LIMIT * wall_ns:
+            return "chain", chain_ns
+        return ("", 0) if self.base.levels else ("memory", 0)
+
+    def range_of(self, gain: float, way: Way) -> tuple[float, float]:
+        """Returns the smallest and the largest gain over other seeds and other costs."""
+        program = way.program() if way.program else None
+        gains = [gain]
+        for base, variant in self._variants:
+            gains.append(gain_of(base, variant(program=program, **way.options)))
+        return min(gains), max(gains)
+
+    def with_range(self, change: Change, way: Way) -> Change:
+        low, high = self.range_of(change.gain, way)
+        return replace(change, low=low, high=high)
+
+    @cached_property
+    def _variants(self) -> list[tuple[SimulatedRun, Callable[..., SimulatedRun]]]:
+        """Other seeds and other costs, each with the run of the unchanged program."""
+        variants = [
+            *(partial(self.simulate, seed=seed) for seed in _SEEDS),
+            *(partial(self.simulate, machine=self._with_costs(factor)) for factor in _COSTS),
+        ]
+        return [(variant(), variant) for variant in variants]
+
+    def _with_costs(self, factor: float) -> Machine:
+        def scaled(
+            costs: Mapping[str, Sequence[tuple[int, float]]],
+        ) -> dict[str, tuple[tuple[int, float], ...]]:
+            return {name: tuple((n, ns * factor) for n, ns in points) for name, points in costs.items()}
+
+        return replace(
+            self.machine,
+            costs=scaled(self.machine.costs),
+            by_runtime={runtime: scaled(costs) for runtime, costs in self.machine.by_runtime.items()},
+        )
+
+
+def gain_of(base: SimulatedRun, changed: SimulatedRun) -> float:
+    return 1 - changed.wall_ns / base.wall_ns if base.wall_ns else 0.0
+
+
+def middle_of_shortest(walls: Sequence[float], n_tasks: Sequence[int]) -> int:
+    """Returns the middle index of the shortest run and its neighbours that count as equally long.
+
+    At the edge of this range, a small error of a prediction costs most. The middle is the geometric mean of
+    the numbers of queued tasks, which determine the tasks' cost and balance. If these numbers are equal, it
+    is the middle index.
+    """
+    low = high = min(range(len(walls)), key=walls.__getitem__)
+    limit = walls[low] * (1 + _EQUAL)
+    while low > 0 and walls[low - 1] <= limit:
+        low -= 1
+    while high + 1 < len(walls) and walls[high + 1] <= limit:
+        high += 1
+    size = [math.log(max(1, n)) for n in n_tasks]
+    return min(
+        range(low, high + 1),
+        key=lambda k: (abs(2 * size[k] - size[low] - size[high]), abs(2 * k - low - high)),
+    )

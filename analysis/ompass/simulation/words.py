@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Advice in words: what to change, why, and what to write."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from ompass.simulation.trial import Change
+from ompass.symbols.resolver import Location
+from ompass.units import duration, percent, plural
+
+Locate = Callable[[int | None], Location]
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """One change of the program in words. Gains are shares of the predicted time without the change."""
+
+    kind: str
+    title: str  # a sentence without its end: what to change
+    place: str  # file:line (function); empty: no particular place
+    also: tuple[str, ...]  # other places that the change concerns
+    because: str
+    write: str  # what to write in the source
+    wall_ns: int  # predicted time with the change
+    gain: float
+    low: float  # with other costs and other victims
+    high: float
+    at_most: bool
+
+    @property
+    def gain_text(self) -> str:
+        words = f"{percent(self.gain)} less time"
+        return f"at most {words}" if self.at_most else words
+
+    def as_values(self) -> dict[str, Any]:
+        """Returns the fields for JSON."""
+        return asdict(self)
+
+
+def advice_of(change: Change, locate: Locate) -> Advice:
+    """Returns the change in words; `locate` finds the source of a construct."""
+    return Advice(
+        kind=change.kind,
+        title=TITLES[change.kind](change),
+        place=locate(change.construct).label() if change.construct else "",
+        also=tuple(dict.fromkeys(locate(construct).label() for construct in change.also)),
+        because=_reason(change),
+        write=CURES[change.kind](change),
+        wall_ns=change.wall_ns,
+        gain=change.gain,
+        low=change.low,
+        high=change.high,
+        at_most=change.at_most,
+    )
+
+
+def _reason(change: Change) -> str:
+    reason = REASONS.get(change.kind)
+    return (
+        (reason(change) + "; " if reason else "")
+        + f"{duration(change.wall_ns)} predicted, {percent(change.low)} to {percent(change.high)} "
+        + "with other costs and victims"
+        + LIMITS[change.limit](change)
+    )
+
+
+def without_gain(change: Change) -> str:
+    """Returns why more threads gain nothing."""
+    return f"{plural(change.value, 'thread')} gain nothing{LIMITS[change.limit](change)}."
+
+
+# The limit of the gain of more threads, as the end of a sentence.
+LIMITS: Mapping[str, Callable[[Change], str]] = {
+    "": lambda change: "",
+    "lock": lambda change: (
+        f": the program holds one lock for {duration(change.limit_ns)} in total, so no number of "
+        "threads takes less"
+    ),
+    "chain": lambda change: (
+        f": the longest chain of work takes {duration(change.limit_ns)}, so no number of threads takes less"
+    ),
+    "memory": lambda change: ", if the memory is fast enough for them, which the simulation does not model",
+}
+
+TITLES: Mapping[str, Callable[[Change], str]] = {
+    "depth": lambda c: f"Create no tasks deeper than {plural(c.value, 'level')}",
+    "time": lambda c: f"Create no tasks for less than {duration(c.value)} of work",
+    "grain": lambda c: f"Merge {c.value} of these tasks into one",
+    "finer": lambda c: f"Split each of these tasks into {c.value}",
+    "producer": lambda c: f"Let {c.value} tasks create these tasks instead of one",
+    "phases": lambda c: "Wait only for needed tasks instead of all of them",
+    "dependences": lambda c: "Wait for needed data instead of all tasks",
+    "untied": lambda c: "Make these tasks untied",
+    "priority": lambda c: "Run these tasks before others",
+    "schedule": lambda c: "Distribute this loop more evenly",
+    "taskloop": lambda c: f"Make this loop a taskloop of {c.value} tasks",
+    "chunk": lambda c: f"Make the chunks of this loop {c.value} times as large",
+    "extension": lambda c: "Use the scheduler of libomp_ext.so instead of libomp's",
+    "placement": lambda c: f"Place the subtrees of these tasks on {c.value} domains",
+    "threads": lambda c: f"Run on {plural(c.value, 'thread')}",
+    "split": lambda c: (
+        f"Split the longest of these tasks into {c.value}, and others into parts of that length"
+    ),
+    "defer": lambda c: "Defer these tasks, which run at once in their creator",
+    "waits": lambda c: "Wait once after the loop instead of in each iteration",
+    "dependence": lambda c: "Remove the dependence between these tasks if they do not share data through it",
+    "pipeline": lambda c: f"Let {c.value} items be in the pipeline instead of {c.count}",
+    "iterations": lambda c: "Divide the iterations of this loop",
+    "lock": lambda c: "Do less while this lock is held",
+    "order": lambda c: "Do less between waiting for earlier iterations and letting later ones go on",
+    "barrier": lambda c: "Remove this barrier if no thread needs what others did before it",
+    "region": lambda c: "Enter one parallel region instead of many",
+    "share": lambda c: "Share the work that one thread of this region does alone",
+    "balance": lambda c: "Give all threads of this region equal parts of the work",
+    "serial": lambda c: (
+        "Run the serial work before this region in parallel"
+        if c.count
+        else "Run the serial work after this region in parallel"
+    ),
+}
+CURES: Mapping[str, Callable[[Change], str]] = {
+    "depth": lambda c: (
+        f"pass the depth as an argument, and call the serial function below {c.value}; "
+        f"`final(depth >= {c.value})` keeps part of the cost"
+    ),
+    "time": lambda c: "estimate the work from the problem size, and call the serial function below that size",
+    "grain": lambda c: (
+        f"write `grainsize({c.iterations})` on the taskloop"
+        if c.iterations
+        else f"create one task for {c.value} pieces instead of one each, or use a taskloop"
+    ),
+    "finer": lambda c: f"write `grainsize({c.iterations})` on the taskloop",
+    "producer": lambda c: "split the loop that creates them: a taskloop, or tasks that create a part each",
+    "phases": lambda c: "replace the taskwaits between the phases by depend clauses on the tasks",
+    "dependences": lambda c: (
+        "remove the taskwait, and write `depend(in: ...)` and `depend(out: ...)` on the tasks, for the data "
+        "that their kernels declare as read and written"
+    ),
+    "priority": lambda c: (
+        "write `priority(1)` on the task construct, and start the program with OMP_MAX_TASK_PRIORITY=1"
+    ),
+    "schedule": lambda c: (
+        "write `schedule(dynamic, n)` or `schedule(guided)` on the loop; if it has such a "
+        "schedule, use smaller chunks"
+    ),
+    "taskloop": lambda c: (
+        f"let one thread run the loop as `taskloop num_tasks({c.value})`; the others run its tasks at the "
+        "barrier"
+    ),
+    "chunk": lambda c: (
+        f"write a chunk size in the schedule clause: {c.value} times the present one (1 if there is none)"
+    ),
+    "untied": lambda c: "write `untied` on the task construct",
+    "extension": lambda c: "start the program with `LD_PRELOAD=libomp_ext.so OMP_EXT_SCHEDULE=1`",
+    "placement": lambda c: (
+        f"call `omp_child_task_affinity(i * {c.value} / n)` before creating the i-th of n tasks, and link "
+        "the program with libomp_ext.so"
+    ),
+    "threads": lambda c: f"set OMP_NUM_THREADS={c.value} on a machine with as many cores",
+    "split": lambda c: (
+        "create a task for each part of the work: a taskloop over it, or a lower cut-off of the recursion"
+    ),
+    "defer": lambda c: (
+        "change the `if` or `final` clause or the cut-off that makes them undeferred: it should concern "
+        "small tasks only"
+    ),
+    "waits": lambda c: (
+        "move the taskwait, or the end of the taskgroup, behind the loop; if later tasks need the results of "
+        "earlier ones, write `depend` clauses instead"
+    ),
+    "dependence": lambda c: (
+        "name in the `depend` clauses only the data that the task itself uses: its block, row or element, "
+        "not the whole array or a common variable; let tasks that add to one result use partial results"
+    ),
+    "pipeline": lambda c: "use as many buffers: item i takes buffer i modulo their number",
+    "iterations": lambda c: (
+        "write `collapse(2)`, or loop over smaller parts: no schedule balances so few or unequal iterations"
+    ),
+    "lock": lambda c: (
+        "compute before the lock and only store the result inside; use `atomic`, a `reduction`, or a copy "
+        "for each thread; or use one lock for each part of the data"
+    ),
+    "order": lambda c: (
+        "compute before the wait what does not need earlier iterations, and let later iterations go on as "
+        "soon as they can; or wait for smaller parts of the iteration"
+    ),
+    "barrier": lambda c: (
+        "write `nowait` on the construct, remove the explicit barrier, or do more work between two barriers"
+    ),
+    "region": lambda c: (
+        "put `parallel` around the outer loop, and `for` (with `nowait`, where the data allow it) on the "
+        "inner ones; or parallelise the outer loop itself"
+    ),
+    "share": lambda c: (
+        "use a loop construct in place of `single` or `masked`, or create tasks for parts of the work"
+    ),
+    "balance": lambda c: "divide the work by a loop construct with `schedule(dynamic)`, or into equal parts",
+    "serial": lambda c: "write a parallel loop, or tasks, for it",
+}
+REASONS: Mapping[str, Callable[[Change], str]] = {
+    "phases": lambda c: f"each such task waits up to {plural(c.count, 'time')}",
+    "waits": lambda c: f"{plural(c.count, 'wait')}, each for all tasks so far",
+    "dependence": lambda c: f"{plural(c.count, 'dependence')} keep these tasks in order",
+    "pipeline": lambda c: (
+        f"an item begins when the one {plural(c.count, 'place')} before it has left the pipeline"
+    ),
+    "lock": lambda c: (
+        f"held for {duration(c.share_ns)} in {plural(c.count, 'acquisition')}, one thread at a time"
+    ),
+    "order": lambda c: f"threads waited {duration(c.share_ns)} for earlier iterations",
+    "barrier": lambda c: f"{plural(c.count, 'barrier')}",
+    "region": lambda c: f"{plural(c.count, 'region')}",
+    "share": lambda c: f"{duration(c.share_ns)} of work outside of tasks and loops, mostly of one thread",
+    "balance": lambda c: f"{duration(c.share_ns)} of work outside of tasks and loops, unequally divided",
+    "serial": lambda c: f"{duration(c.share_ns)} outside of parallel regions",
+}

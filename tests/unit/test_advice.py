@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Advice on made traces whose best change is known exactly.
+
+tests/native/test_simulated_order.cpp has the programs that made traces cannot express.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from made_traces import Body, Locked, Schedule, Spawn, Wait, Work, write_trace
+from ompass.simulation.advice import AdviceContent, Change, advise, ranked
+from ompass.simulation.report import advice_report
+from ompass.simulation.trial import Way
+
+MS = 1_000_000
+
+
+def advice_on(tmp_path: Path, body: Body, threads: int = 2) -> AdviceContent:
+    return advise(write_trace(tmp_path / "made.ompass", Schedule(body, 2)), threads=threads)
+
+
+def only(content: AdviceContent, kind: str) -> Change:
+    (change,) = [change for change in content.changes if change.kind == kind]
+    return change
+
+
+def test_a_wait_in_a_loop_is_moved_out_of_it(tmp_path: Path) -> None:
+    body: Body = (Spawn((Work(MS),)), Wait()) * 16
+    content = advice_on(tmp_path, body)
+    first = content.changes[0]
+    assert first.kind == "phases"
+    assert first.at_most
+    assert first.count == 16
+    assert first.gain == pytest.approx(1 / 2, abs=0.01)
+    assert first.wall_ns == pytest.approx(8 * MS, rel=0.01)
+
+
+def test_two_waits_in_a_loop_gain_only_together(tmp_path: Path) -> None:
+    # 1 ms alone and two of 1 ms: 2 ms with both waits, 1.5 ms without them.
+    body: Body = (Spawn((Work(MS),)), Wait(), Spawn((Work(MS),)), Spawn((Work(MS),)), Wait()) * 8
+    content = advice_on(tmp_path, body)
+    assert content.changes[0].kind == "phases"
+    assert content.changes[0].gain == pytest.approx(1 / 4, abs=0.01)
+
+
+def test_a_chain_that_all_tasks_share_is_named_with_its_tasks(tmp_path: Path) -> None:
+    body: Body = tuple(Spawn((Work(MS),), 2 + k % 2, after_last=k > 0) for k in range(16))
+    content = advice_on(tmp_path, body)
+    first = content.changes[0]
+    assert first.kind == "dependence"
+    assert first.at_most
+    assert {first.construct, *first.also} == {2, 3}
+    assert first.gain == pytest.approx(1 / 2, abs=0.01)
+    assert "if they do not share data" in content.advice[0].title
+    assert "threads" not in {change.kind for change in content.changes}
+
+
+def test_a_chain_beside_enough_other_work_is_no_advice(tmp_path: Path) -> None:
+    chain: Body = tuple(Spawn((Work(MS),), 2, after_last=k > 0) for k in range(8))
+    free: Body = tuple(Spawn((Work(MS),), 3) for _ in range(24))
+    content = advice_on(tmp_path, (*chain, *free))
+    assert "dependence" not in {change.kind for change in content.changes}
+
+
+def test_a_held_lock_bounds_the_gain_by_the_work(tmp_path: Path) -> None:
+    # Each task works 1 ms and holds the lock for 3 ms: 48 ms at least, and 64 ms of work for two threads.
+    body: Body = (Spawn((Work(MS), Locked(3 * MS))),) * 16
+    content = advice_on(tmp_path, body)
+    first = content.changes[0]
+    assert first.kind == "lock"
+    assert first.at_most
+    assert (first.count, first.share_ns) == (16, 48 * MS)
+    assert first.wall_ns == pytest.approx(32 * MS, rel=0.01)
+    assert first.gain == pytest.approx(1 - 32 / 49, abs=0.01)
+
+
+def test_a_lock_that_is_rarely_held_is_no_advice(tmp_path: Path) -> None:
+    body: Body = (Spawn((Work(MS), Locked(1000))),) * 32
+    assert "lock" not in {change.kind for change in advice_on(tmp_path, body).changes}
+
+
+def test_few_long_tasks_are_split(tmp_path: Path) -> None:
+    body: Body = (Spawn((Work(6 * MS),)),) * 3
+    content = advice_on(tmp_path, body)
+    first = content.changes[0]
+    assert first.kind == "split"
+    assert not first.at_most
+    assert first.gain == pytest.approx(1 / 4, abs=0.01)  # 12 ms, or 9 ms
+    assert {tried.value for tried in first.tried} == {2, 4, 8}
+
+
+def test_only_the_longest_tasks_are_split(tmp_path: Path) -> None:
+    body: Body = (*[Spawn((Work(MS),))] * 32, Spawn((Work(64 * MS),)))
+    content = advice_on(tmp_path, body)
+    first = content.changes[0]
+    assert first.kind == "split"
+    walls = {tried.value: tried.wall_ns for tried in first.tried}
+    assert walls[64] == pytest.approx(48 * MS, rel=0.03)  # parts of 1 ms, and tasks of 1 ms as they were
+    assert walls[2] == pytest.approx(64 * MS, rel=0.03)  # 32 ms each; one thread runs the short tasks too
+
+
+def test_work_that_one_thread_does_alone_is_shared(tmp_path: Path) -> None:
+    body: Body = (Work(20 * MS), *[Spawn((Work(MS),))] * 20)
+    content = advice_on(tmp_path, body)
+    first = content.changes[0]
+    assert first.kind == "share"
+    assert first.at_most
+    assert first.share_ns == 20 * MS
+    assert first.gain == pytest.approx(1 - 20 / 30, abs=0.01)  # 20 ms alone and 10 ms together, or 20 ms
+
+
+def test_advice_is_a_list_of_sentences_with_places_and_numbers(tmp_path: Path) -> None:
+    body: Body = (Spawn((Work(MS),)), Wait()) * 16
+    content = advice_on(tmp_path, body)
+    assert len(content.advice) == len(content.changes) > 0
+    for advice, change in zip(content.advice, content.changes, strict=True):
+        values = advice.as_values()
+        assert values["kind"] == change.kind
+        assert (values["gain"], values["low"], values["high"]) == (change.gain, change.low, change.high)
+        assert values["wall_ns"] == change.wall_ns
+        assert all(values[text] for text in ("title", "because", "write"))
+    written = advice_report(content).values["advice"]
+    assert [one["because"] for one in written] == [advice.because for advice in content.advice]
+
+
+def change(kind: str, gain: float, construct: int = 2, **properties: object) -> tuple[Change, Way]:
+    return replace(Change(kind, construct, 0, 1, gain), **properties), Way()  # type: ignore[arg-type]
+
+
+def test_of_equal_gains_more_tasks_come_last_and_bounds_after_others() -> None:
+    found = [
+        change("split", 0.301),
+        change("share", 0.3, at_most=True),
+        change("producer", 0.3),
+        change("threads", 0.6),
+        change("untied", 0.009),
+    ]
+    assert [one.kind for one, _ in ranked(found)] == ["producer", "share", "split", "threads"]
+
+
+def test_a_change_that_contains_another_counts_only_if_it_gains_more() -> None:
+    of_one, of_two = change("dependence", 0.3), change("dependence", 0.3, also=(3,))
+    assert [one.also for one, _ in ranked([of_two, of_one])] == [()]
+    better, other = change("dependence", 0.4, also=(3,)), change("dependence", 0.2, construct=4)
+    assert [one.construct for one, _ in ranked([of_one, other, better])] == [2, 4]
+    assert [one.kind for one, _ in ranked([change("waits", 0.3), change("phases", 0.3)])] == ["waits"]
