@@ -140,7 +140,7 @@ def test_the_schedule_of_a_trace_is_drawn_and_can_be_zoomed(visit: Visit, report
     section = visit.page.locator("section[id=schedule-1]")
     assert "deferred tasks started" in section.inner_text()
     assert section.locator(".plot").count() == 2
-    canvas = visit.page.locator("#timeline canvas")
+    canvas = visit.page.locator(".threads canvas")
     canvas.scroll_into_view_if_needed()
     box = canvas.bounding_box()
     assert box is not None

@@ -6,12 +6,16 @@ import re
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
+from types import SimpleNamespace
 
 from made_runs import MS, construct, definition, made_run, team
+from ompass.figures.schedule import who_ran_whose
+from ompass.metrics.facts import Finding
 from ompass.model import Run
 from ompass.page.assemble import RunPart, html_report
 from ompass.page.excerpts import Excerpts, Sources
 from ompass.page.markup import Markup, element
+from ompass.page.pictures import MOST_BARS, area, bars
 from ompass.reports.content import collect
 from ompass.samples.content import SampleContent
 from ompass.samples.metrics import Line, LocatedSample, Owner, samples_tree
@@ -132,3 +136,62 @@ def test_no_source_no_excerpt(tmp_path: Path) -> None:
     assert sources.around(Location("f", str(tmp_path / "absent.c"), 10)) is None
     assert sources.around(Location("f", str(tmp_path / "short.c"), 10)) is None
     assert sources.around(Location("f", "", 0)) is None
+
+
+def head_of(*found: Finding) -> str:
+    content = replace(collect(run()), findings=found)
+    return html_report([RunPart(content)])
+
+
+def test_the_verdict_names_the_most_expensive_problem_and_the_work() -> None:
+    page = head_of(
+        Finding("a", "problem", "Tasks are too fine", "they are", "cut off", 50 * MS, 1),
+        Finding("b", "note", "A remark", "it is", ""),
+    )
+    verdict = re.search(r'<p class="verdict">(.*?)</p>', page)
+    assert verdict is not None
+    assert verdict.group(1).startswith("Tasks are too fine (25.0% of the thread-time).")
+    assert "80.0% of the thread-time is work." in verdict.group(1)
+    assert 'class="verdict">No problem found: 80.0% of the thread-time is work.' in head_of()
+
+
+def test_a_problem_is_a_card_with_its_line_and_cost_and_a_note_is_not() -> None:
+    page = head_of(
+        Finding("a", "problem", HOSTILE, "it is", "cut off", 50 * MS, 1),
+        Finding("b", "note", "A remark", "it is", ""),
+    )
+    cards = [attributes for tag, attributes in Tags(page).found if attributes.get("class") == "card"]
+    assert len(cards) == 1
+    assert not [tag for tag, _ in Tags(page).found if tag == "img"]
+    assert 'style="width:25.0%"' in page
+    assert "data-show" not in page.split("<script")[0]  # a profile has no timeline
+
+
+def test_the_head_of_a_profile_has_no_figures_that_need_a_trace() -> None:
+    titles = re.findall(r"<dt>([^<]+)</dt>", html_report([RunPart(collect(run()))]).split("<h3>Findings")[0])
+    assert titles == ["Wall time", "Threads", "Efficiency", "Tasks"]
+
+
+def test_small_pictures_have_at_most_a_bar_per_two_pixels() -> None:
+    picture = bars([1.0] * 1000, "work of each thread")
+    assert picture.count("<rect") <= MOST_BARS
+    assert bars([], "nothing") == bars([0.0], "nothing") == ""
+    assert area([1.0], "one value", 2) == ""
+    assert 'aria-label="work of each thread"' in picture
+
+
+def test_a_matrix_of_many_threads_is_folded_without_loss() -> None:
+    ran = tuple(
+        tuple(1 if thread % 7 == creator % 7 else 0 for thread in range(512)) for creator in range(512)
+    )
+    schedule = SimpleNamespace(ran=ran, n_tasks=sum(map(sum, ran)))
+    spec = who_ran_whose(schedule)  # type: ignore[arg-type]
+    assert spec is not None
+    rows = spec["data"]["values"]
+    assert len(rows) <= 64 * 64
+    assert sum(row["tasks"] for row in rows) == schedule.n_tasks
+    assert {row["creator"] for row in rows} == {f"{k} to {k + 7}" for k in range(0, 512, 8)}
+    few = who_ran_whose(SimpleNamespace(ran=((0, 5), (2, 0))))  # type: ignore[arg-type]
+    assert few is not None
+    assert few["height"] <= 80  # not stretched over the page
+    assert [row["tasks"] for row in few["data"]["values"]] == [5, 2]

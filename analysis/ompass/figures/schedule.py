@@ -11,16 +11,22 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from ompass.figures.style import STATE_COLOURS, WIDTH, Spec, axis, figure, state_colours, tooltip
+from ompass.figures.style import (
+    CONSTRUCT_COLOURS,
+    STATE_COLOURS,
+    WIDTH,
+    Spec,
+    axis,
+    figure,
+    state_colours,
+    tooltip,
+)
 from ompass.model import Run
 from ompass.readers.schedule import NO_HOME, OTHERS, Schedule
 from ompass.reports.content import ReportContent
 from ompass.reports.model import STATES
 from ompass.units import count, duration
 
-_CONSTRUCT_COLOURS: Final = (  # different from the colours of states
-    "#0072b2", "#56b4e9", "#1b9e77", "#b8a500", "#7b5fb0", "#2f4b7c", "#8c564b"
-)  # fmt: skip
 _OTHERS: Final = "other tasks"
 _IMPLICIT: Final = "implicit tasks"
 _OUTSIDE: Final = "outside of regions"
@@ -33,6 +39,11 @@ _FIXED_COLOURS: Final = {
     _OTHERS: "#666666",
     _OUTSIDE: "#dddddd",
 }
+_MOST_CONSTRUCTS: Final = 7  # with their own colour
+_MOST_CELLS: Final = 64  # rows and columns of a matrix
+_CELL_PIXELS: Final = 30
+_MATRIX_PIXELS: Final = 480
+_BESIDE_MATRIX: Final = 150  # pixels for the names of threads and the legend
 _ROW_PIXELS: Final = 22
 _ROW_FILLED: Final = 0.85  # share of a row; the rest separates rows
 
@@ -185,8 +196,8 @@ def _construct_colours(bars: list[_Bar]) -> dict[str, str]:
     for bar in bars:
         if bar.kind not in _FIXED_COLOURS:
             time[bar.kind] += bar.part_ns
-    most = [label for label, _ in time.most_common(len(_CONSTRUCT_COLOURS))]
-    return dict(zip(most, _CONSTRUCT_COLOURS, strict=False)) | _FIXED_COLOURS
+    most = [label for label, _ in time.most_common(_MOST_CONSTRUCTS)]
+    return dict(zip(most, CONSTRUCT_COLOURS, strict=False)) | _FIXED_COLOURS
 
 
 def over_time(schedule: Schedule) -> Spec | None:
@@ -224,29 +235,45 @@ def over_time(schedule: Schedule) -> Spec | None:
 
 
 def who_ran_whose(schedule: Schedule) -> Spec | None:
-    """Returns a matrix of tasks by creating and executing thread."""
-    rows: list[Spec] = [
-        {"creator": creator, "thread": thread, "tasks": n, "number": count(n)}
-        for creator, row in enumerate(schedule.ran)
-        for thread, n in enumerate(row)
+    """Returns a matrix of tasks by creating and executing thread; many threads are folded into groups."""
+    n_threads = len(schedule.ran)
+    in_group = -(-n_threads // _MOST_CELLS)
+    names = [
+        _thread_names(first, min(first + in_group, n_threads)) for first in range(0, n_threads, in_group)
     ]
-    if not any(row["tasks"] for row in rows):
+    sums: Counter[tuple[int, int]] = Counter()
+    for creator, row in enumerate(schedule.ran):
+        for thread, n in enumerate(row):
+            if n:
+                sums[creator // in_group, thread // in_group] += n
+    if not sums:
         return None
-    side = max(len(schedule.ran), 2)
+    rows: list[Spec] = [
+        {"creator": names[creator], "thread": names[thread], "tasks": n, "number": count(n)}
+        for (creator, thread), n in sorted(sums.items())
+    ]
+    side = max(len(names), 2)
+    sort = {"scale": {"domain": names}}
     return figure(
         "Deferred tasks by creating and executing thread",
         rows,
         mark={"type": "rect"},
-        height=min(max(side * 24, 80), 400),
+        height=max(min(side * _CELL_PIXELS, _MATRIX_PIXELS), 60),
         encoding={
-            "y": axis("creator", "created by thread", "ordinal"),
-            "x": axis("thread", "ran on thread", "ordinal", labelAngle=0),
+            "y": axis("creator", "created by thread", "ordinal", labelOverlap=True) | sort,
+            "x": axis("thread", "ran on thread", "ordinal", labelAngle=0, labelOverlap=True) | sort,
             "color": {
                 "field": "tasks",
                 "type": "quantitative",
-                "scale": {"scheme": "viridis"},
+                "scale": {"scheme": "viridis", "domainMin": 0},
                 "legend": {"title": "tasks", "format": "~s"},
             },
             "tooltip": tooltip("creator", "thread", "number"),
         },
+        # Square cells of a readable size, also for few threads on a wide page.
+        usermeta={"mostWidth": min(side * _CELL_PIXELS, _MATRIX_PIXELS) + _BESIDE_MATRIX},
     )
+
+
+def _thread_names(first: int, end: int) -> str:
+    return f"{first}" if end - first == 1 else f"{first} to {end - 1}"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The common look of figures: colours of states, fonts, sizes; and the type of a figure.
 
-Owns the palette. The colours are Okabe and Ito's; people with any kind of colour vision can distinguish them
-(https://jfly.uni-koeln.de/color/).
+Owns the palette. The colours of states are Okabe and Ito's (https://jfly.uni-koeln.de/color/), with a lighter
+grey. People with any kind of colour vision can distinguish all colours here; a test simulates that.
 """
 
 from __future__ import annotations
@@ -25,10 +25,15 @@ STATE_COLOURS: Final = {
     "create": "#e69f00",
     "schedule": "#cc79a7",
     "sync": "#d55e00",
-    "idle": "#999999",
+    "idle": "#c4c9ce",
 }
 ACCENT: Final = "#0072b2"
-CATEGORIES: Final = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#d55e00", "#56b4e9", "#b8a500", "#666666")
+CONSTRUCT_COLOURS: Final = (
+    "#3824bc", "#24bc8a", "#90a8ea", "#b6af54", "#174f4b", "#8854b6",
+    "#9a3f1d", "#6b8c54", "#3f1056", "#90ea90", "#7954de", "#561010",
+)  # fmt: skip
+"""Colours of constructs, also next to the colours of the states other than work."""
+CATEGORIES: Final = CONSTRUCT_COLOURS[:8]
 
 CONFIG: Final[Spec] = {
     "font": "system-ui, 'DejaVu Sans', sans-serif",

@@ -16,7 +16,7 @@ from typing import Final
 
 import ompass
 from ompass.figures.render import BrowserScript
-from ompass.figures.style import Spec
+from ompass.figures.style import STATE_COLOURS, Spec
 from ompass.graph.content import GraphContent
 from ompass.page.excerpts import Excerpts
 from ompass.page.markup import Markup, element, join
@@ -29,6 +29,7 @@ from ompass.page.sections import (
     section_later,
     sweep_parts,
 )
+from ompass.page.summary import figures, verdict
 from ompass.page.timeline import Timeline
 from ompass.readers.schedule import Schedule
 from ompass.reports.content import ReportContent
@@ -56,7 +57,9 @@ FIGURE_SCRIPT: Final = "figures.js"
 
 _READY: Final = "document.documentElement.dataset.ready = '';"
 """The last statement of the scripts: marks the page as ready for clicks and keys."""
-_CLIENT: Final = ("bins", "picture", "chosen", "timeline", "graph")
+_CLIENT: Final = (
+    "bins", "picture", "chosen", "overview", "layers", "timeline", "graph", "findings"
+)  # fmt: skip
 """The files of page/client, in loading order."""
 
 
@@ -91,9 +94,11 @@ def html_report(
     """
     compared = compared or [run.content for run in runs]
     content = _Content()
-    if timeline is not None:
-        plot = element("div", id="timeline-plot", class_="plotted")
-        content.parts.append(element("section", element("h2", "Timeline"), plot, id="timeline"))
+    # A single run begins with its verdict. Several have the timeline in common.
+    is_single = len(runs) == 1 and not sweeps
+    drawn = _timeline_section() if timeline is not None else None
+    if drawn is not None and not is_single:
+        content.parts.append(drawn)
         content.links.append(element("a", "Timeline", href="#timeline"))
     if len(compared) > 1:
         part = comparison_part(compared)
@@ -101,15 +106,29 @@ def html_report(
         content.links.append(_link(part, ""))
     for k, sweep in enumerate(sweeps, 1):
         name = Path(sweep.directory).name
-        content.add_article(name, f"sweep-{k}", f"-of-sweep-{k}", scaling_report(sweep), sweep_parts(sweep))
+        report = scaling_report(sweep)
+        content.add_article(name, f"sweep-{k}", f"-of-sweep-{k}", report, sweep_parts(sweep))
     for k, run in enumerate(runs, 1):
         name = run.content.run.path.name
-        parts = _parts_of_run(run, with_sources=sources or served)
-        content.add_article(name, f"run-{k}", f"-{k}", run_report(run.content), parts, run.later)
+        trace = timeline.number_of(run.content) if timeline else None
+        head = join(
+            (verdict(run.content), figures(run.content, run.schedule, run.graph, "graph" in run.later))
+        )
+        parts = _parts_of_run(run, trace, with_sources=sources or served)
+        content.add_article(
+            name,
+            f"run-{k}",
+            f"-{k}",
+            run_report(run.content),
+            parts,
+            run.later,
+            head=head,
+            after_first=drawn if is_single else None,
+        )
     drawing = (script or BrowserScript()).text if content.figures and not served else ""
     scripts = (
         Markup(f'<script type="application/json" id="figures">{_as_json(content.figures)}</script>'),
-        _data(timeline, served, sources) if timeline else "",
+        _data(timeline, served, sources, runs) if timeline else "",
         Markup(f"<script>{_as_script(drawing)}</script>") if drawing else "",
         Markup(f"<script>{_as_script(_program(served))}</script>"),
     )
@@ -142,12 +161,21 @@ class _Content:
         report: Report,
         parts: Iterable[Part],
         later: Mapping[str, str] = MappingProxyType({}),
+        *,
+        head: Markup | None = None,
+        after_first: Markup | None = None,
     ) -> None:
-        """Adds a run or sweep; `number` makes the ids of its sections unique."""
-        bodies, inner = [_head(name, report)], []
-        for part in parts:
+        """Adds a run or sweep; `number` makes the ids of its sections unique.
+
+        `head` follows the title, and the timeline `after_first` follows the first part.
+        """
+        bodies, inner = [_head(name, report, head)], []
+        for k, part in enumerate(parts):
             bodies.append(self.drawn(part, number))
             inner.append(element("li", _link(part, number)))
+            if k == 0 and after_first is not None:
+                bodies.append(after_first)
+                inner.append(element("li", element("a", "Timeline", href="#timeline")))
         for key, title in later.items():
             bodies.append(section_later(key, title, number))
             inner.append(element("li", element("a", title, href=f"#{key}{number}")))
@@ -164,7 +192,7 @@ class _Content:
                 "header",
                 element("h1", "Ompass report"),
                 element("p", names),
-                element("button", "Dark or light", type="button", id="theme", aria_pressed="false"),
+                element("button", "Dark", type="button", id="theme", aria_pressed="false"),
             ),
             element("nav", element("ul", *links), aria_label="Sections"),
             element("main", *self.parts, id="report", tabindex="-1"),
@@ -183,28 +211,37 @@ def _page_head(names: str, policy: str) -> Markup:
         Markup('<meta name="color-scheme" content="light dark">'),
         Markup('<link rel="icon" href="data:,">'),
         element("title", f"Ompass report: {names}"),
-        Markup(f"<style>{_file('page.css')}</style>"),
+        Markup(f"<style>{_state_colours()}{_file('page.css')}</style>"),
     )
 
 
-def _parts_of_run(run: RunPart, *, with_sources: bool) -> Iterator[Part]:
+def _timeline_section() -> Markup:
+    plot = element("div", id="timeline-plot", class_="plotted")
+    return element("section", element("h2", "Timeline"), plot, id="timeline")
+
+
+def _parts_of_run(run: RunPart, trace: int | None, *, with_sources: bool) -> Iterator[Part]:
     excerpts = Excerpts(run.content) if with_sources else None
-    yield from run_parts(run.content, excerpts, run.schedule, run.reuse)
+    yield from run_parts(run.content, excerpts, run.schedule, run.reuse, trace)
     if run.graph is not None:
         yield graph_part(run.graph, run.content)
 
 
-def _head(name: str, report: Report) -> Markup:
+def _head(name: str, report: Report, more: Markup | None) -> Markup:
     warning = element("p", report.warning, class_="warning", role="alert") if report.warning else ""
-    return join((element("h2", name), element("p", " · ".join(report.facts), class_="facts"), warning))
+    facts = element("p", " · ".join(report.facts), class_="facts")
+    return element("div", element("h2", name), facts, warning, more or "", class_="head")
 
 
 def _link(part: Part, number: str) -> Markup:
     return element("a", part.section.title, href=f"#{part.section.key}{number}")
 
 
-def _data(timeline: Timeline, served: bool, sources: bool) -> Markup:
-    data = {"description": timeline.describe(), "baked": None if served else timeline.baked(sources)}
+def _data(timeline: Timeline, served: bool, sources: bool, runs: Sequence[RunPart]) -> Markup:
+    graphs = {id(run.content): run.graph.graph for run in runs if run.graph}
+    of_traces = [graphs.get(id(content)) for content in timeline.contents]
+    baked = None if served else timeline.baked(sources, of_traces)
+    data = {"description": timeline.describe(), "baked": baked}
     return Markup(f'<script type="application/json" id="timeline-data">{_as_json(data)}</script>')
 
 
@@ -213,6 +250,11 @@ def _program(served: bool) -> str:
     files = [*(f"client/{name}.js" for name in _CLIENT), *(["client/server.js"] if served else [])]
     parts = "\n".join(_file(name) for name in files)
     return f"{_file('page.js')}\n(() => {{\n'use strict';\n{parts}\n}})();\n{_READY}"
+
+
+def _state_colours() -> str:
+    """Returns the colours of the states as variables; figures/style.py owns them."""
+    return f":root{{{';'.join(f'--{state}:{colour}' for state, colour in STATE_COLOURS.items())}}}\n"
 
 
 def _file(name: str) -> str:

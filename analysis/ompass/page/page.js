@@ -19,17 +19,17 @@
     }
 
     function draw(place) {
-        const dark = isDark();
-        const ink = dark ? "#e4e8ec" : "#1d2126";
         const spec = structuredClone(specs[place.id]);
-        const room = Math.max(place.clientWidth, 240);
+        const most = (spec.usermeta && spec.usermeta.mostWidth) || Infinity;
+        const room = Math.min(Math.max(place.clientWidth, 240), most);
         const faceted = spec.encoding && spec.encoding.row; // if so, the width covers only the bars
         spec.width = faceted ? Math.max(room - 140, 160) : room;
-        Object.assign(spec.config, { title: { color: ink } });
+        // Variables of the page's style: a change of the theme, or a print, needs no new figure.
+        Object.assign(spec.config, { title: { color: "var(--ink)" } });
         for (const part of ["axis", "legend", "header"])
             spec.config[part] = {
-                ...spec.config[part], labelColor: ink, titleColor: ink, gridColor: dark ? "#59636e" : "#c5ccd4",
-                domainColor: dark ? "#8a949e" : "#888888", tickColor: dark ? "#8a949e" : "#888888",
+                ...spec.config[part], labelColor: "var(--ink)", titleColor: "var(--ink)", gridColor: "var(--plot-line)",
+                domainColor: "var(--plot-axis)", tickColor: "var(--plot-axis)",
             };
         if (room < 560) {
             spec.config.axis.labelLimit = 110;
@@ -39,10 +39,12 @@
         const options = {
             renderer: "svg",
             actions: { export: true, source: false, compiled: false, editor: false },
-            tooltip: { theme: dark ? "dark" : "light" },
+            tooltip: { theme: "custom" },
         };
         drawn.add(place);
-        return embedder().then((embed) => embed(place, spec, options)).catch((error) => {
+        return embedder().then((embed) => embed(place, spec, options)).then(() => {
+            place.querySelector("summary")?.setAttribute("aria-label", "Save this figure");
+        }).catch((error) => {
             place.textContent = `This figure could not be drawn: ${error.message}`;
         });
     }
@@ -60,7 +62,13 @@
         return asked;
     }
     // Requests the script after the page is shown, when the browser is idle.
-    window.addEventListener("load", () => plots.length && requestIdleCallback(() => embedder().catch(() => {})));
+    window.addEventListener("load", () => plots.length && requestIdleCallback(drawInIdleTime));
+
+    // Draws one figure after the other, so that all are there when the reader scrolls or prints.
+    function drawInIdleTime() {
+        const next = plots.find((place) => !drawn.has(place));
+        if (next) draw(next).finally(() => requestIdleCallback(drawInIdleTime));
+    }
 
     const inSight = new IntersectionObserver((entries) => {
         for (const entry of entries)
@@ -68,7 +76,7 @@
     }, { rootMargin: "300px" });
     const plots = [];
     function watch(root) {
-        const found = [...root.querySelectorAll(".plot")].filter((place) => specs[place.id]);
+        const found = [...root.querySelectorAll(".plot")].filter((place) => specs[place.id] && !drawn.has(place));
         found.forEach((place) => inSight.observe(place));
         plots.push(...found);
     }
@@ -88,12 +96,22 @@
             width = window.innerWidth;
         }, 200);
     });
-    window.addEventListener("beforeprint", () => plots.filter((place) => !drawn.has(place)).forEach(draw));
+    // Prints in the light theme. Draws the figures that are not yet drawn, if there was no idle time for them.
+    let themeBefore = "";
+    window.addEventListener("beforeprint", () => {
+        plots.filter((place) => !drawn.has(place)).forEach(draw);
+        themeBefore = root.dataset.theme;
+        root.dataset.theme = "light";
+        window.ompassTimeline?.drawNow();
+    });
+    window.addEventListener("afterprint", () => {
+        root.dataset.theme = themeBefore;
+        window.ompassTimeline?.drawNow();
+    });
 
     function setTheme(dark) {
         root.dataset.theme = dark ? "dark" : "light";
         document.getElementById("theme").setAttribute("aria-pressed", String(dark));
-        [...drawn].forEach(draw);
     }
     setTheme(wantsDark.matches);
     wantsDark.addEventListener("change", (event) => setTheme(event.matches));
@@ -170,7 +188,7 @@
         const table = place.querySelector("table");
         const book = new Book(table);
         books.set(table, book);
-        const tools = made("div", { className: "tools" });
+        const tools = made("div", { className: "tools of-table" });
         if (book.rows.length > 2) {
             const filter = made("input", { type: "search", placeholder: "filter rows" });
             filter.setAttribute("aria-label", `Filter rows of ${place.getAttribute("aria-label")}`);

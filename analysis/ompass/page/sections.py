@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
 
 from ompass.figures.run import RUN_FIGURES
 from ompass.figures.schedule import over_time, who_ran_whose
@@ -20,8 +19,10 @@ from ompass.graph.figure import bounds_figure
 from ompass.graph.report import graph_report
 from ompass.metrics.constructs import Bin, ConstructTotals, trim_bins
 from ompass.model import GraphGroup
-from ompass.page.excerpts import Excerpts, SourceLine, numbered_lines
+from ompass.page.excerpts import Excerpts, numbered_lines
 from ompass.page.markup import Markup, element, join, table
+from ompass.page.source import source_lines
+from ompass.page.summary import cards, notes
 from ompass.page.timeline import construct_label
 from ompass.plain_text import visible, visible_values
 from ompass.readers.schedule import Schedule
@@ -37,8 +38,6 @@ from ompass.scaling.content import ScalingContent
 from ompass.scaling.figure import factored, thread_time
 from ompass.scaling.report import scaling_report
 from ompass.units import count, duration, plural
-
-_AROUND_BARS: Final = 108  # pixels for a figure's axes and legend, also on a narrow page
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +58,22 @@ def comparison_part(contents: Sequence[ReportContent]) -> Part:
 
 
 def run_parts(
-    content: ReportContent, excerpts: Excerpts | None, schedule: Schedule | None, reuse: ReuseContent | None
+    content: ReportContent,
+    excerpts: Excerpts | None,
+    schedule: Schedule | None,
+    reuse: ReuseContent | None,
+    trace: int | None = None,
 ) -> Iterator[Part]:
-    """Yields the parts of one run, findings first. Shows source lines if `excerpts` is given."""
+    """Yields the parts of one run, findings first. Shows source lines if `excerpts` is given.
+
+    `trace`: the number of the run in the timeline, if it has one.
+    """
     figures = {"threads": "threads", "granularity": "granularity", "tasks": "constructs"}
     sections = run_report(content).sections
-    for section in sorted(sections, key=lambda each: each.key != "findings"):
+    yield from (_findings_part(each, content, trace, excerpts) for each in sections if each.key == "findings")
+    for section in sections:
+        if section.key == "findings":
+            continue
         name = figures.get(section.key)
         yield Part(
             section,
@@ -79,6 +88,17 @@ def run_parts(
         yield reuse_part(reuse)
     if schedule is not None and len(schedule.bins):
         yield schedule_part(schedule)
+
+
+def _findings_part(
+    section: Section, content: ReportContent, trace: int | None, excerpts: Excerpts | None
+) -> Part:
+    """Returns the findings as cards, and the other sentences of their section folded below."""
+    said = [part for part in section.parts if isinstance(part, str)]
+    remarks = [line for line in said if line.startswith("Note: ")]
+    calm = [element("p", line) for line in said if line not in remarks]
+    drawn = join((cards(content, trace, excerpts) or "", *calm, notes(remarks)))
+    return Part(Section(section.key, section.title, ()), drawn=drawn)
 
 
 def sweep_parts(content: ScalingContent) -> Iterator[Part]:
@@ -140,20 +160,27 @@ def part_markup(part: Part, number: str) -> tuple[Markup, dict[str, Spec]]:
 def _figure(name: str, spec: Spec) -> Markup:
     """Returns the element in which page.js draws a figure, with a description for screen readers."""
     # Reserves the height: a link that moves while it is pressed would miss the click.
-    height = spec["height"] + _AROUND_BARS if isinstance(spec["height"], int) else 0
-    style = f"min-height:{height}px"
-    plot = element("div", class_="plot", id=name, role="img", aria_label=spec["description"], style=style)
-    return element("figure", plot, element("figcaption", spec["description"]))
+    height = spec["height"] if isinstance(spec["height"], int) else 0
+    plot = element(
+        "div",
+        class_="plot",
+        id=name,
+        role="img",
+        aria_label=spec["description"],
+        style=f"--height:{height}px",
+    )
+    return element("figure", element("figcaption", spec["description"]), plot)
 
 
 def _advice(advice: Advice) -> Markup:
     return element(
         "li",
-        element("strong", advice.title),
-        element("code", advice.place) if advice.place else "",
+        element("div", element("strong", advice.title), class_="what"),
+        element("code", advice.place, class_="place") if advice.place else "",
         element("p", sentence(advice.because)),
         element("p", sentence(advice.cure), class_="cure") if advice.cure else "",
         element("p", advice.also) if advice.also else "",
+        class_="card good" if advice.good else "card",
     )
 
 
@@ -209,27 +236,6 @@ def source_part(excerpts: Excerpts) -> Part | None:
         "waits also shows its cost in thread-time."
     )
     return Part(Section("source", "Source", (said,)), drawn=join(blocks))
-
-
-def source_lines(lines: Iterable[SourceLine]) -> Markup:
-    """Returns lines with their numbers, bars for their samples, and their remarks."""
-    rows = [
-        element(
-            "span",
-            element(
-                "span",
-                class_="heat",
-                style=f"--part:{line.part:.4f}" if line.part else None,
-                title=plural(line.samples, "sample") if line.samples else None,
-            ),
-            element("span", f"{line.number:5d}  ", class_="number"),
-            line.text or " ",
-            element("span", f"  ← {line.said}", class_="said") if line.said else "",
-            class_="line marked" if line.is_marked else "line",
-        )
-        for line in lines
-    ]
-    return element("pre", *rows, class_="source", tabindex="0")
 
 
 def graph_part(content: GraphContent, of_run: ReportContent) -> Part:

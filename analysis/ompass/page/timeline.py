@@ -13,8 +13,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from ompass.figures.style import STATE_COLOURS
-from ompass.model import WAIT_KINDS
+from ompass.figures.style import CONSTRUCT_COLOURS, STATE_COLOURS
+from ompass.model import WAIT_KINDS, TaskGraph
 from ompass.page.excerpts import Excerpts
 from ompass.page.rows import rows_of
 from ompass.plain_text import visible
@@ -37,14 +37,9 @@ _MOST_RECORDS: Final = 2_000_000
 """Most records read for one request, over all threads."""
 _BAKED_BYTES: Final = 1_800_000  # for all runs on a self-contained page, before base64
 _BAKED_STRETCHES: Final = 12_000
-_BAKED_DEPENDENCES: Final = 20_000
+_MOST_DEPENDENCES: Final = 20_000
 _WITH_LEGEND: Final = ("construct", "home", "depth", "kernel")
 _REST: Final = "#7a8a99"
-# All differ from the colours of the states other than work, which are drawn next to them.
-_CONSTRUCTS: Final = (
-    "#0072b2", "#009e73", "#56b4e9", "#b8a500", "#332288", "#44aa99",
-    "#882255", "#88ccee", "#117733", "#6a51a3", "#7b6d47", "#2f4b7c",
-)  # fmt: skip
 _IMPLICIT: Final = "#b8c4cf"
 
 
@@ -77,6 +72,10 @@ class Timeline:
         self._legends = {name: self._legend(name) for name in _WITH_LEGEND}
         self.has_off_cpu = any(pyramid.totals(DIMENSIONS.index("absent")) for pyramid in self.pyramids)
 
+    def number_of(self, content: ReportContent) -> int | None:
+        """Returns the number of a run in the timeline; None if it has no trace."""
+        return next((k for k, each in enumerate(self.contents) if each is content), None)
+
     # ------------------------------------------------------------ for the page
 
     def describe(self) -> Value:
@@ -101,7 +100,7 @@ class Timeline:
             "dimensions": {
                 name: {
                     "entries": [{"label": e.label, "colour": e.colour} for e in legend.entries],
-                    "rest": {"label": _rest_label(name), "colour": _REST if legend.entries else "#009e73"},
+                    "rest": {"label": _rest_label(name), "colour": _REST},
                     "keys": [{str(key): entry for key, entry in keys.items()} for keys in legend.keys],
                 }
                 for name, legend in self._legends.items()
@@ -148,10 +147,16 @@ class Timeline:
         most = _MOST_RECORDS // max(len(threads), 1)
         return _columns(self.pyramids[run].read_moment(threads, at_ns, most))
 
-    def baked(self, sources: bool = False) -> Value:
+    def dependences(self, run: int) -> list[list[str]]:
+        """Returns the predecessor and successor of each dependence of a run; none if they are too many."""
+        pairs = self.pyramids[run].read_dependences(_MOST_DEPENDENCES)
+        return [[str(before), str(after)] for before, after in pairs or ()]
+
+    def baked(self, sources: bool = False, graphs: Sequence[TaskGraph | None] = ()) -> Value:
         """Returns the data of a self-contained page: every dimension in bins as fine as the space allows.
 
         `sources`: adds the lines around each construct, for runs whose state intervals the page contains.
+        `graphs`: the task graph of each run, for the critical path.
         """
         names = ["state", *(name for name, legend in self._legends.items() if legend.entries)]
         names += ["absent"] * self.has_off_cpu
@@ -162,6 +167,8 @@ class Timeline:
         n_threads = sum(len(content.run.threads) for content in self.contents)
         n_bins = max(_BAKED_BYTES // (2 * n_columns * max(n_threads, 1)), 16)
         runs = [self._baked_run(k, names, n_bins) for k in range(len(self.contents))]
+        for run, graph in zip(runs, graphs, strict=False):
+            run["critical"] = critical_steps(graph) if graph else []
         excerpts = {
             f"{k}.{definition.id}": excerpt
             for k, content in enumerate(self.contents)
@@ -197,7 +204,6 @@ class Timeline:
         }
         limit = _BAKED_STRETCHES // len(self.contents)
         intervals = self.intervals(run, threads, self.begin_ns, self.end_ns, limit)
-        pairs = self.pyramids[run].read_dependences(_BAKED_DEPENDENCES) if intervals else None
         return {
             "shift": shift,
             "first": first,
@@ -205,7 +211,7 @@ class Timeline:
             "threads": threads,
             "tiles": tiles,
             "intervals": intervals,
-            "dependences": [[str(before), str(after)] for before, after in pairs or ()],
+            "dependences": self.dependences(run) if intervals else [],
         }
 
     def _legend(self, name: str) -> _Legend:
@@ -241,6 +247,20 @@ class Timeline:
 
 
 _NOWHERE: Final = "implicit tasks"
+
+
+def critical_steps(graph: TaskGraph) -> list[list[int]]:
+    """Returns [thread, begin, end] of the tasks on the critical path, from their starts.
+
+    Returns none if the graph lists only a part of the path.
+    """
+    if graph.n_steps > len(graph.critical):
+        return []
+    lengths: dict[tuple[int, int, int], int] = {}
+    for step in graph.critical:
+        key = (step.thread, step.start_ns, step.task)
+        lengths[key] = lengths.get(key, 0) + step.length_ns
+    return [[thread, start, start + ns] for (thread, start, _), ns in lengths.items()]
 
 
 def _columns(rows: WindowIntervals | TaskLinks) -> Value:
@@ -280,4 +300,4 @@ def _colour(name: str, k: int, n: int, label: str) -> str:
         return f"hsl({270 - 220 * part:.0f}, 70%, {30 + 32 * part:.0f}%)"
     if name == "home":
         return f"hsl({150 + 140 * k // max(n, 1)}, 60%, {38 + 14 * (k % 2)}%)"
-    return _CONSTRUCTS[k % len(_CONSTRUCTS)]
+    return CONSTRUCT_COLOURS[k % len(CONSTRUCT_COLOURS)]

@@ -16,7 +16,8 @@ from ompass.page.assemble import FIGURE_SCRIPT, RunPart, html_report
 from ompass.page.excerpts import Excerpts
 from ompass.page.markup import join
 from ompass.page.sections import Part, graph_part, part_markup, reuse_part, run_parts, schedule_part
-from ompass.page.timeline import Timeline
+from ompass.page.summary import bound_tiles
+from ompass.page.timeline import Timeline, critical_steps
 from ompass.readers.run import open_run, read_task_graph
 from ompass.readers.schedule import open_pyramid, schedule_of
 from ompass.reports.content import ReportContent, collect
@@ -26,7 +27,8 @@ from ompass.reuse.report import collect_reuse
 from ompass.serving.server import Answer, Question
 
 _IN_WINDOW = ("thread-time", "findings", "tasks", "threads", "regions")
-_MOST_STEPS = 20_000
+_MOST_STEPS = 100_000
+_MOST_TASKS_IN_HEAD = 2_000_000  # reading a larger graph would delay the page
 
 
 class ServedRuns:
@@ -75,7 +77,8 @@ class ServedRuns:
     @property
     def answers(self) -> dict[str, Callable[[Question], Answer]]:
         """Answers by the names of requests."""
-        names = ("tiles", "intervals", "links", "moment", "excerpt", "window", "part", "critical")
+        of_timeline = ("tiles", "intervals", "links", "moment", "excerpt", "critical", "dependences")
+        names = (*of_timeline, "window", "part", "bounds")
         return {name: getattr(self, f"_{name}") for name in names}
 
     # ------------------------------------------------------------ answers
@@ -141,12 +144,19 @@ class ServedRuns:
     def _critical(self, question: Question) -> Answer:
         """Returns [thread, begin, end] of the tasks on the critical path, from their starts."""
         path = self.traces[int(question["run"])].run.path
-        graph = read_task_graph(path, depth=1, max_tasks=_MOST_STEPS)
-        lengths: dict[tuple[int, int, int], int] = {}
-        for step in graph.critical:
-            key = (step.thread, step.start_ns, step.task)
-            lengths[key] = lengths.get(key, 0) + step.length_ns
-        return Answer.of_json([[thread, start, start + ns] for (thread, start, _), ns in lengths.items()])
+        steps = critical_steps(read_task_graph(path, depth=1, max_tasks=_MOST_STEPS))
+        if not steps:
+            raise NothingToShowError("no critical path", f"it has more than {_MOST_STEPS:,} pieces")
+        return Answer.of_json(steps)
+
+    def _dependences(self, question: Question) -> Answer:
+        return Answer.of_json(self._lines.dependences(int(question["run"])))
+
+    def _bounds(self, question: Question) -> Answer:
+        """Returns the figures in a run's head that need its task graph."""
+        content = self.shown[int(question["run"])]
+        small = content.n_tasks <= _MOST_TASKS_IN_HEAD
+        return Answer.of_json({"markup": join(bound_tiles(collect_graph(content.run) if small else None))})
 
     # ------------------------------------------------------------ inside
 

@@ -86,6 +86,9 @@ class ServedBins extends Bins {
     }
 
     get isServed() { return true; }
+    has() { return true; }
+    // Returns the data of a layer of one run.
+    async layer(name, run) { return (await ask(name, { run })).json(); }
     finest() { return 0; }
 
     tile(row, dimension, shift, index, fetched) {
@@ -179,6 +182,8 @@ class BakedBins extends Bins {
     }
 
     get isServed() { return false; }
+    has(name) { return this.runs.some((run) => run[name] && run[name].length); }
+    async layer(name, run) { return this.runs[run][name]; }
     finest(run) { return this.runs[run].shift; }
     load() {}
     intervals(run) { return this.runs[run].byThread; }

@@ -4,7 +4,7 @@
 
 const SVG = "http://www.w3.org/2000/svg";
 const MEASURES = { work: "work", create: "creation", dispatch: "idle while tasks were ready", tasks: "tasks", critical: "critical path" };
-const CRITICAL = "#e0002d";
+const CRITICAL = "var(--critical)";
 
 function svgElement(tag, attributes, ...children) {
     const element = document.createElementNS(SVG, tag);
@@ -117,8 +117,8 @@ class GraphPicture {
             const text = `${node.label}: ${counted(node.n, "sample")}`;
             const made = svgElement(
                 "g", { tabindex: 0, role: "button", "aria-label": text, class: "group" }, svgElement("title", {}, text),
-                svgElement("rect", { x: left, y: top, width: Math.max(room - 0.5, 0.3), height: height - 1, fill: node.colour, opacity: 1.12 - 0.12 * path.length }),
-                svgElement("text", { x: left + 4, y: top + 16, fill: "#ffffff" }, letters > 3 ? clip(node.label, letters) : ""),
+                svgElement("rect", { x: left, y: top, width: Math.max(room - 0.5, 0.3), height: height - 1, fill: node.colour }),
+                svgElement("text", { x: left + 4, y: top + 16, fill: inkOn(colourOf(node.colour)) }, letters > 3 ? clip(node.label, letters) : ""),
             );
             const open = () => {
                 this.sampled = path;
@@ -155,7 +155,7 @@ class GraphPicture {
                 stroke: group.critical ? CRITICAL : "none", "stroke-width": group.critical ? 1.5 : 0,
             });
             const letters = Math.floor((room - 6) / 6.2);
-            const label = svgElement("text", { x: left + 4, y: level * height + 16, fill: "#ffffff" }, letters > 3 ? clip(group.label, letters) : "");
+            const label = svgElement("text", { x: left + 4, y: level * height + 16, fill: inkOn(colourOf(group.colour)) }, letters > 3 ? clip(group.label, letters) : "");
             picture.append(this.clickable(group, box, label));
             const whole = this.total(number) || 1;
             let at = left;
@@ -222,8 +222,8 @@ class GraphPicture {
         boxes.setAttribute("y", height + 20);
         const whole = `<svg xmlns="${SVG}" width="${Math.max(icicle.width.baseVal.value, boxes.width.baseVal.value)}" height="${height + 20 + boxes.height.baseVal.value}">${icicle.outerHTML}${boxes.outerHTML}</svg>`;
         boxes.removeAttribute("y");
-        this.saved = whole;
-        save("task-graph.svg", new Blob([whole], { type: "image/svg+xml" }));
+        this.saved = standalone(whole);
+        save("task-graph.svg", new Blob([this.saved], { type: "image/svg+xml" }));
     }
     savePng() {
         const [, boxes] = [...this.place.querySelectorAll("svg")];
@@ -236,10 +236,12 @@ class GraphPicture {
             canvas.toBlob((blob) => save("task-graph.png", blob));
             URL.revokeObjectURL(image.src);
         };
-        image.src = URL.createObjectURL(new Blob([boxes.outerHTML], { type: "image/svg+xml" }));
+        image.src = URL.createObjectURL(new Blob([standalone(boxes.outerHTML)], { type: "image/svg+xml" }));
     }
 }
 
+// Returns a picture with the page's colours instead of their names.
+const standalone = (svg) => svg.replaceAll(CRITICAL, cssColour("--critical"));
 const counted = (n, word) => `${n.toLocaleString("en")} ${word}${n === 1 ? "" : "s"}`;
 const clip = (text, letters) => (text.length > letters ? `${text.slice(0, letters - 1)}…` : text);
 

@@ -38,6 +38,16 @@ function ticksOf(begin, end, width, room) {
     return { ticks, step };
 }
 
+// Returns the time that all labels of the axis have in common, if it would make them long; else 0.
+function baseOf(begin, end, step) {
+    const unit = 10 ** Math.ceil(Math.log10(Math.max(end - begin, 1)));
+    const base = Math.floor(begin / unit) * unit;
+    return base / step > 1000 ? base : 0;
+}
+
+// Returns black or white, whichever is easier to read on a colour.
+const inkOn = ([red, green, blue]) => (0.299 * red + 0.587 * green + 0.114 * blue > 140 ? "#000000" : "#ffffff");
+
 // Draws the columns of one row as pixels. `values` has n columns with a value per colour; `capacity` is the
 // value of a full column.
 function paintColumns(pixels, stride, left, top, height, values, n, colours, capacity, paper) {

@@ -26,15 +26,25 @@ const laterInSight = new IntersectionObserver((entries) => {
 }, { rootMargin: "200px" });
 document.querySelectorAll("section[data-later]").forEach((section) => laterInSight.observe(section));
 
-async function stayAlive() {
-    for (;;) {
+// Adds the figures of each run's head that need its task graph.
+for (const tiles of document.querySelectorAll(".tiles[data-bounds]")) {
+    const run = Number(tiles.closest("article").id.split("-").pop()) - 1;
+    ask("bounds", { run }).then((reply) => reply.json())
+        .then(({ markup }) => tiles.insertAdjacentHTML("beforeend", markup)) // from the server, which escapes every name
+        .catch(() => {}); // a profile has no graph
+}
+
+const MOST_FAILURES = 6; // in a row
+
+// Keeps a connection open while the page is open. A connection that delivered something ends the count of
+// failures, so the page reconnects as often as a laptop sleeps.
+async function stayAlive(pause = 1000) {
+    for (let failures = 0; failures <= MOST_FAILURES; failures++) {
         try {
             const reader = (await fetch("alive")).body.getReader();
-            while (!(await reader.read()).done);
+            while (!(await reader.read()).done) failures = 0;
         } catch { /* the loop tries again */ }
-        await new Promise((resolve) => setTimeout(resolve, 1000));
-        if (stayAlive.failures++ > 5) return;
+        await new Promise((resolve) => setTimeout(resolve, pause));
     }
 }
-stayAlive.failures = 0;
 stayAlive();

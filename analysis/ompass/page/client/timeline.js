@@ -2,10 +2,14 @@
 // The timeline: the visible window, and the reader's actions with pointer, wheel and keys. The page's address
 // contains the view, so a link shows the same view.
 
-const KEYS_HELP =
-    "w s zoom · a d pan · f all · [ ] mark the begin and end of a selection at the middle · z zoom to it · Escape drop it · " +
-    "n p next and previous interval · up down another thread · wheel zooms, drag pans, drag with Shift selects, a click chooses";
+const KEYS = [
+    ["w s", "zoom; also + and -, and the wheel"], ["a d", "move; also the arrows left and right, and drag"], ["f", "the whole run"],
+    ["[ ]", "begin and end a selection at the middle; also drag with Shift"], ["z", "zoom to the selection"],
+    ["n p", "next and previous interval; a click chooses one"], ["↑ ↓", "an interval of another thread"],
+    ["/", "find a construct or line; Enter shows the next"], ["Esc", "drop the selection and the marks"], ["?", "these keys"],
+];
 const SHORTEST_NS = 20;
+const LANES = [[4, 72], [6, 60], [10, 44], [20, 28], [48, 16], [120, 8], [Infinity, 4]]; // height in pixels by number of rows
 const GAP = 1;
 
 class Timeline {
@@ -20,8 +24,9 @@ class Timeline {
         this.picked = new Set(); // highlighted entries of the legend; empty: all
         this.selection = null;
         this.open = new Set();
-        this.critical = null;
+        this.layers = new Layers(this);
         this.build();
+        this.overview = new Overview(this);
         this.chosen = new Chosen(this);
         this.fromAddress();
         source.onload = () => this.draw();
@@ -54,43 +59,52 @@ class Timeline {
         this.selecting = button("Select", "Drag selects a window, instead of moving the picture", () =>
             this.selecting.setAttribute("aria-pressed", this.selecting.getAttribute("aria-pressed") !== "true"));
         this.selecting.setAttribute("aria-pressed", "false");
-        this.from = make("input", { "aria-label": "Begin of the selection", placeholder: "from, as 1.5ms", size: 10 });
-        this.to = make("input", { "aria-label": "End of the selection", placeholder: "to", size: 10 });
-        const typed = make("form", { class: "typed" }, this.from, this.to, make("button", { type: "submit" }, "Select window"));
+        this.from = make("input", { "aria-label": "Begin of the selection", placeholder: "from 1.5ms", size: 7 });
+        this.to = make("input", { "aria-label": "End of the selection", placeholder: "to", size: 7 });
+        const typed = make("form", { class: "typed" }, this.from, this.to, make("button", { type: "submit", title: "Select the window between these times" }, "Go"));
         typed.addEventListener("submit", (event) => {
             event.preventDefault();
             const [begin, end] = [parseTime(this.from.value), parseTime(this.to.value)];
             if (begin !== null && end !== null && begin < end) this.select(begin, end);
         });
+        const group = (...parts) => make("span", { class: "joined" }, ...parts);
+        this.keysButton = button("?", "Keys (?)", () => this.toggleKeys());
+        this.keysButton.setAttribute("aria-expanded", "false");
         const tools = make(
             "div", { class: "tools", role: "toolbar", "aria-label": "Timeline" }, this.chooser,
-            button("All", "The whole run (f)", () => this.fit()),
-            button("+", "Zoom in (w, +)", () => this.zoom(0.5)),
-            button("−", "Zoom out (s, -)", () => this.zoom(2)),
-            this.selecting, typed,
-            button("SVG", "Save the picture as SVG", () => this.saveSvg()),
-            button("PNG", "Save the picture as PNG", () => this.savePng()),
+            group(
+                button("All", "The whole run (f)", () => this.fit()), button("+", "Zoom in (w, +)", () => this.zoom(0.5)),
+                button("−", "Zoom out (s, -)", () => this.zoom(2)), this.selecting,
+            ),
+            this.layers.buttons(make, button), this.layers.finder(make), typed,
+            group(
+                button("SVG", "Save the picture as SVG", () => this.saveSvg()),
+                button("PNG", "Save the picture as PNG", () => this.savePng()), this.keysButton,
+            ),
         );
-        if (this.source.isServed) {
-            this.criticalButton = button("Critical path", "Mark the tasks of the critical path", () => this.toggleCritical());
-            this.criticalButton.setAttribute("aria-pressed", "false");
-            tools.insertBefore(this.criticalButton, typed);
-        }
+        this.keysList = make("dl", { class: "keys" }, ...KEYS.map(([key, what]) => make("div", {}, make("dt", {}, make("kbd", {}, key)), make("dd", {}, what))));
+        this.keysList.hidden = true;
         this.legend = make("div", { class: "legend", role: "group", "aria-label": "Legend: press to show one alone" });
         this.gutter = make("div", { class: "gutter" });
         this.canvas = make("canvas", {
             tabindex: 0, role: "application",
-            "aria-label": "Timeline of the threads. Keys: " + KEYS_HELP, "aria-roledescription": "timeline",
+            "aria-label": `Timeline of the threads. Keys: ${KEYS.map((each) => each.join(" ")).join("; ")}`, "aria-roledescription": "timeline",
         });
         this.tip = make("div", { class: "tip", role: "status" });
         this.tip.hidden = true;
         this.plot = make("div", { class: "threads" }, this.gutter, this.canvas, this.tip);
+        this.strip = make("canvas", { class: "strip", "aria-hidden": "true" });
         this.problem = make("p", { class: "warning", role: "alert" });
         this.problem.hidden = true;
         this.selected = make("div", { class: "selected", "aria-live": "polite" });
         this.details = make("div", { class: "chosen", "aria-live": "polite" });
-        this.place.append(tools, this.legend, this.plot, this.problem, make("p", { class: "note" }, KEYS_HELP), this.details, this.selected);
+        this.place.append(tools, this.keysList, this.legend, this.plot, this.strip, this.problem, this.details, this.selected);
         this.listen();
+    }
+
+    toggleKeys() {
+        this.keysList.hidden = !this.keysList.hidden;
+        this.keysButton.setAttribute("aria-expanded", String(!this.keysList.hidden));
     }
 
     rows() {
@@ -107,10 +121,11 @@ class Timeline {
 
     layOut() {
         const rows = this.rows();
-        const leaf = rows.length <= 20 ? 26 : rows.length <= 48 ? 16 : rows.length <= 120 ? 8 : 4;
+        const leaf = LANES.find(([most]) => rows.length <= most)[1];
         let top = AXIS_HEIGHT;
         this.lines = rows.map(({ row, depth, open }) => {
-            const height = row.rows.length ? Math.max(leaf, 14) : leaf;
+            // Threads are the lanes; a sum above them is lower.
+            const height = row.rows.length ? Math.max(open ? Math.min(leaf, 36) : leaf, 14) : leaf;
             const line = { row, depth, open, top, height };
             top += height + (height > 6 ? GAP : 0);
             return line;
@@ -177,6 +192,9 @@ class Timeline {
         const entry = dimension.keys[run][interval[this.dimension]];
         return entry === undefined ? rest : entry;
     }
+
+    // Shows constructs of a run alone, and marks their tasks and waits; null shows all.
+    mark(wanted) { this.layers.mark(wanted); }
 
     setDimension(name) {
         this.dimension = name;
@@ -252,10 +270,11 @@ class Timeline {
         context.putImageData(image, 0, 0);
         context.setTransform(scale, 0, 0, scale, 0, 0);
         this.drawStretches(context, colours);
-        this.drawCritical(context);
+        this.layers.draw(context);
         this.drawAxis(context);
         this.drawSelection(context);
         this.chosen.draw(context);
+        this.overview.draw(colours, paper);
         context.setTransform(1, 0, 0, 1, 0, 0);
         this.problem.textContent = this.source.problem;
         this.problem.hidden = !this.source.problem;
@@ -304,11 +323,18 @@ class Timeline {
         context.beginPath();
         context.rect(left + 2, line.top, right - left - 4, line.height);
         context.clip();
-        context.fillStyle = "#ffffff";
+        context.fillStyle = inkOn(colours[this.entryOf(run, interval)]);
         context.font = "11px system-ui, sans-serif";
         context.textBaseline = "middle";
         context.fillText(this.nameOf(run, interval), left + 4, line.top + line.height / 2);
         context.restore();
+    }
+
+    // Returns the name of a task's home in the legend; empty if the run has none.
+    homeOf(run, interval) {
+        const homes = this.about.dimensions.home;
+        const entry = homes && homes.keys[run][interval.home];
+        return entry === undefined ? "" : homes.entries[entry].label;
     }
 
     nameOf(run, interval) {
@@ -318,16 +344,24 @@ class Timeline {
 
     drawAxis(context) {
         const { ticks, step } = ticksOf(this.view.begin, this.view.end, this.width, 90);
+        const base = baseOf(this.view.begin, this.view.end, step);
         context.fillStyle = this.ink();
         context.font = "11px system-ui, sans-serif";
         context.textBaseline = "top";
         let taken = -Infinity;
+        if (base) {
+            const text = `${timeText(base, step > base / 1e6 ? base / 1e6 : step)} +`;
+            context.font = "bold 11px system-ui, sans-serif";
+            context.fillText(text, 0, 3);
+            taken = context.measureText(text).width + 6;
+            context.font = "11px system-ui, sans-serif";
+        }
         for (const tick of ticks) {
             const x = this.x(tick);
-            context.globalAlpha = 0.35;
+            context.globalAlpha = 0.16;
             context.fillRect(x, AXIS_HEIGHT - 6, 1, this.height);
             context.globalAlpha = 1;
-            const text = timeText(tick, step);
+            const text = timeText(tick - base, step);
             const room = context.measureText(text).width;
             const left = Math.min(Math.max(x - room / 2, 0), this.width - room);
             if (left > taken) context.fillText(text, left, 3);
@@ -351,37 +385,6 @@ class Timeline {
     lineOf(run, thread) {
         const own = this.lines.filter(({ row }) => partsOf(row).some((part) => part.run === run && part.threads.includes(thread)));
         return own.sort((a, b) => threadsIn(a.row) - threadsIn(b.row))[0];
-    }
-
-    drawCritical(context) {
-        if (!this.critical) return;
-        context.fillStyle = "#e0002d";
-        for (const [run, steps] of this.critical.entries())
-            for (const [thread, begin, end] of steps) {
-                if (end < this.view.begin || begin > this.view.end) continue;
-                const line = this.lineOf(run, thread);
-                if (!line) continue;
-                const left = this.x(begin);
-                context.fillRect(left, line.top + line.height - 3, Math.max(this.x(end) - left, 1), 3);
-            }
-    }
-
-    async toggleCritical() {
-        const shown = this.criticalButton.getAttribute("aria-pressed") === "true";
-        this.criticalButton.setAttribute("aria-pressed", String(!shown));
-        if (shown) this.critical = null;
-        else {
-            this.criticalButton.disabled = true;
-            try {
-                this.critical = await Promise.all(this.about.runs.map(async (_, run) => (await ask("critical", { run })).json()));
-            } catch (error) {
-                this.problem.textContent = error.message;
-                this.problem.hidden = false;
-                this.criticalButton.setAttribute("aria-pressed", "false");
-            }
-            this.criticalButton.disabled = false;
-        }
-        this.draw();
     }
 
     // ---------------------------------------------------------------- moving
@@ -472,7 +475,9 @@ class Timeline {
             Escape: () => {
                 this.select(null);
                 this.chosen.choose(null);
+                this.layers.clear();
             },
+            "/": () => this.layers.input.focus(), "?": () => this.toggleKeys(),
             n: () => this.chosen.step(1, 0), p: () => this.chosen.step(-1, 0),
             ArrowDown: () => this.chosen.step(0, 1), ArrowUp: () => this.chosen.step(0, -1),
         };
@@ -499,7 +504,9 @@ class Timeline {
             if (interval.waitKind) lines.push(this.chosen.waitText(run, interval));
             for (const { begin, end, blocked } of interval.offCpu.slice(0, 3))
                 lines.push(`${blocked ? "blocked" : "preempted"} for ${timeText(end - begin)}`);
-            if (interval.depth) lines.push(`${interval.depth} task(s) on the stack`);
+            const home = this.homeOf(run, interval);
+            if (interval.task !== "0" && home) lines.push(`home: ${home}`);
+            if (interval.depth) lines.push(`depth ${interval.depth} on the stack of tasks`);
         } else {
             const column = (this.view.end - this.view.begin) / this.width;
             const values = this.source.fill(line.row, this.dimension, this.time(Math.floor(x)), this.time(Math.floor(x)) + column, 1);

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Small pictures next to figures in the head of a report, as SVG without scripts: bars, areas and curves.
+
+They have no axes: the figure next to them states the value, and their label describes them to screen readers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from ompass.page.markup import Markup, element
+
+WIDTH: Final = 120
+HEIGHT: Final = 28
+MOST_BARS: Final = 60
+
+
+def bars(values: Sequence[float], label: str, most: float = 0.0) -> Markup:
+    """Returns a bar per value; neighbours share a bar if there are many. `most`: value of a full bar."""
+    means = _means(values)
+    most = most or max(means, default=0.0)
+    if not most:
+        return Markup("")
+    room = WIDTH / len(means)
+    width = max(min(room - 1, 12), 0.8)
+    parts = [
+        element(
+            "rect",
+            x=f"{k * room:.1f}",
+            y=f"{HEIGHT * (1 - min(value / most, 1)):.1f}",
+            width=f"{width:.1f}",
+            height=f"{max(HEIGHT * min(value / most, 1), 0.5 if value else 0):.1f}",
+        )
+        for k, value in enumerate(means)
+    ]
+    return _picture(parts, label)
+
+
+def area(values: Sequence[float], label: str, most: float) -> Markup:
+    """Returns the area below values at equal distances; `most` is the value at the top."""
+    means = _means(values, 2 * MOST_BARS)
+    if len(means) < 2 or not most:
+        return Markup("")
+    step = WIDTH / len(means)
+    corners = "".join(
+        f"L{k * step:.1f} {y:.1f}H{(k + 1) * step:.1f}"
+        for k, value in enumerate(means)
+        for y in [HEIGHT * (1 - min(value / most, 1))]
+    )
+    return _picture([element("path", d=f"M0 {HEIGHT}{corners}V{HEIGHT}Z")], label)
+
+
+def curve(points: Sequence[tuple[float, float]], label: str) -> Markup:
+    """Returns a curve through points with increasing x, above the diagonal of equal x and y in grey."""
+    if len(points) < 2:
+        return Markup("")
+    right, top = points[-1][0], max(y for _, y in points) * 1.1
+
+    def at(x: float, y: float) -> str:
+        return f"{WIDTH * x / right:.1f} {HEIGHT - (HEIGHT - 2) * min(y / top, 1):.1f}"
+
+    line = "L".join(at(x, y) for x, y in points)
+    diagonal = element("path", d=f"M{at(0, 0)}L{at(top, top)}", class_="faint")
+    return _picture([diagonal, element("path", d=f"M{line}", class_="line")], label)
+
+
+def part(value: float, label: str) -> Markup:
+    """Returns a bar of which a share of 0 to 1 is filled."""
+    low = HEIGHT - 8
+    whole = element("rect", x=0, y=low, width=WIDTH, height=8, rx=2, class_="rest")
+    filled = element("rect", x=0, y=low, width=f"{WIDTH * min(max(value, 0), 1):.1f}", height=8, rx=2)
+    return _picture([whole, filled], label)
+
+
+def _means(values: Sequence[float], most: int = MOST_BARS) -> list[float]:
+    in_group = max(-(-len(values) // most), 1)
+    groups = [values[k : k + in_group] for k in range(0, len(values), in_group)]
+    return [sum(group) / len(group) for group in groups]
+
+
+def _picture(parts: Sequence[Markup], label: str) -> Markup:
+    return element(
+        "svg",
+        *parts,
+        class_="small",
+        viewBox=f"0 0 {WIDTH} {HEIGHT}",
+        preserveAspectRatio="none",
+        role="img",
+        aria_label=label,
+    )

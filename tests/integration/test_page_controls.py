@@ -1,0 +1,340 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The controls of the page in a real browser: findings' cards, search, layers, overview, keys, printing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from integration.test_html_report import Visit, browser
+from integration.test_view import Viewed, click_on, end, recorded, start
+from made_traces import Schedule, Spawn, Wait, Work, write_trace
+from ompass import open
+from ompass.graph.content import collect_graph
+from ompass.metrics.facts import Finding
+from ompass.page.assemble import RunPart, html_report
+from ompass.page.timeline import Timeline
+from ompass.readers.schedule import open_pyramid, schedule_of
+from ompass.reports.content import collect
+
+__all__ = ["browser"]
+
+
+@pytest.fixture(scope="module")
+def dependent(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A recording that is short enough for a page with every interval and dependence."""
+    return recorded(tmp_path_factory.mktemp("dependent"), "lu-depend", "--size", "128", "--block", "16")
+
+
+@pytest.fixture(scope="module")
+def page(dependent: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Its page, with one finding about its most expensive tasks and one about its longest wait."""
+    run = open(dependent).run
+    content = collect(run)
+    findings = (
+        Finding(
+            "fine", "problem", "Tasks are too fine", "they are", "cut off", 10**6, content.tasks[0].construct
+        ),
+        Finding("wait", "problem", "Threads wait", "they do", "do not", 10**5, content.waits[0].construct),
+        Finding("note", "note", "A remark", "it is", ""),
+    )
+    content = replace(content, findings=findings)
+    pyramid = open_pyramid(dependent, keep=False)
+    part = RunPart(content, schedule_of(pyramid), graph=collect_graph(run))
+    path = tmp_path_factory.mktemp("page") / "page.html"
+    text = html_report([part], timeline=Timeline([(content, pyramid)]), sources=True)
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def shown(browser: Browser, page: Path) -> Iterator[Visit]:
+    context = browser.new_context(viewport={"width": 1400, "height": 900}, color_scheme="light")
+    visit = Visit(context.new_page())
+    visit.page.goto(page.as_uri())
+    visit.page.wait_for_function("window.ompassTimeline && ompassTimeline.drawn")
+    yield visit
+    context.close()
+    assert visit.complaints == []
+
+
+def zoom_to_tasks(visit: Visit) -> None:
+    """Shows a window in which some intervals are drawn one by one."""
+    visit.page.evaluate(
+        "() => { const rows = [...ompassTimeline.source.intervals(0).values()].flat().filter("
+        "each => each.task !== '0' && !each.state); const {begin} = rows[rows.length >> 1];"
+        " ompassTimeline.show(begin - 30_000, begin + 70_000); }"
+    )
+    visit.page.wait_for_function("!ompassTimeline.due && ompassTimeline.shown.length > 3")
+
+
+def test_the_answer_is_above_the_fold(shown: Visit) -> None:
+    for place in (".verdict", ".tiles", ".card .cure", "#timeline h2"):
+        box = shown.page.locator(place).first.bounding_box()
+        assert box is not None
+        assert box["y"] + box["height"] < 900, place
+    assert "Tasks are too fine" in shown.page.locator(".verdict").inner_text()
+    assert shown.page.locator(".tiles dt").all_inner_texts() == [
+        "Wall time", "Threads", "Efficiency", "Tasks", "Parallelism", "Speed-up at most"
+    ]  # fmt: skip
+    assert shown.page.locator(".tiles svg.small, .tiles .states").count() == 6
+
+
+def test_a_finding_is_shown_in_the_timeline_and_the_source(shown: Visit) -> None:
+    page = shown.page
+    card = page.locator(".card", has_text="Tasks are too fine")
+    source = card.locator("details .source .marked")
+    assert not source.is_visible()
+    card.locator(".show").click()
+    assert source.is_visible()
+    state = page.evaluate(
+        "[ompassTimeline.dimension, [...ompassTimeline.picked].map(k => ompassTimeline.entries()[k].label)]"
+    )
+    assert state[0] == "construct"
+    assert len(state[1]) == 1
+    assert state[1][0] in card.locator(".place").inner_text()
+    zoom_to_tasks(shown)
+    marked = page.evaluate(
+        "ompassTimeline.shown.filter(({run, interval}) => ompassTimeline.layers.isMarked(run, interval))"
+        ".map(({interval}) => ompassTimeline.about.runs[0].constructs[interval.construct])"
+    )
+    assert set(marked) == set(state[1])
+    card.locator(".show").click()  # a second click shows everything again
+    assert page.evaluate("ompassTimeline.picked.size") == 0
+    assert not source.is_visible()
+    page.locator(".card", has_text="Threads wait").locator(".show").press("Enter")
+    assert page.evaluate("ompassTimeline.layers.marked.constructs.size") >= 1
+    page.keyboard.press("Escape")
+    assert page.evaluate("ompassTimeline.layers.marked") is None
+    assert page.locator("[data-show][aria-pressed=true]").count() == 0
+
+
+def test_notes_are_folded(shown: Visit) -> None:
+    note = shown.page.locator("details.notes li").first
+    assert not note.is_visible()
+    shown.page.locator("details.notes summary").click()
+    assert "A remark: it is" in note.inner_text()
+
+
+def test_a_construct_is_found_by_its_line_and_shown(shown: Visit) -> None:
+    page = shown.page
+    labels = page.evaluate("Object.values(ompassTimeline.about.runs[0].constructs)")
+    label = next(each for each in labels if ":" in each)
+    line = label.split(" ")[0]
+    page.locator(".threads canvas").focus()
+    page.keyboard.press("/")
+    page.keyboard.type(line)
+    n_found = len({each for each in labels if line.lower() in each.lower()})
+    expect(page.locator(".found")).to_have_text(f"{n_found} found")
+    # Enter chooses the next task, or zooms to the place with most of them if they are too short to see.
+    page.keyboard.press("Enter")
+    page.wait_for_function(
+        "() => { const {chosen, layers, view, end} = ompassTimeline;"
+        " return chosen.hit ? layers.isMarked(0, chosen.hit.interval) : view.end - view.begin < end / 2; }"
+    )
+    page.locator("[aria-label='Find a construct or line']").fill("no such construct")
+    expect(page.locator(".found")).to_have_text("not found")
+    page.keyboard.press("Escape")
+    expect(page.locator(".found")).to_have_text("")
+
+
+def test_waits_dependences_and_the_critical_path_are_drawn_on_request(shown: Visit) -> None:
+    page = shown.page
+    zoom_to_tasks(shown)
+    before = page.evaluate("ompassTimeline.canvas.toDataURL()")
+    for name, found in (
+        ("Waits", "ompassTimeline.layers.on.has('waits')"),
+        ("Dependences", "ompassTimeline.layers.arrows > 0"),
+        ("Critical path", "ompassTimeline.layers.loaded.get('critical')[0].length > 0"),
+    ):
+        button = page.locator(".tools button", has_text=name)
+        button.click()
+        expect(button).to_have_attribute("aria-pressed", "true")
+        page.wait_for_function(f"!ompassTimeline.due && {found}")
+        after = page.evaluate("ompassTimeline.canvas.toDataURL()")
+        assert after != before, name
+        button.click()
+        page.wait_for_function("!ompassTimeline.due")
+        assert page.evaluate("ompassTimeline.canvas.toDataURL()") == before, name
+
+
+def test_the_critical_path_covers_as_much_as_it_takes(shown: Visit) -> None:
+    page = shown.page
+    page.locator(".tools button", has_text="Critical path").click()
+    page.wait_for_function("ompassTimeline.layers.loaded.get('critical') && !ompassTimeline.due")
+    # One opaque pixel is one pixel's time: short steps add up and do not look long.
+    ink, length = page.evaluate(
+        "() => { const t = ompassTimeline; let sum = 0;"
+        " const own = {globalAlpha: 1, fillRect(x, y, w) { sum += w * this.globalAlpha; }};"
+        " t.layers.drawCritical(own); const per = (t.end - t.begin) / t.width;"
+        " return [sum * per, t.layers.loaded.get('critical')[0].reduce((s, [, a, b]) => s + b - a, 0)]; }"
+    )
+    assert ink == pytest.approx(length, rel=0.25)
+
+
+def test_a_tooltip_names_construct_depth_and_creator(shown: Visit) -> None:
+    zoom_to_tasks(shown)
+    interval = click_on(shown, "interval.task !== '0' && !interval.state && interval.depth")
+    tip = shown.page.locator(".tip").inner_text()
+    name = shown.page.evaluate(f"ompassTimeline.about.runs[0].constructs[{interval['construct']}]")
+    assert name in tip
+    assert f"depth {interval['depth']}" in tip
+    assert f"by thread {int(interval['task']) >> 40}" in tip
+
+
+def test_the_overview_appears_while_zoomed_and_moves_the_window(shown: Visit) -> None:
+    page = shown.page
+    strip = page.locator("canvas.strip")
+    assert not strip.is_visible()
+    page.locator(".threads canvas").focus()
+    for _ in range(4):
+        page.keyboard.press("w")
+    page.wait_for_function("!ompassTimeline.due")
+    assert strip.is_visible()
+    box = strip.bounding_box()
+    assert box is not None
+    page.mouse.click(box["x"] + box["width"] * 0.8, box["y"] + 10)
+    middle, last = page.evaluate(
+        "[(ompassTimeline.view.begin + ompassTimeline.view.end) / 2, ompassTimeline.end]"
+    )
+    assert middle == pytest.approx(0.8 * last, rel=0.02)
+
+
+def test_lanes_are_high_if_they_are_few_and_the_axis_has_one_offset(shown: Visit) -> None:
+    page = shown.page
+    assert page.evaluate(
+        "ompassTimeline.lines.filter(({row}) => !row.rows.length).every(({height}) => height >= 60)"
+    )
+    drawn = (
+        "() => { const texts = [], measureText = text => ({width: text.length * 6});"
+        " const write = name => text => name === 'fillText' && texts.push(text);"
+        " ompassTimeline.drawAxis(new Proxy({measureText},"
+        " {get: (own, name) => own[name] || write(name), set: () => true})); return texts; }"
+    )
+    assert not any("+" in text for text in page.evaluate(drawn))
+    page.evaluate("ompassTimeline.show(ompassTimeline.end / 2, ompassTimeline.end / 2 + 400)")
+    texts = page.evaluate(drawn)
+    assert texts[0].endswith("+")
+    assert all(len(text) < 12 for text in texts[1:])
+
+
+def test_the_keys_are_behind_a_question_mark(shown: Visit) -> None:
+    keys = shown.page.locator(".keys")
+    assert not keys.is_visible()
+    shown.page.locator(".tools button", has_text="?").click()
+    assert "next and previous interval" in keys.inner_text()
+    shown.page.locator(".threads canvas").focus()
+    shown.page.keyboard.press("?")
+    assert not keys.is_visible()
+
+
+def test_nothing_is_white_in_the_dark(browser: Browser, page: Path) -> None:
+    context = browser.new_context(viewport={"width": 1400, "height": 900}, color_scheme="dark")
+    visit = Visit(context.new_page())
+    visit.page.goto(page.as_uri())
+    visit.scroll_through()
+    bright = visit.page.evaluate(
+        "[...document.querySelectorAll("
+        "'button, input, select, summary, .card, .tiles, .vega-actions')].filter(each => {"
+        " const colour = getComputedStyle(each).backgroundColor;"
+        " const [r, g, b, a = 1] = colour.match(/[\\d.]+/g).map(Number);"
+        " return a > 0.1 && r + g + b > 300; }).map(each => each.outerHTML.slice(0, 80))"
+    )
+    assert bright == []
+    context.close()
+
+
+def test_figures_are_there_before_they_are_scrolled_to_and_in_print(
+    browser: Browser, page: Path, tmp_path: Path
+) -> None:
+    context = browser.new_context(viewport={"width": 1400, "height": 900}, color_scheme="dark")
+    visit = Visit(context.new_page())
+    visit.page.goto(page.as_uri())
+    visit.page.wait_for_function(
+        "document.querySelectorAll('.plot').length === document.querySelectorAll('.plot svg.marks').length"
+    )
+    visit.page.emulate_media(media="print")
+    title = visit.page.locator(".plot svg text").first
+    assert title.evaluate("text => getComputedStyle(text).fill") == "rgb(0, 0, 0)"
+    assert (
+        visit.page.evaluate("getComputedStyle(document.documentElement).backgroundColor")
+        == "rgb(255, 255, 255)"
+    )
+    visit.page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert visit.page.evaluate("document.documentElement.dataset.theme") == "light"
+    assert visit.page.evaluate("ompassTimeline.paper()") == [255, 255, 255]
+    visit.page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert visit.page.evaluate("document.documentElement.dataset.theme") == "dark"
+    context.close()
+
+
+def test_every_control_and_picture_has_a_name(shown: Visit) -> None:
+    unnamed = shown.page.evaluate(
+        "[...document.querySelectorAll("
+        "'button, select, input, canvas, svg.small, [role=img], summary')].filter("
+        "each => !each.ariaHidden && !(each.ariaLabel || each.textContent.trim() || each.title))"
+        ".map(each => each.outerHTML.slice(0, 80))"
+    )
+    assert unnamed == []
+
+
+@pytest.mark.parametrize("n_threads", [256, 512])
+def test_the_page_of_many_threads_stays_small(tmp_path: Path, n_threads: int) -> None:
+    body = tuple(Spawn((Work(500),), 2) for _ in range(20_000))
+    made = write_trace(tmp_path / "wide.ompass", Schedule((*body, Wait()), n_threads, 1))
+    content, pyramid = collect(open(made).run), open_pyramid(made, keep=False)
+    part = RunPart(content, schedule_of(pyramid), graph=collect_graph(content.run))
+    text = html_report([part], timeline=Timeline([(content, pyramid)]))
+    assert len(text.encode()) < 5_000_000
+
+
+FAST = (
+    "const real = setTimeout;"
+    " window.setTimeout = (act, ms, ...more) => real(act, ms === 1000 ? 5 : ms, ...more);"
+)
+
+
+def test_the_page_reconnects_as_often_as_the_connection_ends(browser: Browser, dependent: Path) -> None:
+    server, url = start(dependent)
+    context = browser.new_context()
+    page = context.new_page()
+    page.add_init_script(FAST)
+    requests: list[str] = []
+
+    def answer(route) -> None:  # type: ignore[no-untyped-def]
+        requests.append(route.request.url)
+        route.fulfill(body="." if len(requests) < 12 else "")
+
+    page.route("**/alive", answer)
+    page.goto(url)
+    page.wait_for_function("window.ompassTimeline")
+    for _ in range(50):
+        page.wait_for_timeout(100)
+        if len(requests) > 16:
+            break
+    page.wait_for_timeout(300)
+    # Eleven that delivered something, and then six in a row that did not.
+    assert len(requests) == 11 + 6
+    context.close()
+    end(server)
+
+
+def test_a_served_page_adds_the_bounds_and_every_layer(browser: Browser, dependent: Path) -> None:
+    server, url = start(dependent)
+    context = browser.new_context(viewport={"width": 1400, "height": 900})
+    visit = Viewed(context.new_page(), url)
+    visit.page.locator(".tiles dt", has_text="Speed-up at most").wait_for()
+    assert visit.page.locator(".tiles dt").count() == 6
+    for name in ("Waits", "Dependences", "Critical path"):
+        button = visit.page.locator(".tools button", has_text=name)
+        button.click()
+        expect(button).to_have_attribute("aria-pressed", "true")
+        expect(button).to_be_enabled()
+    visit.page.wait_for_function("ompassTimeline.layers.loaded.size === 2")
+    assert visit.complaints == []
+    context.close()
+    end(server)
