@@ -92,6 +92,7 @@ class Viewed(Visit):
         self.url = url
         page.goto(url)
         self.settle()
+        page.evaluate("ompassTimeline.place.scrollIntoView()")  # below a long list of findings
 
     def settle(self) -> None:
         """Waits until all data of the picture are loaded and drawn."""
@@ -238,6 +239,7 @@ def click_on(visit: Visit, found: str) -> Any:
     """Clicks the first drawn interval for which the expression is true; returns that interval."""
     find = f"ompassTimeline.shown.find(({{interval, left, right}}) => right - left > 3 && ({found}))"
     visit.page.wait_for_function(find)
+    visit.page.locator(".threads canvas").scroll_into_view_if_needed()
     left, right, line, interval = visit.page.evaluate(
         f"() => {{ const {{left, right, line, interval}} = {find}; return [left, right, line, interval]; }}"
     )
@@ -388,7 +390,7 @@ def test_one_construct_alone_keeps_its_colour(viewed: Viewed) -> None:
 def test_everything_can_be_done_by_the_keyboard(viewed: Viewed) -> None:
     page = viewed.page
     whole = viewed.view()
-    for _ in range(40):  # moves to the picture with Tab only
+    for _ in range(80):  # moves to the picture with Tab only
         page.keyboard.press("Tab")
         if page.evaluate("document.activeElement.tagName") == "CANVAS":
             break
