@@ -165,7 +165,16 @@ def test_code_without_a_line_has_its_file_and_function(
     """Optimised code may have line 0; file and function are then still shown."""
     frames = (Frame("fft_aux.omp_outlined", "/src/fft.c", 0), Frame("main", "/src/fft.c", 0))
     monkeypatch.setattr(resolver_module, "find_debug_file", lambda *_: DebugFile(tmp_path, True, ""))
-    monkeypatch.setattr(resolver_module, "Lookup", lambda *_: lambda address: frames)
+
+    class MadeLookup:
+        problem = ""
+
+        def __init__(self, *_: object) -> None: ...
+
+        def __call__(self, address: int) -> tuple[Frame, ...]:
+            return frames
+
+    monkeypatch.setattr(resolver_module, "Lookup", MadeLookup)
     location = Resolver([Module(path="/bin/fft", build_id="ab")]).locate_address(0, 0x1235)
     assert (location.function, location.file, location.line) == ("fft_aux", "/src/fft.c", 0)
     assert location.label() == "fft.c+0x1235 (fft_aux)"

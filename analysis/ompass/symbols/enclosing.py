@@ -15,6 +15,7 @@ from elftools.common.exceptions import DWARFError, ELFError
 from elftools.elf.elffile import ELFFile
 
 from ompass.symbols.names import readable_name
+from ompass.symbols.split_dwarf import split_dwarf
 
 # Larger debug sections are not decoded: Python takes about a second per 10 MB.
 _LARGEST_DEBUG_INFO_BYTES = 32 << 20
@@ -22,6 +23,8 @@ _LARGEST_DEBUG_INFO_BYTES = 32 << 20
 
 def enclosing_function(path: Path, address: int, file: str, line: int) -> str:
     """Returns the name of the function around file:line in the unit that covers `address`; or empty."""
+    if split := split_dwarf(path):
+        return split.function_around(address, file, line)
     try:
         dwarf = _debug_info(path, path.stat().st_mtime_ns)
         for unit in dwarf.iter_CUs() if dwarf else ():

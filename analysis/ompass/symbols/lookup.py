@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Looks addresses up in one file: frames from DWARF, inlined ones first; names from the symbol table.
 
-Owns the choice of backend (the `symbolic` package, else llvm-symbolizer or addr2line, else symbols only), and
-the lines of instructions for which the compiler gives none.
+Owns the choice of backend (split_dwarf for split debug information, else the `symbolic` package, else
+llvm-symbolizer or addr2line, else symbols only), and the lines of code for which the compiler gives none.
 """
 
 from __future__ import annotations
@@ -10,10 +10,11 @@ from __future__ import annotations
 import functools
 import shutil
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ompass.elf import FunctionTable, NotElfError, read_functions
+from ompass.symbols.split_dwarf import SplitDwarf, split_dwarf
 from ompass.system import answer_of
 
 _LLVM_VERSIONS = range(30, 13, -1)
@@ -37,7 +38,10 @@ class Lookup:
 
     def __init__(self, path: Path, has_lines: bool) -> None:
         self._path = path
+        self._split = split_dwarf(path) if has_lines else None
         self._native = _symbolic_lookup(path)
+        if self._split is not None:
+            self._native = _split_lookup(self._split, self._native)
         self._external = _external_tool() if has_lines else None
         self._table: FunctionTable | None = None
 
@@ -45,7 +49,6 @@ class Lookup:
         frames = self._native(address) if self._native else ()
         if any(frame.file for frame in frames):
             return frames
-        # symbolic reads no split DWARF (.dwo); the external tools do
         if self._external:
             found = _ask_external(self._external, self._path, address)
             if any(frame.line for frame in found):
@@ -59,6 +62,11 @@ class Lookup:
                 self._table = FunctionTable((), ())
         name = self._table.at(address)
         return (Frame(name, "", 0),) if name else ()
+
+    @property
+    def problem(self) -> str:
+        """A sentence on split debug information (.dwo) that was needed and missing; empty if none was."""
+        return self._split.problem if self._split else ""
 
     def of_sample(self, address: int) -> tuple[Frame, ...]:
         """Returns frames; code without a line gets the line of the preceding code in its function.
@@ -80,7 +88,23 @@ class Lookup:
         return frames
 
 
-def _symbolic_lookup(path: Path) -> Callable[[int], tuple[Frame, ...]] | None:
+_Look = Callable[[int], tuple[Frame, ...]]
+
+
+def _split_lookup(split: SplitDwarf, symbols: _Look | None) -> _Look:
+    """Returns a function that reads split debug information; outer functions have the names of symbols."""
+
+    def look_up(address: int) -> tuple[Frame, ...]:
+        frames = [Frame(*place) for place in split.frames(address)]
+        known = symbols(address) if symbols else ()
+        if not frames or not known:
+            return tuple(frames) or known
+        return (*frames[:-1], replace(frames[-1], symbol=known[-1].symbol or frames[-1].symbol))
+
+    return look_up
+
+
+def _symbolic_lookup(path: Path) -> _Look | None:
     try:
         from symbolic.debuginfo import Archive
     except (ImportError, OSError):

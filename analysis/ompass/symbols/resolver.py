@@ -177,7 +177,8 @@ class Resolver:
         return value
 
     def _is_found(self, module: int) -> bool:
-        return self._file_of(module).path is not None
+        lookup = self._lookups.get(module)
+        return self._file_of(module).path is not None and not (lookup and lookup.problem)
 
     def _is_own(self, module: int) -> bool:
         return self._file_of(module).is_own
@@ -226,6 +227,10 @@ class Resolver:
                 self.problems.append(found.problem)
         return self._lookups[module]
 
+    def _note_missing(self, lookup: Lookup | None) -> None:
+        if lookup and lookup.problem and lookup.problem not in self.problems:
+            self.problems.append(lookup.problem)
+
     def _table_of(self, module: int) -> FrameTable:
         if module not in self._tables:
             self._tables[module] = FrameTable.of_module(self._modules[module])
@@ -245,7 +250,9 @@ class Resolver:
     def _describe_code(self, module: int, address: int) -> Iterator[Location]:
         path = self._modules[module].path
         found, lookup = self._file_of(module), self._lookup_in(module)
-        for frame in (lookup.of_sample(address) if lookup else ()) or (Frame("", "", 0),):
+        frames = lookup.of_sample(address) if lookup else ()
+        self._note_missing(lookup)
+        for frame in frames or (Frame("", "", 0),):
             function = readable_name(frame.symbol)
             if not function and found.path is not None and frame.line:
                 function = enclosing_function(found.path, address, frame.file, frame.line)
@@ -256,6 +263,7 @@ class Resolver:
         found, lookup = self._file_of(module), self._lookup_in(module)
         # The recorded address is the call's return address, which may belong to the next statement.
         frames = lookup(offset - 1) if lookup else ()
+        self._note_missing(lookup)
         if not frames:
             return Location("", "", 0, (), path, offset)
         names = [readable_name(frame.symbol) for frame in frames]
