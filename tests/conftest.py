@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import hypothesis
 import pytest
 
 import toolchains
@@ -30,6 +31,10 @@ from toolchains import (
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
+
+# A busy machine must not fail a test.
+hypothesis.settings.register_profile("patient", deadline=None)
+hypothesis.settings.load_profile("patient")
 
 # Keeps the tests' caches out of the user's home directory.
 os.environ["XDG_CACHE_HOME"] = str(toolchains.BUILD.parent / "cache")

@@ -16,7 +16,7 @@ from ompass._core import EventTable, LogError
 from ompass.model import Run
 
 # A busy machine may delay any example; pytest limits the time of the whole test.
-settings.register_profile("unit", deadline=None)
+settings.register_profile("unit")
 settings.load_profile("unit")
 
 EVENT_KINDS = [

@@ -8,7 +8,7 @@ from collections.abc import Hashable, Mapping
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from made_runs import MS
@@ -171,7 +171,6 @@ SAMPLES = st.dictionaries(
 TIMES = st.integers(0, 10**9)
 
 
-@settings(deadline=None)
 @given(SAMPLES, SAMPLES, TIMES, TIMES, TIMES)
 def test_causes_add_up_to_the_inflation(
     after: dict[tuple[Spot, str], tuple[int, int]],

@@ -24,7 +24,7 @@ from unit.test_task_graph import bodies
 SPAN_BEGIN_NS = 1000  # time of the first record of a made trace
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(bodies, st.integers(1, 4), st.integers(0, 5), st.sampled_from([1, 7, 300]))
 def test_wrapped_creations_do_not_change_work_and_span(
     body: Body, n_threads: int, spread: int, wrapper_ns: int

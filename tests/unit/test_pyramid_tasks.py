@@ -65,7 +65,7 @@ def check_links(schedule: made_traces.Schedule, path: Path, n_tasks: int, record
 
 
 @given(body=BODIES)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_the_tasks_before_and_after_a_task_are_found(body: Body) -> None:
     with tempfile.TemporaryDirectory() as folder:
         check_links(*made(body, Path(folder)), 5)
@@ -86,7 +86,7 @@ def test_a_search_ends_at_its_limit(tmp_path: Path) -> None:
 # Two waits that begin at the same time.
 @example(body=(Spawn((Spawn((Work(3),), 2), Spawn((), 2), Wait()), 2),), seed=0)
 @given(body=BODIES, seed=st.integers(0, 1000))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_a_moment_shows_the_state_and_the_wait_of_every_thread(body: Body, seed: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         _, path = made((Work(10), *body), Path(folder))

@@ -147,7 +147,7 @@ ACCESS = st.builds(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.lists(ACCESS, max_size=40), st.booleans())
 def test_any_ranges_in_any_groups_have_the_distances_of_the_definition(
     accesses: list[Access], coherent: bool

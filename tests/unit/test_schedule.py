@@ -69,7 +69,7 @@ def by_state(rows: list[dict[str, int]]) -> list[int]:
     return [spent[state] for state in range(len(STATES))]
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(BODIES, st.integers(1, 4), st.integers(1, 40))
 def test_bins_and_intervals_hold_the_thread_time_of_every_state(
     body: Body, n_threads: int, n_bins: int
@@ -89,7 +89,7 @@ def test_bins_and_intervals_hold_the_thread_time_of_every_state(
         )
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(BODIES, st.integers(1, 3), st.data())
 def test_a_window_has_the_same_intervals_as_the_whole_run(
     body: Body, n_threads: int, data: st.DataObject
@@ -131,7 +131,7 @@ def test_invisible_intervals_keep_their_proportion(tmp_path: Path, by_home: bool
         assert 0 <= row["before_ns"] <= row["before_ns"] + row["part_ns"] <= row["end_ns"] - row["begin_ns"]
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(BODIES, st.integers(1, 4), st.integers(0, 3))
 def test_the_matrix_counts_every_deferred_task(body: Body, n_threads: int, spread: int) -> None:
     with tempfile.TemporaryDirectory() as folder:

@@ -84,7 +84,7 @@ def region_ns(run: SimulatedRun) -> int:
     return run.wall_ns - run.serial_ns
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(bodies, st.integers(1, 4), st.integers(0, 5))
 def test_enough_threads_take_as_long_as_the_span(body: Body, n_threads: int, spread: int) -> None:
     program = program_of(body, n_threads, spread)
@@ -94,7 +94,7 @@ def test_enough_threads_take_as_long_as_the_span(body: Body, n_threads: int, spr
     assert run.work_ns == program.work_ns == work_of(body) + run.serial_ns
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(bodies, st.integers(2, 4), st.integers(0, 5), st.integers(1, 9))
 def test_the_program_is_the_same_whatever_the_recorded_schedule(
     body: Body, n_threads: int, spread: int, simulated: int
@@ -104,7 +104,7 @@ def test_the_program_is_the_same_whatever_the_recorded_schedule(
         assert region_ns(free_run(one, simulated, policy)) == region_ns(free_run(other, simulated, policy))
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(bodies, st.integers(1, 50))
 def test_creations_take_as_long_as_in_the_recorded_run(body: Body, wrapper_ns: int) -> None:
     program = program_of(body, wrapper_ns=wrapper_ns)
@@ -465,7 +465,7 @@ def states_in(profile: _core.Run, *states: str) -> list[int]:
 
 
 @pytest.mark.parametrize("machine", [read_machine(), EVERY_COST], ids=["reference", "every-cost"])
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(bodies, st.integers(1, 4), st.sampled_from(RECORDABLE), st.integers(0, 9))
 def test_a_simulated_run_can_be_read_like_a_recorded_one(
     machine: Machine, body: Body, threads: int, policy: str, wrapper_ns: int

@@ -40,7 +40,7 @@ def fib(n: int) -> Body:
     return (Work(1), Spawn(fib(n - 1), 2), Spawn(fib(n - 2), 3), Wait(), Work(1))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(bodies, st.integers(1, 4), st.integers(0, 5))
 def test_work_and_span_match_the_program_under_any_schedule(body: Body, n_threads: int, spread: int) -> None:
     graph = graph_of(body, n_threads, spread)
@@ -51,7 +51,7 @@ def test_work_and_span_match_the_program_under_any_schedule(body: Body, n_thread
     assert graph.burdened_ns >= graph.span_ns
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(bodies, st.integers(0, 5))
 def test_the_critical_path_is_as_long_as_the_span_and_made_of_work(body: Body, spread: int) -> None:
     graph = graph_of(body, 2, spread)
@@ -127,7 +127,7 @@ def test_expanded_groups_list_their_tasks() -> None:
 SUMS = ("n_tasks", "n_undeferred", "work_ns", "create_ns", "critical_ns", "n_critical", "n_waits")
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(bodies, st.integers(1, 6), st.integers(1, 6))
 def test_folding_keeps_every_sum_and_no_deeper_group(body: Body, depth: int, core_depth: int) -> None:
     graph = graph_of(body, depth=core_depth)
@@ -162,7 +162,7 @@ def _made(work_ns: int, span_ns: int, burdened_ns: int) -> TaskGraph:
     return TaskGraph(work_ns=work_ns, span_ns=span_ns, burdened_ns=burdened_ns)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     bodies,
     st.integers(1, 3),

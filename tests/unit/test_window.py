@@ -62,7 +62,7 @@ def check_cuts(path: Path, cuts: tuple[int, int]) -> None:
 
 
 @given(body=BODIES, cuts=st.tuples(st.integers(1, 4000), st.integers(1, 4000)))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_parts_of_a_run_add_up_to_the_whole(body: Body, cuts: tuple[int, int]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = write_trace(Path(folder) / "made.ompass", made_traces.Schedule((*body, Wait()), 3, 1))
