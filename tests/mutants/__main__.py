@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Makes small wrong changes and counts how many the quick tests notice.
 
-Usage: ./run mutants [--language python|c++] [-n N] [--seed N] [--only TEXT] [--json FILE]
+Usage: ./run mutants [--language python|c++] [-n N] [--seed N] [--only TEXT] [--jobs N] [--json FILE]
 
-Each change is made in a copy of the sources, in build/mutants. For Python, the unit tests run on a changed
-copy of the installed package; for C++, the native tests run on changed libraries. A journal keeps the
-results: the same command resumes an interrupted campaign. A change that no test notices is a survivor;
-`equivalent.txt` lists survivors that change no behaviour, with the reason.
+Each change is made in a copy of the sources, in build/mutants. For Python, the unit tests that enter the
+changed function run on a changed copy of the installed package. For C++, the native tests and some programs
+run on changed libraries; use --jobs 1. A journal keeps the results: the same command resumes an interrupted
+campaign, and judges survivors again if the tests have changed. A change that no test notices is a survivor;
+`equivalent.txt` lists survivors that change no behaviour, with the reason. Another seed chooses other
+changes; a new version of the sources keeps the choice of unchanged lines.
 """
 
 from __future__ import annotations
@@ -14,15 +16,15 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import shutil
-import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Final
+from queue import SimpleQueue
+from typing import Final, Protocol
 
-import ompass
-from mutants.changes import Change, choose
+from mutants.changes import Change, all_changes, choose
+from mutants.cpp_tests import CppTests
+from mutants.python_tests import PythonTests, digest
 from ompass.journal import Journal
 
 ROOT: Final = Path(__file__).resolve().parents[2]
@@ -37,7 +39,15 @@ SOURCES: Final = {
     ),
     "c++": ("analysis/core/events", "ompt_tool/src/accounting", "omp_ext/src/scheduler"),
 }
-LIMIT_S: Final = 300
+NOTICED_PART: Final = 0.85
+
+
+class Tests(Protocol):
+    """The quick tests of one language."""
+
+    def prepare(self, jobs: int) -> None: ...
+    def digest(self) -> str: ...
+    def judge(self, change: Change, job: int) -> tuple[str, str]: ...
 
 
 def files_of(language: str, only: str) -> list[Path]:
@@ -51,80 +61,44 @@ def files_of(language: str, only: str) -> list[Path]:
     ]
 
 
-def notices_python(change: Change, folder: Path) -> str:
-    """Returns the result of the unit tests on a package with the change: noticed, survived or timeout."""
-    package = folder / "ompass"
-    if not package.exists():
-        shutil.copytree(Path(ompass.__file__).parent, package)
-    target = package / Path(change.file).relative_to("analysis/ompass")
-    original = target.read_bytes()
-    target.write_bytes(change.apply((ROOT / change.file).read_bytes()))
-    try:
-        environment = os.environ | {"PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
-        for tests in _python_tests(change):
-            result = _run([sys.executable, "-m", "pytest", "-q", "-x", "-n", "2", *tests], environment)
-            if result != "survived":
-                return result
-        return "survived"
-    finally:
-        target.write_bytes(original)
+def equivalent() -> set[str]:
+    """Returns the listed changes that change no behaviour, without reasons (indented) and comments (#)."""
+    lines = EQUIVALENT.read_text(encoding="utf-8").splitlines()
+    return {line for line in lines if line and line[0] not in " #"}
 
 
-def passes_unchanged(language: str, folder: Path) -> bool:
-    """True if the tests pass without a change; otherwise they would notice everything."""
-    file = files_of(language, "")[0]
-    judge = notices_python if language == "python" else notices_cpp
-    return judge(Change(str(file.relative_to(ROOT)), 1, 0, 0, "", ""), folder) == "survived"
+def run_campaign(tests: Tests, changes: dict[str, Change], folder: Path, jobs: int) -> dict[str, str]:
+    """Judges all changes and returns the results."""
+    results: dict[str, str] = {}
+    free: SimpleQueue[int] = SimpleQueue()
+    for job in range(jobs):
+        free.put(job)
+    known = equivalent()
+    version = tests.digest()
+    with Journal(folder / "journal.jsonl", f"remove {folder}") as journal, ThreadPoolExecutor(jobs) as pool:
+        before = {entry["change"]: entry for _, entry in journal.entries() if entry}
 
+        def judge(shown: str, change: Change) -> None:
+            entry = before.get(shown)
+            source = digest(ROOT / change.file)
+            if not entry or entry["source"] != source or (entry["tests"] != version and not entry["by"]):
+                job = free.get()
+                try:
+                    result, by = tests.judge(change, job)
+                finally:
+                    free.put(job)
+                entry = {"change": shown, "result": result, "by": by, "source": source, "tests": version}
+                journal.append(entry)
+            same = entry["result"] == "survived" and shown in known
+            results[shown] = "equivalent" if same else entry["result"]
+            print(
+                f"{len(results)}/{len(changes)} {results[shown]}: {shown}  ({change.line}) {entry['by']}",
+                flush=True,
+            )
 
-def _python_tests(change: Change) -> list[list[str]]:
-    """Returns the unit tests: first those that import the changed module, then all."""
-    module = change.file.removeprefix("analysis/").removesuffix(".py").replace("/", ".")
-    near = [
-        str(file)
-        for file in sorted((ROOT / "tests" / "unit").glob("test_*.py"))
-        if module in file.read_text(encoding="utf-8")
-    ]
-    everything = [str(ROOT / "tests" / "unit")]
-    return [near, everything] if near else [everything]
-
-
-def notices_cpp(change: Change, folder: Path) -> str:
-    """Returns the result of building and testing a copy of the sources with the change."""
-    copy = folder / "source"
-    if not copy.exists():
-        copy.mkdir(parents=True)
-        names = subprocess.run(
-            ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True
-        ).stdout
-        for name in names.splitlines():
-            (copy / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(ROOT / name, copy / name)
-        options = ["-DOMPASS_BUILD_BOTS=OFF", "-DOMPASS_BUILD_TESTS=ON"]
-        subprocess.run(["cmake", "--preset", "release", *options], cwd=copy, check=True, capture_output=True)
-        subprocess.run(["cmake", "--build", "--preset", "release"], cwd=copy, check=True, capture_output=True)
-    target = copy / change.file
-    original = target.read_bytes()
-    target.write_bytes(change.apply((ROOT / change.file).read_bytes()))
-    try:
-        built = _run(["cmake", "--build", "--preset", "release"], os.environ, copy, 900)
-        if built != "survived":
-            return "not built" if built == "noticed" else built
-        return _run(["ctest", "--preset", "release", "--stop-on-failure", "-j", "2"], os.environ, copy)
-    finally:
-        target.write_bytes(original)
-
-
-def _run(
-    command: Sequence[str], environment: Mapping[str, str], cwd: Path = ROOT, limit_s: int = LIMIT_S
-) -> str:
-    try:
-        done = subprocess.run(
-            command, env=environment, cwd=cwd, capture_output=True, timeout=limit_s, check=False
-        )
-    except subprocess.TimeoutExpired:
-        return "timeout"
-    return "noticed" if done.returncode else "survived"
+        for done in [pool.submit(judge, *item) for item in changes.items()]:
+            done.result()
+    return results
 
 
 def main() -> int:
@@ -134,34 +108,24 @@ def main() -> int:
     parser.add_argument("-n", type=int, default=0, help="number of changes (200 in Python, 100 in C++)")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", default="", help="only files whose path contains this text")
+    parser.add_argument(
+        "--jobs", type=int, default=os.cpu_count(), help="changes that are judged at the same time"
+    )
     parser.add_argument("--json", type=Path, help="write all results to this file")
     options = parser.parse_args()
     n = options.n or (200 if options.language == "python" else 100)
-    changes = choose(ROOT, files_of(options.language, options.only), n, options.seed)
     folder = FOLDER / options.language
     folder.mkdir(parents=True, exist_ok=True)
-    judge = notices_python if options.language == "python" else notices_cpp
-    known = EQUIVALENT.read_text(encoding="utf-8") if EQUIVALENT.exists() else ""
-    results: dict[str, str] = {}
-    if not passes_unchanged(options.language, folder):
-        print("the tests fail without a change, or take too long", file=sys.stderr)
-        return 2
-    with Journal(folder / "journal.jsonl", f"remove {folder}") as journal:
-        before = {entry["key"]: entry["result"] for _, entry in journal.entries() if entry}
-        for k, change in enumerate(changes, 1):
-            result = before.get(change.key) or judge(change, folder)
-            if change.key not in before:
-                journal.append({"key": change.key, "result": result})
-            if result == "survived" and change.key in known:
-                result = "equivalent"
-            results[change.key] = result
-            print(f"{k}/{len(changes)} {result}: {change.key}", flush=True)
+    tests: Tests = PythonTests(folder) if options.language == "python" else CppTests(folder)
+    tests.prepare(options.jobs)
+    changes = choose(dict(all_changes(ROOT, files_of(options.language, options.only))), n, options.seed)
+    results = run_campaign(tests, changes, folder, options.jobs)
     if options.json:
         options.json.write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
     judged = [r for r in results.values() if r not in ("equivalent", "not built")]
     noticed = sum(r != "survived" for r in judged)
     print(f"{noticed} of {len(judged)} changes noticed")
-    return 0 if noticed >= 0.85 * len(judged) else 1
+    return 0 if noticed >= NOTICED_PART * len(judged) else 1
 
 
 if __name__ == "__main__":

@@ -8,9 +8,9 @@ strings and directives.
 from __future__ import annotations
 
 import ast
-import random
+import hashlib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -27,9 +27,11 @@ class Change:
     old: str
     new: str
 
-    @property
-    def key(self) -> str:
-        return f"{self.file}:{self.line}:{self.begin} {self.old} -> {self.new}"
+    def shown(self, text: bytes) -> str:
+        """Returns the changed line, with the change in brackets. Other lines do not affect it."""
+        begin, end = text.rfind(b"\n", 0, self.begin) + 1, text.find(b"\n", self.end)
+        line = f"{text[begin : self.begin].decode()}[{self.old} -> {self.new}]{text[self.end : end].decode()}"
+        return f"{self.file}: {line.strip()}"
 
     def apply(self, text: bytes) -> bytes:
         """Returns the changed text. ValueError if the text is another one."""
@@ -38,14 +40,22 @@ class Change:
         return text[: self.begin] + self.new.encode() + text[self.end :]
 
 
-def choose(root: Path, files: Sequence[Path], n: int, seed: int) -> list[Change]:
-    """Returns n different random changes of these files, in random order; fewer if there are fewer."""
-    found: list[Change] = []
+def all_changes(root: Path, files: Sequence[Path]) -> Iterator[tuple[str, Change]]:
+    """Yields all changes of these files, each with its line."""
     for file in sorted(files):
         text = file.read_bytes()
         name = str(file.relative_to(root))
-        found += python_changes(name, text) if file.suffix == ".py" else cpp_changes(name, text)
-    return random.Random(seed).sample(found, min(n, len(found)))
+        for change in python_changes(name, text) if file.suffix == ".py" else cpp_changes(name, text):
+            yield change.shown(text), change
+
+
+def choose(changes: Mapping[str, Change], n: int, seed: int) -> dict[str, Change]:
+    """Returns n random changes in random order. The choice among unchanged lines remains the same."""
+
+    def order(shown: str) -> bytes:
+        return hashlib.sha1(f"{seed} {shown}".encode(), usedforsecurity=False).digest()
+
+    return {shown: changes[shown] for shown in sorted(changes, key=order)[:n]}
 
 
 _OPERATORS: Final[dict[type[ast.AST], tuple[str, str]]] = {
@@ -93,10 +103,14 @@ def python_changes(name: str, text: bytes) -> Iterator[Change]:
             yield Change(name, node.lineno, begin, end, text[begin:end].decode(), _other(node.value))
 
 
+_TIME: Final = 100
+"""Integers from here on are times and sizes: one more would be no wrong judgement."""
+
+
 def _other(value: object) -> str:
-    """Returns another number, written as in Python."""
+    """Returns another number, written as in Python: the next one for counts, half as much again for times."""
     if isinstance(value, int):
-        return repr(value + 1)
+        return repr(value + max(1, value // 2 if value >= _TIME else 0))
     assert isinstance(value, float)
     return repr(value * 1.5 or 0.5)
 

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Builds the libraries and native tests with one change of the C++ sources, and runs tests of the part.
+
+Native tests run first. Programs that run with the changed library follow, on the newest toolchain only.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from mutants.changes import Change
+from mutants.python_tests import FAILED, digest
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+BUILD_S: Final = 900
+LIMIT_S: Final = 600
+_FAILED_CASE: Final = re.compile(r"^\s*\d+ - (\S+) \(|^\[  FAILED  \] (\S+)", re.MULTILINE)
+_OF_RECORDINGS: Final = (
+    "ctest", "--preset", "release", "--stop-on-failure",
+    "-R", "Recording|GoldenTraces|Events|Loops|MadeAccount|TaskPool|OmpassHeader|Simulation",
+    "-E", "logs_can_be_read_while_their_threads_end",  # needs a quiet machine
+)  # fmt: skip
+_OTHER_TOOLCHAINS: Final = "not clang-14 and not clang-16 and not gcc and not libiomp5 and not libomp-15"
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of the sources, what to build after a change there, and the tests that notice it."""
+
+    folder: str
+    targets: tuple[str, ...]
+    native: tuple[str, ...]
+    programs: tuple[str, ...]  # files of tests/integration
+
+
+PARTS: Final = (
+    Part(
+        "analysis/core/events",
+        ("ompass-native-tests",),
+        _OF_RECORDINGS,
+        (),
+    ),
+    Part(
+        "ompt_tool/src/accounting",
+        ("ompass-native-tests", "ompass"),
+        _OF_RECORDINGS,
+        ("test_unreported_waits.py", "test_waits_and_loops.py", "test_known_answers.py"),
+    ),
+    Part(
+        "omp_ext/src/scheduler",
+        ("omp-ext-native-tests", "omp_ext", "omp_ext_injected"),
+        ("build/release/bin/omp-ext-native-tests", "--gtest_fail_fast"),
+        ("test_ext_api.py", "test_ext_constructs.py"),
+    ),
+)
+
+
+class CppTests:
+    """Judges changes of the C++ sources, one at a time."""
+
+    def __init__(self, folder: Path) -> None:
+        self._source = folder / "source"
+
+    def prepare(self, jobs: int) -> None:
+        """Copies the sources and builds them. SystemExit if a test fails without a change."""
+        if jobs != 1:
+            sys.exit("changes of C++ are judged one at a time: --jobs 1")
+        names = subprocess.run(
+            ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True
+        ).stdout.splitlines()
+        for name in names:
+            target, content = self._source / name, (ROOT / name).read_bytes()
+            if not target.exists() or target.read_bytes() != content:
+                target.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(ROOT / name, target)
+        options = ["-DOMPASS_BUILD_BOTS=OFF", "-DOMPASS_BUILD_TESTS=ON"]
+        subprocess.run(["cmake", "--preset", "release", *options], cwd=self._source, check=True)
+        for part in PARTS:
+            result, by = self._test(part)
+            if result != "survived":
+                sys.exit(f"without a change, {result}: {by}")
+
+    def digest(self) -> str:
+        """Returns a digest of the tests: what survived other tests is judged again."""
+        native = sorted((ROOT / "tests" / "native").iterdir())
+        return digest(*native, *(ROOT / "tests" / "integration" / name for p in PARTS for name in p.programs))
+
+    def judge(self, change: Change, job: int) -> tuple[str, str]:
+        """Returns noticed, survived, timeout or not built, and the test that failed."""
+        del job
+        target = self._source / change.file
+        original = (ROOT / change.file).read_bytes()
+        target.write_bytes(change.apply(original))
+        try:
+            return self._test(next(part for part in PARTS if change.file.startswith(part.folder)))
+        finally:
+            target.write_bytes(original)
+
+    def _test(self, part: Part) -> tuple[str, str]:
+        build = ["cmake", "--build", "--preset", "release", "--target", *part.targets]
+        built, _ = _run(build, os.environ, self._source, BUILD_S)
+        if built != "survived":
+            return ("not built" if built == "noticed" else built), ""
+        result = _run(part.native, os.environ, self._source, LIMIT_S)
+        if result[0] != "survived" or not part.programs:
+            return result
+        library = self._source / "build" / "release" / "lib"
+        environment = os.environ | {
+            "OMPASS_LIBRARY": str(library / "libompass.so"),
+            "OMP_EXT_LIBRARY": str(library / "libomp_ext.so"),
+        }
+        command = [sys.executable, "-m", "pytest", "-q", "-x", "--tb=no", "-p", "no:cacheprovider"]
+        command += ["-m", "not slow", "-k", _OTHER_TOOLCHAINS]
+        for name in part.programs:
+            result = _run([*command, f"tests/integration/{name}"], environment, ROOT, LIMIT_S)
+            if result[0] != "survived":
+                break
+        return result
+
+
+def _run(command: Sequence[str], environment: Mapping[str, str], cwd: Path, limit_s: int) -> tuple[str, str]:
+    try:
+        done = subprocess.run(
+            command, env=environment, cwd=cwd, capture_output=True, text=True, timeout=limit_s, check=False
+        )
+    except subprocess.TimeoutExpired:
+        return "timeout", command[0]
+    failed = FAILED.search(done.stdout) or _FAILED_CASE.search(done.stdout + done.stderr)
+    name = next((part for part in failed.groups() if part), "") if failed else ""
+    return ("noticed" if done.returncode else "survived"), name
