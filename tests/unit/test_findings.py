@@ -41,6 +41,8 @@ def test_tasks_that_cost_more_than_a_tenth_of_their_work_are_too_fine() -> None:
     assert numbers["mean_work_ns"] == 1000
     # 600 ns to create one, 40 ms of dispatch over 100,000 tasks
     assert numbers["cost_per_task_ns"] == 600 + 400
+    assert numbers["target_work_ns"] == 20 * 1000
+    assert numbers["undeferred_share"] == 0
     assert found.cost_ns == 100 * MS
     assert "cut-off" in found.cure
 
@@ -67,6 +69,7 @@ def test_creation_without_a_construct_is_attributed_to_undeferred_tasks() -> Non
     many = {"n_created": 10**6, "n_completed": 10**6, "n_undeferred": 10**6, "work_ns": 50 * MS}
     found = the(made_run(rows, [construct(1, k, [50] * 1000, **many) for k in range(2)]), "too_fine")
     assert dict(found.numbers)["cost_per_task_ns"] == 50
+    assert dict(found.numbers)["undeferred_share"] == 1
 
 
 def test_slow_dispatch_by_a_busy_machine_does_not_make_tasks_fine() -> None:

@@ -179,6 +179,7 @@ def test_threads_that_a_quota_stops_are_throttled_and_not_disturbed() -> None:
     found = the(run, "throttled")
     assert found.cost_ns == 98 * MS
     assert "1.0 of 2 processors" in found.because
+    assert "Once threads have used that much of a period of 10 ms, they stop" in found.because
     assert "OMP_NUM_THREADS=1" in found.cure
 
 

@@ -172,6 +172,7 @@ def test_each_thread_gets_a_place_while_there_are_enough() -> None:
         frozenset({0, 2}),
         {"OMP_PLACES": "{0},{2}", "OMP_PROC_BIND": "close"},
     )
+    assert pinned_to(3, (0, 2, 1))[1]["OMP_PLACES"] == "{0},{2},{1}"
     assert pinned_to(4, (0, 2, 1)) == (frozenset({0, 1, 2}), {})
 
 
