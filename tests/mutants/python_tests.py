@@ -173,7 +173,7 @@ def functions_with(change: Change) -> Iterator[str]:
     if name:
         yield f"{file}:{name}"
         return
-    names = {module.target_at(change.line)}
+    names = module.names_at(change.line)
     modules = [_Module.of(path) for path in sorted((ROOT / "analysis" / "ompass").rglob("*.py"))]
     while True:
         users = {target for other in modules for target, used in other.targets if used & names}
@@ -210,12 +210,14 @@ class _Module:
         ]
         return max(around, key=lambda node: node.lineno).name if around else ""
 
-    def target_at(self, line: int) -> str:
-        """Returns the name that an assignment outside of functions defines."""
-        for node, target in self._assignments():
-            if node.lineno <= line <= (node.end_lineno or 0):
-                return target
-        return ""
+    def names_at(self, line: int) -> set[str]:
+        """Returns the name that an assignment outside of functions defines, and its class."""
+        classes = [(node, node.name) for node in ast.walk(self._tree) if isinstance(node, ast.ClassDef)]
+        return {
+            name
+            for node, name in [*self._assignments(), *classes]
+            if node.lineno <= line <= (node.end_lineno or 0)
+        }
 
     @cached_property
     def functions(self) -> list[tuple[str, set[str]]]:

@@ -69,6 +69,9 @@ def test_tests_of_a_changed_threshold_are_those_of_the_functions_that_use_it() -
     changes = dict(all_changes(ROOT, files_of("python", "metrics/significance.py")))
     inside = next(change for shown, change in changes.items() if "order[rank" in shown)
     assert set(functions_with(inside)) == {"metrics/significance.py:adjusted_for_many"}
+    changes = dict(all_changes(ROOT, files_of("python", "simulation/machine.py")))
+    default = next(change for shown, change in changes.items() if "task: float" in shown)
+    assert "simulation/machine.py:_recording" in set(functions_with(default)), "it makes such objects"
 
 
 def test_the_shortest_tests_come_first(tmp_path: Path) -> None:

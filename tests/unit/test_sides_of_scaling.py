@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 
 from made_runs import MS
+from ompass.metrics.facts import Finding
 from ompass.model import StateTimes
 from ompass.sampled import ATOMIC, COMPUTE, FIXED, MEMORY, MEMORY_USE
 from ompass.scaling.causes import Causes, Runs, WorkParts, divide
@@ -59,6 +60,28 @@ def test_inflation_is_a_verdict_if_it_is_as_large_as_the_largest_other_loss() ->
     for idle, kind in ((29, "library"), (31, "too_coarse")):
         scaled = point(work=130, idle=idle)
         assert diagnose(scaled, replace(NOTHING_ELSE, causes=causes)).kind == kind
+
+
+def found(kind: str, cost_ms: float = 1) -> Finding:
+    return Finding(kind, "problem", "", "because", "cure", cost_ns=round(cost_ms * MS))
+
+
+@pytest.mark.parametrize(("idle", "kind"), [(29, "busy_waiting"), (31, "too_coarse")])
+def test_the_first_finding_decides_between_losses_that_differ_by_a_tenth(idle: int, kind: str) -> None:
+    """The loop took 27 ms longer: 0.9 of 30 ms."""
+    causes = inflated_by(busy_waiting=27 * MS)
+    evidence = replace(NOTHING_ELSE, causes=causes, findings=(found("busy_waiting"),))
+    assert diagnose(point(work=127, idle=idle), evidence).kind == kind
+    assert diagnose(point(work=127, idle=idle), replace(evidence, findings=())).kind == "too_coarse"
+
+
+@pytest.mark.parametrize(
+    ("idle", "cost", "kind"),
+    [(40, 39, "too_coarse"), (40, 40, "too_coarse"), (40, 41, "serial_fraction"), (5, 1, "serial_fraction")],
+)
+def test_a_serial_part_is_the_verdict_if_it_costs_more_than_any_loss(idle: int, cost: int, kind: str) -> None:
+    evidence = replace(NOTHING_ELSE, findings=(found("serial_fraction", cost),))
+    assert diagnose(point(work=100, idle=idle), evidence).kind == kind
 
 
 @pytest.mark.parametrize(("others", "kind"), [(0.19, "too_coarse"), (0.21, "disturbed")])
