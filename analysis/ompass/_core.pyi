@@ -450,6 +450,8 @@ class TaskProgram:
     regions_ns: Final[int]  # part of wall_ns in parallel regions
     n_deferred: Final[int]  # deferred tasks
     n_serialised: Final[int]  # tasks of teams of one, which ran at once; simulated as deferred tasks
+    n_unknown_dependences: Final[int]  # tasks of a team of one whose depend clauses an older trace lacks
+    n_dependent_alone: Final[int]  # tasks of a team of one with depend clauses
     n_supposed_waits: Final[int]  # assumed waits of such tasks for their children, because the trace has no waits
     n_nested: Final[int]  # implicit tasks of nested regions, simulated one after the other
     n_dependent_waits: Final[int]  # `taskwait depend`, simulated as taskwaits
@@ -460,9 +462,12 @@ class TaskProgram:
     n_accesses: Final[int]  # accesses that kernels declared
     blocked_ns: Final[int]  # time in waits for unnumbered locks, simulated as recorded
     off_cpu_ns: Final[int]  # part of the work in which threads had left their processor
+    own_ns: Final[int]  # work of implicit tasks outside of loops, sections and singles
     preempted_ns: Final[int]  # preempted time, excluded from the work
     longest_hold_ns: Final[int]  # total time for which the program holds the lock that it holds longest
     loop_counts: Final[tuple[int, int]]  # instances of worksharing loops: those that another team shares, and those that keep their recorded parts
+    kept_loop_ns: Final[int]  # work in worksharing loops that keep their recorded parts
+    equal_loop_ns: Final[int]  # work of teams of one in loops with static schedules, whose iterations count as equally long
     work_ns: Final[int]  # work of all tasks and of the serial parts
     n_tasks: Final[int]  # tasks, including implicit ones
     n_dependences: Final[int]  # dependences between tasks
@@ -711,10 +716,10 @@ def policies() -> tuple[Policy, ...]:
 def simulated_costs() -> tuple[SimulatedCost, ...]:
     """Returns all costs."""
 
-def simulate(program: TaskProgram, *, policy: str, threads: int, domains: Sequence[int] = [], n_domains: int = 1, clock_ratio: float = 1.0, costs: Mapping[str, Sequence[tuple[int, float]]] = {}, seed: int = 1, speed: Mapping[int, float] = {}, max_depth: int = 0, min_ns: int = 0, serial_below: bool = False, untied: bool = False, untraced_task_ns: int = 0, untraced_creation_ns: int = 0, serialised: tuple[int, int, int] = (0, 0, 0), as_recorded: bool = False, memory: MemorySystem | None = None, recorded: RecordedMemory | None = None, record_in: str = '', recorded_run: str = '') -> SimulatedRun:
+def simulate(program: TaskProgram, *, policy: str, threads: int, domains: Sequence[int] = [], n_domains: int = 1, clock_ratio: float = 1.0, costs: Mapping[str, Sequence[tuple[int, float]]] = {}, seed: int = 1, speed: Mapping[int, float] = {}, max_depth: int = 0, min_ns: int = 0, serial_below: bool = False, untied: bool = False, untraced_task_ns: int = 0, untraced_creation_ns: int = 0, untraced_create: tuple[int, int] = (0, 0), serialised: tuple[int, int, int] = (0, 0, 0), as_recorded: bool = False, memory: MemorySystem | None = None, recorded: RecordedMemory | None = None, record_in: str = '', recorded_run: str = '') -> SimulatedRun:
     """
     Simulates one run. Raises LogError if no task can continue.
-    `domains`: domain of each thread. `costs`: (threads, ns) points by name. `speed`: factor by number of a construct. Tasks deeper than `max_depth` or with less work than `min_ns` run inside their creator, at no cost if `serial_below`. `untraced_task_ns` and `untraced_creation_ns` are subtracted from the work of each task, and of its creator. `serialised`: the same for tasks of a team of one, and the cost of their creation. `as_recorded`: on a team of one, such tasks take their recorded time. `memory`: the simulated machine's. `recorded`: from recorded_memory(); without both, work takes its recorded time. `record_in`: existing directory for the logs of the simulated run, with the definitions of `recorded_run`.
+    `domains`: domain of each thread. `costs`: (threads, ns) points by name. `speed`: factor by number of a construct. Tasks deeper than `max_depth` or with less work than `min_ns` run inside their creator, at no cost if `serial_below`. `untraced_task_ns` and `untraced_creation_ns` are subtracted from the work of each task, and of its creator. `untraced_create`: subtracted from each recorded creation, which takes no less than the second value then. `serialised`: the same for tasks of a team of one, and the cost of their creation. `as_recorded`: on a team of one, such tasks take their recorded time. `memory`: the simulated machine's. `recorded`: from recorded_memory(); without both, work takes its recorded time. `record_in`: existing directory for the logs of the simulated run, with the definitions of `recorded_run`.
     """
 
 class Slices(Columns):

@@ -18,8 +18,9 @@ namespace ompass::format {
 // Version 1 had shorter slots and no off-CPU times (they are 0, with CpuSource::kNone). Version 2 had no short records,
 // version 3 no page faults and no system time (ThreadHeader::has_system_use is 0). Version 4 counted a detached task for
 // the thread and region where its event was fulfilled, without its time, and had no numbers and releases of locks.
-inline constexpr uint32_t kVersion = 5;
-inline constexpr uint32_t kFirstWithEventTimes = 5;
+// Version 5 had no depend clauses.
+inline constexpr uint32_t kVersion = 6;
+inline constexpr uint32_t kFirstWithEventTimes = 5, kFirstWithDependClauses = 6;
 inline constexpr uint32_t kOldestVersion = 1;
 inline constexpr size_t kPageBytes = 4096;
 inline constexpr size_t kHeaderBytes = kPageBytes;
@@ -373,7 +374,9 @@ static_assert(sizeof(ExtentHeader) + kSlotsPerExtent * kSlotBytes <= kSlotExtent
     X(kFulfillTimed, 3, 1, "cih", "fulfill_timed",                                                                     \
       "detached task completed by its event; argument construct, word 1 task id, word 2: ticks since its code ended "  \
       "* 2 + by a thread of another team or of none")                                                                  \
-    X(kMutexReleased, 1, 1, "v", "mutex_released", "gave up the lock; argument as in mutex_acquired")
+    X(kMutexReleased, 1, 1, "v", "mutex_released", "gave up the lock; argument as in mutex_acquired")                  \
+    X(kDependsOn, 2, 0, "va", "depends_on",                                                                            \
+      "the task that this thread created last has a depend clause for word 1; argument OMPT dependence type")
 
 enum EventKind : uint8_t {
 #define OMPASS_EVENT_KIND(name, words, timed, fields, text, meaning) name,

@@ -136,6 +136,16 @@ void on_task_dependence(ompt_data_t *source, ompt_data_t *sink) {
     if (thread && before && after) note_dependence(*thread, *before, *after);
 }
 
+// Only traces hold depend clauses. A `taskwait depend` also has some, but no state. The depend clauses of doacross loops
+// come with their implicit task.
+void on_dependences(ompt_data_t *data, const ompt_dependence_t *clauses, int n) {
+    ThreadState *thread = recorder::thread();
+    const TaskState *task = task_of(data);
+    if (!thread || !thread->tracing || !task || !(task->flags & kDependent) || task->id != thread->latest_id()) return;
+    for (int i = 0; i < n; i++)
+        thread->log.untimed(format::kDependsOn, clauses[i].dependence_type, clauses[i].variable.value);
+}
+
 // Discards a task that did not start.
 void drop_task(ThreadState &thread, TaskState *task, ompt_task_status_t status) {
     if (task->flags & kInline) { // a cancelled task counts, one merged with its creator does not
@@ -344,7 +354,10 @@ int initialize(ompt_function_lookup_t lookup, int, ompt_data_t *) {
     add(ompt_callback_sync_region_wait, &on_sync_region_wait);
     add(ompt_callback_mutex_acquire, &on_mutex_acquire);
     add(ompt_callback_mutex_acquired, &on_mutex_acquired);
-    if (recorder::options().mode == format::Mode::kTrace) add(ompt_callback_mutex_released, &on_mutex_released);
+    if (recorder::options().mode == format::Mode::kTrace) {
+        add(ompt_callback_mutex_released, &on_mutex_released);
+        add(ompt_callback_dependences, &on_dependences);
+    }
     add(ompt_callback_work, &on_work);
     add(ompt_callback_masked, &on_masked);
     add(ompt_callback_dispatch, &on_dispatch);

@@ -114,6 +114,8 @@ CASES = (
     # From format version 5 on: numbers and releases of locks, times of the events of detached tasks.
     Case("numbered-locks", "waits/waits.c", environment={"OMPASS_SAMPLE": "0"}),
     Case("dated-events", "kinds/detach_late_task.c"),
+    # From format version 6 on: depend clauses.
+    Case("depend-clauses", "kinds/depend_mutexinoutset.c", environment={"OMPASS_SAMPLE": "0"}),
     Case("domains", "ext/fig8.c", ("3", "2"), linked_with=("libomp_ext.so",), environment=_EXT),
     Case("domains-random", "spans/random_tasks.c", _TASKS, linked_with=("libomp_ext.so",), environment=_EXT),
 )

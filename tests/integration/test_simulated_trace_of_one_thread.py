@@ -57,3 +57,23 @@ def test_one_simulated_thread_has_the_recorded_work(
     run = predict(tasks, read_machine(), "libomp", 1)
     assert run.operations["inlined"][1] == 0  # the recorded times include it
     assert run.work_ns == tasks.work_ns
+
+
+CHAINS, LENGTH, READERS = 2, 8, 3
+
+
+@pytest.mark.parametrize("preload", [False, True])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_dependences_follow_from_depend_clauses_on_any_number_of_threads(
+    compile_program: CompileProgram,
+    run_recorded: RunRecorded,
+    toolchain: Toolchain,
+    threads: int,
+    preload: bool,
+) -> None:
+    program = compile_program("simulation/dependences.c", toolchain)
+    recorded = run_recorded(program, toolchain, "1000", mode="trace", threads=threads, preload=preload)
+    check_sound(recorded.run_dir)
+    tasks = read_task_program(recorded.run_dir)
+    assert tasks.n_dependences == CHAINS * (LENGTH - 1 + 2 * READERS)
+    assert tasks.n_unknown_dependences == 0

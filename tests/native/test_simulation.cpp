@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "made_programs.h"
+#include "simulation/depend_clauses.h"
 #include "simulation/engine.h"
 #include "simulation/transform.h"
 
@@ -422,6 +423,55 @@ TEST(Simulation, TasksOfATeamOfOneCostTheSameAsDeferredOnes) {
     EXPECT_EQ(run(2, -30, true).work_ns, 3520 + 2 * 15 + 2 * 30u);
 }
 
+// ---------------------------------------------------------------- creations
+
+// One thread creates tasks that take long, while another thread runs them.
+Simulated run_one_producer(uint8_t flags, const Machine &machine, const Changes &changes, uint32_t n_threads = 2) {
+    Builder build;
+    const uint32_t implicit = build.region(1)[0];
+    for (int i = 0; i < 4; i++) build.work(build.create(implicit, flags), 1000);
+    TaskProgram program = build.finish();
+    for (Operation &operation : program.operations)
+        if (operation.kind() == OpKind::kCreate) operation = Operation::create(operation.task(), 100);
+    return simulate(program, machine, *find_policy("libomp"), {n_threads, 1, {}, {}}, changes);
+}
+
+TEST(Creations, TakeLongerWhileAnotherThreadLooksForTasks) {
+    Machine machine;
+    machine.costs.contended.points = {{1, 0}, {2, 250}};
+    const Simulated run = run_one_producer(ProgramTask::kSerialised, machine, {});
+    EXPECT_EQ(run.operations.contended.n, 1u); // then the other thread is busy
+    EXPECT_EQ(run.operations.contended.ns, 250u);
+    EXPECT_EQ(run.create_ns, 250u);
+    EXPECT_EQ(run_one_producer(ProgramTask::kSerialised, machine, {}, 1).operations.contended.n, 0u);
+}
+
+TEST(Creations, OfARecordedTeamIncludeItsContention) {
+    Machine machine;
+    machine.costs.contended.points = {{1, 250}};
+    EXPECT_EQ(run_one_producer(0, machine, {}).operations.contended.ns, 0u);
+}
+
+TEST(Creations, OfDependentTasksCostMoreInALargerTeam) {
+    Machine machine;
+    machine.costs.depend.points = {{1, 30}};
+    Changes changes;
+    changes.serialised_create_ns = 50;
+    EXPECT_EQ(run_one_producer(ProgramTask::kDependent, machine, changes).create_ns, 4 * 80u);
+    EXPECT_EQ(run_one_producer(ProgramTask::kSerialised, machine, changes).create_ns, 4 * 50u);
+}
+
+TEST(Creations, LoseTheCostOfRecordingButNoMore) {
+    Changes changes;
+    changes.untraced_create_ns = 40;
+    EXPECT_EQ(run_one_producer(0, {}, changes).create_ns, 4 * 60u);
+    changes.untraced_create_ns = 90;
+    changes.least_create_ns = 30;
+    EXPECT_EQ(run_one_producer(0, {}, changes).create_ns, 4 * 30u);
+    changes.least_create_ns = 300; // a recorded creation was shorter
+    EXPECT_EQ(run_one_producer(0, {}, changes).create_ns, 4 * 100u);
+}
+
 // ---------------------------------------------------------------- changed programs
 
 uint64_t wall_of(const TaskProgram &program, uint32_t n_threads, const char *policy = "libomp") {
@@ -705,6 +755,54 @@ TEST(SharedLoops, WithLocksKeepTheirParts) {
     EXPECT_EQ(counts.n_kept, 1);
     EXPECT_EQ(build.program.longest_hold_ns(), 200);
     EXPECT_EQ(share_loops(build.program, 4).regions[0].implicit.size(), 2);
+}
+
+using Siblings = std::vector<uint32_t>;
+
+// Adds clauses of one task, pairs of address and type; returns the tasks that it waits for.
+Siblings waits_for(SiblingClauses &siblings, uint32_t task, const std::vector<std::pair<uint64_t, uint32_t>> &clauses) {
+    Siblings before;
+    for (const auto &[address, type] : clauses)
+        siblings.add(task, address, type, [&](uint32_t sibling) { before.push_back(sibling); });
+    std::ranges::sort(before);
+    const auto [first, last] = std::ranges::unique(before);
+    before.erase(first, last);
+    return before;
+}
+
+TEST(DependClauses, ReadersWaitForTheWriterAndTheNextWriterForAllReaders) {
+    constexpr uint32_t kIn = SiblingClauses::kIn, kOut = SiblingClauses::kOut, kInOut = SiblingClauses::kInOut;
+    SiblingClauses siblings;
+    EXPECT_EQ(waits_for(siblings, 1, {{8, kIn}}), Siblings{});
+    EXPECT_EQ(waits_for(siblings, 2, {{8, kOut}}), Siblings{1});
+    EXPECT_EQ(waits_for(siblings, 3, {{8, kIn}}), Siblings{2});
+    EXPECT_EQ(waits_for(siblings, 4, {{8, kIn}, {16, kOut}}), Siblings{2});
+    EXPECT_EQ(waits_for(siblings, 5, {{8, kInOut}, {16, kIn}}), (Siblings{3, 4}));
+    EXPECT_EQ(waits_for(siblings, 6, {{8, kInOut}, {8, kIn}}), Siblings{5}); // not for itself
+    EXPECT_EQ(waits_for(siblings, 7, {{8, kIn}}), Siblings{6});
+    EXPECT_EQ(waits_for(siblings, 8, {{16, kOut}}), Siblings{5});
+}
+
+TEST(DependClauses, MembersOfASetWaitForTheSameTasks) {
+    constexpr uint32_t kSet = SiblingClauses::kInOutSet, kMutex = SiblingClauses::kMutexInOutSet;
+    SiblingClauses siblings;
+    EXPECT_EQ(waits_for(siblings, 1, {{8, SiblingClauses::kOut}}), Siblings{});
+    EXPECT_EQ(waits_for(siblings, 2, {{8, kSet}}), Siblings{1});
+    EXPECT_EQ(waits_for(siblings, 3, {{8, kSet}}), Siblings{1});
+    EXPECT_EQ(waits_for(siblings, 4, {{8, kMutex}}), (Siblings{2, 3}));
+    EXPECT_EQ(waits_for(siblings, 5, {{8, kMutex}}), Siblings{4}); // one after the other
+    EXPECT_EQ(waits_for(siblings, 6, {{8, SiblingClauses::kIn}}), Siblings{5});
+}
+
+TEST(DependClauses, ATaskThatUsesAllMemoryWaitsForAllAndAllLaterOnesForIt) {
+    constexpr uint32_t kIn = SiblingClauses::kIn, kOut = SiblingClauses::kOut, kAll = SiblingClauses::kInOutAll;
+    SiblingClauses siblings;
+    EXPECT_EQ(waits_for(siblings, 1, {{8, kOut}}), Siblings{});
+    EXPECT_EQ(waits_for(siblings, 2, {{16, kIn}}), Siblings{});
+    EXPECT_EQ(waits_for(siblings, 3, {{0, kAll}}), (Siblings{1, 2}));
+    EXPECT_EQ(waits_for(siblings, 4, {{8, kIn}, {24, kIn}}), Siblings{3});
+    EXPECT_EQ(waits_for(siblings, 5, {{32, kOut}}), Siblings{3});
+    EXPECT_EQ(waits_for(siblings, 6, {{0, SiblingClauses::kOutAll}}), (Siblings{3, 4, 5}));
 }
 
 TEST(Simulation, ManyThreadsFindOneTaskTogether) {

@@ -27,7 +27,7 @@ KINDS = [name for name, _ in _core.event_kinds()]
 UNTIMED = {
     "inline_begin", "inline_end", "inline_code", "inline_ops", "discard", "fulfill", "dependence",
     "implicit_end", "read", "write", "cpu", "counter", "domain", "placed", "read_near", "write_near",
-    "preempted", "blocked", "wait_place", "waited_for", "system_use",
+    "preempted", "blocked", "wait_place", "waited_for", "system_use", "depends_on",
 }  # fmt: skip
 SPANS = ("create_span", "create_span_long")
 TASKWAIT, TASKGROUP, TASKWAIT_DEPEND, DETACHED = 5, 6, 63, 4
@@ -308,6 +308,8 @@ class _Thread:
             self.mark_ns = now
         elif kind == "mutex_released":
             self.work_until(now)
+        elif kind == "depends_on":
+            pass  # only the simulator uses depend clauses
         elif kind == "discard":
             assert task is not None
             task.end_ns = now

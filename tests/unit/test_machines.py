@@ -134,12 +134,15 @@ def test_caches_of_unknown_size_have_usual_sizes_and_the_costs_of_their_level(
 
 
 FIGURES = {"create": 50.0, "pair": 120.0, "run": 590.0, "wake": 240.0, "steal": 600.0, "inlined": 47.0,
-           "barrier": 140.0, "region": 380.0, "lock": 96.0, "chunk": 42.0}  # fmt: skip
+           "barrier": 140.0, "region": 380.0, "lock": 96.0, "chunk": 42.0, "depend": 300.0,
+           "contended": 290.0}  # fmt: skip
 
 
 def test_costs_are_parts_of_what_can_be_measured() -> None:
     costs = costs_from(FIGURES)
     assert costs == {
+        "depend": 250,  # a creation with depend clauses, without the creation
+        "contended": 240,  # a creation while others steal, without the creation
         "enqueue": 0,
         "dequeue": 70,  # a task in a wait, without its creation
         "between": 520,  # a task after another, without taking it
@@ -233,6 +236,7 @@ def test_a_prediction_without_tracing_subtracts_its_costs(
 ) -> None:
     two = options_of(tmp_path, predicted, 2, untraced=True)
     assert cost(two, "dequeue") == ((1, 70.0), (8, 90.0))
-    assert cost(two, "create") == ((1, 47),)
-    assert two.serialised == (27, 30, 95)
+    assert cost(two, "create") is None, "creations take their recorded time, less the cost of tracing"
+    assert two.untraced_create == (48, 47)
+    assert two.serialised == (27, 30, 47)
     assert (two.untraced_task_ns, two.untraced_creation_ns, two.as_recorded) == (40, 17, False)

@@ -456,7 +456,9 @@ def recorded_again(
     path: Path, folder: Path, threads: int, policy: str, machine: Machine | None = None
 ) -> tuple[Path, SimulatedRun]:
     out = folder / f"{policy}-{threads}.ompass"
-    simulation = simulate(path, machine=machine, threads=[threads], policies=[policy], record=out)
+    simulation = simulate(
+        path, machine=machine, threads=[threads], policies=[policy], anyway=True, record=out
+    )
     return out, simulation.predictions[0].run
 
 
@@ -624,8 +626,10 @@ def test_a_cost_in_cycles_is_converted_to_nanoseconds() -> None:
 def test_a_measured_machine_file_can_be_read(tmp_path: Path) -> None:
     figures = {"create": 50.0, "pair": 120.0, "run": 590.0, "wake": 240.0, "steal": 600.0}
     figures |= {"inlined": 47.0, "barrier": 140.0, "region": 380.0, "lock": 96.0, "chunk": 42.0}
+    figures |= {"depend": 300.0, "contended": 290.0}
     costs = costs_from(figures)
     assert costs["chunk"] == 42
+    assert costs["depend"] == 250 and costs["contended"] == 240
     assert costs["dequeue"] == 70 and costs["between"] == 520 and costs["steal"] == 80
     file = tmp_path / "here.toml"
     traced = figures | {"create": 80.0, "run": 660.0, "pair": 230.0}

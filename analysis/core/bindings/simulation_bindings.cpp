@@ -192,7 +192,7 @@ PythonSimulated simulate_program(const TaskProgram &program, const std::string &
                                  const std::map<std::string, Points> &costs, uint64_t seed,
                                  const std::map<uint32_t, double> &speed, uint32_t max_depth, uint64_t min_ns,
                                  bool serial_below, bool untied, uint32_t untraced_task_ns,
-                                 uint32_t untraced_creation_ns,
+                                 uint32_t untraced_creation_ns, std::pair<uint32_t, uint32_t> untraced_create,
                                  const std::tuple<int32_t, int32_t, uint32_t> &serialised, bool as_recorded,
                                  const MemorySystem *memory, const RecordedMemory *recorded,
                                  const std::string &record_in, const std::string &recorded_run) {
@@ -201,6 +201,7 @@ PythonSimulated simulate_program(const TaskProgram &program, const std::string &
     if (n_threads < 1 || n_threads > kMaxThreads) throw nb::value_error("the number of threads is out of range");
     Changes changes{{}, max_depth, min_ns, serial_below, untied, untraced_task_ns, untraced_creation_ns};
     std::tie(changes.serialised_task_ns, changes.serialised_creation_ns, changes.serialised_create_ns) = serialised;
+    std::tie(changes.untraced_create_ns, changes.least_create_ns) = untraced_create;
     changes.as_recorded = as_recorded;
     if (!speed.empty())
         for (const uint32_t construct : program.constructs) {
@@ -315,6 +316,9 @@ void bind_program(nb::module_ &m) {
         .def_ro("n_deferred", &TaskProgram::n_deferred, "deferred tasks")
         .def_ro("n_serialised", &TaskProgram::n_serialised,
                 "tasks of teams of one, which ran at once; simulated as deferred tasks")
+        .def_ro("n_unknown_dependences", &TaskProgram::n_unknown_dependences,
+                "tasks of a team of one whose depend clauses an older trace lacks")
+        .def_ro("n_dependent_alone", &TaskProgram::n_dependent_alone, "tasks of a team of one with depend clauses")
         .def_ro("n_supposed_waits", &TaskProgram::n_supposed_waits,
                 "assumed waits of such tasks for their children, because the trace has no waits")
         .def_ro("n_nested", &TaskProgram::n_nested, "implicit tasks of nested regions, simulated one after the other")
@@ -329,6 +333,7 @@ void bind_program(nb::module_ &m) {
             "accesses that kernels declared")
         .def_ro("blocked_ns", &TaskProgram::blocked_ns, "time in waits for unnumbered locks, simulated as recorded")
         .def_ro("off_cpu_ns", &TaskProgram::off_cpu_ns, "part of the work in which threads had left their processor")
+        .def_ro("own_ns", &TaskProgram::own_ns, "work of implicit tasks outside of loops, sections and singles")
         .def_ro("preempted_ns", &TaskProgram::preempted_ns, "preempted time, excluded from the work")
         .def_prop_ro("longest_hold_ns", &TaskProgram::longest_hold_ns,
                      "total time for which the program holds the lock that it holds longest")
@@ -339,6 +344,12 @@ void bind_program(nb::module_ &m) {
                 return std::pair{counts.n_shared, counts.n_kept};
             },
             "instances of worksharing loops: those that another team shares, and those that keep their recorded parts")
+        .def_prop_ro(
+            "kept_loop_ns", [](const TaskProgram &program) { return count_loops(program).kept_ns; },
+            "work in worksharing loops that keep their recorded parts")
+        .def_prop_ro(
+            "equal_loop_ns", [](const TaskProgram &program) { return count_loops(program).equal_ns; },
+            "work of teams of one in loops with static schedules, whose iterations count as equally long")
         .def_prop_ro("work_ns", &TaskProgram::work_ns, "work of all tasks and of the serial parts")
         .def_prop_ro(
             "n_tasks", [](const TaskProgram &program) { return program.tasks.size(); },
@@ -536,14 +547,16 @@ void bind_runs(nb::module_ &m) {
         nb::arg("costs") = std::map<std::string, Points>{}, nb::arg("seed") = 1,
         nb::arg("speed") = std::map<uint32_t, double>{}, nb::arg("max_depth") = 0, nb::arg("min_ns") = 0,
         nb::arg("serial_below") = false, nb::arg("untied") = false, nb::arg("untraced_task_ns") = 0,
-        nb::arg("untraced_creation_ns") = 0, nb::arg("serialised") = std::tuple<int32_t, int32_t, uint32_t>{},
-        nb::arg("as_recorded") = false, nb::arg("memory") = nb::none(), nb::arg("recorded") = nb::none(),
-        nb::arg("record_in") = "", nb::arg("recorded_run") = "",
+        nb::arg("untraced_creation_ns") = 0, nb::arg("untraced_create") = std::pair<uint32_t, uint32_t>{},
+        nb::arg("serialised") = std::tuple<int32_t, int32_t, uint32_t>{}, nb::arg("as_recorded") = false,
+        nb::arg("memory") = nb::none(), nb::arg("recorded") = nb::none(), nb::arg("record_in") = "",
+        nb::arg("recorded_run") = "",
         "Simulates one run. Raises LogError if no task can continue.\n\n"
         "`domains`: domain of each thread. `costs`: (threads, ns) points by name. `speed`: factor by number of a "
         "construct. Tasks deeper than `max_depth` or with less work than `min_ns` run inside their creator, at no cost "
         "if `serial_below`. `untraced_task_ns` and `untraced_creation_ns` are subtracted from the work of each task, "
-        "and of its creator. `serialised`: the same for tasks of a team of one, and the cost of their creation. "
+        "and of its creator. `untraced_create`: subtracted from each recorded creation, which takes no less than the "
+        "second value then. `serialised`: the same for tasks of a team of one, and the cost of their creation. "
         "`as_recorded`: on a team of one, such tasks take their recorded time. `memory`: the simulated machine's. "
         "`recorded`: from recorded_memory(); without both, work takes its recorded time. `record_in`: existing "
         "directory for the logs of the simulated run, with the definitions of `recorded_run`.");

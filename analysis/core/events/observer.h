@@ -120,6 +120,9 @@ struct WalkObserver {
     void creation_cost(auto & /*walk*/, uint64_t /*task*/, uint32_t /*construct*/, uint64_t /*ticks*/,
                        uint32_t /*weight*/) {}
     void depends(auto & /*walk*/, uint64_t /*before*/, uint64_t /*after*/) {}
+    // A depend clause of the task that the thread created last; type: an OMPT dependence type. depends() reports only
+    // dependences on tasks that were incomplete, and none in a team of one.
+    void depends_on(auto & /*walk*/, uint64_t /*address*/, uint32_t /*type*/) {}
     void began_undeferred(auto & /*walk*/, auto & /*frame*/) {}
     void ended_undeferred(auto & /*walk*/, auto & /*frame*/) {}
     // after_others: true if the task had dependences. moved: format::kOtherCore | kOtherDomain, since its creation.

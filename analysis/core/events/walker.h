@@ -310,8 +310,8 @@ private:
     }();
     // Kinds that may be recorded between a creation and its span, and between the span and an undeferred begin.
     static constexpr Kinds kInBetween =
-        kinds(format::kCpu, format::kDependence, format::kDomain, format::kPlaced, format::kPreempted, format::kBlocked,
-              format::kWorkBegin, format::kWorkEnd, format::kSystemUse);
+        kinds(format::kCpu, format::kDependence, format::kDependsOn, format::kDomain, format::kPlaced,
+              format::kPreempted, format::kBlocked, format::kWorkBegin, format::kWorkEnd, format::kSystemUse);
     static constexpr Kinds kAfterCreation =
         kInBetween | kinds(format::kCreate, format::kCreateSpan, format::kCreateSpanLong);
     static constexpr Kinds kAfterSpan =
@@ -341,6 +341,7 @@ private:
         case format::kFulfill: observer_.fulfilled(*this, words[1], argument, 0, false); break;
         case format::kFulfillTimed: observer_.fulfilled(*this, words[1], argument, words[2] >> 1, words[2] & 1); break;
         case format::kDependence: observer_.depends(*this, words[1], words[2]); break;
+        case format::kDependsOn: observer_.depends_on(*this, words[1], argument); break;
         case format::kWaitBegin: begin_wait(); break;
         case format::kWaitEnd: end_wait(0, true); break;
         case format::kBarrierEnd: end_wait(now() - std::min(words[1] >> 1, now()), words[1] & 1); break;

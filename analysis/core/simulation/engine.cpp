@@ -215,7 +215,12 @@ void SimulatedRun::create(Thread &thread, Operation operation) {
     region_.n_unfinished += region_.open;
     tasks_.enter_group(place, creator);
     result_.n_tasks++;
-    const uint64_t creation_ns = terms_.creation_ns(operation);
+    uint64_t creation_ns = terms_.creation_ns(operation);
+    const bool undeferred = terms_.runs_inline(task, number, pending_.waits(number));
+    if (!undeferred && is_contended(thread.now - creation_ns)) {
+        pay(thread, State::kCreate, terms_.contended_ns(task), result_.operations.contended);
+        creation_ns += terms_.contended_ns(task);
+    }
     if (pending_.waits(number)) { // queued by the last task that it waits for
         pending_.created(number, place);
         if (recorder_) recorder_->create(thread.number, number, thread.now, creation_ns);
@@ -223,7 +228,6 @@ void SimulatedRun::create(Thread &thread, Operation operation) {
     }
     LiveTask &child = tasks_[place];
     child.untraced = terms_.traced_task_ns(task);
-    const bool undeferred = terms_.runs_inline(task, number, false);
     const uint32_t of_task = ready_.queue_for(thread, task);
     const bool full =
         policy_.queue_limit && of_task < threads_.size() && ready_.n_tasks(of_task) >= policy_.queue_limit;

@@ -64,6 +64,7 @@ void SimulatedRun::begin_steal(Thread &thread, Victim victim) {
     result_.n_steals_attempted += victim.n_failed;
     result_.n_steals_false_negative += victim.n_failed;
     thread.spend(State::kSchedule, steal_ns(victim));
+    stealing_until_ = std::max(stealing_until_, thread.now);
     result_.operations.failed_steal.n += victim.n_failed;
     if (!policy_.free_choice) result_.operations.failed_steal.ns += victim.n_failed * terms_.cost.failed_steal;
     result_.operations.steal.add(policy_.free_steals ? 0 : terms_.cost.steal);

@@ -5,9 +5,11 @@
 // equal share of that time.
 #include <algorithm>
 #include <deque>
+#include <memory>
 #include <unordered_map>
 #include <utility>
 
+#include "depend_clauses.h"
 #include "events/ordered_walk.h"
 #include "task_program.h"
 
@@ -23,6 +25,7 @@ struct Draft {
     uint32_t task = 0;
     bool serialised = false; // ran at once in a team of one, where waits leave no event
     bool locks = false; // has a kLock
+    std::unique_ptr<SiblingClauses> clauses; // of its children; null: none
     std::vector<Operation> operations;
 };
 
@@ -43,6 +46,7 @@ public:
     };
     struct PartData {
         SeenRegion *region = nullptr;
+        uint32_t n_open = 0; // loops, sections and singles that the thread is in
     };
     struct Piece {
         uint32_t draft, operation, weight;
@@ -52,6 +56,7 @@ public:
         std::vector<Piece> pieces; // pieces of the open state interval
         std::vector<uint32_t> ended; // complete drafts with such pieces
         uint32_t created_in = 0, created_as = 0; // draft and operation of the last creation
+        uint32_t created_last = kUnknownTask; // the last deferred task
         uint64_t preempted_in_creation = 0; // ticks in the last interval of creation
         uint64_t taskloop_iterations = 0; // iterations of the current taskloop, until its first task is created
     };
@@ -61,7 +66,8 @@ public:
 
     Extractor(const RunFiles &run, TaskProgram &program)
         : run_(run), program_(program), clock_(*run.process), task_of_(run.threads.size()),
-          construct_of_(run.definitions.size(), kNoConstruct) {
+          construct_of_(run.definitions.size(), kNoConstruct),
+          knows_clauses_(run.process->version >= format::kFirstWithDependClauses) {
         program_.operations.push_back(Operation::of(OpKind::kEnd)); // for tasks that never ran
         program_.tasks.emplace_back();
         program_.constructs.push_back(0);
@@ -123,8 +129,10 @@ public:
         const Creation creation = walk.date_creation();
         if (walk.activity() == Activity::kWork) worked(walk, walk.mark(), creation.begin);
         give_draft(walk, walk.current());
-        remember(id, create(walk, walk.current(), construct, 0));
+        walk.data.created_last = create(walk, walk.current(), construct, 0);
+        remember(id, walk.data.created_last);
         program_.n_deferred++;
+        program_.n_unknown_dependences += is_alone(walk) && !knows_clauses_;
         if (const uint64_t n = std::exchange(walk.data.taskloop_iterations, 0))
             program_.taskloop_iterations[number_of(construct)] += n;
     }
@@ -139,6 +147,18 @@ public:
         if (first == kUnknownTask || second == kUnknownTask) return;
         // check_program() refuses a dependence on a later task, which an incomplete trace may have.
         if (first < second || program_.n_out_of_order == 0) program_.dependences.push_back({first, second});
+    }
+    void depends_on(Walk &walk, uint64_t address, uint32_t type) {
+        Draft &creator = draft_of(walk.current());
+        const uint32_t task = walk.data.created_last;
+        if (task == kUnknownTask || program_.tasks[task].creator != owner(creator)) return;
+        if (is_alone(walk) && !(program_.tasks[task].flags & ProgramTask::kDependent)) {
+            program_.tasks[task].flags |= ProgramTask::kDependent;
+            program_.n_dependent_alone++;
+        }
+        if (!creator.clauses) creator.clauses = std::make_unique<SiblingClauses>();
+        creator.clauses->add(task, address, type,
+                             [&](uint32_t before) { program_.dependences.push_back({before, task}); });
     }
     void began_undeferred(Walk &walk, Frame &frame) {
         if (!frame.timed) cut(walk, frame.below());
@@ -261,6 +281,8 @@ public:
     // ---------------------------------------------------------------- loops
 
     void began_loop(Walk &walk, const OpenLoop &loop, uint64_t n_iterations) {
+        if (walk.activity() == Activity::kWork) worked(walk, walk.mark(), walk.now());
+        walk.part().data.n_open++;
         if (run_.definitions[loop.construct].flags == format::kWorkTaskloop) {
             walk.data.taskloop_iterations = n_iterations;
         } else if (is_part_of_loop(walk, loop)) {
@@ -270,6 +292,8 @@ public:
         }
     }
     void ended_loop(Walk &walk, const OpenLoop &loop, uint64_t n_chunks, uint64_t n_taken) {
+        if (walk.activity() == Activity::kWork) worked(walk, walk.mark(), walk.now());
+        if (walk.part().data.n_open) walk.part().data.n_open--;
         if (run_.definitions[loop.construct].flags == format::kWorkTaskloop) {
             walk.data.taskloop_iterations = 0;
         } else if (is_part_of_loop(walk, loop)) {
@@ -304,7 +328,7 @@ public:
             for (const auto &[thread, place] : team) region.implicit.push_back(place);
             region.team_size = std::max(region.team_size, static_cast<uint32_t>(region.implicit.size()));
         }
-        std::ranges::sort(program_.dependences);
+        sort_dependences(program_.dependences);
         const uint64_t begin = run_.process->start_ticks;
         program_.wall_ns = ns_between(begin, std::max(begin, end_));
     }
@@ -332,6 +356,11 @@ private:
     static uint32_t owner(const Draft &draft) { return draft.task == kStored ? 0 : draft.task; }
     // True in regions and, for the first thread, outside of them; false for waiting helper threads.
     static bool is_simulated(Walk &walk) { return (walk.part().id || walk.thread() == 0) && !walk.is_waiting_helper(); }
+    // True in an implicit task outside of all constructs that divide work or give it to one thread.
+    static bool is_own_work(Walk &walk) {
+        const auto &region = walk.part().data;
+        return walk.current().kind == Frame::kImplicit && region.region && !region.region->nested && !region.n_open;
+    }
     static bool is_alone(Walk &walk) { return walk.part().id && walk.part().team_size == 1; }
 
     // Sets the time between the end of a detached task and its event.
@@ -395,6 +424,7 @@ private:
         thread.pieces.clear();
         const FrameData &frame = walk.current().data;
         add_work(frame.draft, frame.construct, rest);
+        if (is_own_work(walk)) program_.own_ns += rest + blocked;
         if (blocked)
             drafts_[frame.draft].operations.push_back(Operation::of(OpKind::kOffCpu, blocked, frame.construct));
         for (const uint32_t draft : thread.ended) store(draft);
@@ -491,6 +521,7 @@ private:
             if (operation.kind() != OpKind::kWork || operation.value()) program_.operations.push_back(operation);
         program_.operations.push_back(Operation::of(OpKind::kEnd));
         draft.operations.clear();
+        draft.clauses.reset();
         if (draft.operations.capacity() > kKeptOperations) draft.operations.shrink_to_fit();
         draft.task = kStored;
         free_.push_back(place);
@@ -560,6 +591,7 @@ private:
     std::map<std::pair<uint32_t, uint16_t>, uint64_t> acquired_at_; // acquisitions by lock and construct
     std::map<uint32_t, DetachedTimes> detached_; // by task
     uint64_t end_ = 0;
+    const bool knows_clauses_;
     bool names_waits_ = false;
 };
 

@@ -79,6 +79,8 @@ private:
     void enqueue(Thread &thread, uint32_t queue, uint32_t place);
     void begin_steal(Thread &thread, Victim victim);
     uint64_t steal_ns(Victim victim) const;
+    // True if another thread looks for tasks at this time.
+    bool is_contended(uint64_t time) const { return region_.open && (stealing_until_ > time || threads_.n_parked()); }
     bool is_last_barrier(uint32_t op) const { return program_.operations[op + 1].kind() == OpKind::kEnd; }
     void wake(Thread &thread, uint64_t now, bool from_wait);
     void make_ready(uint32_t place);
@@ -120,6 +122,7 @@ private:
     std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
     uint32_t main_ = kNone; // the initial task
     uint64_t in_regions_ns_ = 0, n_completed_ = 0;
+    uint64_t stealing_until_ = 0; // end of the last steal that has begun
     uint64_t last_find_ = 0; // when a woken thread last found a queue with tasks
     bool done_ = false, stopped_ = false;
     Simulated result_;

@@ -6,6 +6,7 @@
 //   the operations of a task end with kEnd
 #pragma once
 
+#include <algorithm>
 #include <compare>
 #include <cstdint>
 #include <map>
@@ -79,6 +80,7 @@ struct ProgramTask {
         kImplicit = 8, // implicit task of a region
         kUrgent = 16, // has a priority
         kSerialised = 32, // ran at once in a team of one, and is simulated as a deferred task
+        kDependent = 64, // ran at once in a team of one and has depend clauses, which cost more in a larger team
     };
     uint32_t first_op = 0;
     uint32_t creator = 0;
@@ -107,11 +109,18 @@ struct Dependence {
     auto operator<=>(const Dependence &) const = default;
 };
 
+// Sorts the dependences, and keeps one of each.
+inline void sort_dependences(std::vector<Dependence> &dependences) {
+    std::ranges::sort(dependences);
+    const auto [first, end] = std::ranges::unique(dependences);
+    dependences.erase(first, end);
+}
+
 struct TaskProgram {
     std::vector<Operation> operations;
     std::vector<ProgramTask> tasks;
     std::vector<ProgramRegion> regions;
-    std::vector<Dependence> dependences; // sorted
+    std::vector<Dependence> dependences; // sorted, each once
     std::vector<DataAccess> accesses;
     std::vector<uint32_t> constructs; // from number here to number in the run; 0 is the program
     uint64_t wall_ns = 0; // duration of the recorded run
@@ -130,9 +139,12 @@ struct TaskProgram {
     std::vector<uint16_t> lock_places; // construct at which each lock is acquired most often; 0: unknown
     uint64_t n_out_of_order = 0; // events whose cause the trace lacks
     uint64_t n_serialised = 0; // tasks of a team of one, which ran at once and are simulated as deferred tasks
+    uint64_t n_unknown_dependences = 0; // tasks of a team of one whose depend clauses an older trace lacks
+    uint64_t n_dependent_alone = 0; // tasks with the flag kDependent
     uint64_t n_supposed_waits = 0; // assumed waits for the children of such tasks, if the trace names no waits
     uint64_t blocked_ns = 0; // waits for locks without numbers, which the simulation repeats
     uint64_t off_cpu_ns = 0; // blocked time in the work
+    uint64_t own_ns = 0; // work of implicit tasks outside of all constructs; other teams may divide or repeat it
     uint64_t preempted_ns = 0; // time off the processor because of preemption, left out of the work
 
     uint64_t work_ns() const;

@@ -16,6 +16,7 @@ struct Terms {
           const Changes &made)
         : changes(made), n_domains(std::max(1u, machine.n_domains)), program_(program),
           creation_given_(!machine.costs.create.points.empty()),
+          recorded_contended_ns_(machine.costs.contended.at(program.n_threads)),
           all_inline_(policy.inline_when_alone && team.n_threads == 1) {
 #define OMPASS_SIMULATED_COST(name, meaning) cost.name = machine.costs.name.at(team.n_threads);
         OMPASS_SIMULATED_COSTS(OMPASS_SIMULATED_COST)
@@ -34,13 +35,23 @@ struct Terms {
     }
     // True for a task of a team of one whose recorded times are kept; these include the cost of running it at once.
     bool is_as_recorded(const ProgramTask &task) const {
-        return all_inline_ && changes.as_recorded && task.flags & ProgramTask::kSerialised;
+        return all_inline_ && changes.as_recorded && task.flags & (ProgramTask::kSerialised | ProgramTask::kDependent);
     }
     uint64_t creation_ns(Operation operation) const {
         const ProgramTask &task = program_.tasks[operation.task()];
         if (is_as_recorded(task)) return operation.cost();
+        if (task.flags & ProgramTask::kDependent)
+            return cost.depend + (creation_given_ ? cost.create : changes.serialised_create_ns);
         if (creation_given_) return cost.create;
-        return task.flags & ProgramTask::kSerialised ? changes.serialised_create_ns : operation.cost();
+        if (task.flags & ProgramTask::kSerialised) return changes.serialised_create_ns;
+        const uint64_t least = std::min(operation.cost(), changes.least_create_ns);
+        return std::max<uint64_t>(operation.cost() - std::min(operation.cost(), changes.untraced_create_ns), least);
+    }
+    // Returns the delay of a creation while other threads look for tasks. A creation recorded in a larger team
+    // includes the cost in that team.
+    uint64_t contended_ns(const ProgramTask &task) const {
+        const bool includes = !creation_given_ && !(task.flags & (ProgramTask::kSerialised | ProgramTask::kDependent));
+        return cost.contended - std::min(cost.contended, includes ? recorded_contended_ns_ : 0);
     }
     // Return the cost of recording to subtract from the work of a task and of its creator.
     int32_t traced_task_ns(const ProgramTask &task) const {
@@ -74,6 +85,7 @@ private:
 
     const TaskProgram &program_;
     const bool creation_given_;
+    const uint64_t recorded_contended_ns_;
     std::vector<uint64_t> factor_of_; // by construct: time on this machine per recorded time, 32.32 fixed point
     std::vector<uint32_t> inclusive_; // inclusive_work(), if Changes::min_ns needs it
     const bool all_inline_;

@@ -88,9 +88,11 @@ struct LoopShape {
 };
 std::map<uint16_t, LoopShape> loops_of(const TaskProgram &program);
 
-// Numbers of instances of worksharing loops, by whether share_loops() changes them.
+// Numbers of instances of worksharing loops by whether share_loops() changes them.
 struct LoopCounts {
     uint64_t n_shared = 0, n_kept = 0;
+    uint64_t kept_ns = 0; // work in the latter
+    uint64_t equal_ns = 0; // work of teams of one in the former, whose shares follow from equal iterations alone
 };
 LoopCounts count_loops(const TaskProgram &program);
 

@@ -133,9 +133,7 @@ TaskProgram depend_on_data(const TaskProgram &program, uint16_t construct) {
         operations.swap(kept);
     });
     made.dependences.insert(made.dependences.end(), added.begin(), added.end());
-    std::ranges::sort(made.dependences);
-    const auto [first, end] = std::ranges::unique(made.dependences);
-    made.dependences.erase(first, end);
+    sort_dependences(made.dependences);
     return made;
 }
 

@@ -24,6 +24,7 @@ from ompass.simulation.reader import (
     with_constructs,
     with_earlier_work,
 )
+from ompass.simulation.refusals import refusal
 from ompass.simulation.runs import DeclaredData, notes_on
 from ompass.simulation.trial import LEAST_GAIN, Candidate, Change, Trial, Way, gain_of, middle_of_shortest
 from ompass.simulation.words import Advice, advice_of, without_gain
@@ -105,6 +106,8 @@ def advise(
         progress(candidate[0].kind)
         found.append(candidate)
     notes = notes_on(program, [trial.base], other_team=True)
+    if doubt := refusal(program, threads, trial.base):
+        notes += (f"These gains are doubtful, because {doubt.reason}: {doubt.cure}.",)
     notes += tuple(
         without_gain(change)
         for change, _ in found

@@ -68,6 +68,43 @@ static void measure_own(double *create, double *run, double *pair) {
     }
 }
 
+// Returns the time to create a task with two depend clauses.
+static double measure_depend(void) {
+    static char one[kTasks], other[kTasks]; // only their addresses are used
+    for (int r = 0; r < kRounds; r++) {
+        go = 0;
+#pragma omp parallel num_threads(2)
+        if (omp_get_thread_num()) {
+            while (!go) {}
+        } else {
+            const double begin = now_ns();
+            for (int i = 0; i < kTasks; i++) {
+#pragma omp task depend(inout : one[i], other[i])
+                __atomic_add_fetch(&done, 1, __ATOMIC_RELAXED);
+            }
+            rounds[r] = (now_ns() - begin) / kTasks;
+#pragma omp taskwait
+            go = 1;
+        }
+    }
+    return lowest_decile();
+}
+
+// Returns the time to create a task while the other threads of a team steal tasks.
+static double measure_contended(int n) {
+    for (int r = 0; r < kRounds; r++) {
+#pragma omp parallel num_threads(n)
+        if (omp_get_thread_num() == 0) {
+            const double until = now_ns() + 20000; // the other threads have begun to look for tasks
+            while (now_ns() < until) {}
+            const double begin = now_ns();
+            create_tasks(kTasks);
+            rounds[r] = (now_ns() - begin) / kTasks;
+        }
+    }
+    return lowest_decile();
+}
+
 // Returns the time to take a task that another thread created.
 static double measure_steal(void) {
     static volatile double first, last;
@@ -214,5 +251,6 @@ int main(int argc, char **argv) {
     printf("steal %f\nwake %f\ninlined %f\n", measure_steal(), measure_wake(), measure_inlined());
     printf("barrier %f\nregion %f\nlock %f\n", measure_barrier(n), measure_region(n), measure_lock(n));
     printf("chunk %f\n", measure_chunk(n));
+    printf("depend %f\ncontended %f\n", measure_depend(), measure_contended(n));
     return 0;
 }

@@ -119,6 +119,8 @@ def costs_from(figures: Mapping[str, float]) -> dict[str, float]:
     wake = max(0.0, figures["wake"] - create)
     steal = max(dequeue, figures["steal"] - between)
     return {
+        "depend": max(0.0, figures["depend"] - create),
+        "contended": max(0.0, figures["contended"] - create),
         "enqueue": 0.0,  # part of creation
         "dequeue": dequeue,
         "between": between,

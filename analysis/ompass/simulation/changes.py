@@ -127,7 +127,10 @@ def _without_waits(trial: Trial, shape: TaskShape) -> Candidate:
     place = shape.wait or shape.construct
     if 0 < program.n_accesses <= _MOST_ACCESSES:
         depending = with_dependences(program, shape.construct)
-        if depending.n_dependences > program.n_dependences:
+        if any(
+            one.construct == shape.construct and one.most_phases < shape.most_phases
+            for one in task_shapes(depending)
+        ):
             return trial.of_program("dependences", place, lambda: depending)
     make = partial(without_phases, program, shape.construct)
     return trial.of_program("phases", place, make, at_most=True, count=shape.most_phases)

@@ -100,6 +100,14 @@ def simulate_command(
             help="Subtract the recording overhead of each task, to predict runs without Ompass.",
         ),
     ] = False,
+    anyway: Annotated[
+        bool,
+        typer.Option(
+            "--anyway",
+            help="Predict other numbers of threads even if much of the time depends on facts that the trace "
+            "lacks.",
+        ),
+    ] = False,
     record: Annotated[
         Path | None,
         typer.Option(
@@ -128,6 +136,7 @@ def simulate_command(
             policies=list(dict.fromkeys(policy.split(","))),
             seed=seed,
             untraced=untraced,
+            anyway=anyway,
             record=record,
         )
     report = simulation_report(simulation)

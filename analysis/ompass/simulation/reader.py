@@ -81,6 +81,7 @@ class SimulationOptions:
     untied: bool = False
     untraced_task_ns: int = 0
     untraced_creation_ns: int = 0
+    untraced_create: tuple[int, int] = (0, 0)  # subtracted from each creation; the least that is left of it
     # For tasks recorded in a team of one, in ns: the time to subtract from the work of each task and from the
     # work of its creator, and the cost of its creation. `as_recorded`: simulation on one thread ignores them.
     serialised: tuple[int, int, int] = (0, 0, 0)

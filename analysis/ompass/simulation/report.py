@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
 from ompass import __version__
@@ -36,7 +37,9 @@ def simulation_report(simulation: Simulation) -> Report:
     return Report(
         title=f"ompass simulate · {simulation.path.name} · {simulation.machine.name}",
         facts=(),
-        sections=(Section("simulated", "Simulated runs", (recorded, _table(simulation))),),
+        sections=(
+            Section("simulated", "Simulated runs", (recorded, _table(simulation), *_refusals(simulation))),
+        ),
         notes=simulation.notes,
         values={
             "schema": "ompass-simulation",
@@ -55,9 +58,23 @@ def simulation_report(simulation: Simulation) -> Report:
                 "dependences": program.n_dependences,
             },
             "runs": [_record(prediction) for prediction in simulation.predictions],
+            "refused": [
+                {"threads": one.threads, "reason": one.doubt.reason, "doubt_ns": round(one.doubt.ns)}
+                for one in simulation.refusals
+            ],
             "notes": simulation.notes,
         },
     )
+
+
+def _refusals(simulation: Simulation) -> Iterator[str]:
+    """Yields a sentence for each reason of a refusal."""
+    threads: dict[str, list[int]] = {}
+    for one in simulation.refusals:
+        threads.setdefault(one.doubt.reason, []).append(one.threads)
+    for reason, numbers in threads.items():
+        how = "Doubtful" if simulation.are_made(numbers) else "Not predicted"
+        yield f"{how} for {', '.join(map(str, numbers))} threads, because {reason}."
 
 
 def _table(simulation: Simulation) -> Table:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
-from ompass.errors import UsageError
+from ompass.errors import NothingToShowError, UsageError
 from ompass.files import read_small_file
 from ompass.simulation.machine import Machine, Recording, read_machine
 from ompass.simulation.reader import (
@@ -26,6 +26,7 @@ from ompass.simulation.reader import (
     recorded_memory,
     run_simulation,
 )
+from ompass.simulation.refusals import Doubt, refusal
 from ompass.topology import Topology, recorded_topology
 from ompass.units import duration, percent, plural
 
@@ -56,6 +57,14 @@ class Prediction:
 
 
 @dataclass(frozen=True, slots=True)
+class Refusal:
+    """A number of threads that the trace cannot predict."""
+
+    threads: int
+    doubt: Doubt
+
+
+@dataclass(frozen=True, slots=True)
 class Simulation:
     """All simulated runs of one program on one machine."""
 
@@ -64,7 +73,12 @@ class Simulation:
     machine: Machine
     seed: int
     predictions: tuple[Prediction, ...]
+    refusals: tuple[Refusal, ...]  # numbers of threads without predictions, or with doubtful ones
     notes: tuple[str, ...]  # the limits of its model
+
+    def are_made(self, numbers: Sequence[int]) -> bool:
+        """True if there are predictions for these numbers of threads."""
+        return set(numbers) <= {one.threads for one in self.predictions}
 
 
 def simulate(
@@ -75,15 +89,18 @@ def simulate(
     policies: Sequence[str] = ("libomp",),
     seed: int = 1,
     untraced: bool = False,
+    anyway: bool = False,
     program: TaskProgram | None = None,
     record: Path | None = None,
     progress: Callable[[str], None] = lambda what: None,
 ) -> Simulation:
     """Simulates the run in a directory. `threads` () is the recorded number; `program` avoids a second read.
 
-    `untraced`: subtract the cost of recording. `record`: run directory to create from the only simulated run.
+    `untraced`: subtract the cost of recording. `anyway`: predict even where the trace lacks facts. `record`:
+    run directory to create from the only simulated run.
 
-    Raises UsageError for unknown policies and too many threads, and the errors of read_task_program.
+    Raises UsageError for unknown policies and too many threads, NothingToShowError if every prediction is
+    refused, and the errors of read_task_program.
     """
     machine = machine or read_machine()
     for policy in policies:
@@ -99,19 +116,30 @@ def simulate(
         _prepare(record, path, machine, policies, threads, seed)
     options = SimulationOptions(seed=seed, record_in=str(record or ""), recorded_run=str(path))
     found: list[Prediction] = []
+    refused: dict[int, Refusal] = {}
     for policy in policies:
         wall_1_ns = 0
         for n in threads:
             progress(f"simulating {policy} on {plural(n, 'thread')}")
             run = predict(program, machine, policy, n, options, untraced=untraced, memory=memory)
+            if doubt := refusal(program, n, run):
+                refused[n] = Refusal(n, doubt)
+                if not anyway:
+                    continue
             wall_1_ns = run.wall_ns if n == 1 else wall_1_ns
             found.append(Prediction(policy, n, run, wall_1_ns))
+    if not found:
+        doubt = next(iter(refused.values())).doubt
+        raise NothingToShowError(
+            f"{path} does not predict {plural(threads[0], 'thread')}", doubt.reason, doubt.cure
+        )
     return Simulation(
         path,
         program,
         machine,
         seed,
         tuple(found),
+        tuple(refused.values()),
         notes_on(program, [one.run for one in found], any(n != program.n_threads for n in threads)),
     )
 
@@ -199,8 +227,7 @@ def predict(
     """
     costs = dict(machine.costs_of(policy))
     added = machine.recording
-    if untraced and added.create is not None:
-        costs.setdefault("create", ((1, added.create),))
+    plain = added.create or 0.0
     # Tasks recorded in a team of one get the cost that recording in a larger team adds.
     kept = Recording() if untraced else added
     if threads > 1:
@@ -213,10 +240,11 @@ def predict(
         costs=costs,
         untraced_task_ns=round(added.task) if untraced else 0,
         untraced_creation_ns=round(added.creation) if untraced else 0,
+        untraced_create=(max(0, round(added.traced_create - plain)), round(plain)) if untraced else (0, 0),
         serialised=(
             round(added.serial_task - kept.task),
             round(added.serial_creation - kept.creation),
-            round(added.traced_create),
+            round(plain if untraced else added.traced_create),
         ),
         as_recorded=not untraced,
         memory=memory.system(machine, threads) if memory else None,

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reasons why a trace cannot predict another number of threads.
+
+Each reason has a size: the time by which the prediction may be wrong. A prediction is refused if the size
+exceeds a share of the predicted time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from ompass.simulation.reader import SimulatedRun, TaskProgram
+from ompass.units import percent, plural
+
+MOST_DOUBT: Final = 0.1
+"""Largest share of the predicted time that may be in doubt: predictions aim at this error."""
+
+DEPENDENT_CREATION_NS: Final = 2000
+"""Doubt about the creation of a task with depend clauses. Measured: 0.5 to 3.5 microseconds while other
+threads complete such tasks, some 50 ns in a team of one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """A cause for which a prediction may be wrong."""
+
+    ns: float  # of the predicted time
+    reason: str  # a clause after "because"
+    cure: str
+
+
+def refusal(program: TaskProgram, threads: int, run: SimulatedRun) -> Doubt | None:
+    """Returns why this prediction is refused; None for predictions that hold, as far as the trace shows."""
+    if threads == program.n_threads:
+        return None
+    worst = max(_doubts(program, threads), key=lambda doubt: doubt.ns, default=None)
+    return worst if worst and worst.ns > MOST_DOUBT * run.wall_ns else None
+
+
+def _doubts(program: TaskProgram, threads: int) -> Iterator[Doubt]:
+    for doubt in _DOUBTS:
+        yield from doubt(program, threads)
+
+
+def _undivided(ns: float, recorded: int, threads: int) -> float:
+    """Returns the difference in time between a team that divides this work and one that does not."""
+    return ns * abs(1 / recorded - 1 / threads)
+
+
+def _share(ns: int, program: TaskProgram) -> str:
+    return percent(ns / max(1, program.work_ns))
+
+
+def _unknown_dependences(program: TaskProgram, threads: int) -> Iterator[Doubt]:
+    if program.n_unknown_dependences:
+        yield Doubt(
+            float(program.work_ns),
+            f"the trace, of an older format, lacks the dependences of "
+            f"{plural(program.n_unknown_dependences, 'task')} that one thread ran",
+            "record it again",
+        )
+
+
+def _own_work(program: TaskProgram, threads: int) -> Iterator[Doubt]:
+    yield Doubt(
+        _undivided(program.own_ns, program.n_threads, threads),
+        f"{_share(program.own_ns, program)} of the work lies in parallel regions outside of loops, sections, "
+        "singles and tasks, and the trace does not show whether other threads divide or repeat it",
+        f"record it on {plural(threads, 'thread')}",
+    )
+
+
+def _kept_loops(program: TaskProgram, threads: int) -> Iterator[Doubt]:
+    yield Doubt(
+        _undivided(program.kept_loop_ns, program.n_threads, threads),
+        f"{_share(program.kept_loop_ns, program)} of the work lies in worksharing loops that contain tasks, "
+        "locks or declared data, which the simulation cannot divide among other threads",
+        f"record it on {plural(threads, 'thread')}",
+    )
+
+
+def _equal_iterations(program: TaskProgram, threads: int) -> Iterator[Doubt]:
+    yield Doubt(
+        _undivided(program.equal_loop_ns, program.n_threads, threads) / 2,
+        f"{_share(program.equal_loop_ns, program)} of the work lies in loops with a static schedule, and "
+        "a trace of one thread does not show whether their iterations are equally long",
+        "record it on two threads",
+    )
+
+
+def _repeated_waits(program: TaskProgram, threads: int) -> Iterator[Doubt]:
+    yield Doubt(
+        program.blocked_ns / program.n_threads,
+        "the threads waited in ordered loops, in taskyield or for locks without a number, and the trace does "
+        "not show what for",
+        f"record it on {plural(threads, 'thread')}",
+    )
+
+
+def _creations(program: TaskProgram, threads: int) -> Iterator[Doubt]:
+    if threads > 1:
+        yield Doubt(
+            program.n_dependent_alone * DEPENDENT_CREATION_NS / threads,
+            f"one thread alone created {plural(program.n_dependent_alone, 'task')} with depend clauses, and "
+            "other threads that complete such tasks slow down their creation many times",
+            "record it on two threads",
+        )
+
+
+_DOUBTS: Final[tuple[Callable[[TaskProgram, int], Iterator[Doubt]], ...]] = (
+    _unknown_dependences,
+    _own_work,
+    _kept_loops,
+    _equal_iterations,
+    _repeated_waits,
+    _creations,
+)

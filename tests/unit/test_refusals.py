@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Predictions are refused if much of the time depends on facts that the trace lacks, and only then."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from ompass.simulation.refusals import Doubt, refusal
+
+MS = 1_000_000
+NO_FACT_LACKS = {
+    "n_unknown_dependences": 0, "own_ns": 0, "kept_loop_ns": 0, "equal_loop_ns": 0, "blocked_ns": 0,
+    "n_dependent_alone": 0,
+}  # fmt: skip
+
+
+def refused(threads: int = 2, recorded: int = 1, wall_ns: int = 500 * MS, **figures: int) -> Doubt | None:
+    """Returns the refusal of a prediction for a program of a second of work with these figures."""
+    program: Any = SimpleNamespace(n_threads=recorded, work_ns=1000 * MS, **{**NO_FACT_LACKS, **figures})
+    run: Any = SimpleNamespace(wall_ns=wall_ns)
+    return refusal(program, threads, run)
+
+
+def test_a_trace_that_lacks_no_fact_is_predicted() -> None:
+    assert refused() is None
+
+
+@pytest.mark.parametrize(
+    ("figure", "below", "above", "word"),
+    [
+        ("n_unknown_dependences", 0, 1, "lacks the dependences of 1 task"),
+        ("own_ns", 99 * MS, 101 * MS, "divide or repeat"),
+        ("kept_loop_ns", 99 * MS, 101 * MS, "tasks, locks or declared data"),
+        ("equal_loop_ns", 199 * MS, 201 * MS, "equally long"),
+        ("blocked_ns", 49 * MS, 51 * MS, "does not show what for"),
+        ("n_dependent_alone", 49_000, 51_000, "depend clauses"),
+    ],
+)
+def test_a_prediction_is_refused_if_a_tenth_of_it_is_in_doubt(
+    figure: str, below: int, above: int, word: str
+) -> None:
+    little: dict[str, Any] = {figure: below}
+    much: dict[str, Any] = {figure: above}
+    assert refused(**little) is None
+    doubt = refused(**much)
+    assert doubt is not None and word in doubt.reason and "record" in doubt.cure
+    assert refused(threads=1, **much) is None, "the recorded number of threads is always predicted"
+
+
+def test_more_threads_raise_the_doubt_about_undivided_work() -> None:
+    assert refused(threads=3, recorded=2, own_ns=250 * MS) is None
+    assert refused(threads=16, recorded=2, own_ns=250 * MS) is not None
+
+
+def test_the_largest_doubt_is_the_reason() -> None:
+    doubt = refused(own_ns=300 * MS, kept_loop_ns=600 * MS)
+    assert doubt is not None and "60.0% of the work" in doubt.reason
