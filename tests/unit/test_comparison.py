@@ -12,13 +12,12 @@ from hypothesis import strategies as st
 
 from made_runs import MS, construct, definition, made_run, team
 from ompass.comparison.metrics import SIGNIFICANT_P, Change, Repeat, changes, counts, in_rounds
-from ompass.comparison.report import compare_sides, comparison_report, headline, paired_places, side_of
+from ompass.comparison.report import compare_sides, comparison_report, headline, side_of
 from ompass.metrics import thresholds
 from ompass.metrics.breakdown import Scope
 from ompass.model import StateTimes
 from ompass.reports.content import collect
 from ompass.reports.model import plain
-from ompass.scaling.content import Place
 from ompass.scaling.metrics import WorkOf
 from recorded_sweeps import recorded_sweep
 
@@ -160,23 +159,6 @@ def test_figures_are_medians_and_their_ratio_is_between_the_extremes(
     assert low * (1 - 1e-9) <= time.ratio <= high * (1 + 1e-9)
     work = [change for change in found if change.key == "task"]
     assert len(work) == 1, "creation took no time on either side"
-
-
-def place(line: int, function: str = "fib", kind: str = "task", file: str = "/a/fib.c") -> Place:
-    return Place(kind, function, file, line, "", 0)
-
-
-def test_constructs_whose_lines_moved_are_paired() -> None:
-    before, after = [place(10), place(20), place(5, "main")], [place(13), place(23), place(5, "main")]
-    assert paired_places(before, after) == {place(10): place(13), place(20): place(23)}
-
-
-def test_a_new_construct_has_no_partner() -> None:
-    assert paired_places([place(10)], [place(11), place(12)]) == {}
-    assert paired_places([place(10)], [place(10, kind="kernel")]) == {}
-    assert paired_places([place(10, file="/a/fib.c")], [place(10, file="/b/fib.c")]) == {
-        place(10): place(10, file="/b/fib.c")
-    }
 
 
 def test_two_recorded_runs_are_compared_figure_by_figure() -> None:

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The report on a comparison: changes of the time, the states and the constructs at each number of threads.
 
-Owns the rule by which constructs of two programs match: same kind, function, file and line. Constructs that
-an edit has moved are paired by kind, function and file, in the order of their lines.
 docs/comparison.md lists the fields of the JSON form.
 """
 
@@ -10,8 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from ompass import __version__
@@ -24,6 +21,7 @@ from ompass.comparison.metrics import (
     changes,
     counts,
 )
+from ompass.comparison.pairing import Pair, SourceLines, pairs_of
 from ompass.comparison.structure import counts_of, further_times
 from ompass.metrics.breakdown import Scope
 from ompass.reports.content import ReportContent
@@ -40,6 +38,7 @@ class Side:
     is_sweep: bool
     repeats: Mapping[int, tuple[Repeat[Place], ...]]
     n_disturbed: int = 0  # runs whose processors other programs used
+    lines: SourceLines = field(default_factory=dict)  # known lines of its source
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +51,7 @@ class Compared:
     n_after: int
     changes: tuple[Change[Place], ...]
     counts: tuple[Count, ...] = ()
+    pairs: tuple[Pair, ...] = ()  # the constructs that are on both sides
 
     @property
     def alternating(self) -> bool:
@@ -87,6 +87,12 @@ def side_of(name: str, runs: Mapping[int, Sequence[tuple[ReportContent, int]]], 
             for those in runs.values()
             for content, _ in those
         ),
+        {
+            file: lines
+            for those in runs.values()
+            for content, _ in those
+            for file, lines in content.source_lines.items()
+        },
     )
 
 
@@ -121,8 +127,8 @@ def _repeat(content: ReportContent, time_ns: int) -> Repeat[Place]:
 
 def _compared(before: Side, after: Side, n: int, m: int, least: float | None) -> Compared:
     first, second = before.repeats[n], after.repeats[m]
-    moved = paired_places(_places(first), _places(second))
-    renamed = [replace(r, parts={moved.get(k, k): part for k, part in r.parts.items()}) for r in first]
+    pairs = pairs_of(_places(first), _places(second), before.lines, after.lines)
+    renamed = _renamed(first, pairs, _places(second))
     return Compared(
         n,
         m,
@@ -130,34 +136,28 @@ def _compared(before: Side, after: Side, n: int, m: int, least: float | None) ->
         len(second),
         changes(renamed, second, least),
         counts([r.counts for r in first], [r.counts for r in second]),
+        pairs,
     )
+
+
+def _renamed(
+    repeats: Iterable[Repeat[Place]], pairs: Iterable[Pair], after: Iterable[Place]
+) -> list[Repeat[Place]]:
+    """Returns runs of the first side with the second side's names of constructs.
+
+    A construct that is gone must not count as another one that is now at its place.
+    """
+    name = {pair.before: pair.after for pair in pairs}
+    used = set(after)
+
+    def named(place: Place) -> Place:
+        return name.get(place) or (replace(place, offset=-1) if place in used else place)
+
+    return [replace(r, parts={named(place): part for place, part in r.parts.items()}) for r in repeats]
 
 
 def _places(repeats: Iterable[Repeat[Place]]) -> list[Place]:
     return list(dict.fromkeys(place for repeat in repeats for place in repeat.parts))
-
-
-def paired_places(before: Sequence[Place], after: Sequence[Place]) -> dict[Place, Place]:
-    """Returns the new place of each construct that moved: its kind, function and file name are the same.
-
-    If both sides have equally many such constructs, pairs them in the order of their lines. Other constructs
-    are new or gone.
-    """
-    left: dict[tuple[str, str, str], tuple[list[Place], list[Place]]] = {}
-    for side, here, there in ((0, before, set(after)), (1, after, set(before))):
-        for place in here:
-            if place not in there:
-                key = (place.kind, place.function, Path(place.file).name)
-                left.setdefault(key, ([], []))[side].append(place)
-
-    def line(place: Place) -> tuple[str, int, int]:
-        return place.file, place.line, place.offset
-
-    moved: dict[Place, Place] = {}
-    for gone, new in left.values():
-        if len(gone) == len(new):
-            moved |= zip(sorted(gone, key=line), sorted(new, key=line), strict=True)
-    return moved
 
 
 def headline(one: Compared) -> str:
@@ -276,6 +276,7 @@ def comparison_report(content: ComparisonContent) -> Report:
                     "headline": headline(one),
                     "counts": counts_table(one.counts),
                     "changes": _changes("", one.changes),
+                    "pairs": pairs_table(one.pairs),
                 }
                 for one in content.compared
             ],
@@ -294,6 +295,8 @@ def _sections(one: Compared) -> Iterator[Section]:
     if constructs:
         title = "Constructs, the largest change first"
         yield Section(f"constructs-{threads}", title, (_changes("construct", constructs),))
+    if moved := [pair for pair in one.pairs if pair.has_moved]:
+        yield Section(f"pairs-{threads}", "Constructs that have moved", (pairs_table(moved),))
 
 
 def _changes(title: str, changes: Sequence[Change[Place]]) -> Table:
@@ -321,6 +324,29 @@ def _changes(title: str, changes: Sequence[Change[Place]]) -> Table:
         more="--json (with less change)",
         most=_MOST_ROWS,
     )
+
+
+def pairs_table(pairs: Sequence[Pair]) -> Table:
+    """Returns the places of constructs on both sides."""
+    return Table.of(
+        "",
+        (
+            Column("", "before", Kind.NAME, lambda pair: pair.before.label()),
+            Column("", "after", Kind.NAME, lambda pair: pair.after.label()),
+            Column("", "same source", Kind.FIGURE, lambda pair: _alike(pair.similarity)),
+            data("before", lambda pair: _construct_fields(pair.before)),
+            data("after", lambda pair: _construct_fields(pair.after)),
+            *fields("similarity"),
+        ),
+        pairs,
+        word="construct",
+        more="--json (with all constructs of both sides)",
+        most=_MOST_ROWS,
+    )
+
+
+def _alike(similarity: float | None) -> str:
+    return "unknown" if similarity is None else percent(similarity)
 
 
 def counts_table(those: Sequence[Count]) -> Table:
