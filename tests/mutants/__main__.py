@@ -81,7 +81,11 @@ def run_campaign(tests: Tests, changes: dict[str, Change], folder: Path, jobs: i
         def judge(shown: str, change: Change) -> None:
             entry = before.get(shown)
             source = digest(ROOT / change.file)
-            if not entry or entry["source"] != source or (entry["tests"] != version and not entry["by"]):
+            if (
+                not entry
+                or entry["source"] != source
+                or (entry["tests"] != version and entry["result"] == "survived")
+            ):
                 job = free.get()
                 try:
                     result, by = tests.judge(change, job)

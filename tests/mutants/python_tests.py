@@ -123,6 +123,7 @@ class PythonTests:
                 text=True,
                 timeout=LIMIT_S,
                 check=False,
+                start_new_session=True,
             )
         except subprocess.TimeoutExpired:
             return "timeout", ""
