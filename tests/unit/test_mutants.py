@@ -52,6 +52,12 @@ def test_a_change_is_shown_in_its_line_and_chosen_alike_in_later_versions(tmp_pa
     assert choose(dict(all_changes(tmp_path, [file])), 3, seed=2).keys() != set(before)
 
 
+def test_calls_that_could_do_harm_are_not_changed(tmp_path: Path) -> None:
+    file = tmp_path / "a.py"
+    file.write_text("os.kill(pid, 0)\nos.getpgid(0)\n", encoding="utf-8")
+    assert [shown for shown, _ in all_changes(tmp_path, [file])] == ["a.py: os.getpgid([0 -> 1])"]
+
+
 def test_a_noting_copy_of_a_module_names_each_function() -> None:
     text = '"""Doc."""\nfrom __future__ import annotations\ndef f():\n    """Doc."""\n    return 1\n'
     lines = noting("m.py", text).splitlines()
