@@ -146,6 +146,7 @@ def test_without_samples_all_but_clocks_is_memory() -> None:
     none = WorkParts(400 * MS, 0, 0, {})
     causes = divide(2, [WorkParts(900 * MS, 0, 100 * MS, {})], [none], {})
     assert not causes.has_samples
+    assert causes.frequency_hz == 0
     assert {p.kind: p.ns for p in causes.parts if p.ns} == {"memory_bound": 400 * MS, "blocked": 100 * MS}
 
 

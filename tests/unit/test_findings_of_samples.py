@@ -90,6 +90,12 @@ def test_regions_with_fewer_threads_than_asked_for() -> None:
     found = the(alone, "fewer_threads", n_wanted=4)
     assert found.cost_ns == 300 * MS
     assert "OMP_NUM_THREADS asks for 4" in found.because
+    assert found.cure.startswith("remove the limit: an if or num_threads clause")
+    inner = alone.replace(regions=tuple(row.replace(level=2) for row in alone.regions))
+    assert the(inner, "fewer_threads", n_wanted=4).cure.startswith("call it outside of the other region")
+    assert (
+        "this region inside of another region had 1 thread" in the(inner, "fewer_threads", n_wanted=4).because
+    )
     assert "fewer_threads" not in [f.kind for f in findings(alone, n_wanted=1)]
     assert "fewer_threads" not in [f.kind for f in findings(alone)]
     assert "fewer_threads" not in [f.kind for f in findings(working(), n_wanted=2)]

@@ -14,7 +14,7 @@ from ompass.model import StateTimes
 from ompass.sampled import ATOMIC, COMPUTE, FIXED, MEMORY, MEMORY_USE
 from ompass.scaling.causes import Causes, Runs, WorkParts, divide
 from ompass.scaling.metrics import ScalingPoint, scaling_point
-from ompass.scaling.verdict import Evidence, bends, diagnose, losses
+from ompass.scaling.verdict import Evidence, bends, diagnose, gaps, losses
 from unit.test_causes import BASE, TASK, both, spot, work
 from unit.test_scaling import NOTHING_ELSE, inflated_by, made
 
@@ -34,6 +34,7 @@ def point(
     [
         (point(work=100, idle=16), "scales"),  # efficiency 100 / 116
         (point(work=100, idle=20), "too_coarse"),  # 100 / 120
+        (point(one_ms=85, work=85, idle=15), "scales"),  # 85 / 100
         (point(work=100, create=11, idle=10), "mixed"),  # 9.1% and 8.3% of the thread-time
         (point(work=100, create=14, idle=10), "dispatch"),  # 11.3%
     ],
@@ -144,7 +145,9 @@ def last_point(*, work: float = 100, idle: float = 0, one_create: float = 0) -> 
     [
         # speed-up 4 + 4 s for slopes s of 0.28 and 0.22
         ({"work": 800 / 5.12}, {"work": 800 / 4.88}, "inflation curve flattens"),
+        ({"work": 160}, {"work": 161}, "inflation curve flattens"),  # a slope of 0.25 is not flat
         ({"work": 199}, {"work": 201}, "inflation curve falls"),
+        ({"idle": 60}, {"idle": 61}, "idle-time curve flattens"),
         ({"idle": 800 / 5.12 - 100}, {"idle": 800 / 4.88 - 100}, "idle-time curve flattens"),
         # slopes of 0.78 and 0.72
         ({"one_create": 800 / 7.12 - 100}, {"one_create": 800 / 6.88 - 100}, "maximal curve bends"),
@@ -155,6 +158,16 @@ def test_curves_bend_on_one_side_of_a_slope(
 ) -> None:
     assert not any(word in sentence for sentence in last_point(**side))
     assert any(word in sentence for sentence in last_point(**other))
+
+
+def test_the_price_of_being_parallel_is_stated_as_a_factor() -> None:
+    slow = scaling_point(made(2, StateTimes(300 * MS), StateTimes(300 * MS), [100 * MS]))
+    assert "which takes 3.00 times the serial program" in diagnose(slow, NOTHING_ELSE).because
+    price, idle, inflation, both_of_them = gaps(point(work=130, idle=20, one_create_ms=20))
+    assert price.meaning.endswith("on one thread the program takes 1.20 times its own work")
+    assert "13.3% of the thread-time had no task to run" in idle.meaning
+    assert "took 8.3% more time than one thread, 25.0% in the program's own code" in inflation.meaning
+    assert both_of_them.meaning.endswith("0.67 of a speed-up of 3.33 that the program could have")
 
 
 # ---------------------------------------------------------------- causes of inflation
@@ -260,7 +273,7 @@ def test_short_work_on_one_thread_needs_no_samples(one_ms: int, known: bool) -> 
     assert divide(2, [work({(spot(1), COMPUTE): (500, 500)})], [at_one], {}).has_samples == known
 
 
-@pytest.mark.parametrize(("other_growth", "kind"), [(75, "allocator"), (85, "blocked")])
+@pytest.mark.parametrize(("other_growth", "kind"), [(75, "allocator"), (80, "allocator"), (85, "blocked")])
 def test_sleep_is_the_allocators_if_it_is_most_of_the_growth(other_growth: int, kind: str) -> None:
     key, other = (spot(20, MEMORY), ""), (spot(30), ATOMIC)
     at_p = work(
@@ -286,6 +299,8 @@ def test_samples_suffice_if_the_error_is_a_fifth_of_the_inflation() -> None:
     def causes(n: int) -> Causes:
         return divide(2, [work({(spot(20), ATOMIC): (n, n)})], [work({(spot(20), ATOMIC): (n,)})], {})
 
+    equal = divide(2, [work({(spot(20), ATOMIC): (9, 9)})], [work({(spot(20), ATOMIC): (18,)})], {})
+    assert (equal.inflation_ns, equal.enough_hz) == (0, 0), "nothing to divide"
     # 1.96 * sqrt(3 n) < 0.2 n from 289 on
     assert causes(280).enough_hz == 1100
     assert causes(296).enough_hz == 0

@@ -457,6 +457,11 @@ def test_many_chunks_of_unequal_loops_are_small_enough(n_chunks: int, cure: str)
     assert cure in the(made_run(rows, definitions=kinds, loops=loops), "loop_imbalance").cure
 
 
+def test_notes_state_the_measured_part() -> None:
+    assert "for 11.0% of the time threads switched" in the(by_clock(11), "switches_too_thick").because
+    assert "31.0% of the tasks ran outside" in the(far(31), "other_domain").because
+
+
 @pytest.mark.parametrize(("n", "is_named"), [(9, False), (10, True)])
 def test_ten_samples_name_the_serial_part(n: int, is_named: bool) -> None:
     run = made_run(

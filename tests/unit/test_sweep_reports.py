@@ -68,6 +68,7 @@ def test_points_have_the_figures_of_each_number_of_threads() -> None:
     assert one["constructs"][0]["excess_ns"] == 0
     (region,) = four["constructs"]
     assert (region["one_thread_work_ns"], region["work_ns"]) == (0, 0), "the work of tasks is not divided"
+    assert (region["kind"], region["offset"], region["module"]) == ("implicit", None, None)
     assert csv_scaling(swept(), "points").splitlines()[0].startswith("threads,time_ns,")
     assert len(csv_scaling(swept(), "constructs").splitlines()) == 4
 
@@ -146,6 +147,8 @@ def test_the_figure_of_thread_time_shows_states_in_multiples_of_the_serial_time(
     assert (four["work"]["times"], four["work"]["share"], four["work"]["time"]) == (1.2, "75.0%", "120 ms")
     assert (four["idle"]["times"], four["idle"]["share"], four["idle"]["time"]) == (0.4, "25.0%", "40 ms")
     assert [four[state]["rank"] for state in ("work", "idle")] == [0, 4]
+    axis = SWEEP_FIGURES["thread-time"].make(swept())["encoding"]["x"]["axis"]
+    assert axis["labelAngle"] == 0, "numbers are upright"
     assert sum(row["times"] for row in rows if row["threads"] == 1) == 1
 
 
