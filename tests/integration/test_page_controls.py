@@ -12,14 +12,19 @@ from playwright.sync_api import Browser, expect
 
 from integration.test_html_report import Visit, browser
 from integration.test_view import Viewed, click_on, end, recorded, start
+from made_runs import MS, construct, definition, made_run, made_samples, team
 from made_traces import Schedule, Spawn, Wait, Work, write_trace
 from ompass import open
 from ompass.graph.content import collect_graph
 from ompass.metrics.facts import Finding
 from ompass.page.assemble import RunPart, html_report
+from ompass.page.flame import flame
+from ompass.page.sections import Part
 from ompass.page.timeline import Timeline
 from ompass.readers.schedule import open_pyramid, schedule_of
 from ompass.reports.content import collect
+from ompass.reports.model import Section
+from ompass.samples.stacks import Stacks, stack_tree
 
 __all__ = ["browser"]
 
@@ -283,6 +288,70 @@ def test_every_control_and_picture_has_a_name(shown: Visit) -> None:
         ".map(each => each.outerHTML.slice(0, 80))"
     )
     assert unnamed == []
+
+
+def page_with(browser: Browser, path: Path, text: str) -> Visit:
+    path.write_text(text, encoding="utf-8")
+    visit = Visit(browser.new_context(viewport={"width": 1400, "height": 900}).new_page())
+    visit.page.goto(path.as_uri())
+    return visit
+
+
+def test_sampled_stacks_open_by_click_and_by_keys(browser: Browser, tmp_path: Path) -> None:
+    run = made_run(
+        regions=team(0, [{"work_ns": 60 * MS, "idle_ns": 40 * MS}, {"work_ns": 100 * MS}]),
+        constructs=[construct(1, 0, [MS, 2 * MS]), construct(2, 0, [MS])],
+        definitions=[definition(0, "parallel"), definition(1), definition(2)],
+    )
+    content = replace(collect(run), samples=made_samples(run))
+    visit = page_with(browser, tmp_path / "page.html", html_report([RunPart(content)]))
+    flame = visit.page.locator("section[id=stacks-1] .flame")
+    titles = [title.text_content() for title in flame.locator("title").all()]
+    assert titles[0] == "all samples: 100 samples (100.0%)"
+    assert "inner: 30 samples (30.0%)" in titles and "outer: 40 samples (40.0%)" in titles
+    width = "box => box.querySelector('rect').width.baseVal.value"
+    outer = flame.locator(".group", has_text="outer").first
+    whole = flame.locator(".group").first.evaluate(width)
+    assert outer.evaluate(width) == pytest.approx(0.4 * whole, rel=0.02)
+    outer.click()  # alone, with its callers
+    assert flame.locator(".group", has_text="outer").first.evaluate(width) == pytest.approx(whole, rel=0.01)
+    assert "outer: 40" in flame.locator("[role=status]").inner_text()
+    flame.locator("button", has_text="All").click()
+    assert flame.locator(".group", has_text="main; x").count() == 1
+    flame.locator(".group").first.focus()
+    for key in ("ArrowDown", "ArrowRight", "Enter"):  # to the first owner, to the second, which opens
+        visit.page.keyboard.press(key)
+    assert flame.locator(".group", has_text="main; x").count() == 0
+    visit.page.keyboard.press("Escape")
+    assert flame.locator(".group", has_text="main; x").count() == 1
+    with visit.page.expect_download() as download:
+        flame.locator("button", has_text="SVG").click()
+    assert download.value.suggested_filename == "stacks.svg"
+    assert visit.complaints == []
+
+
+def test_stacks_that_grew_differ_from_those_that_shrank(browser: Browser, tmp_path: Path) -> None:
+    now: Stacks = {("task", "f"): 30.0, ("task", "g"): 10.0, ("task", "h"): 20.0}
+    one: Stacks = {("task", "f"): 10.0, ("task", "g"): 30.0, ("task", "h"): 20.0}
+    part = Part(
+        Section("stacks", "Stacks", ()), drawn=flame(stack_tree(now, one), before="on one", after="on 4")
+    )
+    text = html_report([RunPart(collect(made_run(regions=team(0, [{"work_ns": MS}]))))])
+    visit = page_with(browser, tmp_path / "page.html", text.replace("</main>", f"{part.drawn}</main>"))
+    boxes = visit.page.locator(".flame .group")
+    fills = dict(zip(boxes.locator("title").all_text_contents(),
+                     boxes.locator("rect").evaluate_all("all => all.map(each => each.getAttribute('fill'))"),
+                     strict=True))  # fmt: skip
+    red = {
+        name.split(":")[0]: int(fill[1:3], 16) - int(fill[5:7], 16)
+        for name, fill in fills.items()
+        if fill[0] == "#"
+    }
+    assert red["f"] > 100
+    assert red["g"] < -100
+    assert abs(red["h"]) < 20
+    assert any(name.startswith("f: 30 samples on 4, 10 samples on one (+20 samples)") for name in fills)
+    assert visit.complaints == []
 
 
 @pytest.mark.parametrize("n_threads", [256, 512])

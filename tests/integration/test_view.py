@@ -13,7 +13,6 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +20,8 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from integration.test_html_report import REPOSITORY, Visit, browser
-from made_runs import MS, construct, definition, made_run, made_samples, team
 from made_traces import Schedule, Spawn, Wait, Work, write_trace
-from ompass import _core, open
-from ompass.graph.content import collect_graph
-from ompass.page.assemble import RunPart, html_report
-from ompass.reports.content import collect
+from ompass import _core
 
 __all__ = ["browser"]
 
@@ -531,33 +526,6 @@ def test_hundreds_of_ranks_are_groups_that_open(browser: Browser, tmp_path: Path
     page = tmp_path / "job.html"
     subprocess.run([*OMPASS, "report", *map(str, ranks), "--html", str(page)], check=True)
     assert page.stat().st_size < 5 << 20
-
-
-def test_samples_are_shown_down_to_lines(browser: Browser, tmp_path: Path) -> None:
-    run = made_run(
-        regions=team(0, [{"work_ns": 60 * MS, "idle_ns": 40 * MS}, {"work_ns": 100 * MS}]),
-        constructs=[construct(1, 0, [MS, 2 * MS]), construct(2, 0, [MS])],
-        definitions=[definition(0, "parallel"), definition(1), definition(2)],
-    )
-    made = write_trace(tmp_path / "made.ompass", Schedule((Spawn((Work(500),), 2), Wait()), 2, 0))
-    content = replace(collect(run), samples=made_samples(run))
-    part = RunPart(content, graph=collect_graph(open(made).run))
-    path = tmp_path / "page.html"
-    path.write_text(html_report([part]))
-    context = browser.new_context(viewport={"width": 1400, "height": 900})
-    visit = Visit(context.new_page())
-    visit.page.goto(path.as_uri())
-    visit.page.locator("[aria-label='Width of the task tree by']").select_option("samples")
-    icicle = visit.page.locator("section[id=graph-1] svg").first
-    titles = [title.text_content() for title in icicle.locator(".group title").all()]
-    assert titles[0] == "all samples: 100 samples"
-    assert "inner: 30 samples" in titles and "outer: 10 samples" in titles
-    assert any(title and title.startswith("a.c:5: 30") for title in titles)
-    icicle.locator(".group", has_text="inner").first.press("Enter")  # alone, with those above it
-    widths = icicle.locator(".group rect").evaluate_all("all => all.map(each => each.width.baseVal.value)")
-    assert max(widths) - min(widths) < 1
-    assert visit.complaints == []
-    context.close()
 
 
 def test_dependences_are_on_a_page_that_stands_alone(browser: Browser, tmp_path: Path) -> None:

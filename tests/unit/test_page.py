@@ -18,7 +18,7 @@ from ompass.page.markup import Markup, element
 from ompass.page.pictures import MOST_BARS, area, bars
 from ompass.reports.content import collect
 from ompass.samples.content import SampleContent
-from ompass.samples.metrics import Line, LocatedSample, Owner, samples_tree
+from ompass.samples.metrics import Line, LocatedSample, Owner
 from ompass.symbols.resolver import Location
 
 HOSTILE = '</script><img src=x onerror="alert(1)">'
@@ -118,16 +118,6 @@ def test_source_is_on_the_page_only_on_request(tmp_path: Path) -> None:
     assert excerpt is not None
     assert (excerpt["line"], excerpt["heat"]) == (10, {12: 30})
     assert excerpt["first"] + len(excerpt["lines"]) - 1 == 16  # includes lines after the sampled one
-
-
-def test_samples_become_a_tree_of_owners_functions_and_lines() -> None:
-    def at(function: str, line: int, n: int) -> LocatedSample:
-        return LocatedSample(0, Owner("task", 1), (Line(function, "a.c", line, "a", f"a.c:{line}"),), "", n)
-
-    [owner] = samples_tree((at("f", 3, 5), at("f", 4, 2), at("g", 9, 1)))
-    assert (owner.what, owner.n) == (Owner("task", 1), 8)
-    assert [(part.what, part.n) for part in owner.parts] == [("f", 7), ("g", 1)]
-    assert [(part.what, part.n) for part in owner.parts[0].parts] == [("a.c:3", 5), ("a.c:4", 2)]
 
 
 def test_no_source_no_excerpt(tmp_path: Path) -> None:

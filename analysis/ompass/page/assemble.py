@@ -29,7 +29,7 @@ from ompass.page.sections import (
     section_later,
     sweep_parts,
 )
-from ompass.page.summary import figures, verdict
+from ompass.page.summary import figures, sweep_head, verdict, verdicts
 from ompass.page.timeline import Timeline
 from ompass.readers.schedule import Schedule
 from ompass.reports.content import ReportContent
@@ -58,7 +58,7 @@ FIGURE_SCRIPT: Final = "figures.js"
 _READY: Final = "document.documentElement.dataset.ready = '';"
 """The last statement of the scripts: marks the page as ready for clicks and keys."""
 _CLIENT: Final = (
-    "bins", "picture", "chosen", "overview", "layers", "timeline", "graph", "findings"
+    "bins", "picture", "chosen", "overview", "layers", "timeline", "graph", "flame", "findings"
 )  # fmt: skip
 """The files of page/client, in loading order."""
 
@@ -97,17 +97,19 @@ def html_report(
     # A single run begins with its verdict. Several have the timeline in common.
     is_single = len(runs) == 1 and not sweeps
     drawn = _timeline_section() if timeline is not None else None
-    if drawn is not None and not is_single:
-        content.parts.append(drawn)
-        content.links.append(element("a", "Timeline", href="#timeline"))
+    if len(runs) > 1:
+        content.parts.append(verdicts([run.content for run in runs]))
     if len(compared) > 1:
         part = comparison_part(compared)
         content.parts.append(content.drawn(part, ""))
         content.links.append(_link(part, ""))
+    if drawn is not None and not is_single:
+        content.parts.append(drawn)
+        content.links.append(element("a", "Timeline", href="#timeline"))
     for k, sweep in enumerate(sweeps, 1):
         name = Path(sweep.directory).name
-        report = scaling_report(sweep)
-        content.add_article(name, f"sweep-{k}", f"-of-sweep-{k}", report, sweep_parts(sweep))
+        report, head = scaling_report(sweep), sweep_head(sweep)
+        content.add_article(name, f"sweep-{k}", f"-of-sweep-{k}", report, sweep_parts(sweep), head=head)
     for k, run in enumerate(runs, 1):
         name = run.content.run.path.name
         trace = timeline.number_of(run.content) if timeline else None

@@ -20,6 +20,7 @@ from ompass.graph.report import graph_report
 from ompass.metrics.constructs import Bin, ConstructTotals, trim_bins
 from ompass.model import GraphGroup
 from ompass.page.excerpts import Excerpts, numbered_lines
+from ompass.page.flame import flame
 from ompass.page.markup import Markup, element, join, table
 from ompass.page.source import source_lines
 from ompass.page.summary import cards, notes
@@ -33,7 +34,7 @@ from ompass.reports.ranks import job_of_reports, job_report
 from ompass.reports.run import run_report
 from ompass.reuse.figure import reuse_beyond, reuse_histogram
 from ompass.reuse.report import ReuseContent, reuse_report
-from ompass.samples.metrics import SampleNode, samples_tree
+from ompass.samples.stacks import stack_tree, stacks_of
 from ompass.scaling.content import ScalingContent
 from ompass.scaling.figure import factored, thread_time
 from ompass.scaling.report import scaling_report
@@ -82,12 +83,24 @@ def run_parts(
             if section.key == "tasks"
             else {},
         )
+    yield from _stacks_parts(content)
     if excerpts is not None and (source := source_part(excerpts)):
         yield source
     if reuse is not None:
         yield reuse_part(reuse)
     if schedule is not None and len(schedule.bins):
         yield schedule_part(schedule)
+
+
+def _stacks_parts(content: ReportContent) -> Iterator[Part]:
+    stacks = stacks_of(content.samples)
+    if not stacks:
+        return
+    said = (
+        "Samples of processor time by construct, then by call: each function is below its caller and as wide "
+        "as its samples. A click shows one alone."
+    )
+    yield Part(Section("stacks", "Sampled stacks", (said,)), drawn=flame(stack_tree(stacks)))
 
 
 def _findings_part(
@@ -102,14 +115,33 @@ def _findings_part(
 
 
 def sweep_parts(content: ScalingContent) -> Iterator[Part]:
-    """Yields the parts of one sweep."""
+    """Yields the parts of one sweep: the verdict, the curves, what grew, and then the tables."""
     report = scaling_report(content)
     figures = {"sweep-time": thread_time, "speedup": factored}
-    for section in report.sections:
+    order = ("verdict", "speedup", "sweep-time", "causes")
+    sections = sorted(report.sections, key=lambda each: order.index(each.key) if each.key in order else 9)
+    for section in sections:
         make = figures.get(section.key)
         yield Part(section, {section.key: make(content)} if make else {})
+        if section.key == "sweep-time":
+            yield from _grown_stacks(content)
     if report.notes:
         yield Part(Section("notes", "Notes", report.notes))
+
+
+def _grown_stacks(content: ScalingContent) -> Iterator[Part]:
+    """Yields the stacks on the judged number of threads, compared with one thread."""
+    judged = content.judged
+    if judged is None or judged.stacks is None:
+        return
+    now, one = judged.stacks
+    threads = plural(judged.point.threads, "thread")
+    said = (
+        f"Samples of processor time per run, on {threads}: orange took more time than on one thread, blue "
+        "less, grey the same. All threads together; equal work takes equal time."
+    )
+    drawn = flame(stack_tree(now, one), before="on one", after=f"on {threads}")
+    yield Part(Section("stacks", "Stacks that grew", (said,)), drawn=drawn)
 
 
 def reuse_part(content: ReuseContent) -> Part:
@@ -145,15 +177,19 @@ def part_markup(part: Part, number: str) -> tuple[Markup, dict[str, Spec]]:
     captioned = sum(isinstance(block, Table) for block in section.parts) > 1
     advices = [_advice(block) for block in section.parts if isinstance(block, Advice)]
     blocks += [element("ol", *advices, class_="findings")] if advices else []
-    for block in section.parts:
+    # Pictures follow the sentences that introduce them; tables come last.
+    first_table = next((k for k, block in enumerate(section.parts) if isinstance(block, Table)), None)
+    pictures = ([part.drawn] if part.drawn else []) + [_figure(name, spec) for name, spec in figures.items()]
+    for k, block in enumerate(section.parts):
+        if k == first_table:
+            blocks += pictures
         if isinstance(block, str):
             note = block.startswith("Note: ")
             blocks.append(element("p", block, class_="note" if note else None))
         elif isinstance(block, Table) and not (section.drawn and figures):
             blocks += [element("h4", block.title)] if captioned else []
             blocks.append(table(block, part.details))
-    blocks += [part.drawn] if part.drawn else []
-    blocks += [_figure(name, spec) for name, spec in figures.items()]
+    blocks += pictures if first_table is None else []
     return element("section", *blocks, id=f"{section.key}{number}"), figures
 
 
@@ -269,20 +305,7 @@ def _groups(content: GraphContent, of_run: ReportContent) -> object:
             "critical": group.critical_ns,
         }
 
-    def sampled(node: SampleNode, colour: str) -> dict[str, object]:
-        of_run = content_of_samples
-        label = node.what if isinstance(node.what, str) else of_run.label(node.what) if of_run else ""
-        return {
-            "label": visible(label),
-            "n": node.n,
-            "colour": colour,
-            "parts": [sampled(part, colour) for part in node.parts],
-        }
-
-    content_of_samples = of_run.samples
-    owners = samples_tree(content_of_samples.samples) if content_of_samples else ()
     return {
-        "samples": [sampled(node, CATEGORIES[k % len(CATEGORIES)]) for k, node in enumerate(owners)],
         "groups": [shown(group) for group in content.graph.groups],
         "dependences": [
             {"from": d.from_group, "to": d.to_group, "n": d.n} for d in content.graph.dependences

@@ -6,7 +6,7 @@ findings as cards. Everything below explains what the head states.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from ompass.graph.content import GraphContent
@@ -21,6 +21,7 @@ from ompass.plain_text import visible
 from ompass.readers.schedule import Schedule
 from ompass.reports.content import ReportContent
 from ompass.reports.model import sentence
+from ompass.scaling.content import ScalingContent
 from ompass.units import count, duration, percent, plural
 
 _MOST_CARDS: Final = 12
@@ -47,6 +48,64 @@ def verdict(content: ReportContent) -> Markup:
         rest = element("span", f" {work} of the thread-time is work.", class_="rest")
         said = [escape(f"{first.title}{price}."), rest]
     return element("p", *said, class_="verdict")
+
+
+def verdicts(contents: Sequence[ReportContent]) -> Markup:
+    """Returns the verdict of each run, with a link to its report."""
+    rows = [
+        element("li", element("a", content.run.path.name, href=f"#run-{k}"), " ", verdict(content))
+        for k, content in enumerate(contents, 1)
+    ]
+    return element("ul", *rows, class_="verdicts")
+
+
+def sweep_head(content: ScalingContent) -> Markup:
+    """Returns the verdict and the figures of a sweep, on the judged number of threads."""
+    judged = content.judged or content.columns[-1]
+    point, points = judged.point, [column.point for column in content.columns]
+    on = f"on {plural(point.threads, 'thread')}"
+    said = [f"Speed-up {point.speedup:.2f} {on}. "]
+    if judged.verdict is not None:
+        said = [f"{judged.verdict.title}. ", element("span", *said, class_="rest")]
+    tiles = (
+        _tile(
+            "Speed-up",
+            f"{point.speedup:.2f}",
+            on,
+            curve([(float(p.threads), p.speedup) for p in points], "speed-up by number of threads"),
+        ),
+        _tile(
+            "Efficiency",
+            percent(point.efficiency),
+            "speed-up / threads",
+            bars([p.efficiency for p in points], "efficiency by number of threads", 1.0),
+        ),
+        _tile(
+            "Time",
+            duration(point.time_ns),
+            f"{duration(point.one_time_ns)} on one thread",
+            bars([float(p.time_ns) for p in points], "time by number of threads"),
+        ),
+        _tile(
+            "Work",
+            f"{share(point.states.work_ns, point.one.work_ns):.2f}x",
+            "of that on one thread",
+            bars([float(p.states.work_ns) for p in points], "work by number of threads"),
+        ),
+        _tile(
+            "Idle",
+            percent(share(point.states.idle_ns, point.thread_time_ns)),
+            "of the thread-time",
+            bars([share(p.states.idle_ns, p.thread_time_ns) for p in points], "idle by threads", 1.0),
+        ),
+        _tile(
+            "States",
+            percent(share(point.states.work_ns, point.thread_time_ns)),
+            "of the thread-time is work",
+            state_bar(point.states),
+        ),
+    )
+    return join((element("p", *said, class_="verdict"), element("dl", *tiles, class_="tiles")))
 
 
 # ---------------------------------------------------------------- figures

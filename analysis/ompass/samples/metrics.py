@@ -89,42 +89,6 @@ def samples_by_line(samples: Sequence[LocatedSample]) -> dict[tuple[str, int], i
     return dict(counts)
 
 
-@dataclass(frozen=True, slots=True)
-class SampleNode:
-    """Samples of an owner, of a function in it, or of a line in the function; none without a place."""
-
-    what: Owner | str
-    n: int
-    parts: tuple[SampleNode, ...] = ()
-
-
-def samples_tree(samples: Sequence[LocatedSample], most: int = 12) -> tuple[SampleNode, ...]:
-    """Returns owners, functions and lines by samples; at each level, the `most` largest."""
-    counts: Counter[tuple[Owner, str, str]] = Counter()
-    for sample in samples:
-        call = sample.calls[0] if sample.calls else None
-        function = (call.function or call.place) if call else ""
-        counts[sample.owner, function, call.place if call and call.line else ""] += sample.weight
-
-    def grouped(of: Counter[tuple[str, ...]]) -> tuple[SampleNode, ...]:
-        sums: Counter[str] = Counter()
-        inner: dict[str, Counter[tuple[str, ...]]] = {}
-        for (first, *rest), n in of.items():
-            sums[first] += n
-            if rest:
-                inner.setdefault(first, Counter())[tuple(rest)] += n
-        return tuple(
-            SampleNode(name, n, grouped(inner.get(name, Counter())))
-            for name, n in sums.most_common(most)
-            if name
-        )
-
-    by_owner: dict[Owner, Counter[tuple[str, ...]]] = {}
-    for (owner, *rest), n in counts.items():
-        by_owner.setdefault(owner, Counter())[tuple(rest)] += n
-    return tuple(SampleNode(owner, n, grouped(by_owner[owner])) for owner, n in owners_by_samples(samples))
-
-
 def hot_functions(samples: Sequence[LocatedSample]) -> tuple[Hot[tuple[str, str]], ...]:
     """Returns the functions with samples, with their modules."""
     return _hottest(samples, lambda sample: [(c.function or c.place, c.module) for c in sample.calls[:1]])

@@ -20,6 +20,7 @@ from ompass.readers.run import open_run
 from ompass.reports.content import ReportContent, collect
 from ompass.sampled import OWN
 from ompass.samples.metrics import Line, LocatedSample
+from ompass.samples.stacks import Stacks, mean_stacks
 from ompass.scaling.causes import Causes, Runs, Spot, WorkParts, divide
 from ompass.scaling.directory import Done, SweepDirectory
 from ompass.scaling.metrics import (
@@ -76,6 +77,7 @@ class NumberOfThreads:
     misfit: bool
     n_left_out: int  # rounds in which other programs used the CPUs
     others: float  # largest part of the CPUs' time used by other programs in a counted round
+    stacks: tuple[Stacks, Stacks] | None = None  # mean samples of a run, here and on one thread
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +190,13 @@ def _column(runs: SweepRuns, scope: Scope, n_cpus: int) -> NumberOfThreads:
         misfit=any(m.misfit for m in samples.recorded),
         n_left_out=runs.n_left_out,
         others=runs.others,
+        stacks=_stacks(contents, ones) if runs.threads > 1 else None,
     )
+
+
+def _stacks(contents: Sequence[ReportContent], ones: Sequence[ReportContent]) -> tuple[Stacks, Stacks] | None:
+    now, one = (mean_stacks([content.samples for content in each]) for each in (contents, ones))
+    return (now, one) if now and one else None
 
 
 def _typical(contents: Sequence[ReportContent], times_ns: Sequence[int]) -> ReportContent:

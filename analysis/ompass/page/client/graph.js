@@ -18,25 +18,18 @@ class GraphPicture {
         this.place = place;
         this.groups = JSON.parse(place.dataset.graph).groups;
         this.dependences = JSON.parse(place.dataset.graph).dependences;
-        const parts = JSON.parse(place.dataset.graph).samples || [];
-        this.samples = { label: "all samples", colour: "#7a8a99", parts, n: parts.reduce((sum, part) => sum + part.n, 0) };
-        this.sampled = [this.samples]; // path from all samples to the opened part
         this.measure = "work";
         this.root = 0;
         const chooser = document.createElement("select");
         chooser.setAttribute("aria-label", "Width of the task tree by");
         for (const [name, label] of Object.entries(MEASURES)) chooser.append(new Option(`width by ${label}`, name));
-        if (this.samples.n) chooser.append(new Option("width by samples, down to lines", "samples"));
         chooser.addEventListener("change", () => {
             this.measure = chooser.value;
             this.draw();
         });
         const tools = document.createElement("div");
         tools.className = "tools";
-        tools.append(chooser, this.button("Whole tree", () => {
-            this.sampled.length = 1;
-            this.open(0);
-        }), this.button("SVG", () => this.saveSvg()), this.button("PNG", () => this.savePng()));
+        tools.append(chooser, this.button("Whole tree", () => this.open(0)), this.button("SVG", () => this.saveSvg()), this.button("PNG", () => this.savePng()));
         this.icicle = document.createElement("div");
         this.boxes = document.createElement("div");
         this.boxes.className = "boxes";
@@ -61,7 +54,6 @@ class GraphPicture {
     levels(number) { return 1 + Math.max(0, ...this.children(number).map((child) => this.levels(child.number))); }
 
     text(group) {
-        if (this.measure === "samples") return group.label;
         const value = this.measure === "tasks" ? counted(group.tasks, "task") : timeText(group[this.measure]);
         return `${group.label}: ${value} of its own, ${counted(group.tasks, "task")}${group.folded ? ", folded" : ""}`;
     }
@@ -87,8 +79,7 @@ class GraphPicture {
 
     draw() {
         if (!this.place.clientWidth) return;
-        if (this.measure === "samples") this.drawSamples();
-        else this.drawIcicle();
+        this.drawIcicle();
         this.drawBoxes();
     }
 
@@ -102,45 +93,6 @@ class GraphPicture {
             }
         });
         return made;
-    }
-
-    // Draws samples by construct, function and line, each below its parent. The parents of the opened part
-    // have full width.
-    drawSamples() {
-        const width = this.place.clientWidth;
-        const height = 24;
-        const picture = svgElement("svg", { xmlns: SVG, width, height: 4 * height, "font-family": "sans-serif", "font-size": 11 });
-        const put = (path, left, room) => {
-            const node = path[path.length - 1];
-            const top = (path.length - 1) * height;
-            const letters = Math.floor((room - 6) / 6.2);
-            const text = `${node.label}: ${counted(node.n, "sample")}`;
-            const made = svgElement(
-                "g", { tabindex: 0, role: "button", "aria-label": text, class: "group" }, svgElement("title", {}, text),
-                svgElement("rect", { x: left, y: top, width: Math.max(room - 0.5, 0.3), height: height - 1, fill: node.colour }),
-                svgElement("text", { x: left + 4, y: top + 16, fill: inkOn(colourOf(node.colour)) }, letters > 3 ? clip(node.label, letters) : ""),
-            );
-            const open = () => {
-                this.sampled = path;
-                this.draw();
-            };
-            made.addEventListener("click", open);
-            made.addEventListener("keydown", (event) => event.key === "Enter" && open());
-            picture.append(made);
-        };
-        const visit = (path, left, room) => {
-            if (room < 0.3) return;
-            put(path, left, room);
-            const node = path[path.length - 1];
-            let at = left;
-            for (const part of node.parts) {
-                visit([...path, part], at, (room * part.n) / node.n);
-                at += (room * part.n) / node.n;
-            }
-        };
-        this.sampled.slice(0, -1).forEach((_, k) => put(this.sampled.slice(0, k + 1), 0, width));
-        visit(this.sampled, 0, width);
-        this.icicle.replaceChildren(picture);
     }
 
     drawIcicle() {

@@ -13,6 +13,7 @@ function fillLater(section) {
             section.replaceWith(filled);
             window.ompassAdopt(filled, figures);
             startGraphs(filled);
+            startFlames(filled);
         })
         .catch((error) => (section.querySelector(".note").textContent = error.message));
 }

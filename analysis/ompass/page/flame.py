@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The sampled stacks as data for page/client/flame.js, which draws them as an icicle."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final
+
+from ompass.figures.style import CONSTRUCT_COLOURS
+from ompass.page.markup import Markup, element
+from ompass.plain_text import visible
+from ompass.samples.stacks import StackNode
+from ompass.symbols.names import compact_name
+
+_LONG_NAME: Final = 60  # longer names omit template arguments
+
+
+def flame(tree: StackNode, *, unit: str = "samples", before: str = "", after: str = "") -> Markup:
+    """Returns the element of an icicle. `before` and `after` name the two runs of a differential one."""
+    names: dict[str, int] = {}
+
+    def packed(node: StackNode) -> list[Any]:
+        name = names.setdefault(visible(compact_name(node.name, _LONG_NAME)), len(names))
+        return [name, round(node.n, 2), round(node.before, 2), [packed(part) for part in node.parts]]
+
+    packed_tree = packed(tree)
+    data = {
+        "tree": packed_tree,
+        "names": list(names),
+        "colours": CONSTRUCT_COLOURS,
+        "unit": unit,
+        "before": before,
+        "after": after,
+    }
+    return element("div", class_="flame", data_flame=json.dumps(data, separators=(",", ":")))

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The sampled stacks of one run, or of two that are compared, as a tree: owners, functions, lines."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from ompass.model import share
+from ompass.samples.content import SampleContent
+
+_LEAST: Final = 0.002
+"""Smaller parts of the whole are not in the tree: they would be narrower than two pixels."""
+_DEEPEST: Final = 60
+
+Stacks: TypeAlias = Mapping[tuple[str, ...], float]
+"""Samples by stack: the owner, then functions from the outermost to the innermost, then its line."""
+
+
+_Row: TypeAlias = tuple[tuple[str, ...], float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class StackNode:
+    """A function in its callers. `n` counts its samples with those of the functions that it calls."""
+
+    name: str
+    n: float
+    before: float  # in the run with which this one is compared
+    parts: tuple[StackNode, ...] = ()
+
+
+def stacks_of(content: SampleContent | None) -> Stacks:
+    """Returns the samples of processor time by stack; none for samples of loads."""
+    counts: Counter[tuple[str, ...]] = Counter()
+    if content is None or content.loads:
+        return counts
+    for sample in content.samples:
+        calls = [call.function or call.place for call in reversed(sample.calls)][-_DEEPEST:]
+        line = [sample.calls[0].place] if sample.calls and sample.calls[0].line else []
+        stack = (content.label(sample.owner), *calls, *line)
+        counts[stack] += sample.weight
+    return counts
+
+
+def mean_stacks(contents: Sequence[SampleContent | None]) -> Stacks:
+    """Returns the mean samples of several runs of one program."""
+    sums: dict[tuple[str, ...], float] = {}
+    for content in contents:
+        for stack, n in stacks_of(content).items():
+            sums[stack] = sums.get(stack, 0.0) + n / len(contents)
+    return sums
+
+
+def stack_tree(stacks: Stacks, before: Stacks | None = None) -> StackNode:
+    """Returns all stacks as one tree, the largest parts first."""
+    before = before or {}
+    rows = [(stack, stacks.get(stack, 0.0), before.get(stack, 0.0)) for stack in {**stacks, **before}]
+    whole = max(sum(n for _, n, _ in rows), sum(n for _, _, n in rows))
+    return _node("all samples", rows, 0, whole)
+
+
+def _node(
+    name: str, rows: Sequence[tuple[tuple[str, ...], float, float]], at: int, whole: float
+) -> StackNode:
+    below: dict[str, list[tuple[tuple[str, ...], float, float]]] = {}
+    for row in rows:
+        if len(row[0]) > at:
+            below.setdefault(row[0][at], []).append(row)
+    parts = [
+        _node(next_name, own, at + 1, whole)
+        for next_name, own in below.items()
+        if max(share(sum(row[1] for row in own), whole), share(sum(row[2] for row in own), whole)) >= _LEAST
+    ]
+    parts.sort(key=lambda part: (-max(part.n, part.before), part.name))
+    return StackNode(name, sum(row[1] for row in rows), sum(row[2] for row in rows), tuple(parts))
