@@ -17,6 +17,7 @@ import argparse
 import json
 import os
 import sys
+from collections.abc import Collection
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from queue import SimpleQueue
@@ -45,7 +46,7 @@ NOTICED_PART: Final = 0.85
 class Tests(Protocol):
     """The quick tests of one language."""
 
-    def prepare(self, jobs: int) -> None: ...
+    def prepare(self, jobs: int, changes: Collection[Change]) -> None: ...
     def digest(self) -> str: ...
     def judge(self, change: Change, job: int) -> tuple[str, str]: ...
 
@@ -121,8 +122,8 @@ def main() -> int:
     folder = FOLDER / options.language
     folder.mkdir(parents=True, exist_ok=True)
     tests: Tests = PythonTests(folder) if options.language == "python" else CppTests(folder)
-    tests.prepare(options.jobs)
     changes = choose(dict(all_changes(ROOT, files_of(options.language, options.only))), n, options.seed)
+    tests.prepare(options.jobs, changes.values())
     results = run_campaign(tests, changes, folder, options.jobs)
     if options.json:
         options.json.write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")

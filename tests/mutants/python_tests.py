@@ -13,10 +13,11 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
@@ -53,8 +54,9 @@ class PythonTests:
         self._map = folder / "entered.json"
         self._times = itertools.count(1)
 
-    def prepare(self, jobs: int) -> None:
+    def prepare(self, jobs: int, changes: Collection[Change]) -> None:
         """Copies the package for each job, and makes what is missing of the map of tests."""
+        del changes
         for job in range(jobs):
             _fresh_copy(self._folder / str(job))
         known = json.loads(self._map.read_text(encoding="utf-8")) if self._map.exists() else {}
@@ -127,6 +129,8 @@ class PythonTests:
             )
         except subprocess.TimeoutExpired:
             return "timeout", ""
+        if done.returncode in (-signal.SIGINT, -signal.SIGKILL, -signal.SIGTERM):
+            raise RuntimeError(f"the tests of a change were ended by signal {-done.returncode}")
         failed = FAILED.search(done.stdout)
         return ("noticed" if done.returncode else "survived"), failed[1] if failed else ""
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from made_runs import MS, made_run, team
+from made_runs import MS, construct, made_run, team
 from ompass.metrics.breakdown import Scope
 from ompass.model import Run
 from ompass.reports.model import plain
@@ -19,6 +19,8 @@ from ompass.scaling.figure import SWEEP_FIGURES
 from ompass.scaling.metrics import Samples, measured
 from ompass.scaling.plan import SweepSpec
 from ompass.scaling.report import csv_scaling, scaling_report
+
+US = 1000
 
 
 def region_of(*work_ms: int) -> Run:
@@ -103,6 +105,26 @@ def test_the_verdict_and_its_remark_have_the_share_of_the_loss() -> None:
     scales = replace(good.judged, verdict=replace(good.judged.verdict, kind="scales"))
     (remark,) = sweep_remarks(replace(good, columns=(*good.columns[:-1], scales)))
     assert (remark.share, remark.cost_ns, remark.level) == (0.0, 0, NOTE)
+
+
+def test_tasks_that_are_too_fine_are_to_blame_for_their_longer_work() -> None:
+    """Ten thousand tasks of 1 us take 1.5 us each on two threads; the region's own code takes as long."""
+
+    def run(n_threads: int, work_ns: int) -> Run:
+        n = 10_000 // n_threads
+        states = {"work_ns": n * work_ns + 5 * MS, "implicit_ns": 5 * MS, "create_ns": n * US, "n_tasks": n}
+        tasks = [construct(1, k, [work_ns] * n, create_ns=n * US) for k in range(n_threads)]
+        return made_run(team(0, [states] * n_threads), tasks)
+
+    one, two = run(1, US), run(2, 1500)
+    ones, twos = ([measured(each, n, Scope.REGIONS, 0)] for each, n in ((one, 1), (two, 2)))
+    runs = SweepRuns(2, (two,), (one,), Samples(2, twos, ones), 0, 0.0)
+    content = collect_scaling([runs], SweepSpec(("program",)), Scope.REGIONS, "made.sweep", 2)
+    assert content.judged is not None and content.judged.verdict is not None
+    losses = {loss.kind: loss.ns for loss in content.judged.verdict.losses}
+    assert content.judged.point.work_inflation_ns == 5 * MS + 5 * MS, "of tasks, and of the region"
+    # T_1 - T_s: creation on one thread; of the inflation, the part of the tasks
+    assert losses["too_fine"] == pytest.approx(10 * MS + 5 * MS)
 
 
 def noted(content: ScalingContent, word: str, **changes: Any) -> bool:
