@@ -16,10 +16,11 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from ompass.recording import Recording
+    from ompass.results import Comparison, Sweep
 
     __version__: str
 
-__all__ = ["__version__", "open"]
+__all__ = ["__version__", "compare", "open", "open_sweep"]
 
 
 def __getattr__(name: str) -> str:
@@ -39,3 +40,17 @@ def open(path: str | PathLike[str]) -> Recording:
     from ompass.recording import open_recording  # only here, because the import is slow
 
     return open_recording(path)
+
+
+def open_sweep(path: str | PathLike[str]) -> Sweep:
+    """Returns the sweep in a directory that `ompass scale` wrote. Raises errors of ompass.errors."""
+    from ompass import recording
+
+    return recording.open_sweep(path)
+
+
+def compare(before: str | PathLike[str], after: str | PathLike[str]) -> Comparison:
+    """Returns what changed between runs, directories of runs, or sweeps. Raises errors of ompass.errors."""
+    from ompass import recording
+
+    return recording.compare(before, after)

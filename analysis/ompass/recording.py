@@ -12,25 +12,35 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ompass.comparison.command import compare_paths
 from ompass.errors import NothingToShowError, UsageError
 from ompass.figures.render import Shown
 from ompass.figures.run import RUN_FIGURES
 from ompass.figures.schedule import gantt, over_time, picture_intervals, who_ran_whose
 from ompass.figures.style import Spec
-from ompass.metrics.breakdown import Breakdown, Scope, time_breakdown
-from ompass.metrics.constructs import ConstructTotals
-from ompass.metrics.facts import Finding
+from ompass.metrics.breakdown import Scope, time_breakdown
 from ompass.model import Run, TaskGraph
 from ompass.readers.run import EventTable, open_run, read_events, read_task_graph
 from ompass.readers.schedule import DEFAULT_LIMIT, Schedule, read_schedule
 from ompass.readers.tables import Tables
-from ompass.reports.content import ReportContent, collect
-from ompass.reports.run import run_report
-from ompass.reports.terminal import svg_report
-from ompass.reuse.report import ReuseContent, ReuseOptions, collect_reuse
-from ompass.simulation.advice import AdviceContent, advise
+from ompass.reports.content import collect
+from ompass.results import (
+    Advised,
+    Comparison,
+    Constructs,
+    Findings,
+    Reused,
+    RunReport,
+    Simulated,
+    Sweep,
+    ThreadTime,
+    shown,
+)
+from ompass.reuse.report import ReuseOptions, collect_reuse
+from ompass.scaling.content import read_sweep
+from ompass.simulation.advice import advise
 from ompass.simulation.machine import find_machine
-from ompass.simulation.runs import Simulation, simulate
+from ompass.simulation.runs import simulate
 from ompass.symbols.resolver import Location
 
 if TYPE_CHECKING:
@@ -52,7 +62,7 @@ class Recording:
 
     def _repr_html_(self) -> str:
         """Returns the report in the form for notebooks."""
-        return svg_report([run_report(self.report)])
+        return self.report._repr_html_()
 
     # ------------------------------------------------------------ tables
 
@@ -79,23 +89,23 @@ class Recording:
     # ------------------------------------------------------------ metrics
 
     @cached_property
-    def report(self) -> ReportContent:
+    def report(self) -> RunReport:
         """Breakdown, constructs, kernels, granularity, findings and source locations."""
-        return collect(self.run)
+        return shown(RunReport, collect(self.run))
 
-    def breakdown(self, scope: Scope = Scope.REGIONS) -> Breakdown:
+    def breakdown(self, scope: Scope = Scope.REGIONS) -> ThreadTime:
         """Returns the thread-time by state, of all parallel regions or the whole program."""
-        return time_breakdown(self.run, scope)
+        return ThreadTime.of(time_breakdown(self.run, scope), lambda: self.report)
 
     @property
-    def constructs(self) -> tuple[ConstructTotals, ...]:
+    def constructs(self) -> Constructs:
         """Task constructs by cost."""
-        return self.report.tasks
+        return Constructs.of(self.report)
 
     @property
-    def findings(self) -> tuple[Finding, ...]:
+    def findings(self) -> Findings:
         """Reasons why the run did not scale, with figures."""
-        return self.report.findings
+        return Findings.of(self.report)
 
     def location(self, construct: int) -> Location:
         """Returns the location of a construct in the source."""
@@ -118,9 +128,9 @@ class Recording:
             self.path, start_ns=start_ns, end_ns=end_ns, limit=limit, by_home=by_home, n_bins=n_bins
         )
 
-    def reuse(self, options: ReuseOptions | None = None) -> ReuseContent:
+    def reuse(self, options: ReuseOptions | None = None) -> Reused:
         """Returns kernel reuse distances. Raises NothingToShowError without a trace or declared accesses."""
-        return collect_reuse(self.run, options)
+        return shown(Reused, collect_reuse(self.run, options))
 
     # ------------------------------------------------------------ figures
 
@@ -151,13 +161,13 @@ class Recording:
     def simulate(
         self, *, threads: Sequence[int] = (), policies: Sequence[str] = ("libomp",), machine: str = "",
         seed: int = 1, untraced: bool = False,
-    ) -> Simulation:  # fmt: skip
+    ) -> Simulated:  # fmt: skip
         """Returns predicted runs. `machine` is a machine file or an hwloc synthetic string.
 
         An empty `threads` means the recorded number. Raises UsageError, and NothingToShowError without a
         trace or tasks.
         """
-        return simulate(
+        predicted = simulate(
             self.path,
             machine=find_machine(machine),
             threads=threads,
@@ -165,10 +175,11 @@ class Recording:
             seed=seed,
             untraced=untraced,
         )
+        return shown(Simulated, predicted)
 
-    def advise(self, *, threads: int = 0, machine: str = "") -> AdviceContent:
+    def advise(self, *, threads: int = 0, machine: str = "") -> Advised:
         """Returns changes by predicted gain, and the gain from faster constructs. Raises the same errors."""
-        return advise(self.path, machine=find_machine(machine), threads=threads)
+        return shown(Advised, advise(self.path, machine=find_machine(machine), threads=threads))
 
     # ------------------------------------------------------------ inside
 
@@ -188,3 +199,19 @@ def open_recording(path: str | PathLike[str]) -> Recording:
     """
     directory = Path(path)
     return Recording(directory, open_run(directory))
+
+
+def open_sweep(path: str | PathLike[str]) -> Sweep:
+    """Returns the sweep in a directory written by `ompass scale`.
+
+    Raises UsageError, DamagedRunError, NothingToShowError.
+    """
+    return shown(Sweep, read_sweep(Path(path)))
+
+
+def compare(before: str | PathLike[str], after: str | PathLike[str]) -> Comparison:
+    """Returns what changed between two runs, two directories of repeated runs, or two sweeps.
+
+    Raises UsageError, RunNotFoundError, DamagedRunError.
+    """
+    return shown(Comparison, compare_paths(Path(before), Path(after), Scope.REGIONS))

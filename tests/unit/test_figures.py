@@ -106,6 +106,6 @@ def test_a_figure_of_a_recording_shows_itself_in_a_notebook(tmp_path: Path) -> N
     recording = open_recording(path)
     shown = recording.figure("schedule")._repr_mimebundle_()
     assert shown["image/svg+xml"].startswith("<svg")
-    assert "<svg" in recording._repr_html_()
+    assert "data:image/svg+xml" in recording._repr_html_()
     with pytest.raises(UsageError, match="choose one of breakdown"):
         recording.figure("nothing")

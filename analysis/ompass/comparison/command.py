@@ -18,7 +18,7 @@ from ompass.commands.options import (
     parse_minimum,
 )
 from ompass.commands.streams import console_for, to_json, waiting, write_result
-from ompass.comparison.report import Side, compare_sides, comparison_report, side_of
+from ompass.comparison.report import ComparisonContent, Side, compare_sides, comparison_report, side_of
 from ompass.errors import RunNotFoundError, UsageError
 from ompass.metrics.breakdown import Scope
 from ompass.readers.run import is_run_directory, open_run
@@ -57,8 +57,17 @@ def compare(
     check_json_output(as_json, output)
     chosen = Scope(scope.value)
     least = parse_minimum(minimum)
-    with waiting("reading both sides"):
-        sides = _side(before, chosen), _side(after, chosen)
+    with waiting("reading and comparing both sides"):
+        report = comparison_report(compare_paths(before, after, chosen, least))
+    if as_json:
+        write_result(to_json(plain(report)), output)
+    else:
+        print_report(console_for(), report)
+
+
+def compare_paths(before: Path, after: Path, scope: Scope, least: float | None = None) -> ComparisonContent:
+    """Returns the changes between two runs, directories of runs, or sweeps. Raises UsageError."""
+    sides = _side(before, scope), _side(after, scope)
     if sides[0].is_sweep != sides[1].is_sweep:
         raise UsageError(
             f"{before} and {after}",
@@ -66,18 +75,13 @@ def compare(
             "compare runs with runs, sweeps with sweeps",
         )
     try:
-        with waiting("comparing"):
-            report = comparison_report(compare_sides(*sides, chosen, least))
+        return compare_sides(*sides, scope, least)
     except ValueError:
         raise UsageError(
             f"{before} and {after}",
             "they have no number of threads in common",
             "measure both on the same ones",
         ) from None
-    if as_json:
-        write_result(to_json(plain(report)), output)
-    else:
-        print_report(console_for(), report)
 
 
 def _side(path: Path, scope: Scope) -> Side:

@@ -40,7 +40,8 @@ def _on_white(spec: Spec) -> Spec:
     return {**spec, "background": "white"}
 
 
-def _svg(spec: Spec) -> bytes:
+def svg_of(spec: Spec) -> bytes:
+    """Returns the figure as a picture on white ground."""
     return str(_vega().vegalite_to_svg(json.dumps(_on_white(spec)), vl_version=_VEGA_LITE)).encode()
 
 
@@ -67,13 +68,13 @@ class Shown:
 
     def _repr_mimebundle_(self, **_: object) -> dict[str, str]:
         return {
-            "image/svg+xml": _svg(self.spec).decode(),
+            "image/svg+xml": svg_of(self.spec).decode(),
             "text/plain": str(self.spec.get("description", "")),
         }
 
 
 FORMATS: Final[dict[str, Callable[[Spec], bytes]]] = {
-    ".svg": _svg,
+    ".svg": svg_of,
     ".pdf": _pdf,
     ".png": _png,
     ".json": _json,
