@@ -20,6 +20,7 @@ from ompass.figures.schedule import gantt, over_time, picture_intervals, who_ran
 from ompass.figures.style import Spec
 from ompass.metrics.breakdown import Scope, time_breakdown
 from ompass.model import Run, TaskGraph
+from ompass.packed import unpacked
 from ompass.readers.run import EventTable, open_run, read_events, read_task_graph
 from ompass.readers.schedule import DEFAULT_LIMIT, Schedule, read_schedule
 from ompass.readers.tables import Tables
@@ -193,11 +194,11 @@ class Recording:
 
 
 def open_recording(path: str | PathLike[str]) -> Recording:
-    """Returns the run in a directory written by `ompass run` or the tool.
+    """Returns the run in a directory written by `ompass run` or the tool, or in a packed run.
 
     Raises RunNotFoundError, DamagedRunError.
     """
-    directory = Path(path)
+    directory = unpacked(Path(path))
     return Recording(directory, open_run(directory))
 
 

@@ -13,6 +13,7 @@ from ompass.commands.options import JsonOption, JsonOutputOption, RunsArgument, 
 from ompass.commands.streams import console_for, to_json, waiting, write_result
 from ompass.metrics.processors import describe_processors, processor_values
 from ompass.model import Run
+from ompass.packed import shown_path
 from ompass.readers.meta import Meta, read_meta
 from ompass.readers.run import open_run
 from ompass.reports.terminal import print_lines
@@ -50,7 +51,7 @@ def _values(run: Run, meta: Meta) -> dict[str, Any]:
     for definition in run.definitions:
         kinds[definition.kind] = kinds.get(definition.kind, 0) + 1
     return {
-        "directory": str(run.path),
+        "directory": shown_path(run.path),
         "program": meta.program,
         "command": list(meta.command),
         "working_directory": meta.working_directory,

@@ -13,6 +13,7 @@ import typer
 
 from ompass.errors import OutputError, UsageError
 from ompass.files import file_problem, folder_problem
+from ompass.packed import unpacked
 from ompass.units import parse_duration
 
 SHOWN: Final = "Selection"
@@ -88,14 +89,29 @@ ScopeOption = Annotated[
     choice_option(ScopeName, "--scope", help="All parallel regions together, or the whole program."),
 ]
 
-RunArgument = Annotated[Path, typer.Argument(metavar="DIR", help="A run directory (NAME.ompass).")]
-TraceArgument = Annotated[
-    Path, typer.Argument(metavar="DIR", help="A run directory recorded with --mode trace.")
-]
-RunsArgument = Annotated[list[Path], typer.Argument(metavar="DIR...", help="Run directories (NAME.ompass).")]
-TracesArgument = Annotated[
-    list[Path], typer.Argument(metavar="DIR...", help="Run directories recorded with --mode trace.")
-]
+
+def _unpacked(value: Path) -> Path:
+    return unpacked(value)
+
+
+def _all_unpacked(values: list[Path]) -> list[Path]:
+    return [unpacked(value) for value in values]
+
+
+def run_argument(metavar: str, help: str) -> Any:
+    """Returns an argument for a run directory, a packed run, or another path."""
+    return typer.Argument(metavar=metavar, help=help, callback=_unpacked)
+
+
+def runs_argument(help: str) -> Any:
+    """Returns an argument for several run directories, packed runs, or other paths."""
+    return typer.Argument(metavar="DIR...", help=help, callback=_all_unpacked)
+
+
+RunArgument = Annotated[Path, run_argument("DIR", "A run directory (NAME.ompass), or a packed run.")]
+TraceArgument = Annotated[Path, run_argument("DIR", "A run directory recorded with --mode trace.")]
+RunsArgument = Annotated[list[Path], runs_argument("Run directories (NAME.ompass), or packed runs.")]
+TracesArgument = Annotated[list[Path], runs_argument("Run directories recorded with --mode trace.")]
 
 
 def output_file(param: typer.CallbackParam, value: Path | None) -> Path | None:

@@ -27,6 +27,7 @@ from ompass.commands.options import (
     file_option,
     json_option,
     parse_window,
+    runs_argument,
     table_option,
 )
 from ompass.commands.remarks import write_remarks
@@ -105,7 +106,7 @@ def register(app: typer.Typer) -> None:
 
 def report(
     directories: Annotated[
-        list[Path], typer.Argument(metavar="DIR...", help="Run directories (NAME.ompass), or sweeps.")
+        list[Path], runs_argument("Run directories (NAME.ompass), packed runs, or sweeps.")
     ],
     scope: ScopeOption = ScopeName.REGIONS,
     region: Annotated[

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ompass.errors import OutputError
+from ompass.packed import shown_text
 from ompass.plain_text import json_text, visible
 
 if TYPE_CHECKING:  # imported where they are needed: they are slow to load, and --help needs none of them
@@ -52,7 +53,7 @@ def prepare_streams() -> None:
 
 def say(message: str) -> None:
     """Prints one line on stderr, with the prefix `ompass:`."""
-    print(f"ompass: {visible(message)}", file=sys.stderr, flush=True)
+    print(f"ompass: {visible(shown_text(message))}", file=sys.stderr, flush=True)
 
 
 def console_for(stderr: bool = False) -> TerminalConsole:
@@ -123,7 +124,9 @@ def waiting(what: str) -> Iterator[None]:
         yield
         return
     done = threading.Event()
-    drawer = threading.Thread(target=_draw, args=(visible(what), done), name="ompass-waiting", daemon=True)
+    drawer = threading.Thread(
+        target=_draw, args=(visible(shown_text(what)), done), name="ompass-waiting", daemon=True
+    )
     drawer.start()
     try:
         yield

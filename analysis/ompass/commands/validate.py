@@ -8,6 +8,7 @@ import typer
 from ompass.commands.options import JsonOption, JsonOutputOption, RunsArgument, check_json_output
 from ompass.commands.streams import console_for, to_json, waiting, write_result
 from ompass.errors import DamagedRunError, IncompleteRunError
+from ompass.packed import shown_path, shown_text
 from ompass.readers.run import find_missing, find_problems
 
 _EPILOG = """
@@ -33,9 +34,10 @@ def validate(directories: RunsArgument, as_json: JsonOption = False, output: Jso
     found = {}
     missing: dict[str, list[str]] = {}
     for path in directories:
-        with waiting(f"checking {path}"):
-            found[str(path)] = find_problems(path)
-            missing[str(path)] = [] if found[str(path)] else find_missing(path)
+        name = shown_path(path)
+        with waiting(f"checking {name}"):
+            found[name] = list(map(shown_text, find_problems(path)))
+            missing[name] = [] if found[name] else list(map(shown_text, find_missing(path)))
     if as_json:
         values = [
             {

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from ompass.commands.options import JobsOption
+from ompass.commands.options import JobsOption, RunsArgument
 from ompass.commands.streams import say, waiting
 from ompass.readers.run import open_run
 from ompass.reports.content import ReportContent, collect
@@ -34,9 +34,7 @@ def register(app: typer.Typer) -> None:
 
 
 def view(
-    directories: Annotated[
-        list[Path], typer.Argument(metavar="DIR...", help="Run directories (NAME.ompass).")
-    ],
+    directories: RunsArgument,
     browser: Annotated[
         bool, typer.Option("--browser/--no-browser", help="Open the page in the default browser.")
     ] = True,

@@ -16,11 +16,13 @@ from ompass.commands.options import (
     check_json_output,
     json_option,
     parse_minimum,
+    run_argument,
 )
 from ompass.commands.streams import console_for, to_json, waiting, write_result
 from ompass.comparison.report import ComparisonContent, Side, compare_sides, comparison_report, side_of
 from ompass.errors import RunNotFoundError, UsageError
 from ompass.metrics.breakdown import Scope
+from ompass.packed import is_packed, shown_path, unpacked
 from ompass.readers.run import is_run_directory, open_run
 from ompass.reports.content import ReportContent, collect
 from ompass.reports.model import plain
@@ -46,8 +48,8 @@ def register(app: typer.Typer) -> None:
 
 
 def compare(
-    before: Annotated[Path, typer.Argument(metavar="BEFORE", help="A run, a directory of runs, or a sweep.")],
-    after: Annotated[Path, typer.Argument(metavar="AFTER", help="Another run, directory or sweep.")],
+    before: Annotated[Path, run_argument("BEFORE", "A run, a directory of runs, or a sweep.")],
+    after: Annotated[Path, run_argument("AFTER", "Another run, directory or sweep.")],
     scope: ScopeOption = ScopeName.REGIONS,
     minimum: MinimumOption = "",
     as_json: Annotated[bool, json_option("comparison")] = False,
@@ -90,7 +92,8 @@ def _side(path: Path, scope: Scope) -> Side:
     if is_run_directory(path) or not path.is_dir():
         directories = [path]
     else:
-        directories = sorted(entry for entry in path.iterdir() if is_run_directory(entry))
+        entries = sorted(path.iterdir())
+        directories = [unpacked(entry) for entry in entries if is_run_directory(entry) or is_packed(entry)]
         if not directories:
             raise RunNotFoundError(
                 f"{path}",
@@ -106,7 +109,7 @@ def _side(path: Path, scope: Scope) -> Side:
             "of one measurement",
             "keep runs on different numbers of threads in different directories, or use ompass scale",
         )
-    return side_of(str(path), {threads.pop(): [_timed(content) for content in contents]}, False)
+    return side_of(shown_path(path), {threads.pop(): [_timed(content) for content in contents]}, False)
 
 
 def _side_of_sweep(path: Path, scope: Scope) -> Side:

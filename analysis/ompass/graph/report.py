@@ -14,6 +14,7 @@ import ompass
 from ompass.graph.content import GraphContent
 from ompass.graph.metrics import SpeedupBounds
 from ompass.model import GraphGroup, share
+from ompass.packed import shown_path
 from ompass.reports.model import Column, Kind, Report, Section, Table, data, fields
 from ompass.units import count, plural, task_name
 
@@ -35,7 +36,7 @@ def graph_report(content: GraphContent) -> Report:
             "schema": "ompass-graph",
             "schema_version": SCHEMA_VERSION,
             "ompass_version": ompass.__version__,
-            "directory": str(content.run.path),
+            "directory": shown_path(content.run.path),
             "time": content.time.value,
             "work_ns": graph.work_ns,
             "span_ns": graph.region_span_ns,

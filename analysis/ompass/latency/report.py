@@ -10,6 +10,7 @@ from typing import Any, Final
 from ompass import __version__
 from ompass.latency.metrics import SOURCES, OwnerLoads, loads_by_owner
 from ompass.model import share
+from ompass.packed import shown_path
 from ompass.reports.model import Column, Kind, Report, Section, Table, csv_rows, plain
 from ompass.samples.content import SampleContent
 from ompass.units import plural
@@ -39,7 +40,7 @@ def latency_report(content: SampleContent) -> Report:
             "schema": "ompass-latency",
             "schema_version": SCHEMA_VERSION,
             "ompass_version": __version__,
-            "directory": str(content.run.path),
+            "directory": shown_path(content.run.path),
             "loads": n_loads,
             "lost": content.n_lost,
             "dropped": content.n_dropped,

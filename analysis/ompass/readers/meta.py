@@ -40,6 +40,12 @@ def read_meta(directory: Path) -> Meta:
         values = _values(directory)
     except (OSError, ValueError):
         return Meta()
+    return meta_of(values)
+
+
+def meta_of(values: Any) -> Meta:
+    """Returns the description in the value of a meta.json; fields of wrong types are empty."""
+    values = _mapping(values)
     return Meta(
         pid=_integer(values.get("pid")) or 0,
         parent_pid=_integer(values.get("parent_pid")) or 0,

@@ -18,6 +18,7 @@ from ompass.metrics.locality import Locality
 from ompass.metrics.processors import Presence, described, processor_values
 from ompass.metrics.thresholds import OFF_PROCESSOR_SHARE
 from ompass.model import SystemUse, share
+from ompass.packed import shown_path
 from ompass.reports.constructs import (
     counters_table,
     cpu_fields,
@@ -138,7 +139,7 @@ def _values(content: ReportContent, tables: Mapping[str, Table]) -> dict[str, An
         "schema": "ompass-report",
         "schema_version": SCHEMA_VERSION,
         "ompass_version": __version__,
-        "directory": str(run.path),
+        "directory": shown_path(run.path),
         "pid": run.pid,
         "start": _iso_time(run.start_epoch_ns),
         "mode": run.mode,

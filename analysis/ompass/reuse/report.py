@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from ompass.model import Run, share
+from ompass.packed import shown_path
 from ompass.reports.model import Bar, Column, Kind, Report, Section, Table, csv_rows, data, plain
 from ompass.reuse.metrics import GroupReuse, KernelReuse, ReuseHistogram, ReuseProfile, reuse_profile
 from ompass.reuse.reader import read_reuse
@@ -132,7 +133,7 @@ def reuse_report(content: ReuseContent) -> Report:
         values={
             "schema": "ompass-krd",
             "schema_version": SCHEMA_VERSION,
-            "directory": str(content.run.path),
+            "directory": shown_path(content.run.path),
             "topology": content.machine,
             "coherent": profile.coherent,
             "sample": sample

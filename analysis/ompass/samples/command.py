@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from ompass.commands.options import JsonOutputOption, check_json_output, file_option, json_option
+from ompass.commands.options import JsonOutputOption, RunArgument, check_json_output, file_option, json_option
 from ompass.commands.streams import console_for, to_json, waiting, write_result
 from ompass.errors import NothingToShowError
 from ompass.keeping.names import keep_names
@@ -39,7 +39,7 @@ def register(app: typer.Typer) -> None:
 
 
 def samples(
-    directory: Annotated[Path, typer.Argument(metavar="DIR", help="A run directory (NAME.ompass).")],
+    directory: RunArgument,
     speedscope: Annotated[
         Path | None, file_option("--speedscope", help="Write a profile for speedscope.")
     ] = None,

@@ -10,6 +10,7 @@ from typing import Any, Final
 from ompass import __version__
 from ompass.metrics.thresholds import BY_CLOCK_NAMED
 from ompass.model import ThreadRow, share
+from ompass.packed import shown_path
 from ompass.reports.model import LONG_NAME, Column, Kind, Report, Section, Table, data
 from ompass.samples.content import SampleContent
 from ompass.samples.metrics import (
@@ -43,7 +44,7 @@ def samples_report(content: SampleContent) -> Report:
             "schema": "ompass-samples",
             "schema_version": SCHEMA_VERSION,
             "ompass_version": __version__,
-            "directory": str(content.run.path),
+            "directory": shown_path(content.run.path),
             **values,
         },
     )

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from ompass import __version__
+from ompass.packed import shown_path
 from ompass.reports.model import (
     STATES,
     Advice,
@@ -151,7 +152,7 @@ def advice_report(content: AdviceContent) -> Report:
             "schema": "ompass-advice",
             "schema_version": SCHEMA_VERSION,
             "ompass_version": __version__,
-            "directory": str(content.run.path),
+            "directory": shown_path(content.run.path),
             "machine": content.machine.name,
             "threads": content.threads,
             "wall_ns": content.base.wall_ns,

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Finds recorded runs in directories, with their age, size and program, and removes them.
+
+Owns the rules by which a directory or file may be removed: it must be a run, and nothing else.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from ompass.errors import DamagedRunError, OmpassError, OutputError, RunNotFoundError
+from ompass.packed import CACHES, RUN_FILES, first_file, is_packed
+from ompass.readers.meta import Meta, meta_of, read_meta
+from ompass.readers.run import has_ended, is_run_directory, open_run
+
+_MAGIC: Final = b"OMPASSPR"  # the first bytes of process.log
+
+
+@dataclass(frozen=True, slots=True)
+class KeptRun:
+    """A run directory, or a packed run."""
+
+    path: Path
+    program: str  # command line; empty if unknown
+    changed_s: float  # time of the last change of its recording, since 1970
+    size_bytes: int
+    obstacle: str  # the reason why it must not be removed; empty if it may be
+
+    @property
+    def age_s(self) -> float:
+        return max(time.time() - self.changed_s, 0.0)
+
+
+def find_runs(places: Iterable[Path]) -> list[KeptRun]:
+    """Returns the runs that are these places or lie directly in them, the oldest first.
+
+    Raises RunNotFoundError if a place does not exist.
+    """
+    found: dict[Path, KeptRun] = {}
+    for place in places:
+        if not place.exists():
+            raise RunNotFoundError(f"{place}", "no such file or directory", "name a folder with runs")
+        own = _run_at(place if place.name else place.resolve())
+        for run in [own] if own else filter(None, map(_run_at, _entries(place))):
+            found.setdefault(run.path.resolve(), run)
+    return sorted(found.values(), key=lambda run: (run.changed_s, str(run.path)))
+
+
+def remove_run(run: KeptRun) -> None:
+    """Removes a run, file by file. Raises OutputError, also if something else has appeared in it."""
+    obstacle = _obstacle(run.path) if run.path.is_dir() else run.obstacle
+    if obstacle:
+        raise OutputError(f"{run.path} is not removed", obstacle)
+    try:
+        if run.path.is_dir():
+            for path in list(run.path.iterdir()):
+                path.unlink()
+            run.path.rmdir()
+        else:
+            run.path.unlink()
+    except OSError as error:
+        raise OutputError(f"{run.path} cannot be removed", error.strerror or str(error)) from error
+
+
+def _entries(place: Path) -> list[Path]:
+    try:
+        return sorted(place.iterdir()) if place.is_dir() else []
+    except OSError:
+        return []
+
+
+def _run_at(path: Path) -> KeptRun | None:
+    try:
+        if is_run_directory(path) and (path / "process.log").exists():
+            return _directory(path)
+        return _packed(path) if is_packed(path) else None
+    except OSError:  # it vanished, or is not readable
+        return None
+
+
+def _directory(path: Path) -> KeptRun:
+    files = [entry.stat() for entry in path.iterdir() if entry.is_file()]
+    return KeptRun(
+        path,
+        _command(read_meta(path)),
+        (path / "process.log").stat().st_mtime,
+        sum(file.st_blocks * 512 for file in files),  # logs of killed programs are longer than their contents
+        _obstacle(path),
+    )
+
+
+def _packed(path: Path) -> KeptRun | None:
+    try:
+        name, content = first_file(path)
+    except DamagedRunError:
+        return None
+    meta = meta_of(json.loads(content)) if name.endswith("/meta.json") else Meta()
+    status = path.stat()
+    obstacle = "it is a symbolic link" if path.is_symlink() else ""
+    return KeptRun(path, _command(meta), status.st_mtime, status.st_size, obstacle)
+
+
+def _command(meta: Meta) -> str:
+    return " ".join(meta.command) or meta.program
+
+
+def _obstacle(path: Path) -> str:
+    if path.is_symlink():
+        return "it is a symbolic link"
+    with (path / "process.log").open("rb") as log:
+        if log.read(len(_MAGIC)) != _MAGIC:
+            return "its process.log is not one of ompass"
+    others = list(_other_files(path))
+    if others:
+        return f"it also contains {others[0]}{' and other files' if others[1:] else ''}"
+    try:
+        run = open_run(path)
+    except OmpassError:  # damaged, but a run
+        return ""
+    return "" if has_ended(run) else f"its process {run.pid} still runs"
+
+
+def _other_files(path: Path) -> Iterator[str]:
+    for entry in sorted(path.iterdir()):
+        known = RUN_FILES.fullmatch(entry.name) or CACHES.fullmatch(entry.name)
+        if not known or entry.is_symlink() or not entry.is_file():
+            yield entry.name
