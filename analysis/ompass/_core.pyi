@@ -467,7 +467,9 @@ class TaskProgram:
     longest_hold_ns: Final[int]  # total time for which the program holds the lock that it holds longest
     loop_counts: Final[tuple[int, int]]  # instances of worksharing loops: those that another team shares, and those that keep their recorded parts
     kept_loop_ns: Final[int]  # work in worksharing loops that keep their recorded parts
-    equal_loop_ns: Final[int]  # work of teams of one in loops with static schedules, whose iterations count as equally long
+    equal_loop_ns: Final[int]  # work of teams of one in loops, whose iterations count as equally long
+    sections_ns: Final[int]  # work in sections, which keep their recorded threads
+    detached_ns: Final[int]  # times between the ends and the events of detached tasks
     work_ns: Final[int]  # work of all tasks and of the serial parts
     n_tasks: Final[int]  # tasks, including implicit ones
     n_dependences: Final[int]  # dependences between tasks

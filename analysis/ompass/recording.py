@@ -161,12 +161,13 @@ class Recording:
 
     def simulate(
         self, *, threads: Sequence[int] = (), policies: Sequence[str] = ("libomp",), machine: str = "",
-        seed: int = 1, untraced: bool = False,
+        seed: int = 1, untraced: bool = False, anyway: bool = False,
     ) -> Simulated:  # fmt: skip
         """Returns predicted runs. `machine` is a machine file or an hwloc synthetic string.
 
-        An empty `threads` means the recorded number. Raises UsageError, and NothingToShowError without a
-        trace or tasks.
+        An empty `threads` means the recorded number. Numbers of threads that the trace cannot predict are in
+        `refusals`, unless `anyway`. Raises UsageError, and NothingToShowError without a trace, tasks or
+        predictions.
         """
         predicted = simulate(
             self.path,
@@ -175,6 +176,7 @@ class Recording:
             policies=policies,
             seed=seed,
             untraced=untraced,
+            anyway=anyway,
         )
         return shown(Simulated, predicted)
 

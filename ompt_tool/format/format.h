@@ -427,7 +427,7 @@ inline constexpr uint32_t kMutexWait = 128;
 // taskyields.
 inline constexpr uint32_t kDoacross = 32, kTaskyield = 33;
 // Kinds of work (ompt_work_t), and our own for masked.
-inline constexpr uint32_t kWorkLoop = 1, kWorkSingle = 3, kWorkOtherSingle = 4, kWorkTaskloop = 7;
+inline constexpr uint32_t kWorkLoop = 1, kWorkSections = 2, kWorkSingle = 3, kWorkOtherSingle = 4, kWorkTaskloop = 7;
 inline constexpr uint32_t kWorkStaticLoop = 10, kWorkOtherLoop = 13, kWorkMasked = 32;
 constexpr bool is_loop(uint32_t work) {
     return work == kWorkLoop || (work >= kWorkStaticLoop && work <= kWorkOtherLoop);

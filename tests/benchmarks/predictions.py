@@ -44,7 +44,7 @@ from ompass.simulation.reader import (  # noqa: E402
     read_task_program,
     run_simulation,
 )
-from ompass.simulation.refusals import refusal  # noqa: E402
+from ompass.simulation.refusals import misfit, refusal  # noqa: E402
 from ompass.simulation.runs import predict  # noqa: E402
 
 COMPILER = "clang-19"
@@ -166,7 +166,8 @@ def measure(subject: Subject, machine: Machine, rounds: int, folder: Path, clock
             program = read_task_program(path)
             run = predict(program, machine, "libomp", 2, untraced=True)
             result.predicted[recorded].append(run.wall_ns - run.serial_ns)
-            if doubt := refusal(program, 2, run):
+            unfit = misfit(program, predict(program, machine, "libomp", program.n_threads))
+            if doubt := refusal(program, 2, run) or (unfit if recorded != 2 else None):
                 result.refused[recorded] = doubt.reason
             if k == 0:
                 result.beyond_bounds += beyond_bounds(path.name, program, machine)

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from ompass.simulation.refusals import Doubt, refusal
+from ompass.simulation.refusals import Doubt, misfit, refusal
 
 MS = 1_000_000
 NO_FACT_LACKS = {
     "n_unknown_dependences": 0, "own_ns": 0, "kept_loop_ns": 0, "equal_loop_ns": 0, "blocked_ns": 0,
-    "n_dependent_alone": 0,
+    "n_dependent_alone": 0, "sections_ns": 0, "detached_ns": 0, "n_detached": 9,
 }  # fmt: skip
 
 
@@ -35,6 +35,8 @@ def test_a_trace_that_lacks_no_fact_is_predicted() -> None:
         ("own_ns", 99 * MS, 101 * MS, "divide or repeat"),
         ("kept_loop_ns", 99 * MS, 101 * MS, "tasks, locks or declared data"),
         ("equal_loop_ns", 199 * MS, 201 * MS, "equally long"),
+        ("sections_ns", 99 * MS, 101 * MS, "the time of each section"),
+        ("detached_ns", 99 * MS, 101 * MS, "9 detached tasks"),
         ("blocked_ns", 49 * MS, 51 * MS, "does not show what for"),
         ("n_dependent_alone", 49_000, 51_000, "depend clauses"),
     ],
@@ -58,3 +60,21 @@ def test_more_threads_raise_the_doubt_about_undivided_work() -> None:
 def test_the_largest_doubt_is_the_reason() -> None:
     doubt = refused(own_ns=300 * MS, kept_loop_ns=600 * MS)
     assert doubt is not None and "60.0% of the work" in doubt.reason
+
+
+@pytest.mark.parametrize(
+    ("recorded", "simulated", "preempted", "fits"),
+    [
+        (1000, 860, 0, True),
+        (1000, 840, 0, False),
+        (1000, 1160, 0, False),
+        (1000, 840, 21, True),  # the difference may come from other programs
+        (49, 30, 0, True),  # too short to judge
+    ],
+)
+def test_the_simulation_of_the_recorded_run_must_take_its_time(
+    recorded: int, simulated: int, preempted: int, fits: bool
+) -> None:
+    program: Any = SimpleNamespace(regions_ns=recorded * MS, work_ns=1000 * MS, preempted_ns=preempted * MS)
+    run: Any = SimpleNamespace(wall_ns=(simulated + 5) * MS, serial_ns=5 * MS)
+    assert (misfit(program, run) is None) == fits

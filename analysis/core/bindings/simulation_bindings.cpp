@@ -349,7 +349,9 @@ void bind_program(nb::module_ &m) {
             "work in worksharing loops that keep their recorded parts")
         .def_prop_ro(
             "equal_loop_ns", [](const TaskProgram &program) { return count_loops(program).equal_ns; },
-            "work of teams of one in loops with static schedules, whose iterations count as equally long")
+            "work of teams of one in loops, whose iterations count as equally long")
+        .def_ro("sections_ns", &TaskProgram::sections_ns, "work in sections, which keep their recorded threads")
+        .def_ro("detached_ns", &TaskProgram::detached_ns, "times between the ends and the events of detached tasks")
         .def_prop_ro("work_ns", &TaskProgram::work_ns, "work of all tasks and of the serial parts")
         .def_prop_ro(
             "n_tasks", [](const TaskProgram &program) { return program.tasks.size(); },

@@ -46,7 +46,7 @@ public:
     };
     struct PartData {
         SeenRegion *region = nullptr;
-        uint32_t n_open = 0; // loops, sections and singles that the thread is in
+        uint32_t n_open = 0, n_sections = 0; // loops, sections and singles that the thread is in; sections
     };
     struct Piece {
         uint32_t draft, operation, weight;
@@ -283,6 +283,7 @@ public:
     void began_loop(Walk &walk, const OpenLoop &loop, uint64_t n_iterations) {
         if (walk.activity() == Activity::kWork) worked(walk, walk.mark(), walk.now());
         walk.part().data.n_open++;
+        walk.part().data.n_sections += run_.definitions[loop.construct].flags == format::kWorkSections;
         if (run_.definitions[loop.construct].flags == format::kWorkTaskloop) {
             walk.data.taskloop_iterations = n_iterations;
         } else if (is_part_of_loop(walk, loop)) {
@@ -293,7 +294,9 @@ public:
     }
     void ended_loop(Walk &walk, const OpenLoop &loop, uint64_t n_chunks, uint64_t n_taken) {
         if (walk.activity() == Activity::kWork) worked(walk, walk.mark(), walk.now());
-        if (walk.part().data.n_open) walk.part().data.n_open--;
+        PartData &part = walk.part().data;
+        if (part.n_open) part.n_open--;
+        if (part.n_sections && run_.definitions[loop.construct].flags == format::kWorkSections) part.n_sections--;
         if (run_.definitions[loop.construct].flags == format::kWorkTaskloop) {
             walk.data.taskloop_iterations = 0;
         } else if (is_part_of_loop(walk, loop)) {
@@ -370,6 +373,7 @@ private:
             return;
         }
         const uint64_t ns = std::min(ns_between(times.ended, times.fulfilled), Operation::kMaxValue);
+        program_.detached_ns += ns;
         for (uint32_t op = program_.tasks[task].first_op; program_.operations[op].kind() != OpKind::kEnd; op++)
             if (program_.operations[op].kind() == OpKind::kDetached)
                 program_.operations[op] = Operation::of(OpKind::kDetached, ns);
@@ -425,6 +429,8 @@ private:
         const FrameData &frame = walk.current().data;
         add_work(frame.draft, frame.construct, rest);
         if (is_own_work(walk)) program_.own_ns += rest + blocked;
+        if (walk.current().kind == Frame::kImplicit && walk.part().data.n_sections)
+            program_.sections_ns += rest + blocked;
         if (blocked)
             drafts_[frame.draft].operations.push_back(Operation::of(OpKind::kOffCpu, blocked, frame.construct));
         for (const uint32_t draft : thread.ended) store(draft);

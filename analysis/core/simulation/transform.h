@@ -92,7 +92,7 @@ std::map<uint16_t, LoopShape> loops_of(const TaskProgram &program);
 struct LoopCounts {
     uint64_t n_shared = 0, n_kept = 0;
     uint64_t kept_ns = 0; // work in the latter
-    uint64_t equal_ns = 0; // work of teams of one in the former, whose shares follow from equal iterations alone
+    uint64_t equal_ns = 0; // work of teams of one in the former, divided into equal iterations
 };
 LoopCounts count_loops(const TaskProgram &program);
 

@@ -176,14 +176,11 @@ bool can_be_shared(const TaskProgram &program, const Instance &instance) {
 
 LoopCounts count_loops(const TaskProgram &program) {
     LoopCounts counts;
-    for_each_loop(program, [&](uint16_t construct, const Instance &instance) {
+    for_each_loop(program, [&](uint16_t, const Instance &instance) {
         const bool is_shared = can_be_shared(program, instance);
         (is_shared ? counts.n_shared : counts.n_kept)++;
         if (!is_shared) counts.kept_ns += instance.work_ns();
-        const auto found = program.loop_kinds.find(construct);
-        const uint32_t kind = found == program.loop_kinds.end() ? format::kWorkLoop : found->second;
-        const bool is_fixed = kind == format::kWorkStaticLoop || kind == format::kWorkLoop;
-        if (is_shared && is_fixed && instance.parts.size() == 1) counts.equal_ns += instance.work_ns();
+        if (is_shared && instance.parts.size() == 1) counts.equal_ns += instance.work_ns();
     });
     return counts;
 }

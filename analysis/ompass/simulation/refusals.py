@@ -12,10 +12,13 @@ from dataclasses import dataclass
 from typing import Final
 
 from ompass.simulation.reader import SimulatedRun, TaskProgram
-from ompass.units import percent, plural
+from ompass.units import duration, percent, plural
 
 MOST_DOUBT: Final = 0.1
 """Largest share of the predicted time that may be in doubt: predictions aim at this error."""
+
+MOST_MISFIT: Final = 0.15
+"""Largest relative difference between a recorded run and its simulation. Benchmark programs: up to 10%."""
 
 DEPENDENT_CREATION_NS: Final = 2000
 """Doubt about the creation of a task with depend clauses. Measured: 0.5 to 3.5 microseconds while other
@@ -29,6 +32,29 @@ class Doubt:
     ns: float  # of the predicted time
     reason: str  # a clause after "because"
     cure: str
+
+
+REPRODUCIBLE_NS: Final = 50_000_000
+"""Shortest time in regions that a simulation of the recorded run must reproduce."""
+
+LITTLE: Final = 0.02
+"""Share of preempted time in the work up to which recorded and simulated times can be compared."""
+
+
+def misfit(program: TaskProgram, as_recorded: SimulatedRun) -> Doubt | None:
+    """Returns by how much a simulation of the recorded run misses the recorded time, if by much."""
+    simulated_ns = as_recorded.wall_ns - as_recorded.serial_ns
+    ns = abs(simulated_ns - program.regions_ns)
+    is_long = program.regions_ns >= REPRODUCIBLE_NS
+    is_comparable = program.preempted_ns <= LITTLE * program.work_ns
+    if not (is_long and is_comparable and ns > MOST_MISFIT * program.regions_ns):
+        return None
+    return Doubt(
+        ns,
+        f"a simulation of the recorded run takes {duration(simulated_ns)} in parallel regions, not "
+        f"{duration(program.regions_ns)}: the trace lacks a cause of waits, or the program uses priorities",
+        "record it on the number of threads of interest",
+    )
 
 
 def refusal(program: TaskProgram, threads: int, run: SimulatedRun) -> Doubt | None:
@@ -84,9 +110,27 @@ def _kept_loops(program: TaskProgram, threads: int) -> Iterator[Doubt]:
 def _equal_iterations(program: TaskProgram, threads: int) -> Iterator[Doubt]:
     yield Doubt(
         _undivided(program.equal_loop_ns, program.n_threads, threads) / 2,
-        f"{_share(program.equal_loop_ns, program)} of the work lies in loops with a static schedule, and "
-        "a trace of one thread does not show whether their iterations are equally long",
+        f"{_share(program.equal_loop_ns, program)} of the work lies in worksharing loops, and a team of one "
+        "thread shows neither their chunks nor whether their iterations are equally long",
         "record it on two threads",
+    )
+
+
+def _sections(program: TaskProgram, threads: int) -> Iterator[Doubt]:
+    yield Doubt(
+        _undivided(program.sections_ns, program.n_threads, threads),
+        f"{_share(program.sections_ns, program)} of the work lies in sections, and the trace does not show "
+        "the time of each section",
+        f"record it on {plural(threads, 'thread')}",
+    )
+
+
+def _events(program: TaskProgram, threads: int) -> Iterator[Doubt]:
+    yield Doubt(
+        program.detached_ns / threads,
+        f"the events of {plural(program.n_detached, 'detached task')} come from outside of the tasks, and "
+        "their times may depend on the number of threads",
+        f"record it on {plural(threads, 'thread')}",
     )
 
 
@@ -114,6 +158,8 @@ _DOUBTS: Final[tuple[Callable[[TaskProgram, int], Iterator[Doubt]], ...]] = (
     _own_work,
     _kept_loops,
     _equal_iterations,
+    _sections,
+    _events,
     _repeated_waits,
     _creations,
 )

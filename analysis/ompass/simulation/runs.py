@@ -26,7 +26,7 @@ from ompass.simulation.reader import (
     recorded_memory,
     run_simulation,
 )
-from ompass.simulation.refusals import Doubt, refusal
+from ompass.simulation.refusals import Doubt, misfit, refusal
 from ompass.topology import Topology, recorded_topology
 from ompass.units import duration, percent, plural
 
@@ -115,6 +115,7 @@ def simulate(
     if record:
         _prepare(record, path, machine, policies, threads, seed)
     options = SimulationOptions(seed=seed, record_in=str(record or ""), recorded_run=str(path))
+    unfit = misfit(program, predict(program, read_machine(), "libomp", program.n_threads))
     found: list[Prediction] = []
     refused: dict[int, Refusal] = {}
     for policy in policies:
@@ -122,7 +123,8 @@ def simulate(
         for n in threads:
             progress(f"simulating {policy} on {plural(n, 'thread')}")
             run = predict(program, machine, policy, n, options, untraced=untraced, memory=memory)
-            if doubt := refusal(program, n, run):
+            doubt = refusal(program, n, run) or (unfit if n != program.n_threads else None)
+            if doubt:
                 refused[n] = Refusal(n, doubt)
                 if not anyway:
                     continue
@@ -140,7 +142,8 @@ def simulate(
         seed,
         tuple(found),
         tuple(refused.values()),
-        notes_on(program, [one.run for one in found], any(n != program.n_threads for n in threads)),
+        notes_on(program, [one.run for one in found], any(n != program.n_threads for n in threads))
+        + ((f"This prediction is doubtful, because {unfit.reason}.",) if unfit else ()),
     )
 
 
