@@ -98,6 +98,10 @@ def test_regions_with_fewer_threads_than_asked_for() -> None:
     )
     assert "fewer_threads" not in [f.kind for f in findings(alone, n_wanted=1)]
     assert "fewer_threads" not in [f.kind for f in findings(alone)]
+    bound = alone.replace(n_usable_cpus=4, n_bound_cpus=1)
+    assert dict(the(bound, "fewer_threads", n_wanted=4).numbers)["threads"] == 4, (
+        "missing threads are not bound"
+    )
     assert "fewer_threads" not in [f.kind for f in findings(working(), n_wanted=2)]
 
 

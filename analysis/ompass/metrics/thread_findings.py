@@ -146,7 +146,7 @@ def fewer_threads(facts: Facts) -> Iterator[Evidence]:
     """Yields regions with fewer threads than the program could have had."""
     breakdown = facts.breakdown
     n_most = facts.n_wanted or max((r.max_team_size for r in breakdown.regions), default=0)
-    n_most = min(n_most, int(facts.n_allowed) or n_most)
+    n_most = min(n_most, int(processors_of(facts.run)) or n_most)  # a missing thread is bound nowhere
     if n_most < 2 or not breakdown.wall_ns or facts.crowded:
         return
     # Where other regions run at the same time, threads are not missing.
