@@ -6,7 +6,7 @@
 - `kind`: its disease; `healthy`: none
 - `label`: the right first findings of one run; empty: the kind. `nothing`: one run cannot show the disease
 - `scale`: the right verdicts of a sweep; empty: the kind
-- `crowded`: also right if there are more threads than processors
+- `crowded`: also right, like "too many threads", if there are more threads than processors
 - `gcc`: also right for programs built by gcc, whose static loops and sections the runtime does not see
 - `compilers`: the families of compilers that can build it and whose runtime shows the disease; empty: all
 - `environment`: variables of its runs, sick and cured
@@ -73,10 +73,8 @@ class Label:
         right = {NOTHING} if well or self.is_healthy else set(self.findings or {self.disease})
         if compiler.startswith("gcc") and not well:
             right |= self.gcc
-        if threads > condition.n_cpus:
-            right |= {"oversubscribed"} if well else self.crowded
-        if condition.n_cpus == 1:
-            right.add("oversubscribed")
+        if threads > condition.n_cpus or condition.n_cpus == 1:
+            right |= {"oversubscribed"} | (set() if well else self.crowded)
         if condition.hogged:
             right.add("disturbed")
         return found in right

@@ -214,13 +214,24 @@ def test_work_outside_of_loops_that_each_thread_does_is_repeated(
     """The samples of single lines are too few to show it; the clocks of the work outside of loops do."""
     n, one = undivided
     grown = n - one + rest_of_growth
-    lines = {(spot(k, shared=True), MEMORY_USE): (20 + k, 20 + 2 * k) for k in range(20, 25)}
+    lines = {(spot(k, shared=True), MEMORY_USE): (k, 15 + 2 * k) for k in range(20, 25)}
     before = dict.fromkeys(lines, (35,))
     at_p, at_one = work({(spot(1), COMPUTE): (500, 500), **lines}), work({**BASE, **before})
     at_p = replace(at_p, work_ns=at_one.work_ns + grown * MS, undivided_ns=n * MS)
     causes = divide(2, [at_p], [replace(at_one, undivided_ns=one * MS)], {})
     kinds = {line.cause for line in causes.lines if line.spot.is_shared}
     assert kinds == {cause} or (cause == "memory_bound" and "replicated_work" not in kinds)
+
+
+def test_a_line_that_took_longer_than_each_thread_alone_would_is_not_repeated() -> None:
+    """False sharing can make the work outside of loops P times as long by chance."""
+    at_p, at_one = (
+        work({(spot(20, shared=True), FIXED): (450, 450)}),
+        work({(spot(20, shared=True), FIXED): (40,)}),
+    )
+    at_p, at_one = replace(at_p, undivided_ns=900 * MS), replace(at_one, undivided_ns=450 * MS)
+    at_p = replace(at_p, work_ns=at_one.work_ns + 450 * MS)
+    assert divide(2, [at_p], [at_one], {}).parts[0].kind == "false_sharing"
 
 
 def test_a_line_with_a_few_samples_is_not_to_blame() -> None:

@@ -159,6 +159,22 @@ def test_regions_that_scale_do_not_hide_a_serial_part() -> None:
     assert "of the parallel regions; one thread worked" in verdict.because
 
 
+def test_page_faults_of_the_serial_part_are_the_verdict_if_they_cost_more() -> None:
+    faults = Finding("page_faults", "problem", "Page faults", "the kernel cleared pages", "reuse", 301 * MS)
+    verdict = diagnose(SCALING, Evidence((faults, serial_part(300 * MS)), 0.0, 8))
+    assert (verdict.kind, verdict.finding, verdict.cure) == ("page_faults", faults, "reuse")
+    in_regions = replace(faults, construct=1)
+    assert diagnose(SCALING, Evidence((in_regions,), 0.0, 8)).kind == "scales"
+
+
+def test_waits_in_the_runtime_belong_to_the_barriers_that_the_run_names() -> None:
+    point = scaling_point(made(2, StateTimes(400 * MS, sync_ns=160 * MS), StateTimes(200 * MS)))
+    causes = inflated_by(runtime=150 * MS, library=50 * MS)
+    barriers = Finding("synchronization", "problem", "Waits", "a barrier each 1 us", "nowait", 160 * MS, 1)
+    assert diagnose(point, Evidence((barriers,), 0.0, 8, causes=causes)).kind == "synchronization"
+    assert diagnose(point, Evidence((), 0.0, 8, causes=causes)).kind == "runtime"
+
+
 def test_the_larger_of_serial_part_and_loss_in_the_regions_is_the_verdict() -> None:
     point = scaling_point(made(4, StateTimes(200 * MS, MS, MS, MS, 150 * MS), StateTimes(195 * MS)))
     verdict = diagnose(point, Evidence((serial_part(151 * MS), TOO_COARSE), 0.0, 8))

@@ -35,7 +35,7 @@ _SAME_TASKS: Final = 0.2
 _REPLICATED: Final = 0.1
 """A line that takes this much more or less on each thread than on one thread is replicated."""
 
-_EQUAL: Final = 0.12
+_EQUAL: Final = 0.15
 """Parts of this size of a time differ between runs on one and on several processors (clock, caches)."""
 
 _NOTHING: Final = 0.1
@@ -48,7 +48,8 @@ _UNSEEN: Final = 3
 """A line without samples takes, with a probability of 95%, at most the time of so many."""
 
 _BEYOND_BANDWIDTH: Final = 1.15
-"""If memory were the limit, a line would take at most P times its time on one thread; with this margin."""
+"""If memory were the limit, or each thread repeated the work, a line would take at most P times its time on
+one thread; with this margin."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,17 +327,18 @@ class _Spots:
             return "runtime"
         if behaviour == ATOMIC and spot.library == OWN:
             return "atomic_contention"
-        if spot.is_shared and (self._all_repeated or self._is_replicated(spot, growth, behaviour)):
+        # Without a sample on one thread, a line may still have taken the time of some there.
+        most_ns = max(growth.one_ns, _UNSEEN * self._one_per)
+        is_beyond = growth.interval_ns[0] > (_BEYOND_BANDWIDTH * self._threads - 1) * most_ns
+        repeated = self._all_repeated or self._is_replicated(spot, growth, behaviour)
+        if spot.is_shared and repeated and not is_beyond:
             return "replicated_work"
         if spot.library != OWN:
             return "library"
         grown = growth.interval_ns[0] > 0
         if behaviour == FIXED and grown and growth.ns >= _GROWN * growth.one_ns:
             return "false_sharing"
-        # Without a sample on one thread, a line may still have taken the time of some there.
-        most_ns = max(growth.one_ns, _UNSEEN * self._one_per)
-        limit_ns = (_BEYOND_BANDWIDTH * self._threads - 1) * most_ns
-        if behaviour in (FIXED, MEMORY_USE) and grown and growth.interval_ns[0] > limit_ns:
+        if behaviour in (FIXED, MEMORY_USE) and grown and is_beyond:
             return "false_sharing"
         return "memory_bound"
 

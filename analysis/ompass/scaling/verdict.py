@@ -36,6 +36,15 @@ _SYNC_FINDINGS = (
     "synchronization",
 )  # fmt: skip
 
+_FINDINGS_OF: Final = {
+    "too_fine": FINE_FINDINGS,
+    "too_coarse": _IDLE_FINDINGS,
+    "synchronization": _SYNC_FINDINGS,
+    "dispatch": ("slow_dispatch",),
+    "runtime": ("small_chunks",),
+}
+"""For each kind of loss, the findings of single runs that explain it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
@@ -62,7 +71,7 @@ class Loss:
 class Verdict:
     """The diagnosis of the program at one number of threads."""
 
-    kind: str  # a kind of Loss, of WHOLE_RUN, "scales", "mixed" or "disturbed"
+    kind: str  # of a Loss or a Finding; "scales", "mixed", "oversubscribed" or "disturbed"
     title: str
     because: str
     cure: str
@@ -102,9 +111,6 @@ _TITLES = {
 }
 
 
-WHOLE_RUN: Final = ("oversubscribed", "throttled", "serial_fraction")
-"""Kinds of findings that decide the verdict, whatever the losses in the regions are."""
-
 _ABOUT_EQUAL: Final = 0.9
 
 _TITLES_OF_LOSSES = ("too_fine", "too_coarse", "synchronization", "dispatch", "algorithm", *CAUSES)
@@ -114,10 +120,12 @@ def diagnose(point: ScalingPoint, evidence: Evidence) -> Verdict:
     """Returns the verdict for one number of threads above one."""
     found = losses(point, evidence)
     named = [loss for loss in found if loss.share >= thresholds.DISEASE_SHARE]
-    kind = _kind(point, evidence, found)
-    finding = _finding_of(kind, evidence.findings)
+    largest = _largest(point, evidence, found)
+    decisive = _decisive(point, evidence, largest.ns if largest else 0.0)
+    kind = _kind(point, evidence, decisive, largest)
+    finding = decisive or _finding_of(kind, evidence.findings)
     cause = evidence.causes.of(kind) if evidence.causes else None
-    because, cure = _explain(kind, point, evidence, found, finding)
+    because, cure = _explain(kind, point, evidence, found, finding, decisive is not None)
     return Verdict(
         kind=kind,
         title=_title(kind, finding),
@@ -132,39 +140,60 @@ def diagnose(point: ScalingPoint, evidence: Evidence) -> Verdict:
     )
 
 
-def _kind(point: ScalingPoint, evidence: Evidence, found: Sequence[Loss]) -> str:
-    """Returns the kind of the verdict."""
-    kinds = [finding.kind for finding in evidence.findings]
-    if 0 < evidence.n_cpus < point.threads:
-        return "oversubscribed"
-    if evidence.others >= thresholds.SPOILT_SHARE:
-        return "throttled" if "throttled" in kinds else "disturbed"
-    for kind in ("throttled", "oversubscribed"):
-        if kind in kinds:
-            return kind
-    scales = point.efficiency >= thresholds.SCALES_EFFICIENCY
-    largest = "" if scales else _largest(found, kinds[0] if kinds else "")
-    lost_ns = max(found[0].ns, 0.0) if largest else 0.0
-    if any(f.kind == "serial_fraction" and f.cost_ns > lost_ns for f in evidence.findings):
-        return "serial_fraction"
-    if largest:
-        return "disturbed" if largest == "preempted" else largest
-    return "scales" if scales else "mixed"
+def _is_crowded(point: ScalingPoint, evidence: Evidence) -> bool:
+    return 0 < evidence.n_cpus < point.threads
 
 
-def _largest(found: Sequence[Loss], first_finding: str) -> str:
-    """Returns the kind of the largest loss, if it is worth a verdict; empty if none is.
+def _decisive(point: ScalingPoint, evidence: Evidence, lost_ns: float) -> Finding | None:
+    """Returns the finding that decides the verdict, whatever the losses in the regions are; None without one.
 
-    The inflation of work counts as one loss; its largest part names it. If it is about as large as another
-    loss, the first finding of the run decides: threads that wait for each other are often idle as long.
+    `lost_ns` is the largest of these losses.
     """
+    if _is_crowded(point, evidence):
+        return None
+    if evidence.others >= thresholds.SPOILT_SHARE:
+        return next((f for f in evidence.findings if f.kind == "throttled"), None)
+    for finding in evidence.findings:
+        serial = finding.kind == "serial_fraction" or (
+            finding.kind == "page_faults" and finding.construct is None
+        )
+        if finding.kind in ("throttled", "oversubscribed") or (serial and finding.cost_ns > lost_ns):
+            return finding
+    return None
+
+
+def _kind(point: ScalingPoint, evidence: Evidence, decisive: Finding | None, largest: Loss | None) -> str:
+    """Returns the kind of the verdict."""
+    if decisive is not None:
+        return decisive.kind
+    if _is_crowded(point, evidence):
+        return "oversubscribed"
+    if evidence.others >= thresholds.SPOILT_SHARE or (largest and largest.kind == "preempted"):
+        return "disturbed"
+    if largest:
+        return largest.kind
+    return "scales" if point.efficiency >= thresholds.SCALES_EFFICIENCY else "mixed"
+
+
+def _largest(point: ScalingPoint, evidence: Evidence, found: Sequence[Loss]) -> Loss | None:
+    """Returns the largest loss, if it is worth a verdict; None if none is, or the program scales.
+
+    The inflation of work counts as one loss; its largest part names it. If two losses are about equal, the
+    first finding of the run decides: threads that wait for each other are often idle as long.
+    """
+    if point.efficiency >= thresholds.SCALES_EFFICIENCY:
+        return None
     inflation = [loss for loss in found if loss.kind in CAUSES]
     other = next(loss for loss in found if loss.kind not in CAUSES)
     share = sum(loss.share for loss in inflation)
-    part = _ABOUT_EQUAL if inflation[0].kind == first_finding else 1.0
-    if share >= max(thresholds.DISEASE_SHARE, part * other.share):
-        return inflation[0].kind
-    return other.kind if other.share >= thresholds.DISEASE_SHARE else ""
+    first = evidence.findings[0].kind if evidence.findings else ""
+    if first in _FINDINGS_OF.get(other.kind, ()):
+        share = inflation[0].share
+    elif first == inflation[0].kind:
+        share /= _ABOUT_EQUAL
+    if share >= max(thresholds.DISEASE_SHARE, other.share):
+        return inflation[0]
+    return other if other.share >= thresholds.DISEASE_SHARE else None
 
 
 def losses(point: ScalingPoint, evidence: Evidence) -> tuple[Loss, ...]:
@@ -211,13 +240,7 @@ def _finding_of(kind: str, findings: Sequence[Finding]) -> Finding | None:
     """Returns the most expensive finding that supports the verdict, or qualifies that a program scales."""
     if kind in ("scales", "mixed"):
         return next((f for f in findings if f.kind != "disturbed"), None)
-    kinds = {
-        "too_fine": FINE_FINDINGS,
-        "too_coarse": _IDLE_FINDINGS,
-        "synchronization": _SYNC_FINDINGS,
-        "dispatch": ("slow_dispatch",),
-        "runtime": ("small_chunks",),
-    }.get(kind, (kind,) if kind in CAUSES or kind in WHOLE_RUN else ())
+    kinds = _FINDINGS_OF.get(kind, (kind,) if kind in CAUSES else ())
     fitting = [f for f in findings if f.kind in kinds]
     return max(fitting, key=lambda f: f.cost_ns, default=None)
 
@@ -228,28 +251,35 @@ def _title(kind: str, finding: Finding | None) -> str:
         return f"{_TITLES[kind]}; {finding.title[:1].lower()}{finding.title[1:]}"
     if kind == "too_fine" and finding is not None and finding.kind != kind:
         return finding.title
+    if kind == "runtime" and finding is not None:
+        return finding.title
     if kind != "too_coarse" or finding is None or finding.kind in _COARSE_FINDINGS:
         return _TITLES[kind]
     return f"{finding.title}: threads are idle"
 
 
 def _explain(
-    kind: str, point: ScalingPoint, evidence: Evidence, found: Sequence[Loss], finding: Finding | None
+    kind: str,
+    point: ScalingPoint,
+    evidence: Evidence,
+    found: Sequence[Loss],
+    finding: Finding | None,
+    is_decisive: bool,
 ) -> tuple[str, str]:
     share = {loss.kind: percent(max(loss.share, 0.0)) for loss in found}
     speedup = f"speed-up {point.speedup:.2f} on {point.threads} threads"
     if kind == "scales":
         because = f"{speedup}, {percent(point.efficiency)} of the linear one"
         return _with_finding(because, "", finding)
-    if kind == "oversubscribed" and finding is None:
+    if finding is not None and is_decisive:
+        in_crowd = kind in ("throttled", "oversubscribed")
+        return f"{speedup}{'' if in_crowd else ' of the parallel regions'}; {finding.because}", finding.cure
+    if kind == "oversubscribed":
         return (
             f"{point.threads} threads take turns on {evidence.n_cpus} CPUs, which looks like both "
             "inflation and idle time, so these figures allow no verdict",
             "use at most as many threads as CPUs",
         )
-    if kind in WHOLE_RUN and finding is not None:
-        scope = " of the parallel regions" if kind == "serial_fraction" else ""
-        return f"{speedup}{scope}; {finding.because}", finding.cure
     if kind == "disturbed":
         return (
             f"{speedup}, but other programs took {percent(evidence.others)} of the time of its CPUs. "
