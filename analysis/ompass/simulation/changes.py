@@ -52,7 +52,9 @@ def task_changes(trial: Trial) -> Iterator[Candidate]:
     """Yields all changes of tasks."""
     shapes = [shape for shape in task_shapes(trial.program) if shape.n_tasks]
     tasks = [shape for shape in shapes if shape.deepest > 0]
-    yield from _cut_offs(trial, tasks)
+    if tasks:
+        yield from _cut_offs(trial, tasks)
+        yield trial.best("extension", None, {0: Way(options={"policy": "omp_ext"})})
     for shape in tasks:
         yield from _grains(trial, shape)
     for shape in shapes:
@@ -64,7 +66,6 @@ def task_changes(trial: Trial) -> Iterator[Candidate]:
             yield _changed(trial, "untied", shape.construct, untied)
         if shape.n_deferred and len(constructs) > 1:
             yield _changed(trial, "priority", shape.construct, prioritised)
-    yield trial.best("extension", None, {0: Way(options={"policy": "omp_ext"})})
     n_domains = trial.n_domains
     if n_domains > 1:
         for shape in tasks:

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The first advice on sick programs expresses their cure. tests/benchmarks/advice.py measures all of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import toolchains
+from diseases.conditions import QUIET
+from diseases.labels import Label, advised_kinds, all_labels
+from diseases.runs import build
+from ompass.simulation.advice import advise
+from ompass.simulation.reader import read_task_program
+
+# One program of each kind of advice that its structure decides. Where the costs of the machine decide, a busy
+# machine would, too.
+PROGRAMS = (
+    "coarse_blocks.c",
+    "undeferred_if.c",
+    "producer_reads.c",
+    "producer_prologue.cpp",
+    "starved_groups.cpp",
+    "wait_in_group.cpp",
+    "chain_inout.c",
+    "critical_loop.cpp",
+    "lock_loop.cpp",
+    "loop_rows.cpp",
+    "spmd.c",
+    "undivided_single.cpp",
+    "serial_setup.c",
+    "long_iteration.c",
+    "doacross_rows.c",
+    "false_accounts.cpp",
+)
+LEAST_GAIN = 0.15
+ROUNDS = 4
+PREEMPTED_NS = 20_000_000
+# The advice names the end of the taskgroup, or the region; the mark is on the begin, or on a task.
+MARKED_ELSEWHERE = ("starved_groups.cpp", "wait_in_group.cpp", "producer_prologue.cpp")
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_first_advice_expresses_the_cure(name: str, libompass: Path, tmp_path: Path) -> None:
+    (label,) = [label for label in all_labels() if label.program == name]
+    content = advise(least_disturbed(label, libompass, tmp_path))
+    first = content.changes[0]
+    assert first.kind in advised_kinds()[name], [(one.kind, one.gain) for one in content.changes]
+    assert first.gain > LEAST_GAIN
+    marked = label.marked_lines("DISEASE")
+    if marked and name not in MARKED_ELSEWHERE:
+        line = content.location(first.construct).line
+        assert any(abs(line - one) <= 1 for one in marked), line
+
+
+def least_disturbed(label: Label, libompass: Path, folder: Path) -> Path:
+    """Records the program until no thread was preempted for long, at most ROUNDS times."""
+    toolchain = toolchains.toolchain_named(toolchains.DEFAULT_TOOLCHAIN)
+    program = build(label, toolchain.name)
+    found: list[tuple[int, Path]] = []
+    while len(found) < ROUNDS and min(found, default=(PREEMPTED_NS + 1,))[0] > PREEMPTED_NS:
+        with QUIET():
+            recorded = toolchains.run_with_tool(
+                program, toolchain, library=libompass, run_dir=folder / f"{len(found)}.ompass",
+                mode="trace", preload=True, environment=label.environment,
+            )  # fmt: skip
+        tasks = read_task_program(recorded.run_dir)
+        # Preemption before the first region, while the tool begins, is not recorded as such.
+        disturbed_ns = max(tasks.preempted_ns, tasks.wall_ns - tasks.regions_ns)
+        found.append((disturbed_ns, recorded.run_dir))
+    return min(found)[1]
+
+
+def test_every_program_with_known_advice_is_in_the_corpus() -> None:
+    assert advised_kinds().keys() <= {label.program for label in all_labels() if not label.is_healthy}
