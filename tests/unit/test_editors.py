@@ -13,12 +13,17 @@ from typing import Any
 import jsonschema
 import pytest
 
+from ompass.metrics.breakdown import Scope
 from ompass.metrics.facts import Finding
 from ompass.metrics.findings import KINDS
 from ompass.reports.content import ReportContent, collect
 from ompass.reports.editors import finding_texts, gcc_messages, sarif
 from ompass.reports.remarks import NOTE, WARNING, Remark, SourceTree, merged, remarks_of
+from ompass.scaling.content import ScalingContent, collect_scaling
+from ompass.scaling.exports import sweep_remarks
+from ompass.scaling.plan import SweepSpec
 from ompass.symbols.resolver import UNKNOWN, Location
+from recorded_sweeps import recorded_sweep
 from unit.test_reports import some_run
 
 SCHEMA = json.loads((Path(__file__).parents[1] / "schemas" / "sarif-2.1.0.json").read_text("utf-8"))
@@ -179,3 +184,25 @@ def test_finding_of_the_whole_program_is_at_its_largest_region() -> None:
     assert (found["too_fine"].location.line, found["too_fine"].of_whole) == (9, False)
     assert (found["disturbed"].location.line, found["disturbed"].of_whole) == (3, True)
     assert not found["cut_short"].location.line
+
+
+@pytest.mark.parametrize(("name", "level"), [("cilksort-fine", WARNING), ("cilksort-well", NOTE)])
+def test_verdict_on_a_sweep_is_a_remark(name: str, level: str) -> None:
+    content = collect_scaling(
+        [recorded_sweep(name).runs()], SweepSpec((name,)), Scope.REGIONS, f"{name}.sweep", 2
+    )
+    judged = content.judged
+    assert judged is not None and judged.verdict is not None
+    (found,) = sweep_remarks(content)
+    assert (found.kind, found.level) == (judged.verdict.kind, level)
+    assert found.title.endswith("(on 2 threads)")
+    assert found.location.label() == (judged.finding_place or "?")
+    losses = {loss.kind: loss.share for loss in judged.verdict.losses}
+    assert found.share == losses.get(found.kind, 0.0)
+    results = log_of([found])["results"]
+    assert [result["level"] for result in results] == ([WARNING] if level == WARNING else [])
+
+
+def test_a_sweep_on_one_thread_has_no_verdict() -> None:
+    content = ScalingContent(SweepSpec(("program",)), Scope.REGIONS, "one.sweep", (), (), (), 2)
+    assert list(sweep_remarks(content)) == []
