@@ -219,7 +219,9 @@ def test_the_source_shows_its_cost_and_only_on_request(visit: Visit, report: Pat
     source = visit.page.locator("section[id=source-1]")
     files = source.locator("h4").all_inner_texts()  # the hottest line depends on the machine
     assert any("sort" in name for name in files), files
-    assert source.locator(".line .said", has_text="tasks: work").count() >= 1
+    assert source.locator(".line .cost.work", has_text="%").count() >= 1
+    assert source.locator(".line .cost.sync", has_text="%").count() >= 1
+    assert "tasks" in source.locator(".line.head").first.inner_text()
     page = tmp_path / "report.html"
     command = [
         sys.executable,

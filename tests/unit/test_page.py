@@ -20,6 +20,7 @@ from ompass.reports.content import collect
 from ompass.samples.content import SampleContent
 from ompass.samples.metrics import Line, LocatedSample, Owner
 from ompass.symbols.resolver import Location
+from ompass.units import percent
 
 HOSTILE = '</script><img src=x onerror="alert(1)">'
 
@@ -114,6 +115,11 @@ def test_source_is_on_the_page_only_on_request(tmp_path: Path) -> None:
     page = html_report([RunPart(content)], sources=True)
     assert "<h3>Source</h3>" in page
     assert 'title="30 samples"' in page
+    # Both constructs are at this line.
+    n_tasks = sum(task.n_created for task in content.tasks)
+    work = percent(sum(task.work_ns for task in content.tasks) / content.breakdown.states.total_ns)
+    assert f'<span class="cost tasks">{n_tasks}</span><span class="cost work"' in page
+    assert re.search(rf'<span class="cost work"[^>]*>{work}</span>', page)
     excerpt = Excerpts(content).of(1)
     assert excerpt is not None
     assert (excerpt["line"], excerpt["heat"]) == (10, {12: 30})

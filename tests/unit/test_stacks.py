@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sampled stacks as a tree: owners, functions from the outermost to the innermost, lines."""
 
+import html
+import json
+import re
 from dataclasses import replace
 
 from made_runs import MS, made_run, made_samples, team
+from ompass.page.flame import flame
 from ompass.samples.stacks import StackNode, Stacks, mean_stacks, stack_tree, stacks_of
 
 CONTENT = made_samples(made_run(regions=team(0, [{"work_ns": 60 * MS}])))
@@ -59,3 +63,12 @@ def test_samples_of_loads_are_no_stacks_of_time() -> None:
     loads = (object(),)
     assert not stacks_of(replace(CONTENT, loads=loads))  # type: ignore[arg-type]
     assert not stacks_of(None)
+
+
+def test_owners_keep_their_names_on_the_page() -> None:
+    long_name = f"f<{'x' * 80}>(int)"
+    drawn = flame(stack_tree({("a.c:3 (g)", long_name): 1.0}))
+    [text] = re.findall(r'data-flame="([^"]*)"', drawn)
+    names = json.loads(html.unescape(text))["names"]
+    assert names[:2] == ["all samples", "a.c:3 (g)"]
+    assert 0 < len(names[2]) < len(long_name)

@@ -18,7 +18,6 @@ from ompass.reports.content import ReportContent
 from ompass.samples.metrics import samples_by_line
 from ompass.symbols.resolver import Location
 from ompass.symbols.sources import SourceFiles
-from ompass.units import percent
 
 _AROUND: Final = 4  # lines before and after
 _MOST_BEHIND: Final = 40  # an excerpt extends to the last sampled line within this distance
@@ -36,6 +35,33 @@ class Excerpt:
 
 
 @dataclass(frozen=True, slots=True)
+class LineCost:
+    """The cost of a line, as shares of the thread-time, and the number of tasks that it creates."""
+
+    work: float = 0.0  # of its tasks
+    create: float = 0.0
+    wait: float = 0.0
+    n_tasks: int = 0
+    wait_kinds: tuple[str, ...] = ()
+
+    @property
+    def whole(self) -> float:
+        return self.work + self.create + self.wait
+
+    def __add__(self, other: LineCost) -> LineCost:
+        return LineCost(
+            self.work + other.work,
+            self.create + other.create,
+            self.wait + other.wait,
+            self.n_tasks + other.n_tasks,
+            tuple(dict.fromkeys((*self.wait_kinds, *other.wait_kinds))),
+        )
+
+
+_FREE: Final = LineCost()
+
+
+@dataclass(frozen=True, slots=True)
 class SourceLine:
     """A line to show; `part` is its share of the samples of the hottest line."""
 
@@ -43,23 +69,23 @@ class SourceLine:
     text: str
     samples: int
     part: float
-    said: str  # remark on the line's cost
+    cost: LineCost
     is_marked: bool
 
 
 def numbered_lines(
-    excerpt: Excerpt, heat: Mapping[int, int], most: int = 0, said: Mapping[int, str] | None = None
+    excerpt: Excerpt, heat: Mapping[int, int], most: int = 0, costs: Mapping[int, LineCost] | None = None
 ) -> list[SourceLine]:
     """Returns the lines of an excerpt; `most`: samples on the hottest line (default: of the excerpt)."""
     most = most or max(heat.values(), default=0)
-    said = said or {}
+    costs = costs or {}
     return [
         SourceLine(
             line,
             text,
             heat.get(line, 0),
             share(heat.get(line, 0), most),
-            said.get(line, ""),
+            costs.get(line, _FREE),
             line == excerpt.line,
         )
         for line, text in enumerate(excerpt.lines, excerpt.first)
@@ -120,11 +146,11 @@ class Excerpts:
 
     def hottest(self) -> Iterator[tuple[str, list[list[SourceLine]]]]:
         """Yields files, hottest first, with their lines of most samples or thread-time, and neighbours."""
-        said = self._said()
+        costs = self._costs()
         total = sum(self.heat.values())
         hot = {place: share(n, total) for place, n in self.heat.items()}
-        weights = {place: max(hot.get(place, 0.0), part) for place, (part, _) in said.items()} | {
-            place: part for place, part in hot.items() if place not in said
+        weights = {place: max(hot.get(place, 0.0), cost.whole) for place, cost in costs.items()} | {
+            place: part for place, part in hot.items() if place not in costs
         }
         chosen = sorted(weights, key=lambda place: (-weights[place], place))[:_MOST_HOT]
         most = max(self.heat.values(), default=0)
@@ -134,30 +160,33 @@ class Excerpts:
                 if excerpt := self._sources.lines(file, first, last):
                     numbers = range(excerpt.first, excerpt.first + len(excerpt.lines))
                     heat = {line: self.heat.get((file, line), 0) for line in numbers}
-                    words = {line: said[file, line][1] for line in numbers if (file, line) in said}
-                    ranges.append(numbered_lines(excerpt, heat, most, words))
+                    own = {line: costs[file, line] for line in numbers if (file, line) in costs}
+                    ranges.append(numbered_lines(excerpt, heat, most, own))
             if ranges:
                 yield visible(file), ranges
 
-    def _said(self) -> dict[tuple[str, int], tuple[float, str]]:
-        """Returns, for each line with constructs, its share of the thread-time, and the cause in words."""
+    def _costs(self) -> dict[tuple[str, int], LineCost]:
+        """Returns the cost of each line with tasks or waits."""
         content = self._content
         whole = content.breakdown.states.total_ns
-        costs: dict[tuple[str, int], list[tuple[int, str]]] = {}
-        for task in content.tasks:
-            location = content.location(task.construct)
-            work, create = (percent(share(ns, whole)) for ns in (task.work_ns, task.create_ns))
-            words = f"tasks: work {work}, creation {create}"
-            costs.setdefault((location.file, location.line), []).append((task.cost_ns, words))
-        for wait in content.waits:
-            location = content.location(wait.construct)
-            words = f"{wait.kind}: waited {percent(share(wait.wait_ns, whole))}"
-            costs.setdefault((location.file, location.line), []).append((wait.wait_ns, words))
-        return {
-            place: (share(sum(ns for ns, _ in of), whole), visible("; ".join(words for _, words in of)))
-            for place, of in costs.items()
-            if place[0] and place[1]
-        }
+        found: list[tuple[int, LineCost]] = [
+            (
+                task.construct,
+                LineCost(share(task.work_ns, whole), share(task.create_ns, whole), 0.0, task.n_created),
+            )
+            for task in content.tasks
+        ]
+        found += [
+            (wait.construct, LineCost(wait=share(wait.wait_ns, whole), wait_kinds=(wait.kind,)))
+            for wait in content.waits
+        ]
+        costs: dict[tuple[str, int], LineCost] = {}
+        for construct, cost in found:
+            location = content.location(construct)
+            if location.file and location.line:
+                place = (location.file, location.line)
+                costs[place] = costs.get(place, _FREE) + cost
+        return costs
 
     def of(self, construct: int) -> dict[str, Any] | None:
         """Returns the excerpt in the form of page/client/chosen.js; None if there is none."""

@@ -20,7 +20,8 @@ def flame(tree: StackNode, *, unit: str = "samples", before: str = "", after: st
     names: dict[str, int] = {}
 
     def packed(node: StackNode) -> list[Any]:
-        name = names.setdefault(visible(compact_name(node.name, _LONG_NAME)), len(names))
+        short = compact_name(node.name, _LONG_NAME) if len(node.name) > _LONG_NAME else ""
+        name = names.setdefault(visible(short or node.name), len(names))
         return [name, round(node.n, 2), round(node.before, 2), [packed(part) for part in node.parts]]
 
     packed_tree = packed(tree)

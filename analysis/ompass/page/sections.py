@@ -268,8 +268,7 @@ def source_part(excerpts: Excerpts) -> Part | None:
     if not blocks:
         return None
     said = (
-        "The bar of a line shows its share of the samples. A line that creates tasks or "
-        "waits also shows its cost in thread-time."
+        "The bar of a line shows its share of the samples. Work, creation and waits are of the thread-time."
     )
     return Part(Section("source", "Source", (said,)), drawn=join(blocks))
 
