@@ -7,19 +7,25 @@ import argparse
 import json
 import os
 import sys
+from collections.abc import Collection, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from queue import SimpleQueue
 
 import toolchains
 from diseases import document
 from diseases.conditions import CONDITIONS
 from diseases.labels import Label, all_labels
 from diseases.matrix import as_values, judge, misses, share_of, table, way_of
-from diseases.runs import COMPILERS, FOLDER, Recordings, Selection, build, cases_of
+from diseases.runs import COMPILERS, FOLDER, Case, Recordings, Selection, build, cases_of
 from ompass.errors import OmpassError, UsageError
 
 
 def main() -> int:
     arguments = parsed()
+    pairs = pairs_of(os.sched_getaffinity(0)) if arguments.pairs else []
+    if pairs:
+        os.sched_setaffinity(0, pairs[0])  # the number of processors decides what is right
     library = Path(os.environ.get("OMPASS_LIBRARY", toolchains.BUILD / "lib" / "libompass.so"))
     labels = chosen_labels(arguments.only)
     conditions = [c for c in CONDITIONS if getattr(arguments, c.name)] or list(CONDITIONS)
@@ -31,10 +37,7 @@ def main() -> int:
     for label, compiler, cured in dict.fromkeys((c.label, c.compiler, c.cured) for c in cases):
         build(label, compiler, cured=cured)
     with Recordings(library) as recordings:
-        missing = recordings.missing(cases)
-        for number, case in enumerate(missing, 1):
-            say(f"{number} of {len(missing)}: {case.key}")
-            recordings.add(case)
+        record_all(recordings, recordings.missing(cases), pairs)
         judged = [judge(case, recordings.run_dir(case)) for case in cases]
     for n in threads:
         for way in dict.fromkeys(way_of(case) for case in cases):
@@ -48,6 +51,34 @@ def main() -> int:
     if arguments.json:
         arguments.json.write_text(json.dumps(as_values(judged), indent=1) + "\n", encoding="utf-8")
     return 0
+
+
+def pairs_of(processors: Collection[int]) -> list[set[int]]:
+    """Returns disjoint pairs of these processors. UsageError if there are fewer than two."""
+    ordered = sorted(processors)
+    if len(ordered) < 2:
+        raise UsageError("--pairs", "there is only one processor", "leave the option out")
+    return [{one, other} for one, other in zip(ordered[::2], ordered[1::2], strict=False)]
+
+
+def record_all(recordings: Recordings, cases: Sequence[Case], pairs: Sequence[set[int]]) -> None:
+    """Records the cases one after the other, or, with pairs of processors, one on each pair at a time."""
+    free: SimpleQueue[set[int]] = SimpleQueue()
+    for pair in pairs or [os.sched_getaffinity(0)]:
+        free.put(pair)
+
+    def record(number: int, case: Case) -> None:
+        processors = free.get()
+        os.sched_setaffinity(0, processors)  # of this thread and of the programs that it starts
+        say(f"{number} of {len(cases)}: {case.key}")
+        try:
+            recordings.add(case)
+        finally:
+            free.put(processors)
+
+    with ThreadPoolExecutor(free.qsize()) as workers:
+        for done in [workers.submit(record, number, case) for number, case in enumerate(cases, 1)]:
+            done.result()
 
 
 def chosen_labels(only: str) -> list[Label]:
@@ -100,6 +131,9 @@ def parsed() -> argparse.Namespace:
         strict=True,
     ):
         parser.add_argument(f"--{condition.name}", action="store_true", help=help_text)
+    parser.add_argument(
+        "--pairs", action="store_true", help="run one case on each pair of processors at the same time"
+    )
     parser.add_argument("--cured", action="store_true", help="also the cured version of each program")
     parser.add_argument("--scale", action="store_true", help="also sweeps from one thread to each number")
     parser.add_argument(

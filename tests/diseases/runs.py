@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import random
 import shutil
+import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -98,6 +99,7 @@ class Recordings:
         self._journal = Journal(
             folder / "journal.jsonl", f"remove {folder}", {"format": "ompass diseases journal 1"}
         )
+        self._adding = threading.Lock()
         self._finished = {
             entry["key"]: (entry["program"], entry["tool"])
             for number, entry in self._journal.entries()
@@ -118,14 +120,15 @@ class Recordings:
         return [case for case in cases if self._finished.get(case.key) != self._made_of(case)]
 
     def add(self, case: Case) -> None:
-        """Records a case and add it to the journal. AssertionError if the program fails."""
+        """Records a case and adds it to the journal; any thread. AssertionError if the program fails."""
         run_dir = self.run_dir(case)
         shutil.rmtree(run_dir.parent, ignore_errors=True)
         run_dir.parent.mkdir(parents=True)
         record(case, self._library, run_dir)
         program, tool = self._made_of(case)
-        self._journal.append({"key": case.key, "program": program, "tool": tool})
-        self._finished[case.key] = program, tool
+        with self._adding:
+            self._journal.append({"key": case.key, "program": program, "tool": tool})
+            self._finished[case.key] = program, tool
 
     def _made_of(self, case: Case) -> tuple[str, str]:
         return build(case.label, case.compiler, cured=case.cured).name, self._tool

@@ -3,14 +3,16 @@
 
 from __future__ import annotations
 
+import threading
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from diseases import document, runs
-from diseases.__main__ import chosen_labels, parsed
+from diseases.__main__ import chosen_labels, pairs_of, parsed, record_all
 from diseases.conditions import HOG, PINNED, QUIET, Condition
 from diseases.labels import NOTHING, PROGRAMS, Label, all_labels
 from diseases.matrix import Judged, as_values, misses, share_of, table
@@ -239,3 +241,25 @@ def test_unknown_names_are_refused_at_once(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr("sys.argv", ["diseases", "--compilers", "cc"])
     with pytest.raises(SystemExit):
         parsed()
+
+
+def test_pairs_of_processors_are_disjoint() -> None:
+    assert pairs_of({3, 0, 1, 2, 7}) == [{0, 1}, {2, 3}]
+    with pytest.raises(UsageError, match="only one processor"):
+        pairs_of({0})
+
+
+def test_cases_at_the_same_time_use_processors_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    bound = threading.local()
+    monkeypatch.setattr("os.sched_setaffinity", lambda _, processors: setattr(bound, "to", processors))
+    together = threading.Barrier(2)
+    used: list[set[int]] = []
+
+    class Recording:
+        def add(self, case: Case) -> None:
+            together.wait(60)
+            used.append(bound.to)
+
+    cases = [Case(SICK, "cc", 2, QUIET, number) for number in range(4)]
+    record_all(cast("Recordings", Recording()), cases, [{0, 1}, {2, 3}])
+    assert sorted(used, key=min) == [{0, 1}, {0, 1}, {2, 3}, {2, 3}]
