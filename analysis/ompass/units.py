@@ -37,10 +37,15 @@ def _three_digits(value: float) -> str:
 
 
 def percent(share: float) -> str:
-    """Returns a share of 1 as a percentage; a tiny one as <0.1%."""
+    """Returns a share of 1 as a percentage of at most three digits up to 999%; a tiny one as <0.1%."""
     if 0 < share < 0.001:
         return "<0.1%"
-    return f"{share * 100:.1f}%"
+    return f"{share * 100:.1f}%" if abs(share) < 0.9995 else f"{share * 100:,.0f}%"
+
+
+def ratio(value: float) -> str:
+    """Returns a quotient with three significant digits, at most two of them decimals: 0.50, 13.9, 386."""
+    return f"{value:.2f}" if abs(value) < 9.995 else _three_digits(value)
 
 
 def count(n: int) -> str:

@@ -129,6 +129,20 @@ def test_the_program_keeps_stdout_and_the_report_goes_to_stderr(ompass: Launcher
     assert len(ompass.run_directories()) == 1
 
 
+def test_force_replaces_a_run_and_nothing_else(ompass: Launcher, fib: Path) -> None:
+    for size in (N, 5):
+        done = ompass("run", "-q", "--strict", "--force", "-o", "a.ompass", "--", fib, str(size))
+        assert done.returncode == 0, done.stderr
+    assert ompass.run_directories() == ["a.ompass"]
+    assert f"{fib.name} 5\n" in ompass("info", "a.ompass").stdout
+    (ompass.directory / "notes").mkdir()
+    (ompass.directory / "notes" / "file").touch()
+    assert ompass("run", "--force", "-o", "notes", "--", fib, "5").returncode == 2
+    assert (ompass.directory / "notes" / "file").exists()
+    (ompass.directory / "link").symlink_to("a.ompass")
+    assert ompass("run", "--force", "-o", "link", "--", fib, "5").returncode == 2
+
+
 def test_the_name_of_a_program_records_it(ompass: Launcher, fib: Path) -> None:
     done = ompass(fib, str(N))
     assert (done.returncode, done.stdout) == (0, f"fib({N}) = 610\n"), done.stderr

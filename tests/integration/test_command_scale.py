@@ -83,7 +83,7 @@ def test_a_failing_program_is_reported_and_the_sweep_can_be_resumed(
     done = call(environment, tmp_path, *command, status=9)
     assert "exited with 7: it printed: no luck" in done.stderr
     (tmp_path / "ok").touch()
-    assert "Factored speed-up" in call(environment, tmp_path, *command).stdout
+    assert "Factored speed-up" in call(environment, tmp_path, *command[:1], "--full", *command[1:]).stdout
 
 
 def test_threads_in_arguments_are_replaced_and_one_thread_is_measured_for_each(
@@ -126,7 +126,11 @@ def test_every_form_of_the_report_says_the_same(
         assert change["p_value"] in (1, None)
     mixed = call(environment, tmp_path, "compare", "f.sweep/runs", "f.sweep/runs", status=2)
     assert "not repeats of one measurement" in mixed.stderr
-    page = call(environment, tmp_path, "scale", "-o", "f.sweep").stdout
+    brief = call({**environment, "COLUMNS": "80"}, tmp_path, "scale", "-o", "f.sweep").stdout
+    assert f"{report['points'][-1]['speedup']:.2f}" in brief
+    assert len(brief.splitlines()) <= 30
+    assert brief.splitlines()[-2].split()[:4] == ["ompass", "scale", "-o", "f.sweep"]
+    page = call(environment, tmp_path, "scale", "-o", "f.sweep", "--full").stdout
     assert f"{report['points'][-1]['speedup']:.2f}" in page
     assert "T_1 excludes the cost of queues" in " ".join(page.split())
 

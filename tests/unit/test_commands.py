@@ -410,6 +410,10 @@ def run_with_any_library(*arguments: str) -> subprocess.CompletedProcess[str]:
         (("--no-wrappers", "--", "true"), 0, "nothing was recorded"),
         (("--no-brackets", "--", "true"), 0, "nothing was recorded"),  # the former name
         (("--no-wrappers", "--", "sh", "-c", "exit 9"), 9, "nothing was recorded"),
+        (("--strict", "--no-wrappers", "--", "true"), 125, "nothing was recorded"),
+        (("--strict", "--no-wrappers", "--", "sh", "-c", "exit 9"), 125, "nothing was recorded"),
+        (("--force", "-o", "/", "--", "true"), 2, "/ is not a run directory"),
+        (("--force", "-o", "%p.ompass", "--", "true"), 2, "several processes"),
     ],
 )
 def test_run_ends_with_the_exit_codes_of_a_shell(arguments: tuple[str, ...], code: int, message: str) -> None:

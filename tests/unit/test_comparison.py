@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Sequence
 from statistics import median
 
@@ -12,12 +13,19 @@ from hypothesis import strategies as st
 
 from made_runs import MS, construct, definition, made_run, team
 from ompass.comparison.metrics import SIGNIFICANT_P, Change, Repeat, changes, counts, in_rounds
-from ompass.comparison.report import compare_sides, comparison_report, headline, side_of
+from ompass.comparison.report import (
+    brief_comparison,
+    compare_sides,
+    comparison_report,
+    headline,
+    side_of,
+)
 from ompass.metrics import thresholds
 from ompass.metrics.breakdown import Scope
 from ompass.model import StateTimes
 from ompass.reports.content import collect
 from ompass.reports.model import plain
+from ompass.reports.terminal import TerminalConsole, print_report
 from ompass.scaling.metrics import WorkOf
 from recorded_sweeps import recorded_sweep
 
@@ -182,6 +190,38 @@ def test_two_recorded_runs_are_compared_figure_by_figure() -> None:
                and v["construct"] is None) == pytest.approx(
         next(v["after_ns"] for v in values if v["figure"] == "thread-time")
     )  # fmt: skip
+
+
+def test_the_default_report_names_large_changes_as_such() -> None:
+    sweeps = [recorded_sweep(name).runs() for name in ("cilksort-fine", "cilksort-well")]
+    sides = [
+        side_of(name, {2: [(collect(s.recorded[0]), s.samples.recorded[0].time_ns)]}, False)
+        for name, s in zip(("fine.ompass", "well.ompass"), sweeps, strict=True)
+    ]
+    content = compare_sides(sides[0], sides[1], Scope.REGIONS)
+    out = io.StringIO()
+    print_report(TerminalConsole(width=80, file=out), brief_comparison(content))
+    lines = out.getvalue().splitlines()
+    assert len(lines) <= 40
+    rows = {line.split()[0]: line for line in lines if line.startswith("  ")}
+    assert "noise" not in rows["create"], rows["create"]
+    assert "Different counts: tasks" in "\n".join(lines)
+    assert lines[-2].strip().startswith("ompass compare fine.ompass well.ompass --full")
+    assert {each.kind for each in (c.key for c in content.compared[0].changes) if each} >= {"task"}
+
+
+def test_recording_explains_no_change_by_a_factor() -> None:
+    """Recording many short tasks may cost more than a figure, but on both sides."""
+    noise = 1_000_000 * thresholds.NOISE_PER_EVENT_NS
+
+    def verdict(before: float, after: float) -> str:
+        return Change("create", None, (before,), (after,), 1_000_000, whole_ns=noise).tested().verdict
+
+    assert verdict(0.95 * noise, 0.003 * noise) == "single", "-99.7%"
+    assert verdict(0.003 * noise, 0.95 * noise) == "single"
+    assert verdict(0, 0.9 * noise) == verdict(0.9 * noise, 0) == "single"
+    assert verdict(0.95 * noise, 0.6 * noise) == "noise"
+    assert verdict(0.0005 * noise, 0.001 * noise) == "noise", "below a thousandth of the thread-time"
 
 
 def test_kernels_are_compared_too() -> None:

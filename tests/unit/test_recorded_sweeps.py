@@ -8,15 +8,19 @@ would.
 
 from __future__ import annotations
 
+import io
 import math
 
 import pytest
 
 from ompass.metrics.breakdown import Scope, time_breakdown
 from ompass.model import Run
+from ompass.reports.model import Report, Table
+from ompass.reports.terminal import TerminalConsole, print_report
 from ompass.scaling.content import NumberOfThreads, SweepRuns, collect_scaling
 from ompass.scaling.metrics import CURVES, scaling_point
 from ompass.scaling.plan import SweepSpec
+from ompass.scaling.report import brief_scaling, scaling_report
 from ompass.scaling.verdict import gaps
 from recorded_sweeps import RecordedSweep, recorded_sweep, sweep_runs
 
@@ -56,6 +60,52 @@ def inflated(run: Run, factor: float) -> Run:
         )
     constructs = tuple(row.replace(work_ns=round(row.work_ns * factor)) for row in run.constructs)
     return run.replace(regions=tuple(regions), constructs=constructs, wall_ns=run.wall_ns + longest)
+
+
+def shown(report: Report) -> list[str]:
+    """Returns the lines of a report on a terminal of 80 columns."""
+    out = io.StringIO()
+    print_report(TerminalConsole(width=80, file=out), report)
+    return out.getvalue().splitlines()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_default_report_has_the_verdict_then_one_table_then_the_next_command(name: str) -> None:
+    content = collect_scaling(
+        [recorded_sweep(name).runs()], SweepSpec(("./program",)), Scope.REGIONS, "made.sweep", 2
+    )
+    lines = shown(brief_scaling(content))
+    assert len(lines) <= 30
+    assert content.judged and content.judged.verdict
+    assert any(content.judged.verdict.title in line for line in lines[:6])
+    (heading,) = (line for line in lines if "█ work" in line)
+    assert [word for word in heading.split() if word.isascii() and word != "time"] == [
+        "threads",
+        "speed-up",
+        "work",
+        "create",
+        "schedule",
+        "sync",
+        "idle",
+    ]
+    assert lines[-2].split()[:5] == ["ompass", "scale", "-o", "made.sweep", "--full"]
+    assert ("ompass run" in "\n".join(lines)) == (content.judged.verdict.kind != "scales")
+    assert len(shown(scaling_report(content))) > len(lines)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_shares_of_what_grew_are_at_most_the_whole(name: str) -> None:
+    content = collect_scaling([recorded_sweep(name).runs()], SweepSpec(("program",)), Scope.REGIONS, "s", 2)
+    tables = [part for section in scaling_report(content).sections for part in section.parts]
+    shares = [
+        [row[k] for row in table.rows if row[k] is not None]
+        for table in tables
+        if isinstance(table, Table)
+        for k, column in enumerate(table.columns)
+        if column.title == "of all"
+    ]
+    assert shares
+    assert all(0 < each <= 1 for column in shares for each in column)
 
 
 @pytest.mark.parametrize(

@@ -54,7 +54,7 @@ EPILOG: Final = """
   8     incomplete installation
   9     a program of a sweep or a check failed
   10    incomplete run (`validate`)
-  125   `run` could not start the program for recording
+  125   `run` could not start the program for recording, or recorded nothing (`--strict`)
   126   the program of `run` is not executable
   127   the program of `run` is not found
 

@@ -224,6 +224,15 @@ EachOption = Annotated[
     bool, typer.Option("--each", help="Add the whole report of each rank to the overview.")
 ]
 
+FullOption = Annotated[
+    bool,
+    typer.Option(
+        "--full",
+        help="All tables, hot lines and notes (default: the most important lines).",
+        rich_help_panel=SHOWN,
+    ),
+]
+
 JobsOption = Annotated[
     int,
     typer.Option(

@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import Enum
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated
 
 import typer
 
@@ -16,7 +17,9 @@ from ompass.commands.options import (
     CsvOption,
     DaskOption,
     EachOption,
+    EditorForm,
     FormatOption,
+    FullOption,
     HtmlOption,
     JobsOption,
     OutputOption,
@@ -30,28 +33,18 @@ from ompass.commands.options import (
     runs_argument,
     table_option,
 )
-from ompass.commands.remarks import write_remarks
 from ompass.commands.streams import console_for, say, to_json, waiting, write_result
-from ompass.errors import DamagedRunError, NothingToShowError, UsageError
-from ompass.figures.render import BrowserScript
-from ompass.graph.content import GraphContent, collect_graph
+from ompass.errors import UsageError
 from ompass.metrics.breakdown import Scope
-from ompass.page.assemble import RunPart, html_report
-from ompass.page.timeline import Timeline
 from ompass.readers.run import open_run
-from ompass.readers.schedule import Pyramid, Schedule, open_pyramid, schedule_of
 from ompass.reports.content import ReportContent, collect
 from ompass.reports.model import csv_report, plain
-from ompass.reports.ranks import job_of_reports, job_report, ranks_to_show
-from ompass.reports.remarks import remarks_of
+from ompass.reports.ranks import job_of_reports, job_report
 from ompass.reports.run import CSV_TABLES, SCHEMA_VERSION, run_report
 from ompass.reports.terminal import print_report, svg_report
-from ompass.reuse.reader import check_has_accesses
-from ompass.reuse.report import ReuseContent, collect_reuse
 from ompass.scaling.content import ScalingContent, read_sweep
 from ompass.scaling.directory import is_sweep_directory
-from ompass.scaling.exports import sweep_remarks
-from ompass.scaling.report import scaling_report
+from ompass.scaling.report import brief_scaling, scaling_report
 from ompass.units import plural
 from ompass.workers import Workers
 
@@ -86,9 +79,6 @@ _EPILOG = """
 
   ompass report solver-r*.ompass --dask tcp://node1:8786    read on a cluster
 """
-
-_MOST_TASKS_DRAWN: Final = 2_000_000
-"""The page omits the task graph of traces with more tasks; `ompass graph` and `ompass view` have no limit."""
 
 Table = Enum("Table", {name.upper(): name for name in CSV_TABLES}, type=str)  # type: ignore[misc]
 
@@ -147,6 +137,7 @@ def report(
     ] = False,
     form: FormatOption = None,
     output: OutputOption = None,
+    full: FullOption = False,
     each: EachOption = False,
     dask: DaskOption = "",
     jobs: JobsOption = 0,
@@ -170,24 +161,23 @@ def report(
     runs = [path for path in directories if not is_sweep_directory(path)]
     if len(runs) < len(directories) and (as_csv or svg):
         raise UsageError("--csv and --figure", "sweeps have other tables", "use ompass scale -o SWEEP")
-    script = BrowserScript() if html is not None else None  # built while the runs are read
+    page = _page_maker() if html is not None else None
     with waiting(f"reading {plural(len(directories), 'directory', 'directories')}"):
         sweeps = [read_sweep(path) for path in directories if is_sweep_directory(path)]
         contents = Workers(dask, jobs).map(read, runs)
     if svg is not None:
         write_result(svg_report([run_report(content) for content in contents]), svg)
-    if html is not None:
-        write_result(_page(contents, sweeps, window, each, sources, script), html)
+    if page is not None:
+        write_result(page(contents, sweeps, window, each, sources), html)
     if as_json:
         write_result(to_json(_json_of(contents, sweeps)), output)
     elif as_csv:
         rows = csv_report([run_report(content) for content in contents], CSV_TABLES[str(table.value)])
         write_result(rows, output)
     elif form is not None:
-        of_sweeps = (remark for sweep in sweeps for remark in sweep_remarks(sweep))
-        write_remarks((*remarks_of(contents), *of_sweeps), form, output)
+        _write_remarks(contents, sweeps, form, output)
     elif svg is None and html is None:
-        _print(contents, sweeps, each)
+        _print(contents, sweeps, each, full)
 
 
 def _content(path: Path, source: str, scope: Scope, region: str, window: tuple[int, int]) -> ReportContent:
@@ -195,10 +185,29 @@ def _content(path: Path, source: str, scope: Scope, region: str, window: tuple[i
     return collect(open_run(path, source, window), scope=scope, region=region)
 
 
-def _print(contents: list[ReportContent], sweeps: list[ScalingContent], each: bool) -> None:
+def _page_maker() -> Callable[..., str]:
+    """Returns the function that makes the page; builds the page's script while the runs are read."""
+    from ompass.commands.report_page import page_of  # slow to load, like the imports below
+    from ompass.figures.render import BrowserScript
+
+    return partial(page_of, script=BrowserScript())
+
+
+def _write_remarks(
+    contents: list[ReportContent], sweeps: list[ScalingContent], form: EditorForm, output: Path | None
+) -> None:
+    from ompass.commands.remarks import write_remarks
+    from ompass.reports.remarks import remarks_of
+    from ompass.scaling.exports import sweep_remarks
+
+    of_sweeps = (remark for sweep in sweeps for remark in sweep_remarks(sweep))
+    write_remarks((*remarks_of(contents), *of_sweeps), form, output)
+
+
+def _print(contents: list[ReportContent], sweeps: list[ScalingContent], each: bool, full: bool) -> None:
     console = console_for()
     for sweep in sweeps:
-        print_report(console, scaling_report(sweep))
+        print_report(console, scaling_report(sweep) if full else brief_scaling(sweep))
     job = job_of_reports(contents)
     if job is not None:
         print_report(console, job_report(job))
@@ -207,66 +216,6 @@ def _print(contents: list[ReportContent], sweeps: list[ScalingContent], each: bo
             print_report(console, run_report(content))
     else:
         say("--each also shows the report of each rank; for one rank, name its run directory")
-
-
-def _page(
-    contents: list[ReportContent],
-    sweeps: list[ScalingContent],
-    window: str,
-    each: bool,
-    sources: bool,
-    script: BrowserScript | None,
-) -> str:
-    """Returns the page. For a job, it shows an overview of all ranks, and two ranks in full (`each`: all)."""
-    start_ns, end_ns = parse_window(window)
-    job = job_of_reports(contents)
-    shown = ranks_to_show(job, contents) if job and not each else contents
-    pyramids = [_pyramid(content) for content in shown]
-    parts = [
-        RunPart(content, _schedule(pyramid, start_ns, end_ns), _reuse(content), _graph(content, pyramid))
-        for content, pyramid in zip(shown, pyramids, strict=True)
-    ]
-    traces = [(content, pyramid) for content, pyramid in zip(shown, pyramids, strict=True) if pyramid]
-    timeline = Timeline(traces, window=(start_ns, end_ns)) if traces else None
-    return html_report(parts, sweeps, contents, timeline, sources=sources, script=script)
-
-
-def _pyramid(content: ReportContent) -> Pyramid | None:
-    """Returns the pyramid of a trace; None if its events are damaged or missing."""
-    if content.run.mode != "trace":
-        return None
-    try:
-        return open_pyramid(content.run.path, keep=False)
-    except DamagedRunError as error:
-        say(f"no schedule on the page: {error.one_line()}")
-        return None
-
-
-def _schedule(pyramid: Pyramid | None, start_ns: int, end_ns: int) -> Schedule | None:
-    return schedule_of(pyramid, start_ns=start_ns, end_ns=end_ns) if pyramid else None
-
-
-def _graph(content: ReportContent, pyramid: Pyramid | None) -> GraphContent | None:
-    """Returns the task graph of a trace that is small enough to read quickly."""
-    if pyramid is None or not 0 < content.n_tasks <= _MOST_TASKS_DRAWN:
-        return None
-    try:
-        return collect_graph(content.run)
-    except DamagedRunError as error:
-        say(f"no task graph on the page: {error.one_line()}")
-        return None
-
-
-def _reuse(content: ReportContent) -> ReuseContent | None:
-    """Returns the reuse distances of a trace whose program declares the data of its kernels."""
-    try:
-        check_has_accesses(content.run)
-        return collect_reuse(content.run)
-    except NothingToShowError:
-        return None
-    except DamagedRunError as error:
-        say(f"no reuse distances on the page: {error.one_line()}")
-        return None
 
 
 def _json_of(contents: list[ReportContent], sweeps: list[ScalingContent]) -> object:

@@ -34,6 +34,7 @@ from ompass.launch.produced import (
     choose_directory,
     find_produced,
     new_launch,
+    remove_existing,
     why_nothing,
 )
 from ompass.launch.program import Program, ProgramNotExecutableError, ProgramNotFoundError, inspect_program
@@ -45,7 +46,7 @@ from ompass.reports.run import run_report
 from ompass.reports.terminal import print_report
 from ompass.units import parse_limit
 
-_EXIT_NOT_STARTED = 125
+_EXIT_NOT_RECORDED = 125
 _MOST_HZ = 10_000
 _MOST_LINES = 4
 _MOST_SECONDS = 10  # until the names of child processes are left to the first reader
@@ -62,7 +63,8 @@ _EPILOG = """
 
   ompass run --report-json fib.json -q -- ./fib 30            in scripts
 
-The report goes to stderr after the program has ended. Output and exit status are the program's.
+The report goes to stderr after the program has ended. Output and exit status are the program's; 125 if it
+could not be started for recording.
 """
 
 
@@ -112,6 +114,10 @@ def run(
             rich_help_panel=OUTPUT,
         ),
     ] = "",
+    force: Annotated[
+        bool,
+        typer.Option("--force", help="Remove the run directory of -o if it exists.", rich_help_panel=OUTPUT),
+    ] = False,
     wrappers: Annotated[
         bool | None,
         typer.Option(
@@ -164,6 +170,12 @@ def run(
             "--report-json", metavar="FILE", help="Write the report as JSON.", rich_help_panel=OUTPUT
         ),
     ] = None,
+    strict: Annotated[
+        bool,
+        typer.Option(
+            "--strict", help="Exit with 125 if nothing was recorded, whatever the program's status."
+        ),
+    ] = False,
     quiet: Annotated[
         bool,
         typer.Option(
@@ -185,6 +197,7 @@ def run(
         limit_mb=_checked_limit(limit_mb),
         libomp=libomp,
     )
+    lost = False
     with scratch_directory() as scratch:
         try:
             if json_file is not None:  # checked before the program runs for hours
@@ -194,6 +207,8 @@ def run(
             wanted, named = _place(output, program)
             directory = absolute_pattern(wanted)
             check_place(directory, named)
+            if force:
+                remove_existing(directory, os.environ)
             launch = new_launch(os.environ)
             before = candidates(directory)
             if not quiet:
@@ -204,9 +219,10 @@ def run(
             raise
         except OmpassError as error:
             say(f"error: {error.one_line()}")
-            raise typer.Exit(_EXIT_NOT_STARTED) from None
+            raise typer.Exit(_EXIT_NOT_RECORDED) from None
         try:
             produced = find_produced(directory, before, ending.pid, launch)
+            lost = strict and produced.main is None
             _after(produced, program, plan, ending, report=report, json_file=json_file, quiet=quiet)
             is_kept = json_file is not None or (report and not quiet)  # the report has done it
             _keep_names(produced.others if is_kept else (produced.main, *produced.others))
@@ -215,6 +231,8 @@ def run(
             say(f"error: {error.one_line()}")
     sys.stdout.flush()
     sys.stderr.flush()
+    if lost:
+        raise typer.Exit(_EXIT_NOT_RECORDED)
     end_as(ending)
 
 

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from ompass.commands.options import (
+    FullOption,
     JsonOutputOption,
     MinimumOption,
     ScopeName,
@@ -19,7 +20,14 @@ from ompass.commands.options import (
     run_argument,
 )
 from ompass.commands.streams import console_for, to_json, waiting, write_result
-from ompass.comparison.report import ComparisonContent, Side, compare_sides, comparison_report, side_of
+from ompass.comparison.report import (
+    ComparisonContent,
+    Side,
+    brief_comparison,
+    compare_sides,
+    comparison_report,
+    side_of,
+)
 from ompass.errors import RunNotFoundError, UsageError
 from ompass.metrics.breakdown import Scope
 from ompass.packed import is_packed, shown_path, unpacked
@@ -52,6 +60,7 @@ def compare(
     after: Annotated[Path, run_argument("AFTER", "Another run, directory or sweep.")],
     scope: ScopeOption = ScopeName.REGIONS,
     minimum: MinimumOption = "",
+    full: FullOption = False,
     as_json: Annotated[bool, json_option("comparison")] = False,
     output: JsonOutputOption = None,
 ) -> None:
@@ -60,11 +69,11 @@ def compare(
     chosen = Scope(scope.value)
     least = parse_minimum(minimum)
     with waiting("reading and comparing both sides"):
-        report = comparison_report(compare_paths(before, after, chosen, least))
+        content = compare_paths(before, after, chosen, least)
     if as_json:
-        write_result(to_json(plain(report)), output)
+        write_result(to_json(plain(comparison_report(content))), output)
     else:
-        print_report(console_for(), report)
+        print_report(console_for(), comparison_report(content) if full else brief_comparison(content))
 
 
 def compare_paths(before: Path, after: Path, scope: Scope, least: float | None = None) -> ComparisonContent:

@@ -46,6 +46,9 @@ MINIMUM_OF_ALL: Final = 0.001
 MINIMUM_SINGLE: Final = 0.10
 """Least relative difference of single runs that is not called noise."""
 
+MANIFOLD: Final = 2.0
+"""Recording is part of the figure on both sides, so it alone changes no figure by this factor."""
+
 LEAST_ROUNDS: Final = 10
 """With fewer rounds, the test of groups decides more often than the test of rounds, and stays valid:
 alternating sides share drift, so their means are closer together than the test assumes."""
@@ -147,11 +150,18 @@ class Change(Generic[Key]):
         return abs(math.log(ratio)) >= math.log1p(self.minimum)
 
     @property
+    def is_manifold(self) -> bool:
+        """True if one side is a multiple of the other, or only one side has the figure."""
+        low, high = sorted((self.before_median, self.after_median))
+        return high >= MANIFOLD * low and high > 0
+
+    @property
     def verdict(self) -> str:
         """The conclusion: one of VERDICTS."""
         p = self.adjusted_p
         if p is None:
-            return "single" if self.is_large and abs(self.difference) > self.noise else "noise"
+            explained = abs(self.difference) <= self.noise and not self.is_manifold
+            return "single" if self.is_large and not explained else "noise"
         if p <= SIGNIFICANT_P:
             if not self.is_large:
                 return "slight"

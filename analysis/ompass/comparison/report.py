@@ -7,13 +7,16 @@ docs/comparison.md lists the fields of the JSON form.
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from ompass import __version__
 from ompass.comparison.metrics import (
+    MINIMUM_OF_ALL,
     SIGNIFICANT_P,
+    STATE_NAMES,
     VERDICTS,
     Change,
     Count,
@@ -27,7 +30,7 @@ from ompass.metrics.breakdown import Scope
 from ompass.reports.content import ReportContent
 from ompass.reports.model import Column, Kind, Report, Section, Table, data, fields, sentence
 from ompass.scaling.content import Place, work_of
-from ompass.units import count, duration, percent, plural
+from ompass.units import count, duration, percent, plural, ratio
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,9 +172,9 @@ def headline(one: Compared) -> str:
         else f"on {one.threads_after} threads instead of {one.threads_before}"
     )
     took = f"{threads}: {duration(time.before_median)} before, {duration(time.after_median)} after"
-    ratio = time.ratio or 0.0
+    change = (time.ratio or 0.0) - 1
     size = (
-        f"{percent(abs(ratio - 1))} {'more' if ratio > 1 else 'less'} time"
+        f"{percent(abs(change))} {'more' if change > 0 else 'less'} time"
         if time.before_median
         else "no time before"
     )
@@ -186,7 +189,9 @@ def headline(one: Compared) -> str:
         "same": f"no difference shown: {size}, {tested}",
         "slight": f"{size}, {tested}, which is less than the minimum difference, {_minimum(time)}",
         "few": f"{size}, but {n_runs} are too few for a test",
-        "single": f"{size}; with a single run on a side, it may be chance",
+        "single": f"{size}, more than single runs usually vary"
+        if time.is_manifold
+        else f"{size}; with a single run on a side, it may be chance",
         "noise": f"{size}; with a single run on a side, only {_minimum(time)} or more is worth a second look",
     }[time.verdict]
     return f"{took}; {word}"
@@ -196,8 +201,8 @@ def _minimum(change: Change[Place]) -> str:
     return "an infinite one" if math.isinf(change.minimum) else percent(change.minimum)
 
 
-def _signed(ratio: float) -> str:
-    return f"{'+' if ratio >= 1 else '-'}{percent(abs(ratio - 1))}"
+def _signed(quotient: float) -> str:
+    return f"{'+' if quotient >= 1 else '-'}{percent(abs(quotient - 1))}"
 
 
 _PER_FIGURE: Final = (
@@ -250,6 +255,8 @@ def _notes(before: Side, after: Side, compared: Sequence[Compared]) -> list[str]
 SCHEMA_VERSION: Final = 2
 
 _MOST_ROWS: Final = 12
+_MOST_BRIEF_ROWS: Final = 5
+_MANY_TIMES: Final = 10.0
 
 
 def comparison_report(content: ComparisonContent) -> Report:
@@ -285,6 +292,70 @@ def comparison_report(content: ComparisonContent) -> Report:
     )
 
 
+def brief_comparison(content: ComparisonContent) -> Report:
+    """Returns the part of the report that most readers need: what changed, without what did not."""
+    return replace(
+        comparison_report(content),
+        sections=tuple(section for one in content.compared for section in _brief_sections(one)),
+        notes=content.notes[:1],
+        commands=(
+            (f"ompass report {shlex.quote(content.after)}", "what slows the program now"),
+            (
+                f"ompass compare {shlex.quote(content.before)} {shlex.quote(content.after)} --full",
+                "all figures and notes",
+            ),
+        ),
+    )
+
+
+def _brief_sections(one: Compared) -> Iterator[Section]:
+    threads = one.threads_after
+    states = [change for change in one.changes if change.figure in ("time", *STATE_NAMES)]
+    whole = [change for change in states if change.key is None]
+    whole += [change for change in one.changes if change.key is None and _is_further(change)]
+    different = [
+        f"{each.figure} {value_range(each.before)} before, {value_range(each.after)} after"
+        for each in one.counts
+        if each.verdict != "equal"
+    ]
+    equal = [each.figure for each in one.counts if each.verdict == "equal"]
+    parts: list[str | Table] = [_brief_changes("figure", whole)]
+    if different:
+        parts.append(f"Different counts: {'; '.join(different)}.")
+    if equal:
+        parts.append(f"Equal counts: {', '.join(equal)}.")
+    yield Section(f"time-{threads}", sentence(headline(one)), tuple(parts))
+    constructs = [change for change in one.changes if change.key is not None and change.is_large]
+    if constructs:
+        title = "Constructs, the largest change first"
+        yield Section(f"constructs-{threads}", title, (_brief_changes("construct", constructs),))
+
+
+def _is_further(change: Change[Place]) -> bool:
+    """True for a figure that changed and is neither a time nor a state."""
+    return change.is_large and change.figure not in ("time", "thread-time", *STATE_NAMES)
+
+
+def _brief_changes(title: str, changes: Sequence[Change[Place]]) -> Table:
+    """Returns both values, their relation and, unless no figure could be tested, the verdict."""
+    columns = [
+        Column("", title, Kind.NAME, _name),
+        Column("", "before", Kind.TIME, "before_median"),
+        Column("", "after", Kind.TIME, "after_median"),
+        Column("", "change", Kind.FIGURE, _relative),
+    ]
+    if any(change.verdict != "single" for change in changes):
+        columns.append(Column("", "verdict", Kind.TEXT, _verdict))
+    most = len(changes) if title == "figure" else _MOST_BRIEF_ROWS
+    return Table.of(title, columns, changes, word="figure", more="--full", most=most)
+
+
+def _verdict(change: Change[Place]) -> str:
+    if change.verdict == "noise" and change.is_manifold:
+        return f"below {percent(MINIMUM_OF_ALL)} of the thread-time"
+    return VERDICTS[change.verdict]
+
+
 def _sections(one: Compared) -> Iterator[Section]:
     threads = one.threads_after
     whole = [change for change in one.changes if change.key is None]
@@ -311,7 +382,7 @@ def _changes(title: str, changes: Sequence[Change[Place]]) -> Table:
             Column("", "change", Kind.FIGURE, _difference),
             Column("", "relative", Kind.FIGURE, _relative),
             Column("", "p", Kind.FIGURE, lambda c: None if c.adjusted_p is None else f"{c.adjusted_p:.2g}"),
-            Column("", "verdict", Kind.TEXT, lambda change: VERDICTS[change.verdict]),
+            Column("", "verdict", Kind.TEXT, _verdict),
             *fields(
                 "difference_ns=difference ratio values_before_ns=before values_after_ns=after noise_ns=noise"
             ),
@@ -405,4 +476,6 @@ def _relative(change: Change[Place]) -> str:
         return "new" if change.after_median else "-"
     if change.after_median == 0:
         return "gone"
+    if change.ratio >= _MANY_TIMES:
+        return f"{ratio(change.ratio)} times"
     return f"{'+' if change.ratio > 1 else '-' if change.ratio < 1 else ''}{percent(abs(change.ratio - 1))}"

@@ -9,12 +9,13 @@ from __future__ import annotations
 import os
 import re
 import secrets
+import shutil
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from ompass.errors import OutputError
+from ompass.errors import OutputError, UsageError
 from ompass.files import folder_problem
 from ompass.launch.child import Ending
 from ompass.launch.plan import Plan
@@ -76,6 +77,26 @@ def check_place(pattern: str, named: str) -> None:
     problem = folder_problem(Path(str(path).replace("%%", "%")))
     if problem:
         raise OutputError(f"no run directory can be made by {named}", problem, "name another place with -o")
+
+
+def remove_existing(pattern: str, environ: Mapping[str, str]) -> None:
+    """Removes the run directory of an absolute pattern, for a new run with the same name.
+
+    Raises UsageError if the name has patterns or belongs to several ranks, or if something else has it.
+    """
+    if _PATTERN.search(pattern.replace("%%", "")) or any(name in environ for name in RANK_VARIABLES):
+        raise UsageError(
+            "--force", "the runs of several processes may have such a name", "remove old runs before the job"
+        )
+    path = Path(pattern.replace("%%", "%"))
+    if not os.path.lexists(path):
+        return
+    if path.is_symlink() or not is_run_directory(path):
+        raise UsageError("--force", f"{path} is not a run directory", "name another place with -o")
+    try:
+        shutil.rmtree(path)
+    except OSError as error:
+        raise OutputError(f"{path} cannot be removed", error.strerror or str(error)) from error
 
 
 def new_launch(environ: Mapping[str, str]) -> str:

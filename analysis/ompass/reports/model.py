@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from ompass.plain_text import csv_cell, visible
 from ompass.symbols.names import compact_name
 from ompass.symbols.resolver import Location
-from ompass.units import count, duration, percent, size
+from ompass.units import count, duration, percent, ratio, size
 
 STATES = ("work", "create", "schedule", "sync", "idle")
 
@@ -37,8 +37,7 @@ class Kind(Enum):
     TIME = auto()  # nanoseconds
     BYTES = auto()
     SHARE = auto()  # 0 to 1
-    RATIO = auto()  # two decimals
-    FACTOR = auto()  # three decimals
+    RATIO = auto()  # a quotient
     FIGURE = auto()  # already in words
     STATES = auto()  # times of all states, drawn as a stacked bar
     BAR = auto()  # a Bar
@@ -58,7 +57,7 @@ class Kind(Enum):
         return self in (Kind.NAME, Kind.PLACE)
 
 
-_NUMBERS = frozenset({Kind.COUNT, Kind.TIME, Kind.BYTES, Kind.SHARE, Kind.RATIO, Kind.FACTOR, Kind.FIGURE})
+_NUMBERS = frozenset({Kind.COUNT, Kind.TIME, Kind.BYTES, Kind.SHARE, Kind.RATIO, Kind.FIGURE})
 _WORDS: Mapping[Kind, Callable[[Any], str]] = {
     Kind.PLACE: lambda place: " ".join(
         filter(None, (place.place, compact_name(place.function, LONG_NAME) if place.function else ""))
@@ -67,8 +66,7 @@ _WORDS: Mapping[Kind, Callable[[Any], str]] = {
     Kind.TIME: duration,
     Kind.BYTES: size,
     Kind.SHARE: percent,
-    Kind.RATIO: "{:.2f}".format,
-    Kind.FACTOR: "{:.3f}".format,
+    Kind.RATIO: ratio,
 }
 
 
@@ -165,6 +163,7 @@ class Report:
     facts: tuple[str, ...]  # shown in a line below the title
     sections: tuple[Section, ...]
     warning: str = ""
+    commands: tuple[tuple[str, str], ...] = ()  # what to call next, and what it shows
     notes: tuple[str, ...] = ()
     values: Mapping[str, Any] = dataclass_field(
         default_factory=dict

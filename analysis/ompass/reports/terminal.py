@@ -60,7 +60,21 @@ def print_report(console: Console, report: Report) -> None:
         _print_section(console, section)
     for note in report.notes:
         console.print(Padding(Text.assemble(("note: ", "dim"), note), (0, 0, 0, _INDENT), expand=False))
+    _print_commands(console, report.commands)
     console.print()
+
+
+def _print_commands(console: Console, commands: Sequence[tuple[str, str]]) -> None:
+    """Prints the next commands, one a line, with their purposes if there is room."""
+    if not commands:
+        return
+    console.print()
+    width = max(cell_len(command) for command, _ in commands)
+    for k, (command, shows) in enumerate(commands):
+        line = Text.assemble(("Next: " if k == 0 else "      ", "bold"), (command, "green"))
+        if len("Next: ") + width + _BETWEEN + max(cell_len(shows) for _, shows in commands) <= console.width:
+            line.append(f"{' ' * (width - cell_len(command) + _BETWEEN)}{shows}", style="dim")
+        console.print(line, soft_wrap=True)
 
 
 def _print_section(console: Console, section: Section) -> None:

@@ -22,6 +22,7 @@ from ompass.commands.options import (
     RUNNING,
     CsvOption,
     FormatOption,
+    FullOption,
     HtmlOption,
     LibompOption,
     QuietOption,
@@ -49,7 +50,7 @@ from ompass.scaling.execute import Executor
 from ompass.scaling.exports import sweep_remarks
 from ompass.scaling.figure import both
 from ompass.scaling.plan import Job, SweepSpec, allowed_cpus, jobs_of, users_own
-from ompass.scaling.report import CSV_TABLES, csv_scaling, scaling_report
+from ompass.scaling.report import CSV_TABLES, brief_scaling, csv_scaling, scaling_report
 from ompass.units import plural
 
 _EPILOG = """
@@ -178,6 +179,7 @@ def scale(
     ] = None,
     html: HtmlOption = None,
     form: FormatOption = None,
+    full: FullOption = False,
     quiet: QuietOption = False,
 ) -> None:
     """Run a program on several numbers of threads, and explain why it does not scale.
@@ -212,7 +214,7 @@ def scale(
     elif form is not None:
         write_remarks(sweep_remarks(content), form, None)
     else:
-        print_report(console_for(), scaling_report(content))
+        print_report(console_for(), scaling_report(content) if full else brief_scaling(content))
 
 
 def _counts(text: str) -> tuple[int, ...]:

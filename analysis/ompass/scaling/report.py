@@ -6,7 +6,9 @@ docs/scaling.md lists the fields of its JSON form.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
@@ -37,6 +39,7 @@ SCHEMA_VERSION: Final = 1
 CSV_TABLES: Final = ("points", "constructs")
 
 _MOST_CONSTRUCTS: Final = 10
+_OF_ALL: Final = "share of the time that grew"
 
 
 def scaling_report(content: ScalingContent) -> Report:
@@ -51,7 +54,7 @@ def scaling_report(content: ScalingContent) -> Report:
             content.directory,
         ),
         sections=tuple(_sections(content)),
-        notes=tuple(_notes(content)),
+        notes=(*_notes(content), *_warnings(content)),
         values={
             "schema": "ompass-scale",
             "schema_version": SCHEMA_VERSION,
@@ -70,6 +73,50 @@ def scaling_report(content: ScalingContent) -> Report:
             "bends": content.bends,
         },
     )
+
+
+def brief_scaling(content: ScalingContent) -> Report:
+    """Returns the part of the report that most readers need: the verdict, one table, and what to do next."""
+    whole = scaling_report(content)
+    verdicts = [section for section in whole.sections if section.key == "verdict"]
+    table = Section("scaling", "Speed-up, and where the thread-time went", (_brief_points(content),))
+    return replace(
+        whole,
+        sections=(*verdicts, table),
+        notes=tuple(_warnings(content)),
+        commands=tuple(_next_commands(content)),
+    )
+
+
+def _brief_points(content: ScalingContent) -> Table:
+    unrecorded = Column("", "speed-up unrecorded", Kind.RATIO, _recording("unrecorded_speedup"))
+    return Table.of(
+        "Scaling",
+        (
+            Column("", "threads", Kind.COUNT, "point.threads"),
+            Column("", "time", Kind.TIME, "point.time_ns"),
+            Column("", "speed-up", Kind.RATIO, "point.speedup"),
+            *([unrecorded] if any(column.recording for column in content.columns) else []),
+            *(Column("", state, Kind.SHARE, _state_share(state), look=state) for state in STATES),
+        ),
+        content.columns,
+        most=64,
+    )
+
+
+def _next_commands(content: ScalingContent) -> Iterator[tuple[str, str]]:
+    """Yields commands, and what each of them shows."""
+    judged, sweep = content.judged, shlex.quote(content.directory)
+    if (
+        judged is not None
+        and judged.verdict is not None
+        and judged.verdict.kind not in ("scales", "disturbed")
+    ):
+        threads = judged.point.threads
+        command = shlex.join(word.replace("{threads}", str(threads)) for word in content.spec.command)
+        yield f"ompass run -t {threads} -- {command}", "its findings, and the gain of changes"
+    yield f"ompass scale -o {sweep} --html scale.html", "curves and sources on a page"
+    yield f"ompass scale -o {sweep} --full", "all tables and notes"
 
 
 def csv_scaling(content: ScalingContent, table: str) -> str:
@@ -114,7 +161,7 @@ def _points(content: ScalingContent) -> Table:
     if any(column.recording for column in content.columns):
         recorded = (
             Column("", "speed-up unrecorded", Kind.RATIO, _recording("unrecorded_speedup")),
-            Column("", "cost of recording", Kind.FACTOR, _recording("factor")),
+            Column("", "cost of recording", Kind.RATIO, _recording("factor")),
         )
     return Table.of(
         "Scaling",
@@ -129,8 +176,8 @@ def _points(content: ScalingContent) -> Table:
             Column(
                 "efficiency", "efficiency", Kind.SHARE, "point.efficiency", "speed-up over number of threads"
             ),
-            Column("ovr", "OVR", Kind.FACTOR, "point.ovr", "thread-time over work"),
-            Column("wti", "WTI", Kind.FACTOR, "point.wti", "work over the serial program's time"),
+            Column("ovr", "OVR", Kind.RATIO, "point.ovr", "thread-time over work"),
+            Column("wti", "WTI", Kind.RATIO, "point.wti", "work over the serial program's time"),
             *recorded,
             *fields("rounds=n_rounds rounds_left_out=n_left_out others_share=others threads_seen=n_seen"),
             data("thread_time_ns", "point.thread_time_ns"),
@@ -212,7 +259,7 @@ def _curve(name: str, column: NumberOfThreads) -> float | None:
 
 def _inflation(column: NumberOfThreads) -> Table:
     """Returns work compared with one thread, by construct. Kernels run inside tasks, so sums omit them."""
-    total_ns = column.point.work_inflation_ns
+    grown_ns = sum(max(row.excess_ns, 0) for row in column.inflation if row.key.kind != "kernel")
     unequal = any(not row.same_work for row in column.inflation)
     return Table.of(
         "Inflation by construct",
@@ -222,18 +269,17 @@ def _inflation(column: NumberOfThreads) -> Table:
             *(data(name, partial(_known, name)) for name in ("function", "file", "line", "module", "offset")),
             Column("one_thread_work_ns", "on one", Kind.TIME, "one_work_ns", "work on one thread"),
             Column("work_ns", f"on {column.point.threads}", Kind.TIME, hint="work on that many threads"),
-            Column("", "factor", Kind.FACTOR, lambda row: row.factor if row.one_work_ns else None),
+            Column("", "factor", Kind.RATIO, lambda row: row.factor if row.one_work_ns else None),
             data("factor"),
-            Column("factor_low", "from", Kind.FACTOR, "low", "smallest of the rounds"),
-            Column("factor_high", "to", Kind.FACTOR, "high", "largest of the rounds"),
+            Column("factor_low", "from", Kind.RATIO, "low", "smallest of the rounds"),
+            Column("factor_high", "to", Kind.RATIO, "high", "largest of the rounds"),
             Column("excess_ns", "excess", Kind.TIME, hint="work beyond that on one thread"),
             Column(
                 "",
                 "of all",
                 Kind.SHARE,
-                lambda row: (
-                    share(row.excess_ns, total_ns) if total_ns > 0 and row.key.kind != "kernel" else None
-                ),
+                lambda row: _part(row.excess_ns, grown_ns) if row.key.kind != "kernel" else None,
+                _OF_ALL,
             ),
             *fields("runs=n_runs one_thread_runs=one_n_runs same_work"),
         ),
@@ -264,15 +310,17 @@ def _causes_shown(column: NumberOfThreads) -> Iterator[Table | str]:
 
 def _causes(column: NumberOfThreads) -> Table:
     total_ns = column.causes.inflation_ns if column.causes else 0.0
+    grown_ns = _grown_ns(column)
     return Table.of(
-        f"Causes of {duration(total_ns)} more work on {column.point.threads} threads",
+        f"Causes of {duration(abs(total_ns))} {'less' if total_ns < 0 else 'more'} work on "
+        f"{column.point.threads} threads",
         (
             Column("", "cause", Kind.NAME, lambda cause: WORDS[cause.kind]),
             data("kind"),
             Column("ns", "time", Kind.TIME, hint="the sum of this column is the inflation"),
             Column("low_ns", "from", Kind.TIME, hint="interval of 95%"),
             Column("high_ns", "to", Kind.TIME, hint="interval of 95%"),
-            Column("", "of all", Kind.SHARE, lambda c: share(c.ns, total_ns) if total_ns > 0 else None),
+            Column("", "of all", Kind.SHARE, lambda cause: _part(cause.ns, grown_ns), _OF_ALL),
             Column("basis", "known from", Kind.NAME),
             Column("", "line", Kind.NAME, lambda c: c.line.spot.label if c.line else ""),
         ),
@@ -281,7 +329,18 @@ def _causes(column: NumberOfThreads) -> Table:
     )
 
 
+def _grown_ns(column: NumberOfThreads) -> float:
+    """Returns the sum of all causes that made the work longer."""
+    return sum(max(cause.ns, 0) for cause in column.causes.parts) if column.causes else 0.0
+
+
+def _part(ns: float, grown_ns: float) -> float | None:
+    """Returns a share of the time that grew; None for time that shrank, or is not part of it."""
+    return ns / grown_ns if 0 < ns <= grown_ns else None
+
+
 def _lines(column: NumberOfThreads) -> Table:
+    grown_ns = _grown_ns(column)
     return Table.of(
         "Lines that grew",
         (
@@ -292,7 +351,8 @@ def _lines(column: NumberOfThreads) -> Table:
             Column("excess_ns", "excess", Kind.TIME, "growth.excess_ns"),
             Column("low_ns", "from", Kind.TIME, lambda g: g.growth.interval_ns[0], "interval of 95%"),
             Column("high_ns", "to", Kind.TIME, lambda g: g.growth.interval_ns[1], "interval of 95%"),
-            Column("share", "of all", Kind.SHARE, hint="share of the inflation"),
+            data("share"),
+            Column("", "of all", Kind.SHARE, lambda g: _part(g.growth.excess_ns, grown_ns), _OF_ALL),
             Column("", "cause", Kind.NAME, lambda g: WORDS[g.cause]),
         ),
         column.causes.lines if column.causes else (),
@@ -334,14 +394,20 @@ def _notes(content: ScalingContent) -> list[str]:
     )
     if content.spec.depends_on_threads("recorded"):
         notes.append("the command depends on {threads}: T_1 was measured for each number of threads.")
+    if not any(column.recording for column in content.columns):
+        notes.append("times come from recorded runs; --unrecorded measures the cost of recording.")
+    return notes
+
+
+def _warnings(content: ScalingContent) -> list[str]:
+    """Returns notes without which the figures would mislead."""
+    notes = []
     costs = [c.recording.factor for c in content.columns if c.recording]
     if costs and max(costs) >= thresholds.RECORDING_COST:
         notes.append(
             f"recording made the program up to {max(costs):.2f} times slower: the column `unrecorded` "
             "has its true speed-ups; all other figures are from recorded runs."
         )
-    elif not costs:
-        notes.append("times come from recorded runs; --unrecorded measures the cost of recording.")
     for column in content.columns:
         if column.misfit or column.n_seen > column.point.threads:
             notes.append(

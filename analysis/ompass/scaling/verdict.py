@@ -424,8 +424,8 @@ def gaps(point: ScalingPoint) -> tuple[Gap, ...]:
             "C",
             "maximal",
             "inflation",
-            f"inflation: busy threads took {_signed(grown)} more time than one thread, "
-            f"{_signed(user)} in the program's own code, the rest in the runtime",
+            f"inflation: busy threads took {_more(grown)} time than one thread: "
+            f"{_more(user)} in the program's own code, {_more(grown - user)} in the runtime",
         ),
         gap(
             "D",
@@ -474,5 +474,5 @@ def _last_slope(ordered: Sequence[ScalingPoint], name: str) -> float:
     return gained / first if first else 0.0
 
 
-def _signed(share: float) -> str:
-    return f"{'-' if share < 0 else ''}{percent(abs(share))}"
+def _more(share: float) -> str:
+    return f"{percent(abs(share))} {'less' if share < 0 else 'more'}"
