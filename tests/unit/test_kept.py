@@ -6,6 +6,7 @@ from __future__ import annotations
 import gzip
 import json
 import tempfile
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ompass.model import Module
+from made_runs import made_run
+from ompass.keeping.names import keep_names
+from ompass.model import Definition, Module
 from ompass.symbols.kept import (
     NAMES_FILE,
     Answers,
@@ -24,6 +27,7 @@ from ompass.symbols.kept import (
     write_packed,
 )
 from ompass.symbols.location import Location
+from ompass.symbols.resolver import Resolver
 
 MODULES = (Module(path="/bin/fib", build_id="ab"), Module(path="/lib/other.so", build_id="cd"))
 SOUND = ModuleNames("", True, True, False)
@@ -148,3 +152,28 @@ def test_deep_nesting_and_large_files_are_refused(tmp_path: Path, monkeypatch: p
     (tmp_path / NAMES_FILE).write_bytes(gzip.compress(b" " * 1001))
     with pytest.raises(DamagedNamesError, match="larger than"):
         read_names(tmp_path, MODULES)
+
+
+@pytest.mark.parametrize(("most_bytes", "n_lines"), [(10**6, 20 + 1 + 60), (2_600, 4 + 1 + 44), (100, 0)])
+def test_fewer_source_lines_are_kept_if_space_is_short(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most_bytes: int, n_lines: int
+) -> None:
+    source = tmp_path / "fib.c"
+    source.write_text("\n".join(sha256(str(k).encode()).hexdigest() for k in range(1000)))
+    run = made_run(
+        definitions=[Definition(id=0, kind="task", module=0, offset=0x10)],
+        modules=MODULES,
+        path=str(tmp_path),
+        end_reason="exit",
+        start_epoch_ns=source.stat().st_mtime_ns,
+    )
+    resolver = Resolver(run.modules, run.start_epoch_ns)
+    resolver.answers.modules[0] = SOUND
+    resolver.answers.calls[0, 0x10] = Location("f", str(source), 500, (), "/bin/fib", 0x10)
+    resolver.has_news = True
+    monkeypatch.setattr("ompass.keeping.names._MOST_BYTES", most_bytes)
+    keep_names(run, resolver)
+    found = read_names(tmp_path, MODULES)
+    assert found is not None and found.calls == resolver.answers.calls
+    assert len(found.lines.get(str(source), ())) == n_lines
+    assert not resolver.has_news
