@@ -37,6 +37,7 @@ hypothesis.settings.register_profile("patient", deadline=None)
 hypothesis.settings.load_profile("patient")
 
 # Keeps the tests' caches out of the user's home directory.
+os.environ.pop("DEBUGINFOD_URLS", None)  # tests use no network
 os.environ["XDG_CACHE_HOME"] = str(toolchains.BUILD.parent / "cache")
 
 

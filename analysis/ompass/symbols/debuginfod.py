@@ -17,7 +17,7 @@ from typing import Any, Final
 
 _URLS: Final = "DEBUGINFOD_URLS"
 _LIBRARY: Final = "libdebuginfod.so.1"
-_PATIENCE_S: Final = 15.0
+_PATIENCE_S: Final = 5.0
 """A server that sends nothing for this time is not asked again; DEBUGINFOD_TIMEOUT changes it."""
 
 _Progress = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_long, ctypes.c_long)
