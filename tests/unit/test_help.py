@@ -122,7 +122,14 @@ def test_an_option_has_one_name_and_one_meaning_in_all_commands(name: str) -> No
         "--figure": {"FILE"}, "--json": {None}, "--csv": {None}, "--output": {"FILE", "DIR"},
         "--topology": {"SYNTHETIC"}, "--colour": {"construct|home"}, "--libomp": {"FILE"}, "--quiet": {None},
     }  # fmt: skip
-    short = {"--jobs": "-j", "--threads": "-t", "--output": "-o", "--repeat": "-r", "--quiet": "-q"}
+    short = {
+        "--yes": "-y",
+        "--jobs": "-j",
+        "--threads": "-t",
+        "--output": "-o",
+        "--repeat": "-r",
+        "--quiet": "-q",
+    }
     for option in (each for each in parameters(name) if each.param_type_name == "option"):
         longs = [each for each in option.opts if each.startswith("--")]
         assert len(longs) == 1, option.opts
