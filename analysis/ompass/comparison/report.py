@@ -283,7 +283,7 @@ def comparison_report(content: ComparisonContent) -> Report:
                     "headline": headline(one),
                     "counts": counts_table(one.counts),
                     "changes": _changes("", one.changes),
-                    "pairs": pairs_table(one.pairs),
+                    "pairs": pairs_table(one.pairs, _MOST_ROWS),
                 }
                 for one in content.compared
             ],
@@ -329,6 +329,7 @@ def _brief_sections(one: Compared) -> Iterator[Section]:
     if constructs:
         title = "Constructs, the largest change first"
         yield Section(f"constructs-{threads}", title, (_brief_changes("construct", constructs),))
+    yield from _moved(one, _MOST_BRIEF_ROWS)
 
 
 def _is_further(change: Change[Place]) -> bool:
@@ -366,8 +367,14 @@ def _sections(one: Compared) -> Iterator[Section]:
     if constructs:
         title = "Constructs, the largest change first"
         yield Section(f"constructs-{threads}", title, (_changes("construct", constructs),))
+    yield from _moved(one, _MOST_ROWS)
+
+
+def _moved(one: Compared, most: int) -> Iterator[Section]:
+    """Yields the pairs of constructs whose places differ, if there are any."""
     if moved := [pair for pair in one.pairs if pair.has_moved]:
-        yield Section(f"pairs-{threads}", "Constructs that have moved", (pairs_table(moved),))
+        title = "Constructs that have moved"
+        yield Section(f"pairs-{one.threads_after}", title, (pairs_table(moved, most),))
 
 
 def _changes(title: str, changes: Sequence[Change[Place]]) -> Table:
@@ -397,7 +404,7 @@ def _changes(title: str, changes: Sequence[Change[Place]]) -> Table:
     )
 
 
-def pairs_table(pairs: Sequence[Pair]) -> Table:
+def pairs_table(pairs: Sequence[Pair], most: int) -> Table:
     """Returns the places of constructs on both sides."""
     return Table.of(
         "",
@@ -412,7 +419,7 @@ def pairs_table(pairs: Sequence[Pair]) -> Table:
         pairs,
         word="construct",
         more="--json (with all constructs of both sides)",
-        most=_MOST_ROWS,
+        most=most,
     )
 
 
