@@ -74,3 +74,20 @@ def least_disturbed(label: Label, libompass: Path, folder: Path) -> Path:
 
 def test_every_program_with_known_advice_is_in_the_corpus() -> None:
     assert advised_kinds().keys() <= {label.program for label in all_labels() if not label.is_healthy}
+
+
+def test_a_false_dependence_is_named_with_its_address(libompass: Path, tmp_path: Path) -> None:
+    (label,) = [label for label in all_labels() if label.program == "false_grid.c"]
+    first = advise(least_disturbed(label, libompass, tmp_path)).changes[0]
+    assert first.kind == "dependence"
+    assert first.shared is not None
+    assert first.shared.n_tasks == first.shared.n_dependent == 24 * 40
+
+
+def test_a_chain_through_many_addresses_has_no_shared_one(libompass: Path, tmp_path: Path) -> None:
+    (label,) = [label for label in all_labels() if label.program == "chain_cells.cpp"]
+    content = advise(least_disturbed(label, libompass, tmp_path))
+    assert content.changes[0].shared is not None
+    # Each cell is written by one task and read by the next one.
+    assert (content.changes[0].shared.n_tasks, content.changes[0].shared.n_dependent) == (2, 800)
+    assert "through many addresses" in content.advice[0].because

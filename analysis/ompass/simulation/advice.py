@@ -14,6 +14,7 @@ from ompass.keeping.names import resolver_for
 from ompass.model import Run
 from ompass.readers.run import open_run
 from ompass.reports.content import same_place
+from ompass.simulation.addresses import shared_address
 from ompass.simulation.changes import loop_changes, task_changes
 from ompass.simulation.machine import Machine, read_machine
 from ompass.simulation.order_changes import order_changes
@@ -97,7 +98,8 @@ def advise(
     machine.check_threads(threads)
     resolver = resolver_for(run)
     locations = {d.id: resolver.locate(d) for d in run.definitions}
-    program = with_constructs(program, same_place(run, locations))
+    groups = same_place(run, locations)
+    program = with_constructs(program, groups)
     if run.earlier_cpu_ns:
         program = with_earlier_work(program, run.earlier_cpu_ns)
     trial = Trial(program, machine, threads, DeclaredData.of(path, program))
@@ -114,7 +116,7 @@ def advise(
         if change.kind == "threads" and change.gain < LEAST_GAIN and change.limit_ns
     )
     progress("uncertainty")
-    changes = [trial.with_range(change, way) for change, way in ranked(found)]
+    changes = [_with_address(path, groups, trial.with_range(change, way)) for change, way in ranked(found)]
     progress("causal profile")
     return AdviceContent(
         run=run,
@@ -140,6 +142,15 @@ def _candidates(trial: Trial, run: Run) -> Iterator[Candidate]:
         )
         limit, limit_ns = trial.limit_of(change.wall_ns)
         yield replace(change, limit=limit, limit_ns=limit_ns), way
+
+
+def _with_address(path: Path, groups: Mapping[int, int], change: Change) -> Change:
+    """Adds the address by which the tasks depend on each other; `groups`: constructs at one place."""
+    if change.kind != "dependence" or change.construct is None:
+        return change
+    named = {change.construct, *change.also}
+    members = named | {construct for construct, first in groups.items() if first in named}
+    return replace(change, shared=shared_address(path, members))
 
 
 def ranked(found: Iterable[Candidate]) -> list[Candidate]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any
 
+from ompass.simulation.addresses import SharedAddress
 from ompass.simulation.machine import Machine
 from ompass.simulation.reader import (
     MOST_THREADS,
@@ -59,6 +60,7 @@ class Change:
     also: tuple[int, ...] = ()  # other constructs that the change concerns
     count: int = 0  # dependences, waits, acquisitions, barriers or regions that it concerns
     share_ns: int = 0  # the recorded time that it concerns; 0: unknown
+    shared: SharedAddress | None = None  # dependence: the address that most of the tasks name; None: unknown
 
 
 @dataclass(frozen=True)

@@ -57,6 +57,17 @@ def advice_of(change: Change, locate: Locate) -> Advice:
     )
 
 
+def _address(change: Change) -> str:
+    """Returns which address the tasks name, if it is one for most of them."""
+    shared = change.shared
+    if shared is None:
+        return ""
+    if 2 * shared.n_tasks < shared.n_dependent:
+        return f", through many addresses: the most common one is in {plural(shared.n_tasks, 'task')}"
+    every = "all" if shared.n_tasks == shared.n_dependent else f"{shared.n_tasks:,} of"
+    return f": {every} {shared.n_dependent:,} name the address {shared.address:#x}"
+
+
 def _reason(change: Change) -> str:
     reason = REASONS.get(change.kind)
     return (
@@ -203,7 +214,7 @@ CURES: Mapping[str, Callable[[Change], str]] = {
 REASONS: Mapping[str, Callable[[Change], str]] = {
     "phases": lambda c: f"each such task waits up to {plural(c.count, 'time')}",
     "waits": lambda c: f"{plural(c.count, 'wait')}, each for all tasks so far",
-    "dependence": lambda c: f"{plural(c.count, 'dependence')} keep these tasks in order",
+    "dependence": lambda c: f"{plural(c.count, 'dependence')} keep these tasks in order{_address(c)}",
     "pipeline": lambda c: (
         f"an item begins when the one {plural(c.count, 'place')} before it has left the pipeline"
     ),

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The addresses that the depend clauses of tasks name."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from ompass.readers.run import event_kinds, read_events
+
+
+@dataclass(frozen=True, slots=True)
+class SharedAddress:
+    """The address that most tasks of some constructs name in depend clauses."""
+
+    address: int
+    n_tasks: int  # tasks that name it
+    n_dependent: int  # tasks with depend clauses
+
+
+def shared_address(path: Path, constructs: Collection[int]) -> SharedAddress | None:
+    """Returns the address that most tasks of these constructs name; None if the trace has no such clauses."""
+    events = read_events(path)
+    kind_of = {name: number for number, (name, _) in enumerate(event_kinds())}
+    clauses = np.flatnonzero(events.kind == kind_of["depends_on"])
+    creations = np.flatnonzero(events.kind == kind_of["create"])
+    if not len(clauses) or not len(creations):
+        return None
+    # A clause belongs to the last creation before it, in the events of its thread.
+    creation = creations[np.maximum(np.searchsorted(creations, clauses) - 1, 0)]
+    chosen = np.isin(events.construct[creation], list(constructs)) & (creation < clauses)
+    chosen &= events.thread[creation] == events.thread[clauses]
+    if not chosen.any():
+        return None
+    # Records of addresses have them in the column of task ids.
+    pairs = np.unique(np.stack([events.task[clauses], creation.astype(np.uint64)])[:, chosen], axis=1)
+    addresses, n_tasks = np.unique(pairs[0], return_counts=True)
+    most = int(n_tasks.argmax())
+    return SharedAddress(int(addresses[most]), int(n_tasks[most]), len(np.unique(pairs[1])))
