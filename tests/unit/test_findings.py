@@ -106,6 +106,13 @@ def test_few_tasks_per_thread_are_too_coarse() -> None:
     assert dict(the(made_run(rows, tasks), "too_coarse").numbers)["tasks_per_thread"] == 1.5
 
 
+def test_one_thread_has_no_tasks_too_coarse_for_it() -> None:
+    run = made_run(
+        team(0, [{"work_ns": 80 * MS, "idle_ns": 20 * MS, "n_tasks": 1}]), [construct(1, 0, [80 * MS])]
+    )
+    assert "too_coarse" not in problems(run)
+
+
 def test_single_producer_that_cannot_keep_up_starves_the_others() -> None:
     rows = team(
         0,
@@ -161,6 +168,7 @@ def test_time_outside_regions_gives_amdahls_bound() -> None:
     assert math.isclose(numbers["serial_fraction"], 98 / (98 + 196))
     assert math.isclose(numbers["speedup_bound"], 1 / (1 / 3 + 2 / 3 / 2))
     assert math.isclose(numbers["speedup_limit"], 3.0)
+    assert "on any number below 3.0 (Amdahl)" in found.because
 
 
 def test_start_of_a_program_is_not_reported_as_a_serial_part() -> None:

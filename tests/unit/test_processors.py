@@ -65,7 +65,9 @@ def test_nested_regions_do_not_lengthen_the_time_in_which_threads_are_active() -
 
 
 def test_without_records_threads_always_run() -> None:
-    times = processor_time(time_breakdown(made_run(team(0, [{"work_ns": 70, "idle_ns": 30}] * 2))))
+    rows = team(0, [{"work_ns": 70, "idle_ns": 30}] * 2)
+    run = made_run(rows, threads=[thread(k, cpu_source="") for k in range(2)])
+    times = processor_time(time_breakdown(run))
     assert (times.running_ns, times.preempted_ns) == (200, 0)
     assert (times.work_running_ns, times.work_blocked_ns, times.other_running_ns) == (140, 0, 60)
 

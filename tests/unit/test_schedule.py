@@ -21,7 +21,7 @@ from ompass.errors import DamagedRunError
 from ompass.figures.render import render
 from ompass.figures.schedule import gantt, over_time, who_ran_whose
 from ompass.readers.run import open_run
-from ompass.readers.schedule import NO_HOME, Bars, Schedule, read_schedule
+from ompass.readers.schedule import NO_HOME, Bars, Schedule, open_pyramid, read_schedule, schedule_of
 from ompass.reports.content import ReportContent, collect
 from ompass.reports.model import STATES
 
@@ -150,6 +150,20 @@ def test_windows_beyond_the_run_are_empty(tmp_path: Path) -> None:
     assert len(schedule.bars) == len(schedule.bins) == 0
     assert gantt(content_of(path), schedule) is None
     assert over_time(schedule) is None
+
+
+def test_a_late_window_has_bins_of_the_smallest_possible_size(tmp_path: Path) -> None:
+    path = made(MIXED, tmp_path)
+    whole = read_schedule(path)
+    late = read_schedule(path, start_ns=whole.end_ns // 2, n_bins=20)
+    assert 10 <= len(late.bins) <= 20
+
+
+def test_bars_are_read_only_if_a_number_of_them_is_asked_for(tmp_path: Path) -> None:
+    pyramid = open_pyramid(made(MIXED, tmp_path), keep=False)
+    assert len(schedule_of(pyramid).bars) == 0
+    assert len(schedule_of(pyramid).bins) > 0
+    assert len(schedule_of(pyramid, limit=10**6, n_bins=0).bars) > 0
 
 
 def test_a_run_without_a_trace_has_no_schedule(tmp_path: Path) -> None:

@@ -170,6 +170,23 @@ def test_the_price_of_being_parallel_is_stated_as_a_factor() -> None:
     assert both_of_them.meaning.endswith("0.67 of a speed-up of 3.33 that the program could have")
 
 
+def test_curves_need_three_numbers_of_threads_above_one() -> None:
+    flat = [point(1, work=100), point(2, work=100), point(4, work=200)]
+    assert bends(flat) == ()
+    assert bends([*flat, point(8, work=400)]) != ()
+
+
+def test_a_sweep_without_time_on_one_thread_has_no_factors() -> None:
+    assert "0.0% in the program's own code" in gaps(point(work=10, one_ms=0))[2].meaning
+
+
+def test_a_point_needs_runs_on_one_and_on_several_threads() -> None:
+    whole = made(2, StateTimes(100), StateTimes(100))
+    for missing in (replace(whole, recorded=[]), replace(whole, one_thread=[])):
+        with pytest.raises(ValueError, match="no recorded run on 2 or on one thread"):
+            scaling_point(missing)
+
+
 # ---------------------------------------------------------------- causes of inflation
 
 
@@ -291,6 +308,7 @@ def test_a_page_fault_takes_at_most_20_us(n_faults: int, cause: str) -> None:
 def test_the_interval_of_a_cause_is_that_of_counted_samples() -> None:
     key = spot(20), ATOMIC
     part = both({key: (250, 250)}, {key: (100,)}).parts[0]
+    assert both({key: (250, 250)}, {key: (100,)}).of("atomic_contention") == part
     # 1.96 standard errors of 500 - 100 samples of 1 ms each
     assert (part.low_ns, part.high_ns) == pytest.approx((351.99 * MS, 448.01 * MS), rel=1e-4)
 

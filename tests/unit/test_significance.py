@@ -101,6 +101,12 @@ def test_the_approximation_for_many_runs_agrees_with_the_exact_tests(monkeypatch
     assert min(exact) < 0.05 < 0.1 < exact[0]
 
 
+def test_critical_values_of_many_runs_are_those_of_tables() -> None:
+    # 1.96 standard deviations of 290.8 below 2525, and of 145.1 below 1250
+    assert significance._most_signed(100, 0.025) == 1954
+    assert significance._most_summed(50, 50, 0.025) == 965
+
+
 def test_many_runs_are_tested() -> None:
     equal = [100 + k % 5 for k in range(70)]
     assert groups_p(equal, equal) == pytest.approx(1)

@@ -11,12 +11,13 @@ import pytest
 from made_runs import MS, construct, made_run, team
 from ompass.metrics.breakdown import Scope
 from ompass.model import Run
+from ompass.reports.content import collect
 from ompass.reports.model import plain
 from ompass.reports.remarks import NOTE, WARNING
-from ompass.scaling.content import ScalingContent, SweepRuns, collect_scaling
+from ompass.scaling.content import ScalingContent, SweepRuns, collect_scaling, work_of
 from ompass.scaling.exports import sweep_remarks
 from ompass.scaling.figure import SWEEP_FIGURES
-from ompass.scaling.metrics import Samples, measured
+from ompass.scaling.metrics import Samples, WorkOf, measured
 from ompass.scaling.plan import SweepSpec
 from ompass.scaling.report import csv_scaling, scaling_report
 
@@ -125,6 +126,14 @@ def test_tasks_that_are_too_fine_are_to_blame_for_their_longer_work() -> None:
     assert content.judged.point.work_inflation_ns == 5 * MS + 5 * MS, "of tasks, and of the region"
     # T_1 - T_s: creation on one thread; of the inflation, the part of the tasks
     assert losses["too_fine"] == pytest.approx(10 * MS + 5 * MS)
+
+
+def test_constructs_of_one_line_are_one() -> None:
+    rows = team(0, [{"work_ns": 100 * MS, "n_tasks": 5}])
+    tasks = [construct(1, 0, [20 * MS] * 2, create_ns=3), construct(2, 0, [20 * MS] * 3, create_ns=4)]
+    work = work_of(collect(made_run(rows, tasks)))
+    (of_tasks,) = (found for place, found in work.items() if place.kind == "task")
+    assert of_tasks == WorkOf(100 * MS, 5, 7)
 
 
 def noted(content: ScalingContent, word: str, **changes: Any) -> bool:

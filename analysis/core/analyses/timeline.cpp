@@ -29,7 +29,7 @@ public:
                  SliceColumns &slices)
         : IndexedObserver(known), clock_(*run.process), filter_(filter), thread_(thread), slices_(slices) {}
 
-    bool full() const { return slices_.kind.size() >= filter_.limit; }
+    bool full() const { return slices_.kind.size() > filter_.limit; }
     bool beyond_window(uint64_t now) const { return filter_.end_ns >= 0 && ns(now) >= filter_.end_ns; }
 
     void created(Walk &walk, uint64_t task, uint32_t construct) {
