@@ -202,6 +202,7 @@ def test_the_overview_appears_while_zoomed_and_moves_the_window(shown: Visit) ->
     for _ in range(4):
         page.keyboard.press("w")
     page.wait_for_function("!ompassTimeline.due")
+    strip.scroll_into_view_if_needed()
     assert strip.is_visible()
     box = strip.bounding_box()
     assert box is not None
