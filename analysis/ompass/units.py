@@ -7,6 +7,7 @@ Owns the wording of quantities in all of Ompass.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 
 _TASK_COUNTER_BITS = 40  # low bits of a task id (format.h); the high bits are the creating thread
 _DURATIONS = ((1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "µs"))
@@ -25,6 +26,26 @@ def duration(ns: float) -> str:
         if abs(ns) >= scale * 0.9995:
             return f"{_three_digits(ns / scale)} {unit}"
     return f"{_three_digits(ns)} ns"
+
+
+def durations_alike(values: Sequence[float], *, parts: bool = False) -> Callable[[float], str]:
+    """Returns a function that formats durations of one table column.
+
+    It uses the unit of the largest value if all values have two digits in it. For parts of a sum, values
+    below a thousandth of the largest one need no digits.
+    """
+    largest = max(map(abs, values), default=0.0)
+    scale, unit = next(((s, u) for s, u in _DURATIONS if largest >= s * 0.9995), (1, "ns"))
+    least = min((abs(v) for v in values if not parts or abs(v) * 1000 >= largest), default=0.0)
+    if least < 0.1 * scale:
+        return duration
+
+    def alike(ns: float) -> str:
+        if 0 < abs(ns) < 0.01 * scale:
+            return f"<0.01 {unit}"
+        return f"{_three_digits(ns / scale)} {unit}"
+
+    return alike
 
 
 def _three_digits(value: float) -> str:

@@ -77,7 +77,7 @@ def trace(program: Path, run_recorded: RunRecorded) -> Path:
 
 
 def test_tool_loaded_by_hand_leaves_a_run_that_is_reported(trace: Path) -> None:
-    text = ompass("report", trace).stdout
+    text = ompass("report", trace, "--full").stdout
     for part in ("Where the thread-time went", "spawn.cpp:5", "spawn.cpp:11", "Findings", "101"):
         assert part in text
 

@@ -92,7 +92,9 @@ def test_commands_read_a_packed_run_as_its_directory(
         for path in (run, file)
     )
     assert of_file.exit_code == of_directory.exit_code
-    assert of_file.stdout.replace(str(file), str(run)) == of_directory.stdout
+    # The lengths of names decide where lines with commands break.
+    said = of_file.stdout.replace(str(file), str(run)).split()
+    assert said == of_directory.stdout.split()
     assert "/ompass-" not in of_file.stdout, "no path of the unpacked copy"
 
 

@@ -14,6 +14,7 @@ import typer
 from ompass.errors import OutputError, UsageError
 from ompass.files import file_problem, folder_problem
 from ompass.packed import unpacked
+from ompass.readers.meta import traced_run
 from ompass.units import parse_duration
 
 SHOWN: Final = "Selection"
@@ -98,6 +99,14 @@ def _all_unpacked(values: list[Path]) -> list[Path]:
     return [unpacked(value) for value in values]
 
 
+def _traced(value: Path) -> Path:
+    return traced_run(unpacked(value))
+
+
+def _all_traced(values: list[Path]) -> list[Path]:
+    return [_traced(value) for value in values]
+
+
 def run_argument(metavar: str, help: str) -> Any:
     """Returns an argument for a run directory, a packed run, or another path."""
     return typer.Argument(metavar=metavar, help=help, callback=_unpacked)
@@ -109,9 +118,21 @@ def runs_argument(help: str) -> Any:
 
 
 RunArgument = Annotated[Path, run_argument("DIR", "A run directory (NAME.ompass), or a packed run.")]
-TraceArgument = Annotated[Path, run_argument("DIR", "A run directory recorded with --mode trace.")]
+TraceArgument = Annotated[
+    Path,
+    typer.Argument(
+        metavar="DIR", help="A run directory recorded with --mode trace, or run twice.", callback=_traced
+    ),
+]
 RunsArgument = Annotated[list[Path], runs_argument("Run directories (NAME.ompass), or packed runs.")]
-TracesArgument = Annotated[list[Path], runs_argument("Run directories recorded with --mode trace.")]
+TracesArgument = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="DIR...",
+        help="Run directories recorded with --mode trace, or run twice.",
+        callback=_all_traced,
+    ),
+]
 
 
 def output_file(param: typer.CallbackParam, value: Path | None) -> Path | None:

@@ -33,11 +33,13 @@ from ompass.commands.options import (
     runs_argument,
     table_option,
 )
-from ompass.commands.streams import console_for, say, to_json, waiting, write_result
+from ompass.commands.streams import console_for, to_json, waiting, write_result
 from ompass.errors import UsageError
 from ompass.metrics.breakdown import Scope
 from ompass.readers.run import open_run
+from ompass.reports.brief import brief_report
 from ompass.reports.content import ReportContent, collect
+from ompass.reports.job import brief_job_report
 from ompass.reports.model import csv_report, plain
 from ompass.reports.ranks import job_of_reports, job_report
 from ompass.reports.run import CSV_TABLES, SCHEMA_VERSION, run_report
@@ -210,12 +212,10 @@ def _print(contents: list[ReportContent], sweeps: list[ScalingContent], each: bo
         print_report(console, scaling_report(sweep) if full else brief_scaling(sweep))
     job = job_of_reports(contents)
     if job is not None:
-        print_report(console, job_report(job))
+        print_report(console, job_report(job) if full else brief_job_report(job, contents))
     if job is None or each:
         for content in contents:
-            print_report(console, run_report(content))
-    else:
-        say("--each also shows the report of each rank; for one rank, name its run directory")
+            print_report(console, run_report(content) if full else brief_report(content))
 
 
 def _json_of(contents: list[ReportContent], sweeps: list[ScalingContent]) -> object:

@@ -12,18 +12,27 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from ompass.commands.options import OUTPUT, RUNNING, LibompOption, choice_option, refuse_output
+from ompass.commands.options import (
+    OUTPUT,
+    RUNNING,
+    FullOption,
+    LibompOption,
+    choice_option,
+    refuse_output,
+)
+from ompass.commands.second_run import FirstRun, Limits, with_advice
 from ompass.commands.streams import console_for, say, to_json, waiting, write_result
 from ompass.errors import CannotRecordError, OmpassError, UsageError
 from ompass.files import file_problem
 from ompass.keeping.names import keep_names_of
-from ompass.launch.child import Ending, end_as, run_child
+from ompass.launch.child import end_as
 from ompass.launch.plan import Plan, RunOptions, plan_here
 from ompass.launch.produced import (
     LAUNCH,
@@ -38,13 +47,16 @@ from ompass.launch.produced import (
     why_nothing,
 )
 from ompass.launch.program import Program, ProgramNotExecutableError, ProgramNotFoundError, inspect_program
+from ompass.launch.second_run import MOST_BYTES
 from ompass.launch.tool import scratch_directory
+from ompass.readers.meta import read_meta
 from ompass.readers.run import open_run
+from ompass.reports.brief import brief_report
 from ompass.reports.content import collect
 from ompass.reports.model import plain
 from ompass.reports.run import run_report
 from ompass.reports.terminal import print_report
-from ompass.units import parse_limit
+from ompass.units import parse_duration, parse_limit
 
 _EXIT_NOT_RECORDED = 125
 _MOST_HZ = 10_000
@@ -176,6 +188,26 @@ def run(
             "--strict", help="Exit with 125 if nothing was recorded, whatever the program's status."
         ),
     ] = False,
+    twice: Annotated[
+        bool | None,
+        typer.Option(
+            "--twice/--once",
+            show_default=False,
+            help="Run the program a second time, with a trace, to predict what changes would gain, however "
+            "long it takes; or never (default: if it took at most --within and is safe to repeat).",
+            rich_help_panel=RUNNING,
+        ),
+    ] = None,
+    within: Annotated[
+        str,
+        typer.Option(
+            "--within",
+            metavar="TIME",
+            help="Longest program that runs a second time unasked.",
+            rich_help_panel=RUNNING,
+        ),
+    ] = "30s",
+    full: FullOption = False,
     quiet: Annotated[
         bool,
         typer.Option(
@@ -198,6 +230,12 @@ def run(
         libomp=libomp,
     )
     lost = False
+    shown = Shown(report and not quiet, json_file, full, quiet)
+    limits = Limits(
+        twice if mode is None and "OMPASS_MODE" not in os.environ else False,
+        _checked_time(within),
+        parse_limit(options.limit_mb or os.environ.get("OMPASS_LIMIT_MB") or f"{MOST_BYTES}B"),
+    )
     with scratch_directory() as scratch:
         try:
             if json_file is not None:  # checked before the program runs for hours
@@ -214,18 +252,18 @@ def run(
             if not quiet:
                 for warning in plan.warnings:
                     say(f"warning: {warning}")
-            ending = run_child(str(program.path), command, _environment(plan, directory) | {LAUNCH: launch})
+            environment = _environment(plan, directory) | {LAUNCH: launch}
+            first = FirstRun.started(command, program, plan, environment)
         except (ProgramNotFoundError, ProgramNotExecutableError, UsageError):
             raise
         except OmpassError as error:
             say(f"error: {error.one_line()}")
             raise typer.Exit(_EXIT_NOT_RECORDED) from None
         try:
-            produced = find_produced(directory, before, ending.pid, launch)
+            produced = find_produced(directory, before, first.ending.pid, launch)
             lost = strict and produced.main is None
-            _after(produced, program, plan, ending, report=report, json_file=json_file, quiet=quiet)
-            is_kept = json_file is not None or (report and not quiet)  # the report has done it
-            _keep_names(produced.others if is_kept else (produced.main, *produced.others))
+            is_read = _after(produced, first, limits, shown)  # which keeps the names, too
+            _keep_names(produced.others if is_read else (produced.main, *produced.others))
         except OmpassError as error:
             # A script must see the program's exit status, even if the report fails.
             say(f"error: {error.one_line()}")
@@ -233,7 +271,24 @@ def run(
     sys.stderr.flush()
     if lost:
         raise typer.Exit(_EXIT_NOT_RECORDED)
-    end_as(ending)
+    end_as(first.ending)
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """The output of the command after the end of the program."""
+
+    report: bool
+    json_file: Path | None
+    full: bool
+    quiet: bool
+
+
+def _checked_time(text: str) -> int:
+    try:
+        return parse_duration(text)
+    except ValueError as error:
+        raise UsageError(f"--within {text}", *str(error).split("; ")) from None
 
 
 def _checked_threads(text: str) -> str:
@@ -281,34 +336,33 @@ def _environment(plan: Plan, directory: str) -> dict[str, str]:
     return {**defaults, **os.environ, **plan.variables, "OMPASS_DIR": directory}
 
 
-def _after(
-    produced: ProducedRuns,
-    program: Program,
-    plan: Plan,
-    ending: Ending,
-    *,
-    report: bool,
-    json_file: Path | None,
-    quiet: bool,
-) -> None:
+def _after(produced: ProducedRuns, first: FirstRun, limits: Limits, shown: Shown) -> bool:
+    """Shows the run as the user asked; returns True if it has read it."""
     if produced.main is None:
-        raise CannotRecordError("nothing was recorded", *why_nothing(program, plan, ending, os.environ))
-    shown = _shown(produced.main)
-    report = report and not quiet
-    if report or json_file is not None:
-        with waiting(f"reading {shown}"):
-            found = run_report(collect(open_run(produced.main)))
-        if json_file is not None:
-            write_result(to_json(plain(found)), json_file)
-        if report:
-            console = console_for(stderr=True)
-            console.print()
-            print_report(console, found)
-    if not quiet:
-        if ending.signal or ending.exit_code:
-            say(f"the program {ending.describe()}")
-        say(f"recorded in {shown}; `ompass report {shown}` shows it again")
+        reason = why_nothing(first.program, first.plan, first.ending, os.environ)
+        raise CannotRecordError("nothing was recorded", *reason)
+    name = _shown(produced.main)
+    if not shown.quiet:
+        if first.ending.signal or first.ending.exit_code:
+            say(f"the program {first.ending.describe()}")
+        again = "" if shown.report else f"; `ompass report {name}` shows it"
+        say(f"recorded in {name}{again}")
         say_others(produced.others)
+    # The reports of all ranks would run into each other; `ompass report` shows them together.
+    with_report = shown.report and not read_meta(produced.main).rank
+    if not with_report and shown.json_file is None:
+        return False
+    with waiting(f"reading {name}"):
+        content = collect(open_run(produced.main))
+    if with_report:
+        content = with_advice(content, first, limits)
+    if shown.json_file is not None:
+        write_result(to_json(plain(run_report(content))), shown.json_file)
+    if with_report:
+        console = console_for(stderr=True)
+        console.print()
+        print_report(console, run_report(content) if shown.full else brief_report(content))
+    return True
 
 
 def _keep_names(directories: Iterable[Path | None]) -> None:

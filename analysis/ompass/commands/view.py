@@ -11,6 +11,7 @@ import typer
 
 from ompass.commands.options import JobsOption, RunsArgument
 from ompass.commands.streams import say, waiting
+from ompass.readers.meta import traced_run
 from ompass.readers.run import open_run
 from ompass.reports.content import ReportContent, collect
 from ompass.serving.runs import ServedRuns
@@ -60,4 +61,4 @@ def view(
 
 
 def _content(path: Path) -> ReportContent:
-    return collect(open_run(path))
+    return collect(open_run(traced_run(path)))

@@ -15,7 +15,7 @@ from typing import Final
 
 from ompass.errors import DamagedRunError, OmpassError, OutputError, RunNotFoundError
 from ompass.packed import CACHES, RUN_FILES, first_file, is_packed
-from ompass.readers.meta import Meta, meta_of, read_meta
+from ompass.readers.meta import TRACE, Meta, meta_of, read_meta
 from ompass.readers.run import has_ended, is_run_directory, open_run
 
 _MAGIC: Final = b"OMPASSPR"  # the first bytes of process.log
@@ -58,9 +58,11 @@ def remove_run(run: KeptRun) -> None:
         raise OutputError(f"{run.path} is not removed", obstacle)
     try:
         if run.path.is_dir():
-            for path in list(run.path.iterdir()):
-                path.unlink()
-            run.path.rmdir()
+            for directory in (run.path / TRACE, run.path):
+                for path in _entries(directory):
+                    path.unlink()
+                if directory.exists():
+                    directory.rmdir()
         else:
             run.path.unlink()
     except OSError as error:
@@ -127,6 +129,9 @@ def _obstacle(path: Path) -> str:
 
 def _other_files(path: Path) -> Iterator[str]:
     for entry in sorted(path.iterdir()):
+        if entry.name == TRACE and is_run_directory(entry) and not entry.is_symlink():
+            yield from (f"{TRACE}/{name}" for name in _other_files(entry))
+            continue
         known = RUN_FILES.fullmatch(entry.name) or CACHES.fullmatch(entry.name)
         if not known or entry.is_symlink() or not entry.is_file():
             yield entry.name

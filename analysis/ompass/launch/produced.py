@@ -52,8 +52,13 @@ def choose_directory(program: Path, environ: Mapping[str, str], pid: int) -> str
 
     All processes of the launch share the name; the numbers of their directories differ.
     """
-    rank = "-r%r" if any(environ.get(name, "").isdigit() for name in RANK_VARIABLES) else ""
+    rank = "-r%r" if is_rank(environ) else ""
     return f"{program.name.replace('%', '%%')}{rank}-{pid}{_SUFFIX}"
+
+
+def is_rank(environ: Mapping[str, str]) -> bool:
+    """True in a process that a launcher of MPI jobs started."""
+    return any(environ.get(name, "").isdigit() for name in RANK_VARIABLES)
 
 
 def absolute_pattern(pattern: str) -> str:

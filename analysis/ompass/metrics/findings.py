@@ -354,11 +354,12 @@ def find_causes(
                 found += _judged(kind, facts, explained)
     found = [_as_note(f) if _follows(f, found) else f for f in found]
     problems = [f for f in found if f.severity == "problem"]
-    problems.sort(key=lambda f: (f.kind not in _LEADING, -f.cost_ns, f.kind, f.construct or 0))
+    problems.sort(key=lambda f: (f.kind not in LEADING, -f.cost_ns, f.kind, f.construct or 0))
     return (*problems, *(f for f in found if f.severity == "note"), *notes.all_notes(facts))
 
 
-_LEADING: Final = ("second_runtime", "bound_together")
+LEADING: Final = ("second_runtime", "bound_together")
+"""Kinds of problems that come first, because they change all other figures."""
 _FOLLOWS: Final = frozenset(kind.name for kind in KINDS if kind.follows)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ompass.figures.run import RUN_FIGURES
 from ompass.figures.schedule import over_time, who_ran_whose
@@ -71,9 +71,11 @@ def run_parts(
     """
     figures = {"threads": "threads", "granularity": "granularity", "tasks": "constructs"}
     sections = run_report(content).sections
-    yield from (_findings_part(each, content, trace, excerpts) for each in sections if each.key == "findings")
+    findings = next(each for each in sections if each.key == "findings")
+    remarks = next((each.parts for each in sections if each.key == "notes"), ())
+    yield _findings_part(replace(findings, parts=(*findings.parts, *remarks)), content, trace, excerpts)
     for section in sections:
-        if section.key == "findings":
+        if section.key in ("findings", "notes"):
             continue
         name = figures.get(section.key)
         yield Part(

@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from ompass.files import read_small_file
 
@@ -32,6 +32,16 @@ class Meta:
     places: tuple[tuple[int, int], ...] = ()
     """Core and domain of each CPU; shorter or empty if unknown."""
     environment: Mapping[str, str] = field(default_factory=dict)
+
+
+TRACE: Final = "trace.ompass"
+"""The traced run of the same program, in the run directory of a profile that `ompass run` made."""
+
+
+def traced_run(directory: Path) -> Path:
+    """Returns the directory with the events of a run: its traced run if it has one, else itself."""
+    inner = directory / TRACE
+    return inner if (inner / "meta.json").exists() else directory
 
 
 def read_meta(directory: Path) -> Meta:

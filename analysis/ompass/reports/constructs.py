@@ -33,10 +33,12 @@ def tasks_table(content: ReportContent) -> Table:
         (
             *place_columns(content, "task"),
             data("inlined_into", lambda task: content.location(task.construct).inlined_into),
-            Column("tasks", "tasks", Kind.COUNT, "n_completed", "completed"),
-            Column("work_ns", "work", Kind.TIME, hint="time of all tasks in user code"),
-            Column("create_ns", "create", Kind.TIME, hint="time to create all tasks"),
-            Column("mean_work_ns", "mean work", Kind.TIME),
+            Column("tasks", "tasks", Kind.COUNT, "n_completed", "completed", kept=True),
+            Column(
+                "work_ns", "work", Kind.TIME, hint="time of all tasks in user code", kept=True, parts=True
+            ),
+            Column("create_ns", "create", Kind.TIME, hint="time to create all tasks", parts=True),
+            Column("mean_work_ns", "mean work", Kind.TIME, kept=True),
             Column("mean_create_ns", "mean create", Kind.TIME),
             Column("max_ns", "longest", Kind.TIME, _of_timed("max_ns")),
             Column("", "moved", Kind.SHARE, "moved_share", "part that did not run on the creating thread"),
@@ -47,6 +49,7 @@ def tasks_table(content: ReportContent) -> Table:
                 Kind.SHARE,
                 lambda task: content.breakdown.share(task.cost_ns),
                 "of all thread-time: work and creation",
+                kept=True,
             ),
             *fields("tasks_created=n_created tasks_cancelled=n_cancelled tasks_undeferred=n_undeferred"),
             *fields("inclusive_ns tasks_timed=n_timed histogram tasks_ready=n_ready ready_ns ready_max_ns"),
@@ -144,7 +147,7 @@ def granularity_table(content: ReportContent) -> Table:
             Column("high_ns", "to", Kind.TIME, hint="first duration above it"),
             Column("tasks", "tasks", Kind.COUNT, "n_tasks"),
             Column("", "share", Kind.SHARE, lambda b: share(b.n_tasks, n_timed)),
-            Column("", "", Kind.BAR, lambda b: Bar(b.n_tasks)),
+            Column("", "", Kind.BAR, lambda b: Bar(b.n_tasks, whole=n_timed)),
         ),
         content.bins,
         most=64,

@@ -6,7 +6,7 @@ Owns the rule by which constructs are merged: same kind (of wait, of loop), func
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ompass.errors import DamagedRunError, NothingToShowError, RunNotFoundError
@@ -20,7 +20,8 @@ from ompass.metrics.waits import LoopTotals, WaitTotals, loop_totals, wait_total
 from ompass.model import Run
 from ompass.readers.meta import read_meta
 from ompass.samples.content import SampleContent, collect_samples
-from ompass.symbols.resolver import UNKNOWN, Location, Resolver
+from ompass.simulation.stored import StoredAdvice, read_advice
+from ompass.symbols.resolver import NO_CALLER, UNKNOWN, Location, Resolver
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,8 @@ class ReportContent:
     samples: SampleContent | None = None
     critical_names: Mapping[int, str] = field(default_factory=dict)  # empty: no name; missing: unknown
     source_lines: Mapping[str, Mapping[int, str]] = field(default_factory=dict)  # kept ones, by file
+    advice: StoredAdvice | None = None
+    advice_refusal: str = ""  # why `ompass run` did not trace the program for advice
 
     def location(self, construct: int | None) -> Location:
         return self.locations.get(construct, UNKNOWN) if construct is not None else UNKNOWN
@@ -101,14 +104,22 @@ def collect(
             creates_by_libgomp,
         ),
         locations=locations,
-        problems=(*problems, *damage),
+        problems=(*_problems(run, problems), *damage),
         waits=waits,
         loops=loops,
         locality=locality(run),
         samples=samples,
         critical_names=names,
         source_lines=resolver.answers.lines,
+        advice=read_advice(run),
     )
+
+
+def _problems(run: Run, problems: Iterable[str]) -> Iterator[str]:
+    """Yields problems of symbols; for a run without wrappers, what wrappers would improve."""
+    for problem in problems:
+        without = problem == NO_CALLER and run.create_estimated
+        yield f"{problem} (for tasks, wrappers are enough: ompass run)" if without else problem
 
 
 def _wanted_threads(run: Run) -> int:

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from ompass.plain_text import csv_cell, visible
 from ompass.symbols.names import compact_name
 from ompass.symbols.resolver import Location
-from ompass.units import count, duration, percent, ratio, size
+from ompass.units import count, duration, durations_alike, percent, ratio, size
 
 STATES = ("work", "create", "schedule", "sync", "idle")
 
@@ -52,6 +52,11 @@ class Kind(Enum):
         return self in (Kind.STATES, Kind.BAR)
 
     @property
+    def is_long(self) -> bool:
+        """Text that may take several lines."""
+        return self.is_name or self is Kind.TEXT
+
+    @property
     def is_name(self) -> bool:
         """Long text, which may take several lines and keeps its column when space is short."""
         return self in (Kind.NAME, Kind.PLACE)
@@ -71,10 +76,11 @@ _WORDS: Mapping[Kind, Callable[[Any], str]] = {
 
 
 class Bar(NamedTuple):
-    """A length drawn relative to the largest of its column; `look` names its colour."""
+    """A length drawn relative to `whole`, or to the largest of its column; `look` names its colour."""
 
     value: float
     look: str = ""
+    whole: float = 0.0  # the length of a full bar; 0: the largest of the column
 
 
 def words(kind: Kind, value: Any) -> str:
@@ -99,9 +105,20 @@ class Column:
     hint: str = ""  # explanation of the title
     look: str = ""  # colour of the title
     scaled: bool = False  # True if a bar of states is as long as its total
+    kept: bool = False  # True if other columns give way to it when space is short
+    parts: bool = False  # True if its times are parts of a sum, so tiny ones need no digits
 
     def value(self, item: Any) -> Any:
         return self.of(item) if callable(self.of) else attrgetter(self.of or self.key)(item)
+
+
+def column_words(column: Column, values: Sequence[Any]) -> list[str]:
+    """Returns the values of a column in their form for people; times have one unit if that shows them all."""
+    if column.kind is not Kind.TIME:
+        return [words(column.kind, value) for value in values]
+    known = [value for value in values if value]
+    form = durations_alike(known, parts=column.parts)
+    return ["-" if value is None else form(value) for value in values]
 
 
 def data(key: str, of: str | Callable[[Any], Any] = "") -> Column:
@@ -143,6 +160,7 @@ class Advice:
     place: str = ""
     also: str = ""
     good: bool = False
+    gain: str = ""  # the change that cures it, and its predicted gain
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +171,8 @@ class Section:
     title: str
     parts: tuple[str | Advice | Table, ...]
     drawn: bool = False  # True if a figure replaces its tables on the page
+    most_lines: int = 0  # lines for findings on a terminal, those after the first in short form; 0: any
+    more: str = ""  # where to find the omitted findings
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +183,7 @@ class Report:
     facts: tuple[str, ...]  # shown in a line below the title
     sections: tuple[Section, ...]
     warning: str = ""
+    verdict: str = ""  # one sentence
     commands: tuple[tuple[str, str], ...] = ()  # what to call next, and what it shows
     notes: tuple[str, ...] = ()
     values: Mapping[str, Any] = dataclass_field(

@@ -24,6 +24,12 @@ def job_of_reports(contents: Sequence[ReportContent]) -> Job | None:
     return job_of([_rank(content) for content in contents])
 
 
+def rank_of(content: ReportContent) -> int:
+    """Returns the number of a run's rank; -1 if it has none."""
+    rank = read_meta(content.run.path).rank
+    return -1 if rank is None else rank
+
+
 def _rank(content: ReportContent) -> Rank | None:
     meta = read_meta(content.run.path)
     if meta.rank is None:

@@ -17,8 +17,9 @@ from ompass.metrics.facts import Finding
 from ompass.metrics.locality import Locality
 from ompass.metrics.processors import Presence, described, processor_values
 from ompass.metrics.thresholds import OFF_PROCESSOR_SHARE
-from ompass.model import SystemUse, share
+from ompass.model import Run, StateTimes, SystemUse, share
 from ompass.packed import shown_path
+from ompass.readers.meta import TRACE
 from ompass.reports.constructs import (
     counters_table,
     cpu_fields,
@@ -28,9 +29,9 @@ from ompass.reports.constructs import (
     tasks_table,
 )
 from ompass.reports.content import ReportContent
+from ompass.reports.findings import causes, note_parts, problem_parts, verdict
 from ompass.reports.model import (
     STATES,
-    Advice,
     Bar,
     Column,
     Kind,
@@ -42,6 +43,7 @@ from ompass.reports.model import (
     place_fields,
     state_fields,
 )
+from ompass.reports.next_commands import next_commands
 from ompass.reports.terminal import state_values
 from ompass.reports.waits import costly_waits, loops_table, notable_loops, waits_table
 from ompass.samples.report import sample_fields, sample_parts
@@ -118,8 +120,9 @@ def run_report(content: ReportContent) -> Report:
         "kernels": kernels_table(content),
         "granularity": granularity_table(content),
     }
+    found = causes(content)
     return Report(
-        title=f"ompass · {run.path.name}",
+        title=f"ompass · {run_name(run)}",
         facts=(
             f"{run.mode} mode" + (", recomputed from events" if run.source == "events" else ""),
             f"pid {run.pid}",
@@ -128,9 +131,16 @@ def run_report(content: ReportContent) -> Report:
             plural(content.n_tasks, "task"),
         ),
         warning="" if run.complete else _cut_short(content),
+        verdict=verdict(content, found),
         sections=tuple(_sections(content, tables)),
+        commands=next_commands(content),
         values=_values(content, tables),
     )
+
+
+def run_name(run: Run) -> str:
+    """Returns the name of a run directory; of a traced run inside of another one, with the other's name."""
+    return f"{run.path.parent.name}/{TRACE}" if run.path.name == TRACE else run.path.name
 
 
 def _values(content: ReportContent, tables: Mapping[str, Table]) -> dict[str, Any]:
@@ -172,6 +182,7 @@ def _values(content: ReportContent, tables: Mapping[str, Table]) -> dict[str, An
         "counters": list(run.counters),
         "findings": [_finding_fields(content, finding) for finding in content.findings],
         "problems": list(content.problems),
+        "advice": content.advice.values if content.advice else None,
     }
 
 
@@ -185,12 +196,13 @@ def _iso_time(epoch_ns: int) -> str:
 
 
 def _sections(content: ReportContent, tables: Mapping[str, Table]) -> Iterator[Section]:
+    yield Section("findings", "Findings", tuple(problem_parts(content)))
     yield Section(
         "thread-time",
         "Where the thread-time went",
         (
             f"{scope_words(content.breakdown)}.",
-            _states(content.breakdown),
+            states_table(content.breakdown.states),
             *presence_words(content.breakdown.presence),
         ),
     )
@@ -210,7 +222,8 @@ def _sections(content: ReportContent, tables: Mapping[str, Table]) -> Iterator[S
         yield Section("samples", "Where the processors were", parts)
     if content.locality:
         yield Section("locality", "Locality domains", tuple(_locality(content.locality)))
-    yield Section("findings", "Findings", tuple(_findings(content)))
+    if notes := tuple(note_parts(content)):
+        yield Section("notes", "Notes", notes)
 
 
 def scope_words(breakdown: Breakdown) -> str:
@@ -240,16 +253,17 @@ def presence_words(presence: Presence | None) -> Iterator[str]:
     )
 
 
-def _states(breakdown: Breakdown) -> Table:
+def states_table(states: StateTimes) -> Table:
+    """Returns times by state, with bars from 0 to 100%."""
     return Table.of(
         "States",
         (
             Column("", "state", Kind.STATE, lambda row: row[0]),
-            Column("", "time", Kind.TIME, lambda row: row[1]),
-            Column("", "share", Kind.SHARE, lambda row: breakdown.share(row[1])),
-            Column("", "", Kind.BAR, lambda row: Bar(row[1], row[0])),
+            Column("", "time", Kind.TIME, lambda row: row[1], parts=True),
+            Column("", "share", Kind.SHARE, lambda row: share(row[1], states.total_ns)),
+            Column("", "", Kind.BAR, lambda row: Bar(row[1], row[0], states.total_ns)),
         ),
-        zip(STATES, state_values(breakdown.states), strict=True),
+        zip(STATES, state_values(states), strict=True),
     )
 
 
@@ -259,7 +273,7 @@ def _threads(threads: Any) -> Table:
         (
             Column("thread", "thread", Kind.COUNT),
             Column("kind", "kind", Kind.TEXT),
-            Column("thread_time_ns", "time", Kind.TIME, "states.total_ns"),
+            Column("thread_time_ns", "time", Kind.TIME, "states.total_ns", parts=True),
             *_WORK_AND_IDLE,
             *fields("implicit_ns lock_ns outside_ns"),
             Column("tasks", "tasks", Kind.COUNT, "n_tasks"),
@@ -341,22 +355,6 @@ def _locality_fields(locality: Locality) -> dict[str, Any]:
     )
     names += "steals=n_steals steals_failed=n_failed_steals steal_ns steal_failed_ns=failed_steal_ns"
     return {column.key: column.value(locality) for column in fields(names)}
-
-
-def _findings(content: ReportContent) -> Iterator[str | Advice]:
-    """Yields problems, then notes, except `cut_short`, which is in the report's head."""
-    problems = [f for f in content.findings if f.severity == "problem"]
-    if not problems:
-        work = content.breakdown.share(content.breakdown.states.work_ns)
-        yield f"No problem found: {percent(work)} of the thread-time is work."
-    for finding in problems:
-        place = content.location(finding.construct).label() if finding.construct is not None else ""
-        yield Advice(finding.title, finding.because, finding.cure, place)
-    for finding in content.findings:
-        if finding.severity == "note" and finding.kind != "cut_short":
-            cure = f"; {finding.cure}" if finding.cure else ""
-            yield f"Note: {finding.title}: {finding.because}{cure}."
-    yield from (f"Note: {problem}." for problem in content.problems)
 
 
 def _finding_fields(content: ReportContent, finding: Finding) -> dict[str, Any]:

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Prints a report on a terminal, or draws it as SVG: its title, its sections, and tables that fit the width.
 
-Omits bars if space is short, then the right-most columns, but never names. All output of
+Omits bars if space is short, then the right-most columns that no table wants to keep; names only for such
+columns. All output of
 ompass goes through a TerminalConsole, which interprets no text as markup and lets no text control the
 terminal. Every state has a colour and a glyph, so bars can also be read without colours.
 """
@@ -11,7 +12,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from rich import box
@@ -26,7 +27,7 @@ from rich.text import Text
 
 from ompass.model import StateTimes
 from ompass.plain_text import visible, visible_lines
-from ompass.reports.model import STATES, Advice, Column, Kind, Report, Section, Table, sentence, words
+from ompass.reports.model import STATES, Advice, Column, Kind, Report, Section, Table, column_words, sentence
 from ompass.scaling.metrics import MeanStates
 from ompass.units import plural
 
@@ -56,6 +57,8 @@ def print_report(console: Console, report: Report) -> None:
         console.print(Text("  ".join(report.facts), style="dim"))
     if report.warning:
         console.print(Text(report.warning, style="bold red"))
+    if report.verdict:
+        console.print(Text(report.verdict, style="bold"))
     for section in report.sections:
         _print_section(console, section)
     for note in report.notes:
@@ -81,26 +84,50 @@ def _print_section(console: Console, section: Section) -> None:
     console.print()
     titles = [part.title for part in section.parts if isinstance(part, Table)]
     console.print(Text(section.title, style="bold"))
-    number = 0
+    _print_findings(console, section)
     for part in section.parts:
         if isinstance(part, str):
             console.print(Padding(Text(part), (0, 0, 0, _INDENT), expand=False))
-        elif isinstance(part, Advice):
-            number += 1
-            for text, indent in _advice(part, number):
-                console.print(Padding(text, (0, 0, 0, indent), expand=False))
-        else:
+        elif isinstance(part, Table):
             if len(titles) > 1 and part.title != section.title:
                 console.print(Padding(Text(part.title, style="dim"), (0, 0, 0, _INDENT), expand=False))
             print_table(console, part)
 
 
-def _advice(advice: Advice, number: int) -> Iterable[tuple[Text, int]]:
+def _print_findings(console: Console, section: Section) -> None:
+    """Prints the findings; those after the first in short form, or not at all, if lines are short."""
+    advices = [part for part in section.parts if isinstance(part, Advice)]
+    used, n_shown = 0, 0
+    for number, advice in enumerate(advices, 1):
+        lines = list(advice_lines(advice, number))
+        if number > 1 and 0 < section.most_lines < used + _height(console, lines):
+            lines = list(advice_lines(replace(advice, because="", cure="", also=""), number))
+            if section.most_lines < used + _height(console, lines):
+                break
+        n_shown = number
+        used += _height(console, lines)
+        for text, indent in lines:
+            console.print(Padding(text, (0, 0, 0, indent), expand=False))
+    if n_shown < len(advices):
+        hidden = plural(len(advices) - n_shown, "more finding")
+        remark = Text(f"and {hidden}: {section.more}", style="dim")
+        console.print(Padding(remark, (0, 0, 0, _INDENT), expand=False))
+
+
+def _height(console: Console, lines: Iterable[tuple[Text, int]]) -> int:
+    return sum(len(text.wrap(console, console.width - indent)) for text, indent in lines)
+
+
+def advice_lines(advice: Advice, number: int) -> Iterable[tuple[Text, int]]:
+    """Yields the paragraphs of a finding, each with its indent."""
     title = Text(f"{number}. {advice.title}", style="bold green" if advice.good else "bold yellow")
     if advice.place:
         title.append(f"  {advice.place}", style="cyan")
     yield title, _INDENT
-    yield Text(sentence(advice.because)), _INDENT + 3
+    if advice.gain:
+        yield Text(f"-> {advice.gain}", style="bold green"), _INDENT + 3
+    if advice.because:
+        yield Text(sentence(advice.because)), _INDENT + 3
     if advice.cure:
         yield Text(f"-> {sentence(advice.cure)}", style="green"), _INDENT + 3
     if advice.also:
@@ -110,20 +137,25 @@ def _advice(advice: Advice, number: int) -> Iterable[tuple[Text, int]]:
 def print_table(console: Console, table: Table) -> None:
     """Prints the part of the table that fits, and names the omitted parts."""
     canvas = Canvas(console.width, console.encoding.lower().startswith("utf"))
-    shown, left_out, bar_cells = _fitting(table, canvas)
+    texts = [column_words(column, [row[k] for row in table.rows]) for k, column in enumerate(table.columns)]
+    shown, left_out, bar_cells = _fitting(table, texts, canvas)
     grid = plain_grid()
     for k in shown:
         column = table.columns[k]
-        title = Text(_title(table, k), style=LOOKS.get(column.look, ""))
+        title = Text(_title(table, k, texts[k]), style=LOOKS.get(column.look, ""))
         if column.look in STATES:
             title = Text.assemble((f"{glyph(column.look, canvas.unicode)} ", LOOKS[column.look]), title)
+        if column.kind is Kind.BAR and any(row[k].whole for row in table.rows):
+            title = Text("0%" + "100%".rjust(bar_cells - 2), style="dim")
         right = column.kind.is_number
         grid.add_column(
-            title, justify="right" if right else "left", no_wrap=not column.kind.is_name, overflow="fold"
+            title, justify="right" if right else "left", no_wrap=not column.kind.is_long, overflow="fold"
         )
     longest = {k: _longest(table, k) for k in shown}
-    for row in table.rows[: table.most]:
-        grid.add_row(*(_cell(table.columns[k], row[k], canvas, bar_cells, longest[k]) for k in shown))
+    for number, row in enumerate(table.rows[: table.most]):
+        grid.add_row(
+            *(_cell(table.columns[k], row[k], texts[k][number], canvas, bar_cells, longest[k]) for k in shown)
+        )
     console.print(Padding(grid, (0, 0, 0, _INDENT), expand=False))
     remarks = list(table.notes)
     hidden = len(table.rows) - table.most
@@ -147,54 +179,57 @@ def plain_grid(show_header: bool = True) -> Grid:
     )
 
 
-def _title(table: Table, k: int) -> str:
+def _title(table: Table, k: int, texts: Sequence[str]) -> str:
     """Returns the title, on two lines if values are narrower than its words."""
     title = table.columns[k].title
-    widest = max((cell_len(words(table.columns[k].kind, row[k])) for row in table.rows), default=0)
+    widest = max(map(cell_len, texts), default=0)
     return title if len(title) <= widest else "\n".join(title.rsplit(" ", 1))
 
 
-def _fitting(table: Table, canvas: Canvas) -> tuple[list[int], list[str], int]:
+def _fitting(
+    table: Table, texts: Sequence[Sequence[str]], canvas: Canvas
+) -> tuple[list[int], list[str], int]:
     """Returns the columns to show, the titles of omitted ones, and the length of a bar in cells."""
     shown = [k for k, c in enumerate(table.columns) if c.title or c.kind.is_bar]
-    width = {}
+    width, least = {}, {}
     for k in shown:
-        cells = [words(table.columns[k].kind, row[k]) for row in table.rows[: table.most]]
-        state = 2 if table.columns[k].look in STATES or table.columns[k].kind is Kind.STATE else 0
-        lines = [*_title(table, k).split("\n"), *cells]
-        width[k] = max(map(cell_len, lines), default=0) + state + _BETWEEN
+        column, cells = table.columns[k], texts[k][: table.most]
+        state = 2 if column.look in STATES or column.kind is Kind.STATE else 0
+        title = _title(table, k, texts[k]).split("\n")
+        width[k] = least[k] = max(map(cell_len, [*title, *cells]), default=0) + state + _BETWEEN
+        if column.kind.is_name:
+            least[k] = min(width[k], _NARROWEST_NAME + _BETWEEN)
+        elif column.kind.is_long:
+            parts = [part for text in (*title, *cells) for part in text.split()]
+            least[k] = max(map(cell_len, parts), default=0) + _BETWEEN
     room = canvas.width - _INDENT
     bars = [k for k in shown if table.columns[k].kind.is_bar]
     for k in bars:
         shown.remove(k)
-
-    def needed() -> int:
-        return sum(
-            min(width[k], _NARROWEST_NAME + _BETWEEN) if table.columns[k].kind.is_name else width[k]
-            for k in shown
-        )
-
-    left_out: list[str] = []
-    while needed() - _BETWEEN > room:
-        droppable = [k for k in shown[1:] if not table.columns[k].kind.is_name]
+    left_out: list[int] = []
+    while sum(least[k] for k in shown) - _BETWEEN > room:
+        others = [k for k in shown[1:] if not table.columns[k].kept]
+        droppable = [k for k in others if not table.columns[k].kind.is_name]
+        if not droppable and any(table.columns[k].kept for k in shown):
+            droppable = others
         if not droppable:
             break
         shown.remove(droppable[-1])
-        left_out.insert(0, table.columns[droppable[-1]].title)
+        left_out.append(droppable[-1])
     left = min(room - sum(width[k] for k in shown), _LARGEST_BAR)
-    return shown + (bars if left >= 8 else []), left_out, left
+    titles = [table.columns[k].title for k in sorted(left_out)]
+    return shown + (bars if left >= 8 else []), titles, left
 
 
 def _longest(table: Table, k: int) -> float:
     kind = table.columns[k].kind
     if kind is Kind.BAR:
-        return max((row[k].value for row in table.rows), default=0)
+        return max((row[k].whole or row[k].value for row in table.rows), default=0)
     return max((row[k].total_ns for row in table.rows), default=0) if kind is Kind.STATES else 0
 
 
-def _cell(column: Column, value: Any, canvas: Canvas, cells: int, longest: float) -> Text:
+def _cell(column: Column, value: Any, text: str, canvas: Canvas, cells: int, longest: float) -> Text:
     if value is None or not column.kind.is_bar:
-        text = words(column.kind, value)
         if column.kind is Kind.STATE:
             return Text(f"{glyph(value, canvas.unicode)} {text}", style=LOOKS[value])
         if column.kind is Kind.PLACE and value is not None:

@@ -38,10 +38,20 @@ def waits_table(content: ReportContent, waits: Sequence[WaitTotals]) -> Table:
             data("name", lambda w: content.critical_names.get(w.construct)),
             Column("count", "waits", Kind.COUNT, "n_waits"),
             Column(
-                "wait_ns", "waited", Kind.TIME, hint="time of all threads without a task, or for the lock"
+                "wait_ns",
+                "waited",
+                Kind.TIME,
+                hint="time of all threads without a task, or for the lock",
+                kept=True,
+                parts=True,
             ),
             Column(
-                "", "share", Kind.SHARE, lambda w: content.breakdown.share(w.wait_ns), "of all thread-time"
+                "",
+                "share",
+                Kind.SHARE,
+                lambda w: content.breakdown.share(w.wait_ns),
+                "of all thread-time",
+                kept=True,
             ),
             Column("inside_ns", "tasks inside", Kind.TIME, hint="time of tasks that ran meanwhile"),
             Column("max_ns", "longest", Kind.TIME, hint="from begin to end, with the tasks inside"),
@@ -107,7 +117,7 @@ def loops_table(content: ReportContent, loops: Sequence[LoopTotals]) -> Table:
             Column("kind", "kind", Kind.TEXT),
             Column("instances", "runs", Kind.COUNT, "n_led", "number of executions"),
             Column("iterations", "iterations", Kind.COUNT, "n_iterations"),
-            Column("time_ns", "time", Kind.TIME, hint="of all threads in it"),
+            Column("time_ns", "time", Kind.TIME, hint="of all threads in it", kept=True, parts=True),
             Column(
                 "",
                 "max/mean",
@@ -120,6 +130,8 @@ def loops_table(content: ReportContent, loops: Sequence[LoopTotals]) -> Table:
                 "lost",
                 Kind.TIME,
                 hint="idle time at the barrier behind it until the last thread arrived",
+                kept=True,
+                parts=True,
             ),
             Column(
                 "",
@@ -127,6 +139,7 @@ def loops_table(content: ReportContent, loops: Sequence[LoopTotals]) -> Table:
                 Kind.SHARE,
                 lambda o: content.breakdown.share(o.imbalance_ns),
                 "lost, of all thread-time",
+                kept=True,
             ),
             Column("chunks", "chunks", Kind.COUNT, lambda o: o.n_chunks if o.has_chunks else None),
             *fields("max_thread_ns mean_thread_ns imbalance"),

@@ -12,6 +12,7 @@ from ompass.metrics.thresholds import BY_CLOCK_NAMED
 from ompass.model import ThreadRow, share
 from ompass.packed import shown_path
 from ompass.reports.model import LONG_NAME, Column, Kind, Report, Section, Table, data
+from ompass.reports.next_commands import shell_word
 from ompass.samples.content import SampleContent
 from ompass.samples.metrics import (
     Hot,
@@ -65,7 +66,10 @@ def sample_parts(content: SampleContent, whole: bool = False) -> Iterator[str | 
         )
     if content.n_dropped:
         yield f"{plural(content.n_dropped, 'sample')} could not be written; `ompass info` shows why."
-    tables = [_lines(content), _libraries(content)]
+    tables = [
+        _lines(content, more="--json" if whole else f"ompass samples {shell_word(content.run.path)}"),
+        _libraries(content),
+    ]
     if whole:
         # Without lines, the first table has the functions.
         has_lines = any(call.line for sample in content.samples for call in sample.calls[:1])
@@ -171,7 +175,7 @@ def _owners(content: SampleContent) -> Table:
     )
 
 
-def _lines(content: SampleContent, least: float = _LEAST_SHARE) -> Table:
+def _lines(content: SampleContent, least: float = _LEAST_SHARE, more: str = "--json") -> Table:
     """Returns the hot lines; functions where lines are unknown, and modules where names are unknown."""
     found = hot_lines(content.samples)
     has_lines = any(hot.what.line for hot in found)
@@ -189,7 +193,7 @@ def _lines(content: SampleContent, least: float = _LEAST_SHARE) -> Table:
         ),
         _shown(found, least),
         word="line" if has_lines else "function",
-        more="ompass samples",
+        more=more,
         most=12,
     )
 

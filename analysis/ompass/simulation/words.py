@@ -97,7 +97,7 @@ LIMITS: Mapping[str, Callable[[Change], str]] = {
 }
 
 TITLES: Mapping[str, Callable[[Change], str]] = {
-    "depth": lambda c: f"Create no tasks deeper than {plural(c.value, 'level')}",
+    "depth": lambda c: f"Cut off below depth {c.value}",
     "time": lambda c: f"Create no tasks for less than {duration(c.value)} of work",
     "grain": lambda c: f"Merge {c.value} of these tasks into one",
     "finer": lambda c: f"Split each of these tasks into {c.value}",

@@ -30,7 +30,7 @@ Value = TypeVar("Value")
 # An OpenMP call at the end of a function may be a jump, which returns into the runtime.
 NO_CALLER = (
     "some constructs were called from the OpenMP runtime itself, so their lines are unknown: "
-    "compile with -fno-optimize-sibling-calls (for tasks, wrappers are enough: ompass run)"
+    "compile with -fno-optimize-sibling-calls"
 )
 
 

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The advice of `ompass run`: predicts what changes of the program would gain, from a trace of it.
+
+Records the trace by a second run of the program if the first run was a profile, and announces it. Owns the
+order of these steps; launch/second_run.py decides whether the program may run again.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ompass.commands.streams import say, waiting
+from ompass.errors import OmpassError
+from ompass.launch.child import Ending, run_child
+from ompass.launch.plan import Plan
+from ompass.launch.produced import LAUNCH, find_produced, is_rank, new_launch
+from ompass.launch.program import Program
+from ompass.launch.second_run import MOST_BYTES, Before, trace_bytes, why_not_traced, why_once
+from ompass.readers.meta import TRACE
+from ompass.readers.run import open_run
+from ompass.reports.content import ReportContent
+from ompass.reports.model import plain
+from ompass.simulation.advice import advise
+from ompass.simulation.report import advice_report
+from ompass.simulation.stored import read_advice, store_advice
+from ompass.units import duration
+
+
+@dataclass(frozen=True, slots=True)
+class FirstRun:
+    """A program that ran, and how it was started."""
+
+    command: Sequence[str]
+    program: Program
+    plan: Plan
+    environment: Mapping[str, str]  # its variables
+    before: Before
+    ending: Ending
+    wall_ns: int
+
+    @classmethod
+    def started(
+        cls, command: Sequence[str], program: Program, plan: Plan, environment: Mapping[str, str]
+    ) -> FirstRun:
+        """Runs the program to its end."""
+        before = Before.of(command)
+        began = time.monotonic_ns()
+        ending = run_child(str(program.path), command, environment)
+        return cls(command, program, plan, environment, before, ending, time.monotonic_ns() - began)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The largest first run that runs again, and whether the user decided so."""
+
+    twice: bool | None = None  # None: only if the first run was short and is safe to repeat
+    most_ns: int = 0
+    most_bytes: int = MOST_BYTES
+
+
+def with_advice(content: ReportContent, first: FirstRun, limits: Limits) -> ReportContent:
+    """Returns the content with advice on the program, if a trace of it exists or may be recorded."""
+    run = content.run
+    if run.mode == "trace":
+        if trace_bytes(run) <= limits.most_bytes and _store_advice(run.path):
+            return replace(content, advice=read_advice(run))
+        return content
+    if limits.twice is False or not _has_something_to_change(content):
+        return content
+    if is_rank(os.environ):
+        return content  # the other ranks would have to run again, too
+    refusal = why_once(first.before, first.command, first.program, first.plan, first.ending, os.environ)
+    refusal = refusal or why_not_traced(run, first.wall_ns, limits.most_ns, limits.most_bytes)
+    if limits.twice is None and refusal:
+        say(f"no second run to predict what changes would gain: {refusal} (--twice: run it again anyway)")
+        return replace(content, advice_refusal=refusal)
+    trace = _record_again(run.path, first, limits)
+    return replace(content, advice=read_advice(run)) if trace and _store_advice(trace, run.path) else content
+
+
+def _has_something_to_change(content: ReportContent) -> bool:
+    shared = content.n_tasks or any(loop.time_ns for loop in content.loops)
+    return bool(shared) and any(finding.severity == "problem" for finding in content.findings)
+
+
+def _record_again(directory: Path, first: FirstRun, limits: Limits) -> Path | None:
+    """Runs the program again, in trace mode and without its output; returns the complete trace."""
+    again = f"running it again ({duration(first.wall_ns)}) with a trace, to predict what changes would gain"
+    say(f"{again}; its output is discarded (--once: no second run)")
+    place = directory.absolute() / TRACE
+    launch = new_launch(os.environ)
+    environment = {
+        **first.environment,
+        "OMPASS_MODE": "trace",
+        "OMPASS_DIR": str(place).replace("%", "%%"),
+        "OMPASS_LIMIT_MB": f"{limits.most_bytes}B",
+        LAUNCH: launch,
+    }
+    with Path(os.devnull).open("r+b") as nothing:
+        streams = {1: nothing.fileno(), 2: nothing.fileno()}
+        ending = run_child(str(first.program.path), first.command, environment, streams)
+    if ending.signal or ending.exit_code:
+        say(f"no prediction: the second run {ending.describe()}")
+        return None
+    return find_produced(environment["OMPASS_DIR"], set(), ending.pid, launch).main
+
+
+def _store_advice(trace: Path, *others: Path) -> bool:
+    """Keeps advice with a traced run, and in `others`; returns False if the trace does not permit it."""
+    try:
+        if any(thread.n_dropped for thread in open_run(trace).threads):
+            return False  # the rest of the program would look like one long task
+        with waiting("predicting what changes would gain"):
+            advice = plain(advice_report(advise(trace)))
+        for directory in (trace, *others):
+            store_advice(directory, advice)
+    except OmpassError:
+        return False
+    return True

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Decides whether a program that was just recorded may run a second time, to trace it.
+
+Owns the signs of a program that is not safe to repeat, and the limits of time and size. A second run needs
+the same input, and must do nothing twice that users notice.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from ompass.launch.child import Ending
+from ompass.launch.plan import Plan
+from ompass.launch.produced import LAUNCH
+from ompass.launch.program import Program
+from ompass.model import Run
+from ompass.units import duration, size
+
+MOST_NS: Final = 30_000_000_000
+"""Longest program that runs again unasked: users wait this time a second time, and a little more."""
+MOST_BYTES: Final = 64 << 20
+"""Largest trace for advice: some 2.5 million tasks, whose simulations take about 20 seconds."""
+
+_TASK_BYTES: Final = 16  # in a trace, measured for tasks without dependences
+_EVENT_BYTES: Final = 16  # of a wait, a chunk of a loop, or a kernel
+_MOST_FILES: Final = 20_000  # entries of a directory that are compared
+
+_State = Mapping[Path, tuple[int, int, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Before:
+    """The state that a program can change: the position of its input, and the files where it works."""
+
+    offset: int  # of standard input; -1: it has none
+    files: _State
+
+    @classmethod
+    def of(cls, command: Sequence[str]) -> Before:
+        """Call it before the program starts."""
+        return cls(_input_offset(), _files(command))
+
+
+def why_once(
+    before: Before, command: Sequence[str], program: Program, plan: Plan, ending: Ending,
+    environ: Mapping[str, str],
+) -> str:  # fmt: skip
+    """Returns the reason why the program should not run again; empty if it is safe.
+
+    Rewinds standard input if it is a file.
+    """
+    if ending.signal or ending.exit_code or ending.interrupt:
+        return f"the program {ending.describe()}"
+    if environ.get(LAUNCH):
+        return "another program that is recorded started it"
+    if program.is_script or plan.runtime is None:
+        return "it may do more than compute, because it is not linked with OpenMP"
+    if not _input_can_be_read_again(before.offset):
+        return "its standard input cannot be read twice"
+    changed = [path for path, state in _files(command).items() if before.files.get(path) != state]
+    if changed:
+        return f"it wrote {min(changed).name}"
+    return ""
+
+
+def why_not_traced(run: Run, wall_ns: int, most_ns: int, most_bytes: int) -> str:
+    """Returns the reason why a second, traced run would take too long; empty if it would not."""
+    if wall_ns > most_ns:
+        return f"the program took {duration(wall_ns)}, more than {duration(most_ns)}"
+    n_bytes = trace_bytes(run)
+    if n_bytes > most_bytes:
+        return f"its trace would have about {size(n_bytes)}, more than {size(most_bytes)}"
+    return ""
+
+
+def trace_bytes(run: Run) -> int:
+    """Returns the approximate size of a trace of this run."""
+    n_tasks = sum(row.n_created for row in run.constructs)
+    n_events = sum(row.n_waits for row in run.waits) + sum(row.n_chunks for row in run.loops)
+    return _TASK_BYTES * n_tasks + _EVENT_BYTES * n_events
+
+
+def _input_offset() -> int:
+    try:
+        return os.lseek(0, 0, os.SEEK_CUR) if stat.S_ISREG(os.fstat(0).st_mode) else -1
+    except OSError:
+        return -1
+
+
+def _input_can_be_read_again(offset: int) -> bool:
+    """True if standard input is closed, /dev/null, a terminal, or a file, which is set to `offset`."""
+    try:
+        status = os.fstat(0)
+    except OSError:
+        return True
+    if stat.S_ISREG(status.st_mode):
+        os.lseek(0, offset, os.SEEK_SET)
+        return True
+    return os.isatty(0) or status.st_rdev == Path(os.devnull).stat().st_rdev
+
+
+def _files(command: Sequence[str]) -> _State:
+    """Returns the state of the files in the working directory and of those that the arguments name.
+
+    Leaves out the file to which the output goes.
+    """
+    outputs = {os.fstat(stream).st_ino for stream in (1, 2)}
+    found: dict[Path, tuple[int, int, int]] = {}
+    try:
+        with os.scandir() as entries:
+            named = [Path(entry.name) for entry, _ in zip(entries, range(_MOST_FILES), strict=False)]
+    except OSError:
+        named = []
+    for path in (*named, *(Path(word) for word in command[1:])):
+        try:
+            status = path.stat()
+        except (OSError, ValueError):  # e.g. an argument that is no path
+            continue
+        if stat.S_ISREG(status.st_mode) and status.st_ino not in outputs:
+            found[path] = (status.st_ino, status.st_size, status.st_mtime_ns)
+    return found

@@ -1,0 +1,243 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The findings of a run in words, each with the change that cures it and its predicted gain; and the verdict.
+
+Owns which change of `ompass advise` cures which finding, the order of both, and the merging of findings that
+differ only in their place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from ompass.metrics.facts import Finding
+from ompass.metrics.findings import LEADING
+from ompass.model import StateTimes, share
+from ompass.reports.content import ReportContent
+from ompass.reports.model import Advice
+from ompass.simulation.stored import StoredChange
+from ompass.symbols.resolver import Location
+from ompass.units import duration, percent, plural
+
+_LEAST_GAIN: Final = 0.05
+"""A change that cures no finding is shown from this gain on."""
+_ALIKE: Final = 0.03
+"""Gains that differ by less are alike; then the change that is easier to write is shown."""
+_CUT_OFFS: Final = ("depth", "time", "grain")
+CURED_BY: Final = {
+    "too_fine": (*_CUT_OFFS, "producer"),
+    "slow_dispatch": _CUT_OFFS,
+    "serial_producer": ("producer", "grain"),
+    "undeferred": ("defer",),
+    "too_coarse": ("finer", "split", "taskloop", "priority"),
+    "starved": ("priority", "finer", "split", "producer", "untied", "dependences", "waits", "phases"),
+    "wait_in_loop": ("dependences", "waits", "phases"),
+    "dependence_chain": ("dependence", "pipeline"),
+    "lock_contention": ("lock",),
+    "iteration_order": ("order",),
+    "synchronization": ("dependences", "waits", "phases", "barrier", "region"),
+    "short_regions": ("region",),
+    "loop_imbalance": ("schedule", "iterations", "taskloop"),
+    "imbalance": ("balance", "share", "schedule", "taskloop"),
+    "undivided": ("share",),
+    "small_chunks": ("chunk",),
+    "memory_contention": ("placement",),
+    "serial_fraction": ("serial",),
+}
+"""The kinds of changes that cure a kind of finding, wherever they are in the program; the easiest first."""
+_ALTERNATIVES: Final = (
+    _CUT_OFFS,
+    ("dependences", "waits", "phases"),
+    ("schedule", "iterations", "taskloop"),
+    ("finer", "split"),
+    ("share", "balance"),
+    ("barrier", "region"),
+)
+"""Kinds of changes that exclude each other: the best one is enough in a report."""
+_NO_CHANGE: Final = ("threads", "extension")  # changes of how the program is started
+_OUTSIDE: Final = ("disturbed", "throttled")  # findings that no change of the program cures
+_SPENT: Final = {
+    "create": "creating tasks",
+    "schedule": "getting ready tasks to run",
+    "sync": "waiting for each other",
+    "idle": "without a task",
+}
+
+
+@dataclass(slots=True)
+class Cause:
+    """A finding, the other findings of the same kind and function, and the change that cures them."""
+
+    finding: Finding | None
+    places: list[Location] = field(default_factory=list)
+    change: StoredChange | None = None
+    share: float = 0.0  # part of the time that it costs
+
+    @property
+    def kind(self) -> str:
+        return self.finding.kind if self.finding else ""
+
+    @property
+    def is_predicted(self) -> bool:
+        return self.change is not None and self.change.gain >= _LEAST_GAIN
+
+    @property
+    def title(self) -> str:
+        if self.finding:
+            return self.finding.title
+        return self.change.title if self.change else ""
+
+    def advice(self) -> Advice:
+        """Returns the words of the cause."""
+        where = _places(self.places)
+        if self.finding is None:
+            because, cure = (self.change.because, self.change.cure) if self.change else ("", "")
+            return Advice(_gain(self.change), because, cure, where)
+        cure = self.change.cure if self.change else self.finding.cure
+        return Advice(self.title, self.finding.because, cure, where, gain=_gain(self.change))
+
+
+def _gain(change: StoredChange | None) -> str:
+    """Returns a change with its gain, such as "Cut off below depth 8: 80% less time predicted (30.8 ms)"."""
+    if change is None:
+        return ""
+    most = "at most " if change.at_most else ""
+    return f"{change.title}: {most}{change.gain:.0%} less time predicted ({duration(change.wall_ns)})"
+
+
+def causes(content: ReportContent) -> list[Cause]:
+    """Returns the problems and the changes with a gain, the most valuable first."""
+    found: list[Cause] = []
+    for finding in content.findings:
+        if finding.severity == "problem":
+            _add(found, content, finding)
+    left = list(content.advice.changes) if content.advice else []
+    for cause in sorted(found, key=lambda one: one.kind not in CURED_BY):  # known kinds choose first
+        cause.change = _cure(cause, left)
+        if cause.change:
+            same = (*CURED_BY.get(cause.kind, ()), cause.change.kind)
+            left = [one for one in left if one.kind not in same]
+            cause.share = max(cause.share, cause.change.gain)
+    # The best change of each kind is enough here; `ompass advise` lists all changes.
+    of_kind: dict[str, StoredChange] = {}
+    for change in sorted(left, key=lambda one: one.kind == "time" and _by_depth(left, one)):
+        if change.kind not in _NO_CHANGE and change.gain >= _LEAST_GAIN:
+            family = next((kinds[0] for kinds in _ALTERNATIVES if change.kind in kinds), change.kind)
+            of_kind.setdefault(family, change)
+    found += [Cause(None, [one.place], one, _weight(one)) for one in of_kind.values()]
+    return sorted(found, key=lambda one: (one.kind not in LEADING, not one.is_predicted, -one.share))
+
+
+def _weight(change: StoredChange) -> float:
+    """Returns the gain for the order of changes that no finding confirms; half of it for an upper bound."""
+    return change.gain / 2 if change.at_most else change.gain
+
+
+def _by_depth(changes: Sequence[StoredChange], time: StoredChange) -> bool:
+    """True if a cut-off by depth gains about as much as this one by time."""
+    return any(one.kind == "depth" and one.gain >= time.gain - _ALIKE for one in changes)
+
+
+def _add(found: list[Cause], content: ReportContent, finding: Finding) -> None:
+    """Adds a finding, or its place to the cause with the same kind in the same function."""
+    place = [content.location(finding.construct)] if finding.construct is not None else []
+    part = content.breakdown.share(finding.cost_ns)
+    for cause in found:
+        if cause.kind == finding.kind and place and cause.places and _siblings(place[0], cause.places[0]):
+            cause.places += place
+            cause.share += part
+            return
+    found.append(Cause(finding, place, None, part))
+
+
+def _siblings(one: Location, other: Location) -> bool:
+    return bool(one.function) and (one.function, one.file) == (other.function, other.file)
+
+
+def _cure(cause: Cause, changes: Sequence[StoredChange]) -> StoredChange | None:
+    """Returns the best change that cures a cause: of a kind that does, or at its place."""
+    kinds = CURED_BY.get(cause.kind, ())
+    near = [one for one in changes if any(_siblings(one.place, place) for place in cause.places)]
+    for candidates in (near, changes):
+        fit = [one for one in candidates if one.kind in kinds]
+        best = max((one.gain for one in fit), default=0.0)
+        if fit:
+            return min(
+                (one for one in fit if one.gain >= best - _ALIKE),
+                key=lambda one: (kinds.index(one.kind), -one.gain),
+            )
+    lines = {(place.file, place.line) for place in cause.places if place.line}
+    return next((one for one in changes if (one.place.file, one.place.line) in lines), None)
+
+
+def _places(places: Sequence[Location]) -> str:
+    """Returns the places in one function, such as `a.c:12 and a.c:14 (f)`."""
+    if not places:
+        return ""
+    known = list(dict.fromkeys(place.place for place in places))
+    first = places[0].label()
+    if len(known) == 1:
+        return first
+    return " and ".join([", ".join(known[:-1]), first.replace(known[0], known[-1], 1)])
+
+
+def verdict(content: ReportContent, found: Sequence[Cause]) -> str:
+    """Returns one sentence with the share of work, the largest loss, and its cause."""
+    short = next((f for f in content.findings if f.kind in ("too_short", "no_region")), None)
+    if short:
+        return f"{short.title}: {short.because}."
+    return verdict_of(content.breakdown.states, content.breakdown.n_threads, found)
+
+
+def verdict_of(states: StateTimes, n_threads: int, found: Sequence[Cause], before: Sequence[str] = ()) -> str:
+    """Returns the verdict on times by state; `before` has titles of other findings."""
+    work = percent(share(states.work_ns, states.total_ns))
+    worked = f"{work} of the time of {plural(n_threads, 'thread')} is work"
+    if not found and not before:
+        return f"No problem found: {worked}."
+    state = max(_SPENT, key=lambda name: _of(states, name))
+    lost = share(_of(states, state), states.total_ns)
+    spent = f", {percent(lost)} is spent {_SPENT[state]}" if lost >= _LEAST_GAIN else ""
+    outside = [one for one in found if one.kind in _OUTSIDE]
+    inside = [one for one in found if one.kind not in _OUTSIDE][:1]
+    named = [*map(_lowered, before), *map(_because, (*inside, *outside))]
+    return f"{worked}{spent}: {', and '.join(named)}."
+
+
+def _lowered(title: str) -> str:
+    return title[:1].lower() + title[1:]
+
+
+def _of(states: StateTimes, name: str) -> int:
+    return int(getattr(states, f"{name}_ns"))
+
+
+def _because(cause: Cause) -> str:
+    title = _lowered(cause.title)
+    known = [place.place for place in cause.places if place.line]
+    return f"{title} ({known[0]})" if known else title
+
+
+def problem_parts(content: ReportContent) -> Iterator[str | Advice]:
+    """Yields the problems, or a sentence that there is none."""
+    found = causes(content)
+    if not found:
+        work = content.breakdown.share(content.breakdown.states.work_ns)
+        yield f"No problem found: {percent(work)} of the thread-time is work."
+    for cause in found:
+        yield cause.advice()
+
+
+def note_parts(content: ReportContent, kinds: Sequence[str] = ()) -> Iterator[str]:
+    """Yields the notes of these kinds, or all notes but `cut_short`, which is in the report's head."""
+    for finding in content.findings:
+        if (
+            finding.severity == "note"
+            and finding.kind != "cut_short"
+            and (not kinds or finding.kind in kinds)
+        ):
+            cure = f"; {finding.cure}" if finding.cure else ""
+            yield f"Note: {finding.title}: {finding.because}{cure}."
+    if not kinds:
+        yield from (f"Note: {problem}." for problem in content.problems)

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Advice that is kept in a run directory, so that every later report on the run shows it.
+
+Owns the place of the file, which has the JSON of `ompass advise`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from ompass.files import read_small_file
+from ompass.model import Run
+from ompass.symbols.resolver import Location
+
+_FILE: Final = "advice.json"
+
+
+@dataclass(frozen=True, slots=True)
+class StoredChange:
+    """A change of the program, with its predicted time. Gains are shares of the time without the change."""
+
+    kind: str
+    title: str
+    because: str
+    cure: str
+    place: Location
+    wall_ns: int
+    gain: float
+    at_most: bool
+
+
+@dataclass(frozen=True, slots=True)
+class StoredAdvice:
+    """The changes with a gain, best first."""
+
+    values: Mapping[str, Any]  # the JSON of `ompass advise`
+    changes: tuple[StoredChange, ...]
+
+
+def store_advice(directory: Path, values: Mapping[str, Any]) -> None:
+    """Keeps advice in a run directory. Does nothing where it cannot write."""
+    with contextlib.suppress(OSError):
+        (directory / _FILE).write_text(json.dumps(values, indent=1) + "\n", encoding="utf-8")
+
+
+def read_advice(run: Run) -> StoredAdvice | None:
+    """Returns the kept advice for a run; None if it has none, or a file that cannot be understood."""
+    try:
+        values = json.loads(read_small_file(run.path / _FILE))
+        return StoredAdvice(values, tuple(_change(one) for one in values["advice"]))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return None
+
+
+def _change(values: Mapping[str, Any]) -> StoredChange:
+    return StoredChange(
+        kind=str(values["kind"]),
+        title=str(values["change"]),
+        because=str(values.get("because") or ""),
+        cure=str(values["write"]),
+        place=Location(
+            str(values.get("function") or ""),
+            str(values.get("file") or ""),
+            int(values.get("line") or 0),
+            (),
+            str(values.get("module") or ""),
+            int(values.get("offset") or 0),
+        ),
+        wall_ns=int(values["wall_ns"]),
+        gain=float(values["gain"]),
+        at_most=bool(values["at_most"]),
+    )

@@ -1,0 +1,242 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The default report: verdict first, next command last; findings with the predicted gain of their cure."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from made_runs import MS, construct, definition, made_run, made_samples, team, wait
+from ompass.launch.second_run import MOST_BYTES, MOST_NS, why_not_traced
+from ompass.metrics.findings import KINDS
+from ompass.model import Run
+from ompass.readers.meta import TRACE, traced_run
+from ompass.reports.brief import brief_report
+from ompass.reports.content import ReportContent, collect
+from ompass.reports.findings import CURED_BY, causes
+from ompass.reports.job import brief_job_report
+from ompass.reports.model import Bar, Column, Kind, Report, Table, column_words, plain
+from ompass.reports.ranks import job_of_reports
+from ompass.reports.run import run_report
+from ompass.reports.terminal import TerminalConsole, print_report
+from ompass.samples.report import samples_report
+from ompass.simulation.stored import StoredAdvice, StoredChange, read_advice, store_advice
+from ompass.simulation.words import TITLES
+from ompass.symbols.resolver import NO_CALLER, Location
+from ompass.units import durations_alike
+
+US = 1_000
+
+
+def fine_run(**fields: Any) -> Run:
+    """Makes a run with two constructs of tasks that are too fine, in one function."""
+    rows = team(
+        0, [{"work_ns": 40 * MS, "create_ns": 30 * MS, "schedule_ns": 30 * MS, "n_tasks": 80_000}] * 2
+    )
+    tasks = [
+        construct(number, thread, [500] * 40_000, create_ns=15 * MS) for number in (1, 2) for thread in (0, 1)
+    ]
+    definitions = [definition(0, "parallel"), definition(1), definition(2), definition(3, "wait", flags=8)]
+    waits = [wait(3, 0, n_waits=7, schedule_ns=30 * MS), wait(3, 1, n_waits=7, schedule_ns=30 * MS)]
+    return made_run(rows, tasks, definitions, wall_ns=110 * MS, waits=waits, **fields)
+
+
+def content_of(run: Run) -> ReportContent:
+    """Returns the content with constructs in `sort` of `/src/sort.c`, in lines 10, 11, ..."""
+    content = collect(run)
+    places = {number: Location("sort", "/src/sort.c", 10 + number) for number in content.locations}
+    return replace(content, locations=places)
+
+
+def change(kind: str, gain: float, line: int = 11, title: str = "", function: str = "sort") -> StoredChange:
+    place = Location(function, "/src/sort.c", line)
+    return StoredChange(kind, title or f"Do {kind}", "", f"write {kind}", place, 20 * MS, gain, at_most=False)
+
+
+def with_changes(content: ReportContent, *changes: StoredChange) -> ReportContent:
+    return replace(content, advice=StoredAdvice({"advice": []}, changes))
+
+
+def printed(report: Report, width: int = 80) -> list[str]:
+    out = io.StringIO()
+    print_report(TerminalConsole(file=out, width=width), report)
+    return out.getvalue().rstrip().splitlines()
+
+
+CUT_OFF = change("depth", 0.8, title="Cut off below depth 8")
+
+
+def test_verdict_place_and_gain_come_first_and_the_next_command_last() -> None:
+    content = with_changes(content_of(fine_run()), CUT_OFF)
+    for width in (60, 80, 120):
+        lines = printed(brief_report(content), width)
+        first = " ".join(" ".join(lines[:10]).split())
+        assert "40.0% of the time of 2 threads is work" in first
+        assert "tasks are too fine (sort.c:11)" in first
+        assert "-> Cut off below depth 8: 80% less time predicted (20 ms)" in first
+        assert lines[-1].removeprefix("Next:").strip().startswith("ompass report made.ompass --full")
+        assert len(lines) <= 40
+        assert not any("Granularity" in line for line in lines)
+    assert any("Granularity" in line for line in printed(run_report(content)))
+
+
+def test_a_run_without_problems_says_so_in_one_sentence() -> None:
+    run = made_run(team(0, [{"work_ns": 99 * MS, "sync_ns": MS, "n_tasks": 1}] * 2), [construct(1, 0, [MS])])
+    assert (
+        brief_report(content_of(run)).verdict == "No problem found: 99.0% of the time of 2 threads is work."
+    )
+
+
+def test_findings_of_sibling_tasks_are_one() -> None:
+    content = content_of(fine_run())
+    fine = [finding for finding in content.findings if finding.kind == "too_fine"]
+    assert len(fine) == 2
+    (cause,) = [cause for cause in causes(content) if cause.kind == "too_fine"]
+    assert cause.advice().place == "sort.c:11 and sort.c:12 (sort)"
+    assert cause.share == pytest.approx(sum(content.breakdown.share(f.cost_ns) for f in fine))
+    assert len([f for f in plain(run_report(content))["findings"] if f["kind"] == "too_fine"]) == 2
+    elsewhere = dict(content.locations) | {2: Location("merge", "/src/sort.c", 12)}
+    assert sum(one.kind == "too_fine" for one in causes(replace(content, locations=elsewhere))) == 2
+
+
+def test_a_finding_has_the_change_that_cures_it() -> None:
+    content = content_of(fine_run())
+    found = causes(
+        with_changes(content, change("untied", 0.5, 99, function="f"), CUT_OFF, change("time", 0.82))
+    )
+    assert [(one.kind, one.change and one.change.kind) for one in found] == [
+        ("too_fine", "depth"),  # as good as a cut-off by time, and easier to write
+        ("", "untied"),
+    ]
+    assert found[1].title == "Do untied"
+    better = causes(with_changes(content, CUT_OFF, change("time", 0.9)))
+    assert [one.change and one.change.kind for one in better] == ["time"]
+    unknown = causes(with_changes(content, change("of_a_later_version", 0.3)))
+    assert [(one.kind, one.change and one.change.kind) for one in unknown] == [
+        ("too_fine", "of_a_later_version")
+    ]
+
+
+def test_every_kind_of_advice_that_cures_a_finding_exists() -> None:
+    assert {kind for kinds in CURED_BY.values() for kind in kinds} <= set(TITLES)
+    assert set(CURED_BY) <= {kind.name for kind in KINDS}
+
+
+def test_small_gains_and_more_threads_are_no_findings() -> None:
+    content = content_of(fine_run())
+    changes = (change("untied", 0.04, 99, function="f"), change("threads", 0.5, 0, function=""))
+    assert [one.kind for one in causes(with_changes(content, *changes))] == ["too_fine"]
+
+
+def test_many_findings_are_shortened_and_counted() -> None:
+    content = with_changes(
+        content_of(fine_run()), *(change(f"kind {k}", 0.5, 90 + k, function=f"f{k}") for k in range(30))
+    )
+    lines = printed(brief_report(content))
+    assert len(lines) <= 40
+    (more,) = [line for line in lines if "more findings: ompass report made.ompass --full" in line]
+    numbers = [int(found[1]) for line in lines if (found := re.match(r" +(\d+)\. ", line))]
+    assert numbers == list(range(1, 32 - int(more.split()[1])))
+
+
+def test_advice_is_kept_with_the_trace_of_a_run(tmp_path: Path) -> None:
+    run = made_run(path=tmp_path)
+    assert read_advice(run) is None
+    trace = tmp_path / TRACE
+    trace.mkdir()
+    assert traced_run(tmp_path) == tmp_path
+    (trace / "meta.json").write_text("{}")
+    assert traced_run(tmp_path) == trace
+    record = {
+        "kind": "depth", "change": "Cut off below depth 8", "write": "w", "wall_ns": 5, "gain": 0.5,
+        "at_most": False, "file": "/a.c", "line": 3, "function": "f", "module": None,
+        "offset": None, "new": 1,
+    }  # fmt: skip
+    store_advice(tmp_path, {"advice": [record]})
+    advice = read_advice(run)
+    assert advice and advice.changes[0].place == Location("f", "/a.c", 3)
+    content = replace(collect(run), advice=advice)
+    assert json.loads(json.dumps(plain(run_report(content))))["advice"]["advice"] == [record]
+    for broken in ("", "[]", "{}", '{"advice": [{}]}', '{"advice": [1]}'):
+        (tmp_path / "advice.json").write_text(broken)
+        assert read_advice(run) is None
+
+
+def test_long_programs_and_large_traces_are_not_traced_for_advice() -> None:
+    run = fine_run()
+    assert why_not_traced(run, MOST_NS, MOST_NS, MOST_BYTES) == ""
+    assert "more than 30 s" in why_not_traced(run, 2 * MOST_NS, MOST_NS, MOST_BYTES)
+    assert "its trace would have about" in why_not_traced(run, 0, MOST_NS, 1 << 20)
+
+
+def test_times_of_a_column_have_one_unit_if_it_shows_them_all() -> None:
+    def column(*values: float, parts: bool = False) -> list[str]:
+        return column_words(Column("", "time", Kind.TIME, parts=parts), values)
+
+    assert column(492 * MS, 44.9 * MS, 300 * US) == ["492 ms", "44.9 ms", "0.30 ms"]
+    assert column(492 * MS, 2 * US) == ["492 ms", "2 µs"]
+    assert column(492 * MS, 2 * US, 0, parts=True) == ["492 ms", "<0.01 ms", "0 ms"]
+    assert column(999_600 * US, 500 * MS) == ["1.00 s", "0.50 s"]
+    assert durations_alike([])(5.0) == "5 ns"
+    assert column_words(Column("", "n", Kind.COUNT), [1000, None]) == ["1,000", "-"]
+
+
+def test_bars_of_shares_end_at_the_whole() -> None:
+    columns = (Column("", "share", Kind.SHARE, "value"), Column("", "", Kind.BAR, lambda bar: bar))
+    table = Table.of("", columns, [Bar(0.25, whole=1.0), Bar(0.5, whole=1.0)])
+    report = run_report(content_of(fine_run()))
+    section = replace(report.sections[0], parts=(table,))
+    lines = printed(replace(report, sections=(section,), verdict="", commands=()), 60)
+    scale = next(line for line in lines if "0%" in line and "100%" in line)
+    widest = len(scale.rstrip()) - scale.index("0%")
+    bars = [line.count("█") for line in lines if "█" in line]
+    assert bars == [pytest.approx(widest / 4, abs=1), pytest.approx(widest / 2, abs=1)]
+
+
+@pytest.mark.parametrize("width", [60, 80])
+def test_waits_and_tasks_keep_their_figures_on_a_narrow_terminal(width: int) -> None:
+    lines = printed(run_report(content_of(fine_run())), width)
+    assert max(map(len, lines)) <= width
+    for first, kept in (("wait ", ("waited", "share")), ("task ", ("tasks", "share"))):
+        heading = next(k for k, line in enumerate(lines) if line.strip().startswith(first))
+        titles = " ".join(lines[heading - 1 : heading + 1])
+        assert all(title in titles for title in kept), titles
+
+
+def test_a_report_names_no_cure_that_the_run_has_already() -> None:
+    content = collect(fine_run())
+    assert "ompass run" not in NO_CALLER
+    assert all("ompass run)" not in problem for problem in content.problems)
+    samples = made_samples(content.run)
+    assert "ompass samples" not in "".join(
+        part.more
+        for section in samples_report(samples).sections
+        for part in section.parts
+        if isinstance(part, Table)
+    )
+
+
+def test_the_default_report_on_a_job_has_verdict_findings_and_ranks(tmp_path: Path) -> None:
+    contents = []
+    for rank, factor in ((0, 1), (1, 3)):
+        path = tmp_path / f"solver-r{rank}-{90 + rank}.ompass"
+        path.mkdir()
+        (path / "meta.json").write_text(json.dumps({"rank": rank, "host": "n"}), encoding="utf-8")
+        rows = team(0, [{"work_ns": 60 * factor * MS, "idle_ns": 40 * factor * MS, "n_tasks": 2}] * 2)
+        run = made_run(rows, [construct(1, 0, [60 * MS] * 2)], path=path, wall_ns=100 * factor * MS)
+        contents.append(content_of(run))
+    job = job_of_reports(contents)
+    assert job
+    report = brief_job_report(job, contents)
+    assert "60.0% of the time of 4 threads is work" in report.verdict
+    assert "ranks have unequal work" in report.verdict
+    lines = printed(report)
+    assert len(lines) <= 40
+    assert any("1. Ranks have unequal work  rank 1" in line for line in lines[:10])
+    assert report.commands[-1][0] == f"ompass report {tmp_path}/solver-r*.ompass --each"
