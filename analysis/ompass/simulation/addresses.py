@@ -7,8 +7,6 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
 from ompass.readers.run import event_kinds, read_events
 
 
@@ -23,6 +21,8 @@ class SharedAddress:
 
 def shared_address(path: Path, constructs: Collection[int]) -> SharedAddress | None:
     """Returns the address that most tasks of these constructs name; None if the trace has no such clauses."""
+    import numpy as np
+
     events = read_events(path)
     kind_of = {name: number for number, (name, _) in enumerate(event_kinds())}
     clauses = np.flatnonzero(events.kind == kind_of["depends_on"])
