@@ -243,11 +243,11 @@ def test_states_over_time_are_at_most_all_threads(tmp_path: Path) -> None:
     assert shown == pytest.approx(sum(replayed(path)))
 
 
-def test_the_matrix_figure_has_every_pair_of_threads(tmp_path: Path) -> None:
+def test_the_matrix_figure_has_every_pair_of_threads_with_tasks(tmp_path: Path) -> None:
     path = made(MIXED, tmp_path, 3)
     schedule = read_schedule(path)
     rows = values(who_ran_whose(schedule))
-    assert {(row["creator"], row["thread"]) for row in rows} == {(a, b) for a in "012" for b in "012"}
+    assert {(row["creator"], row["thread"]) for row in rows} == {("0", b) for b in "012"}
     assert sum(row["tasks"] for row in rows) == 502
 
 
