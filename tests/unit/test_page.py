@@ -19,6 +19,7 @@ from ompass.page.pictures import MOST_BARS, area, bars
 from ompass.reports.content import collect
 from ompass.samples.content import SampleContent
 from ompass.samples.metrics import Line, LocatedSample, Owner
+from ompass.simulation.stored import StoredAdvice, StoredChange
 from ompass.symbols.resolver import Location
 from ompass.units import percent
 
@@ -139,16 +140,29 @@ def head_of(*found: Finding) -> str:
     return html_report([RunPart(content)])
 
 
-def test_the_verdict_names_the_most_expensive_problem_and_the_work() -> None:
+def test_the_verdict_names_the_work_and_the_most_expensive_problem() -> None:
     page = head_of(
         Finding("a", "problem", "Tasks are too fine", "they are", "cut off", 50 * MS, 1),
         Finding("b", "note", "A remark", "it is", ""),
     )
     verdict = re.search(r'<p class="verdict">(.*?)</p>', page)
     assert verdict is not None
-    assert verdict.group(1).startswith("Tasks are too fine (25.0% of the thread-time).")
-    assert "80.0% of the thread-time is work." in verdict.group(1)
-    assert 'class="verdict">No problem found: 80.0% of the thread-time is work.' in head_of()
+    assert verdict.group(1).startswith("80.0% of the time of 2 threads is work")
+    assert verdict.group(1).endswith("tasks are too fine.")
+    assert 'class="verdict">No problem found: 80.0% of the time of 2 threads is work.' in head_of()
+
+
+def test_a_card_states_the_predicted_gain_of_the_change_that_cures_it() -> None:
+    finding = Finding("too_fine", "problem", "Tasks are too fine", "they are", "cut off", 50 * MS, 1)
+    place = Location("f", "/src/a.c", 10)
+    change = StoredChange("depth", "Cut off below depth 8", "", "call f instead", place, 30 * MS, 0.8, False)
+    content = replace(collect(run()), findings=(finding,), advice=StoredAdvice({}, (change,)))
+    page = html_report([RunPart(content)])
+    gain = re.search(r'<p class="gain">(.*?)</p>', page)
+    assert gain is not None
+    assert gain.group(1) == "Cut off below depth 8: 80% less time predicted (30 ms)"
+    assert '<p class="cure">Call f instead.</p>' in page
+    assert "gain" not in head_of(finding).split("<body")[1].split("<script")[0]
 
 
 def test_a_problem_is_a_card_with_its_line_and_cost_and_a_note_is_not() -> None:

@@ -10,16 +10,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from ompass.graph.content import GraphContent
-from ompass.metrics.facts import Finding
 from ompass.model import share
 from ompass.page.excerpts import Excerpts, numbered_lines
-from ompass.page.markup import Markup, element, escape, join, state_bar
+from ompass.page.markup import Markup, element, join, state_bar
 from ompass.page.pictures import area, bars, curve, part
 from ompass.page.source import source_lines
 from ompass.page.timeline import construct_label
 from ompass.plain_text import visible
 from ompass.readers.schedule import Schedule
 from ompass.reports.content import ReportContent
+from ompass.reports.findings import Cause, causes
+from ompass.reports.findings import verdict as verdict_words
 from ompass.reports.model import sentence
 from ompass.scaling.content import ScalingContent
 from ompass.units import count, duration, percent, plural
@@ -27,27 +28,12 @@ from ompass.units import count, duration, percent, plural
 _MOST_CARDS: Final = 12
 
 
-def problems_of(content: ReportContent) -> tuple[Finding, ...]:
-    """Returns what a person can act on, most expensive first."""
-    return tuple(finding for finding in content.findings if finding.severity == "problem")
-
-
-def verdict(content: ReportContent) -> Markup:
-    """Returns one sentence: how much of the thread-time is work, and what takes most of the rest."""
-    breakdown = content.breakdown
-    work = percent(breakdown.share(breakdown.states.work_ns))
-    problems = problems_of(content)
-    if not breakdown.thread_time_ns:
+def verdict(content: ReportContent, found: Sequence[Cause] | None = None) -> Markup:
+    """Returns the verdict of the report as a sentence; `found`: the causes, if they are known."""
+    if not content.breakdown.thread_time_ns:
         return element("p", "Nothing was recorded.", class_="verdict")
-    if not problems:
-        said = [Markup(f"No problem found: {work} of the thread-time is work.")]
-    else:
-        first = problems[0]
-        cost = breakdown.share(first.cost_ns)
-        price = f" ({percent(min(cost, 1.0))} of the thread-time)" if cost >= 0.001 else ""
-        rest = element("span", f" {work} of the thread-time is work.", class_="rest")
-        said = [escape(f"{first.title}{price}."), rest]
-    return element("p", *said, class_="verdict")
+    said = verdict_words(content, causes(content) if found is None else found)
+    return element("p", f"{said[:1].upper()}{said[1:]}", class_="verdict")
 
 
 def verdicts(contents: Sequence[ReportContent]) -> Markup:
@@ -193,12 +179,12 @@ def _tile(name: str, value: str, said: str, picture: Markup, hint: str = "") -> 
 
 
 def cards(content: ReportContent, trace: int | None, excerpts: Excerpts | None) -> Markup | None:
-    """Returns a card per problem; None if there is none. `trace`: number of the run in the timeline."""
-    problems = problems_of(content)
-    shown = [_card(content, finding, trace, excerpts) for finding in problems[:_MOST_CARDS]]
+    """Returns a card per cause; None if there is none. `trace`: number of the run in the timeline."""
+    found = causes(content)
+    shown = [_card(content, cause, trace, excerpts) for cause in found[:_MOST_CARDS]]
     if not shown:
         return None
-    more = len(problems) - len(shown)
+    more = len(found) - len(shown)
     rest = (
         [element("p", f"and {plural(more, 'finding')} more, in `ompass report`", class_="note")]
         if more
@@ -207,63 +193,68 @@ def cards(content: ReportContent, trace: int | None, excerpts: Excerpts | None) 
     return join((element("ol", *shown, class_="findings"), *rest))
 
 
-def _card(content: ReportContent, finding: Finding, trace: int | None, excerpts: Excerpts | None) -> Markup:
-    cost = min(content.breakdown.share(finding.cost_ns), 1.0)
-    head = [element("strong", finding.title)]
-    if finding.cost_ns:
+def _card(content: ReportContent, cause: Cause, trace: int | None, excerpts: Excerpts | None) -> Markup:
+    advice = cause.advice()
+    # A gain replaces the cost as the measure of a cause.
+    cost_ns = cause.finding.cost_ns if cause.finding else 0
+    cost = min(content.breakdown.share(cost_ns) if cause.change else cause.share, 1.0)
+    head = [element("strong", advice.title)]
+    if cost_ns:
         width = element("span", class_="fill", style=f"width:{100 * cost:.1f}%")
         said = f"costs {percent(cost)} of the thread-time"
         head.append(element("span", percent(cost), class_="cost", title=said))
         head.append(element("span", width, class_="scale", role="img", aria_label=said))
-    excerpt = excerpts.around(finding.construct) if excerpts and finding.construct is not None else None
-    lines = (
-        excerpt and excerpts and numbered_lines(excerpt, excerpts.heat_of(finding.construct or 0, excerpt))
-    )
+    constructs = _constructs(content, cause)
+    files = {place.file for place in cause.places if place.file}
     return element(
         "li",
         element("div", *head, class_="what"),
-        _place(content, finding),
-        element("p", sentence(finding.because)),
-        element("p", sentence(finding.cure), class_="cure") if finding.cure else "",
-        _show(content, finding, trace),
-        element("details", element("summary", "Source"), source_lines(lines)) if lines else "",
-        id=None,
+        element("code", visible(advice.place), class_="place", title=visible(", ".join(files)) or None)
+        if advice.place
+        else "",
+        element("p", sentence(advice.because)) if advice.because else "",
+        element("p", sentence(advice.cure), class_="cure") if advice.cure else "",
+        element("p", advice.gain, class_="gain") if advice.gain else "",
+        _show(content, advice.title, constructs, trace),
+        _source(constructs, excerpts),
         class_="card",
     )
 
 
-def _place(content: ReportContent, finding: Finding) -> Markup:
-    if finding.construct is None:
-        return Markup("")
-    location = content.location(finding.construct)
-    return element("code", visible(location.label()), class_="place", title=visible(location.file) or None)
+def _constructs(content: ReportContent, cause: Cause) -> list[int]:
+    """Returns the constructs at the lines of a cause, the finding's own first."""
+    own = [cause.finding.construct] if cause.finding and cause.finding.construct is not None else []
+    kinds = {content.run.kind_of(construct) for construct in own}
+    labels = {construct_label(construct, content) for construct in own}
+    lines = {(place.file, place.line) for place in cause.places if place.line}
+    for definition in content.run.definitions:
+        location = content.location(definition.id)
+        is_named = definition.kind in kinds and construct_label(definition.id, content) in labels
+        if is_named or (location.file, location.line) in lines:
+            own.append(definition.id)
+    return list(dict.fromkeys(own))
 
 
-def _show(content: ReportContent, finding: Finding, trace: int | None) -> Markup:
-    """Returns the button that shows a finding in the timeline, for client/findings.js."""
-    if trace is None or finding.construct is None:
+def _source(constructs: Sequence[int], excerpts: Excerpts | None) -> Markup:
+    excerpt = excerpts.around(constructs[0]) if excerpts and constructs else None
+    if excerpt is None or excerpts is None:
         return Markup("")
-    numbers = _same_label(content, finding.construct)
-    wanted = {"run": trace, "constructs": numbers, "kind": content.run.kind_of(finding.construct)}
+    lines = numbered_lines(excerpt, excerpts.heat_of(constructs[0], excerpt))
+    return element("details", element("summary", "Source"), source_lines(lines))
+
+
+def _show(content: ReportContent, title: str, constructs: Sequence[int], trace: int | None) -> Markup:
+    """Returns the button that shows a cause in the timeline, for client/findings.js."""
+    if trace is None or not constructs:
+        return Markup("")
     return element(
         "button",
         "Show in the timeline",
         type="button",
         class_="show",
-        data_show=json.dumps(wanted, separators=(",", ":")),
-        aria_label=f"Show in the timeline: {finding.title}",
+        data_show=json.dumps({"run": trace, "constructs": constructs}, separators=(",", ":")),
+        aria_label=f"Show in the timeline: {title}",
     )
-
-
-def _same_label(content: ReportContent, construct: int) -> list[int]:
-    """Returns the constructs with the same name, which the reader sees as one."""
-    label = construct_label(construct, content)
-    kind = content.run.kind_of(construct)
-    return [
-        definition.id
-        for definition in content.run.definitions
-        if definition.kind == kind and construct_label(definition.id, content) == label
-    ]
 
 
 def notes(lines: Iterable[str]) -> Markup:
