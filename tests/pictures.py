@@ -84,6 +84,7 @@ def settle(page: Page) -> None:
         timeout=120_000,
     )
     page.wait_for_timeout(600)
+    page.evaluate("ompassTimeline.place.scrollIntoView()")  # below the findings
 
 
 def show(page: Page, first: float, last: float) -> None:
@@ -167,7 +168,7 @@ def window(page: Page) -> None:
 
 def critical(page: Page) -> None:
     page.locator("button", has_text="Critical path").click()
-    page.wait_for_function("ompassTimeline.critical", timeout=60_000)
+    page.wait_for_function("ompassTimeline.layers.loaded.get('critical')", timeout=60_000)
     settle(page)
 
 

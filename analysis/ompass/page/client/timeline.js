@@ -350,7 +350,7 @@ class Timeline {
         context.textBaseline = "top";
         let taken = -Infinity;
         if (base) {
-            const text = `${timeText(base, step > base / 1e6 ? base / 1e6 : step)} +`;
+            const text = `${timeText(base, 10 ** Math.ceil(Math.log10(this.view.end - this.view.begin)))} +`;
             context.font = "bold 11px system-ui, sans-serif";
             context.fillText(text, 0, 3);
             taken = context.measureText(text).width + 6;
