@@ -24,7 +24,7 @@ __all__ = ["__version__", "compare", "open", "open_sweep"]
 
 
 def __getattr__(name: str) -> str:
-    """Returns the version, which is slow to read, only when it is asked for."""
+    """Reads the version only on request, because that is slow."""
     if name != "__version__":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import metadata
@@ -50,7 +50,7 @@ def open_sweep(path: str | PathLike[str]) -> Sweep:
 
 
 def compare(before: str | PathLike[str], after: str | PathLike[str]) -> Comparison:
-    """Returns what changed between runs, directories of runs, or sweeps. Raises errors of ompass.errors."""
+    """Returns the changes between runs, directories of runs, or sweeps. Raises errors of ompass.errors."""
     from ompass import recording
 
     return recording.compare(before, after)

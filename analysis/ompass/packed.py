@@ -47,9 +47,9 @@ def is_packed(path: Path) -> bool:
 def pack_run(directory: Path, target: Path) -> None:
     """Writes the files of a run, without its caches, into one file. Raises OutputError.
 
-    Replaces an existing file, when all is written.
+    Replaces an existing file only after everything is written.
     """
-    # The first file tells readers of a listing which program ran.
+    # A listing of runs reads only the first file, which names the program.
     files = sorted(
         (path for path in directory.iterdir() if RUN_FILES.fullmatch(path.name) and path.is_file()),
         key=lambda path: (path.name != "meta.json", path.name),
@@ -99,7 +99,7 @@ def shown_path(path: Path) -> str:
 
 
 def shown_text(text: str) -> str:
-    """Returns a text for people, in which packed files take the place of their unpacked copies."""
+    """Returns a text for people, with the names of packed files instead of their unpacked copies."""
     for place, origin in _origins.items():
         text = text.replace(str(place), str(origin))
     return text

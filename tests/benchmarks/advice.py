@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compares the first advice on sick programs with the gain of their cured versions.
 
-Each program of tests/diseases whose cure an advice can express (advice.csv) runs sick,
-cured, and recorded in a trace, in turn and in random order. `ompass advise` reads the trace with the median
-time. Its first advice is right if its kind is one of the label's, and its gain is within 10 points of the
-measured one, the difference of the medians. Finished measurements are kept in build/advice; `--again` reads
-them instead of running the programs. Needs the package and, for good figures, a quiet machine: 70 programs
-and five rounds take some 15 minutes.
+Runs each program of tests/diseases whose cure an advice can express (advice.csv): sick, cured, and recorded
+in a trace, in random order. `ompass advise` reads the trace with the median time. Its first advice is right
+if its kind is one of the label's, and its gain is within 10 points of the measured gain (the difference of
+the medians). build/advice keeps finished measurements; `--again` reads them instead of running the programs.
+Needs the package and, for good figures, a quiet machine: 70 programs and five rounds take some 15 minutes.
 
     PYTHONPATH=tests:tests/support python tests/benchmarks/advice.py --rounds 5 --json advice.json
 """
@@ -153,7 +152,7 @@ def judge(label: Label, expected: tuple[str, ...], compiler: str, measured: Meas
 
 
 def row(judged: Judged) -> str:
-    """Returns a line of the table: what was measured, the first advice, and the others."""
+    """Returns a line of the table: the measured gain, the first advice, and the others."""
     mark = "ok   " if judged.right else "kind " if not judged.right_kind else "gain "
     first = f"{judged.kind or 'none'} {judged.gain:.0%}" if judged.kind else "none"
     return (

@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compares predictions of `ompass simulate` with measured times, as a table and as JSON.
 
-For programs of tests/diseases (clang, sick unless the name ends in -cured), benchmark programs of bots/ and
-their worksharing loops, each round in turn: runs the program on two threads without the tool, and records a
-trace on one thread and on two. Reports the error of the predicted time on two threads, from the trace of
-two and from the trace of one, against the median measured time, or the reason of a refusal. Each round's
-traces give one prediction; the median counts.
+Uses programs of tests/diseases (clang, sick unless the name ends in -cured), benchmark programs of bots/ and
+their worksharing loops. Each round runs every program on two threads without the tool, and records traces on
+one thread and on two. Each trace gives a prediction for two threads. For both numbers of recorded threads,
+reports the error of the median prediction against the median measured time, or the reason of a refusal.
 
-Also predicts 4, 8, 16 and 32 threads from both traces. None may be shorter than its work divided by the
-threads, the longest chain, or the time for which the program holds one lock. A violation ends the program
-with status 1.
+Also predicts 4, 8, 16 and 32 threads from both traces. No prediction may be shorter than the work divided by
+the threads, the longest chain, or the time for which the program holds one lock. Otherwise the exit status is
+1.
 
 Times are those in parallel regions, which region_clock.c measures. Programs have the highest priority if
 permitted (to root). Needs the build (release preset) and the Python that has the package installed.

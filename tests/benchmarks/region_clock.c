@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An OMPT tool that measures the time in outermost parallel regions, and nothing else. At the end it writes their sum in
-// ns to the file REGION_TIME_FILE.
+// An OMPT tool that only measures the time in outermost parallel regions. At the end it writes the sum in ns to the
+// file REGION_TIME_FILE.
 #include <omp-tools.h>
 #include <stdio.h>
 #include <stdlib.h>

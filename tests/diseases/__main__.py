@@ -25,7 +25,7 @@ def main() -> int:
     arguments = parsed()
     pairs = pairs_of(os.sched_getaffinity(0)) if arguments.pairs else []
     if pairs:
-        os.sched_setaffinity(0, pairs[0])  # the number of processors decides what is right
+        os.sched_setaffinity(0, pairs[0])  # the right answers depend on the number of processors
     library = Path(os.environ.get("OMPASS_LIBRARY", toolchains.BUILD / "lib" / "libompass.so"))
     labels = chosen_labels(arguments.only)
     conditions = [c for c in CONDITIONS if getattr(arguments, c.name)] or list(CONDITIONS)
@@ -54,7 +54,7 @@ def main() -> int:
 
 
 def pairs_of(processors: Collection[int]) -> list[set[int]]:
-    """Returns disjoint pairs of these processors. UsageError if there are fewer than two."""
+    """Returns disjoint pairs of these processors. Raises UsageError if there are fewer than two."""
     ordered = sorted(processors)
     if len(ordered) < 2:
         raise UsageError("--pairs", "there is only one processor", "leave the option out")

@@ -11,7 +11,7 @@
 - `compilers`: the families of compilers that can build it and whose runtime shows the disease; empty: all
 - `environment`: variables of its runs, sick and cured
 
-`advice.csv` lists the kinds of advice that express the cure, for the programs where any does.
+`advice.csv` lists the kinds of advice that express the cure of a program, if there are any.
 
 Lists are separated by spaces. On one processor, "too many threads" is always right. `CURED` builds the
 program without its disease; then no finding is right. A comment `DISEASE` marks the construct that a finding
@@ -105,6 +105,6 @@ def all_labels() -> tuple[Label, ...]:
 
 
 def advised_kinds() -> dict[str, tuple[str, ...]]:
-    """Returns the kinds of advice that express the cure, by program; programs without any are absent."""
+    """Returns the kinds of advice that express the cure, by program; omits programs without any."""
     with (FOLDER / "advice.csv").open(encoding="utf-8") as file:
         return {row["program"]: tuple(row["advice"].split()) for row in csv.DictReader(file)}

@@ -120,7 +120,8 @@ class Recordings:
         return [case for case in cases if self._finished.get(case.key) != self._made_of(case)]
 
     def add(self, case: Case) -> None:
-        """Records a case and adds it to the journal; any thread. AssertionError if the program fails."""
+        """Records a case and adds it to the journal; any thread may call it. Raises AssertionError if the
+        program fails."""
         run_dir = self.run_dir(case)
         shutil.rmtree(run_dir.parent, ignore_errors=True)
         run_dir.parent.mkdir(parents=True)

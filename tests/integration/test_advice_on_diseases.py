@@ -14,8 +14,8 @@ from diseases.runs import build
 from ompass.simulation.advice import advise
 from ompass.simulation.reader import read_task_program
 
-# One program of each kind of advice that its structure decides. Where the costs of the machine decide, a busy
-# machine would, too.
+# One program for each kind of advice that follows from the structure of the program. Other programs may
+# disturb advice that follows from the costs of the machine.
 PROGRAMS = (
     "coarse_blocks.c",
     "undeferred_if.c",
@@ -37,7 +37,7 @@ PROGRAMS = (
 LEAST_GAIN = 0.15
 ROUNDS = 4
 PREEMPTED_NS = 20_000_000
-# The advice names the end of the taskgroup, or the region; the mark is on the begin, or on a task.
+# The advice names the end of the taskgroup, or the region; but their begin, or a task, is marked.
 MARKED_ELSEWHERE = ("starved_groups.cpp", "wait_in_group.cpp", "producer_prologue.cpp")
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`ompass compare` pairs the constructs of two builds of a program, between which its source was edited."""
+"""`ompass compare` pairs the constructs of two builds of a program whose source was edited in between."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ALL = MappingProxyType({BLOCKS: BLOCKS, ROWS: ROWS, REGION: REGION})
 
 
 class Edit(NamedTuple):
-    """An edit: the sources after it, and the next line of each construct that is on both sides."""
+    """An edit: the sources after it, and for each construct on both sides, the line that follows it."""
 
     sources: Sources
     kept: Mapping[str, str] = ALL  # before: after

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run keeps its names: every command gives the same answer after the program and its sources have gone."""
+"""A run keeps its names: every command gives the same answer without the program and its sources."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def test_a_directory_that_is_not_writable_is_read_all_the_same(workshop: Worksho
     names = workshop.folder / "q.ompass" / NAMES
     before = json.loads(workshop.read("report", "q.ompass", "--json"))
     names.unlink()
-    names.mkdir()  # blocks the file even for root, who may write anywhere
+    names.mkdir()  # prevents the file even for root, who may write anywhere
     again = json.loads(workshop.read("report", "q.ompass", "--json"))
     assert {**again, "problems": []} == before
     assert [path.name for path in names.parent.glob("names*")] == [NAMES]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""docs/notebook.ipynb runs from its first cell to its last, and each of its results shows itself."""
+"""All cells of docs/notebook.ipynb run, and every result is shown."""
 
 from __future__ import annotations
 

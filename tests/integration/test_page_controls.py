@@ -37,7 +37,7 @@ def dependent(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def page(dependent: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Its page, with one finding about its most expensive tasks and one about its longest wait."""
+    """The page of this recording, with findings on its most expensive tasks and on its longest wait."""
     run = open(dependent).run
     content = collect(run)
     findings = (
@@ -390,7 +390,7 @@ def test_the_page_reconnects_as_often_as_the_connection_ends(browser: Browser, d
         if len(requests) > 16:
             break
     page.wait_for_timeout(300)
-    # Eleven that delivered something, and then six in a row that did not.
+    # Eleven connections that delivered data, and then six in a row that did not.
     assert len(requests) == 11 + 6
     context.close()
     end(server)

@@ -5,10 +5,10 @@ Usage: ./run mutants [--language python|c++] [-n N] [--seed N] [--only TEXT] [--
 
 Each change is made in a copy of the sources, in build/mutants. For Python, the unit tests that enter the
 changed function run on a changed copy of the installed package. For C++, the native tests and some programs
-run on changed libraries; use --jobs 1. A journal keeps the results: the same command resumes an interrupted
-campaign, and judges survivors again if the tests have changed. A change that no test notices is a survivor;
-`equivalent.txt` lists survivors that change no behaviour, with the reason. Another seed chooses other
-changes; a new version of the sources keeps the choice of unchanged lines.
+run on changed libraries; use --jobs 1. A change that no test notices is a survivor;
+`equivalent.txt` lists survivors that change no behaviour, with the reason. A journal keeps the results: the
+same command resumes an interrupted campaign, and judges survivors again if the tests have changed. Another
+seed chooses other changes; if the sources change, the choice among unchanged lines remains.
 """
 
 from __future__ import annotations

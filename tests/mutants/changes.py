@@ -110,11 +110,11 @@ def python_changes(name: str, text: bytes) -> Iterator[Change]:
 
 
 _TIME: Final = 100
-"""Integers from here on are times and sizes: one more would be no wrong judgement."""
+"""Larger integers are times and sizes: a change by one would not be wrong."""
 
 
 def _other(value: object) -> str:
-    """Returns another number, written as in Python: the next one for counts, half as much again for times."""
+    """Returns another number in Python's notation: plus 1 for counts, plus a half for times."""
     if isinstance(value, int):
         return repr(value + max(1, value // 2 if value >= _TIME else 0))
     assert isinstance(value, float)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Builds the libraries and native tests with one change of the C++ sources, and runs tests of the part.
+"""Builds the libraries and native tests with one change of the C++ sources, and runs the tests of this part.
 
 Native tests run first. Programs that run with the changed library follow, on the newest toolchain only.
 """
@@ -89,7 +89,7 @@ class CppTests:
                 sys.exit(f"without a change, {result}: {by}")
 
     def digest(self) -> str:
-        """Returns a digest of the tests: what survived other tests is judged again."""
+        """Returns a digest of the tests: if it differs, survivors are judged again."""
         native = sorted((ROOT / "tests" / "native").iterdir())
         return digest(*native, *(ROOT / "tests" / "integration" / name for p in PARTS for name in p.programs))
 

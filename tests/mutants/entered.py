@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A plugin of pytest: notes which functions of the package each test enters, or runs only chosen tests.
+"""A pytest plugin that records the functions of the package that each test enters, or runs only chosen tests.
 
 ENTERED names a folder: each process writes there the functions that its tests entered. CHOSEN names a file
 with the ids of the tests to run, in this order.
@@ -26,13 +26,14 @@ _current: set[str] | None = None
 
 
 def enter(function: str) -> None:
-    """Notes that the current test enters a function. Noted copies of the package call this."""
+    """Records that the current test enters a function. The copies of the package that `noting` made call
+    this."""
     if _current is not None:
         _current.add(function)
 
 
 def noting(name: str, text: str) -> str:
-    """Returns the source of a module, with a call of `enter` in each function."""
+    """Returns the source of a module with a call of `enter` in each function."""
     tree = ast.parse(text)
     for node in ast.walk(tree):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
@@ -42,7 +43,7 @@ def noting(name: str, text: str) -> str:
 
 
 def _insert(node: ast.Module | ast.FunctionDef | ast.AsyncFunctionDef, statement: str) -> None:
-    """Inserts a statement behind the docstring and imports from the future."""
+    """Inserts a statement after the docstring and the imports from __future__."""
     first = 1 if ast.get_docstring(node, clean=False) is not None else 0
     while first < len(node.body) and getattr(node.body[first], "module", "") == "__future__":
         first += 1
@@ -51,7 +52,7 @@ def _insert(node: ast.Module | ast.FunctionDef | ast.AsyncFunctionDef, statement
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
-    """Notes the functions that the test and its fixtures enter."""
+    """Records the functions that the test and its fixtures enter."""
     global _current
     if ENTERED not in os.environ:
         yield

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the unit tests on a package with one change: only the tests that enter the changed code.
 
-Owns the map of the functions that each test enters. It is made once, and again for changed test files.
+Owns the map of the functions that each test enters, and updates it for changed test files.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ OF_CORE: Final = frozenset(
     f"test_{name}.py"
     for name in ("child", "made_wrappers", "one_walker", "pyramid", "pyramid_tasks", "reuse_distance")
 )
-"""Slow tests of the compiled core and of processes: they judge no change of these parts of the package."""
+"""Slow tests of the compiled core and of processes: they do not run for changes of these parts of the
+package."""
 
 LIMIT_S: Final = 600
 FAILED: Final = re.compile(r"^(?:FAILED|ERROR) (\S+)", re.MULTILINE)
@@ -47,7 +48,7 @@ def digest(*files: Path) -> str:
 
 
 class PythonTests:
-    """Judges changes of the package. `job` numbers the judges that work at the same time."""
+    """Judges changes of the package. `job` is the number of one of the parallel judges."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -55,7 +56,7 @@ class PythonTests:
         self._times = itertools.count(1)
 
     def prepare(self, jobs: int, changes: Collection[Change]) -> None:
-        """Copies the package for each job, and makes what is missing of the map of tests."""
+        """Copies the package for each job, and completes the map of tests."""
         del changes
         for job in range(jobs):
             _fresh_copy(self._folder / str(job))
@@ -74,7 +75,7 @@ class PythonTests:
         self.entered = {test: entry for part in known.values() for test, entry in part["tests"].items()}
 
     def digest(self) -> str:
-        """Returns a digest of the tests: what survived other tests is judged again."""
+        """Returns a digest of the tests: if it differs, survivors are judged again."""
         return digest(*sorted(UNIT.glob("*.py")))
 
     def judge(self, change: Change, job: int) -> tuple[str, str]:
@@ -92,7 +93,7 @@ class PythonTests:
             self._write(target, original)
 
     def _write(self, target: Path, content: bytes) -> None:
-        """Writes a file, and gives it a time of its own: Python knows compiled files by time and size."""
+        """Writes a file with a unique time: Python recognizes compiled files by time and size."""
         target.write_bytes(content)
         time_s = next(self._times)
         os.utime(target, (time_s, time_s))
@@ -149,7 +150,7 @@ class PythonTests:
                 command, env=environment, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False
             )
             if done.returncode:
-                print(f"{done.stdout}\nWithout a change, tests fail. They judge no change.", file=sys.stderr)
+                print(f"{done.stdout}\nTests fail without a change, so they judge none.", file=sys.stderr)
             parts = [json.loads(part.read_text(encoding="utf-8")) for part in Path(folder).glob("*.json")]
         return {test: entry for part in parts for test, entry in part.items()}
 
@@ -171,7 +172,8 @@ def _environment(*first: Path) -> dict[str, str]:
 
 
 def functions_with(change: Change) -> Iterator[str]:
-    """Yields the changed function as FILE:NAME; outside of functions, all that use the changed name."""
+    """Yields the changed function as FILE:NAME; for a change outside of functions, all that use the changed
+    name."""
     module = _Module.of(ROOT / change.file)
     file = change.file.removeprefix("analysis/ompass/")
     name = module.function_at(change.line)

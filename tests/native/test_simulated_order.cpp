@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs with less order, whose time on threads that cost nothing is known exactly.
+// Programs with less order, whose time on threads without overhead is known exactly.
 #include <gtest/gtest.h>
 
 #include "made_programs.h"
@@ -60,7 +60,7 @@ TEST(SimulatedOrder, TasksWithoutDependencesRunAtOnce) {
     EXPECT_EQ(dependences_of(program).at({1, 1}).depth, 0u);
 }
 
-// n items in two steps of 100 ns; `depth` of them have a buffer.
+// Returns a pipeline of n items in two steps of 100 ns, with `depth` buffers.
 TaskProgram pipeline(uint32_t n, uint32_t depth) {
     Builder build;
     const uint32_t primary = build.region(1)[0];
@@ -111,7 +111,8 @@ TEST(SimulatedOrder, WithoutALockOnlyTheOtherLockSerialises) {
     EXPECT_EQ(locks[1].held_ns, 200u);
 }
 
-// A region in which thread i works works[i][k] ns before barrier k at construct 2, and then leaves by a barrier at 1.
+// Adds a region: thread i works works[i][k] ns before barrier k at construct 2, then meets a last barrier at construct
+// 1.
 void unequal_region(Builder &build, const std::vector<std::vector<uint64_t>> &works) {
     const std::vector<uint32_t> team = build.region(static_cast<uint32_t>(works.size()));
     for (size_t thread = 0; thread < works.size(); thread++) {

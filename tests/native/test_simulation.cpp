@@ -425,7 +425,7 @@ TEST(Simulation, TasksOfATeamOfOneCostTheSameAsDeferredOnes) {
 
 // ---------------------------------------------------------------- creations
 
-// One thread creates tasks that take long, while another thread runs them.
+// Simulates a thread that creates long tasks while the other threads run them.
 Simulated run_one_producer(uint8_t flags, const Machine &machine, const Changes &changes, uint32_t n_threads = 2) {
     Builder build;
     const uint32_t implicit = build.region(1)[0];

@@ -38,11 +38,12 @@ class Workshop:
         self.ompass("run", *options, "-o", run, "--", "./steps")
 
     def ompass(self, *arguments: str, folder: Path | None = None, status: int = 0) -> str:
-        """Returns what a command prints in a new process."""
+        """Runs a command in a new process and returns its output."""
         return call(self.environment, folder or self.folder, *arguments, status=status).stdout
 
     def read(self, *arguments: str, folder: Path | None = None) -> str:
-        """Returns what a command that reads runs prints. Runs it in this process, which takes less time."""
+        """Runs a command that reads runs, and returns its output. Uses this process, which takes less
+        time."""
         with pytest.MonkeyPatch.context() as patch:
             patch.chdir(folder or self.folder)
             result = CliRunner().invoke(application(), list(arguments), catch_exceptions=False)

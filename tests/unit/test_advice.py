@@ -40,7 +40,7 @@ def test_a_wait_in_a_loop_is_moved_out_of_it(tmp_path: Path) -> None:
 
 
 def test_two_waits_in_a_loop_gain_only_together(tmp_path: Path) -> None:
-    # 1 ms alone and two of 1 ms: 2 ms with both waits, 1.5 ms without them.
+    # 1 ms alone and two tasks of 1 ms: 2 ms with both waits, 1.5 ms without them.
     body: Body = (Spawn((Work(MS),)), Wait(), Spawn((Work(MS),)), Spawn((Work(MS),)), Wait()) * 8
     content = advice_on(tmp_path, body)
     assert content.changes[0].kind == "phases"

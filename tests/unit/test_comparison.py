@@ -211,7 +211,7 @@ def test_the_default_report_names_large_changes_as_such() -> None:
 
 
 def test_recording_explains_no_change_by_a_factor() -> None:
-    """Recording many short tasks may cost more than a figure, but on both sides."""
+    """The cost of recording many short tasks may exceed a figure, but it does so on both sides."""
     noise = 1_000_000 * thresholds.NOISE_PER_EVENT_NS
 
     def verdict(before: float, after: float) -> str:

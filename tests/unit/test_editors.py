@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Findings for editors and code hosts: SARIF is valid by its schema, messages look like a compiler's."""
+"""Findings for editors and code hosts: SARIF obeys its schema, and messages have the form of a compiler's."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from unit.test_reports import some_run
 
 SCHEMA = json.loads((Path(__file__).parents[1] / "schemas" / "sarif-2.1.0.json").read_text("utf-8"))
 TREE = SourceTree(Path("/src"))
-# As editors read messages: VS Code's $gcc, and the form of the GNU coding standards (vim, Emacs).
+# The patterns of editors: VS Code's $gcc, and the form of the GNU coding standards (vim, Emacs).
 VS_CODE = re.compile(r"^(.*?):(\d+):(\d*):?\s+(?:fatal\s+)?(warning|error):\s+(.*)$")
 GNU = re.compile(r"^[^:\n]+:\d+: (warning|note): .+$")
 

@@ -13,7 +13,7 @@ from ompass.readers.timeline import check_has_events, fitting_windows
 @pytest.mark.parametrize(
     ("counts", "limit", "windows"),
     [
-        ([1, 1, 1, 1], 4, [(0, 4), (0, 2)]),  # of equally dense ones, the first with half of the events
+        ([1, 1, 1, 1], 4, [(0, 4), (0, 2)]),  # the first of the equally dense windows with half of the events
         ([1, 1, 1, 1], 3, [(0, 3), (0, 2)]),
         ([5, 1, 1, 9, 1, 1, 1], 9, [(0, 3), (3, 4)]),
         ([10, 0, 0, 0, 10], 10, [(0, 4), (0, 1)]),

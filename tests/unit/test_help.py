@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Texts of --help: they fit on a screen, begin with what a reader needs, and break no command to type."""
+"""Texts of --help: they fit on a screen, begin with the most useful lines, and wrap no example."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ def test_former_names_belong_to_options_and_are_not_shown(name: str, former: str
     ],
 )
 def test_former_names_are_understood(former: tuple[str, ...], current: tuple[str, ...]) -> None:
-    """The last option lacks its value: the message names the option that was understood."""
+    """The last option lacks its value, so the message shows its current name."""
     answer = ompass(*former).stderr
     assert "requires an argument" in answer
     assert answer == ompass(*current).stderr

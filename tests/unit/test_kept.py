@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The names file of a run: what was written is read again; other content is refused with a reason."""
+"""The names file of a run: reading returns the written names, and refuses other content with a reason."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Machine files: the limits of their values, what they leave out, and how predictions use them."""
+"""Machine files: the limits and defaults of their values, and their use in predictions."""
 
 from __future__ import annotations
 

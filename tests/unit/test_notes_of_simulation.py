@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a simulation does not model is noted where it matters, and only there."""
+"""Notes state the effects that a simulation does not model, but only if these effects matter."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Packed runs: commands read them as the directory; an archive from elsewhere writes nothing outside."""
+"""Packed runs: commands read them like directories; a foreign archive writes nothing outside of its
+directory."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ def test_equal_sources_pair_each_construct_with_itself() -> None:
 
 
 def test_lines_show_that_another_construct_is_now_at_a_place() -> None:
-    new = "//\n//\n" + FIB  # the second task is where a third could have been, the first where the second was
+    new = "//\n//\n" + FIB  # the first task is now at the line of the second one
     before, after = [place(4), place(6)], [place(6), place(8)]
     assert moved(before, after, lines_of(FIB), lines_of(new)) == {place(4): place(6), place(6): place(8)}
 

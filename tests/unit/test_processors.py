@@ -77,7 +77,7 @@ def test_without_records_threads_always_run() -> None:
     [
         (2, 0, 0, 2.0, "2"),
         (2, 15_000, 10_000, 1.5, "1.5 of 2"),
-        (2, 30_000, 10_000, 2.0, "2"),  # the quota allows more than there are
+        (2, 30_000, 10_000, 2.0, "2"),  # the quota allows more processors than there are
         (0, 15_000, 10_000, 1.5, "1.5"),
         (4, 2_500, 10_000, 0.25, "0.25 of 4"),
         (2, 10_000, 10_000, 1.0, "1.0 of 2"),

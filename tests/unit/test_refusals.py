@@ -37,7 +37,7 @@ def test_a_trace_that_lacks_no_fact_is_predicted() -> None:
         ("equal_loop_ns", 199 * MS, 201 * MS, "equally long"),
         ("sections_ns", 99 * MS, 101 * MS, "the time of each section"),
         ("detached_ns", 99 * MS, 101 * MS, "9 detached tasks"),
-        ("blocked_ns", 49 * MS, 51 * MS, "does not show what for"),
+        ("blocked_ns", 49 * MS, 51 * MS, "does not show what ended these waits"),
         ("n_dependent_alone", 49_000, 51_000, "depend clauses"),
     ],
 )

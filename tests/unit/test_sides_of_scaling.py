@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each threshold of a sweep's verdict, and of the causes of inflation, has times on each side."""
+"""Tests times on both sides of each threshold of a sweep's verdict and of the causes of inflation."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from unit.test_scaling import NOTHING_ELSE, inflated_by, made
 def point(
     threads: int = 4, *, one_create_ms: float = 0, one_ms: float = 100, **states_ms: float
 ) -> ScalingPoint:
-    """Thread-times on several threads, and work and creation on one."""
+    """Returns a point with thread-times on several threads, and work and creation on one."""
     at_p = StateTimes(**{f"{name}_ns": round(ms * MS) for name, ms in states_ms.items()})
     return scaling_point(
         made(threads, at_p, StateTimes(work_ns=round(one_ms * MS), create_ns=round(one_create_ms * MS)))
@@ -135,7 +135,7 @@ def test_an_elision_that_saves_a_tenth_shows_fine_tasks(elision: int, kind: str)
 
 
 def last_point(*, work: float = 100, idle: float = 0, one_create: float = 0) -> tuple[str, ...]:
-    """Returns the bends of a sweep that scales ideally on 2 and 4 threads, and like this on 8."""
+    """Returns the bends of a sweep that scales ideally on 2 and 4 threads, and has these times on 8."""
     ideal = [point(threads, work=100) for threads in (2, 4)]
     return bends([*ideal, point(8, work=work, idle=idle, one_create_ms=one_create)])
 

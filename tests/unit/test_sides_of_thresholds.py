@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each threshold of findings has a made run on each side: one without the finding, and one with it.
+"""Made runs on both sides of each threshold of findings: one without the finding, and one with it.
 
-The two differ by about a tenth of the threshold, and in nothing else.
+The two differ only by about a tenth of the threshold.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ TASKWAIT, BARRIER, DEPENDENCE = 5, 3, 62
 STATIC_LOOP, DYNAMIC_LOOP = 10, 11
 
 Side = tuple[str, float, float, Callable[[Any], Run | Iterable[Finding]]]
-"""The kind of a finding, a value without it, a value with it, and the run or its findings for a value."""
+"""The kind of a finding, a value without it, a value with it, and a function from a value to a run or
+findings."""
 
 
 def equal(*, n_threads: int = 2, n_tasks: int = 0, **states_ns: float) -> list[RegionRow]:
@@ -60,7 +61,7 @@ TASK_COSTS: list[Side] = [
 
 
 def idle_tasks(idle_ms: int, n: int = 50, **fields: Any) -> Run:
-    """Two threads, each without tasks for idle_ms of 100 ms."""
+    """Two threads, each idle for idle_ms of 100 ms."""
     rows = equal(n_tasks=n, work_ns=(100 - idle_ms) * MS, idle_ns=idle_ms * MS)
     return made_run(rows, [construct(1, k, [(100 - idle_ms) * MS // n] * n, **fields) for k in range(2)])
 

@@ -173,12 +173,12 @@ def _call(arguments: Sequence[str]) -> object:
 
 
 def _ended(commands: Iterable[str], arguments: Sequence[str]) -> object:
-    """Runs a command line, for which these commands suffice. Returns an exit code, or None."""
+    """Runs a command line that needs only these commands. Returns an exit code, or None."""
     return application(commands)(arguments, standalone_mode=False)
 
 
 def _check_program(name: str) -> None:
-    """Raises UsageError for a run directory, and for a word that is no program: perhaps a misspelt command.
+    """Raises UsageError if the name is a run directory or no program, such as a misspelt command.
 
     `ompass run` explains why other programs cannot be started.
     """
@@ -221,7 +221,7 @@ def run_and_exit(command: Callable[[], object]) -> None:
 
 
 def _one_line(error: Any) -> str:
-    """Returns the message of an error in the command line, and where to look."""
+    """Returns the message of an error in the command line, and the command that shows help."""
     words = ("ompass", *[word for word in sys.argv[1:2] if word in COMMANDS])
     message = " ".join(error.format_message().replace("Value error, ", "").split()).rstrip(".")
     return f"{message[:1].lower()}{message[1:]}; see `{' '.join(words)} --help`"

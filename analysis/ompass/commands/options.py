@@ -41,16 +41,16 @@ FORMER_OPTIONS: Final[Mapping[str, Mapping[str, str]]] = {
     "run": {"json": "report-json", "limit-mb": "limit"},
     "simulate": {"machine": "topology"},
 }
-"""Other names of options, by command (all commands: an empty name). They are understood, but not shown."""
+"""Former names of options, by command (all commands: an empty name). They work, but --help omits them."""
 
 
 def current_name(command: str, name: str) -> str:
-    """Returns the name of an option that may have been given by another name; both without hyphens."""
+    """Returns the current name of an option; `name` may be a former one. Both have no hyphens."""
     return FORMER_OPTIONS.get(command, {}).get(name) or FORMER_OPTIONS[""].get(name, name)
 
 
 def choice_option(values: type[Enum], *names: str, help: str, panel: str = SHOWN) -> Any:
-    """Returns an option whose value is one of a few."""
+    """Returns an option with a fixed set of values."""
     metavar = "|".join(str(each.value) for each in values)
     return typer.Option(*names, metavar=metavar, help=help, rich_help_panel=panel)
 

@@ -14,7 +14,7 @@ from ompass.units import plural
 
 
 def write_remarks(remarks: Iterable[Remark], form: EditorForm, output: Path | None) -> None:
-    """Writes them to a file or to stdout; names on stderr how many problems have no line."""
+    """Writes remarks to a file or to stdout; reports on stderr how many problems have no line."""
     found = merged(remarks)
     if form is EditorForm.SARIF:
         write_result(to_json(sarif(found, SourceTree.of_repository(Path.cwd()))), output)
@@ -22,4 +22,4 @@ def write_remarks(remarks: Iterable[Remark], form: EditorForm, output: Path | No
     write_result(gcc_messages(found, SourceTree(Path.cwd())), output)
     without = sum(1 for remark in found if remark.level != NOTE and not remark.location.line)
     if without:
-        say(f"{plural(without, 'finding')} without a line omitted: compile with -g, or see `ompass report`")
+        say(f"omitted {plural(without, 'finding')} without a line: compile with -g, or see `ompass report`")

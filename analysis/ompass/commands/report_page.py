@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`ompass report --html`: gathers the content of the page of runs and sweeps.
 
-A module of its own, because it needs most of the package, which takes long to load.
+Separate from the command, because it imports most of the package, which is slow.
 """
 
 from __future__ import annotations

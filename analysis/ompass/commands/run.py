@@ -61,7 +61,7 @@ from ompass.units import parse_duration, parse_limit
 _EXIT_NOT_RECORDED = 125
 _MOST_HZ = 10_000
 _MOST_LINES = 4
-_MOST_SECONDS = 10  # until the names of child processes are left to the first reader
+_MOST_SECONDS = 10  # for names of child processes; the first command that reads them stores the rest
 _THREADS = re.compile(r"[1-9]\d*(,[1-9]\d*)*")
 
 _EPILOG = """
@@ -262,7 +262,7 @@ def run(
         try:
             produced = find_produced(directory, before, first.ending.pid, launch)
             lost = strict and produced.main is None
-            is_read = _after(produced, first, limits, shown)  # which keeps the names, too
+            is_read = _after(produced, first, limits, shown)  # reading a run also stores its names
             _keep_names(produced.others if is_read else (produced.main, *produced.others))
         except OmpassError as error:
             # A script must see the program's exit status, even if the report fails.
@@ -337,7 +337,7 @@ def _environment(plan: Plan, directory: str) -> dict[str, str]:
 
 
 def _after(produced: ProducedRuns, first: FirstRun, limits: Limits, shown: Shown) -> bool:
-    """Shows the run as the user asked; returns True if it has read it."""
+    """Shows the run as the user requested. Returns True if this has read the run."""
     if produced.main is None:
         reason = why_nothing(first.program, first.plan, first.ending, os.environ)
         raise CannotRecordError("nothing was recorded", *reason)
@@ -366,7 +366,7 @@ def _after(produced: ProducedRuns, first: FirstRun, limits: Limits, shown: Shown
 
 
 def _keep_names(directories: Iterable[Path | None]) -> None:
-    """Stores the names of recorded runs, before the program changes. An interrupt ends that."""
+    """Stores the names of recorded runs, before the program changes. Stops at an interrupt."""
     with contextlib.suppress(KeyboardInterrupt):
         keep_names_of(filter(None, directories), _MOST_SECONDS)
 

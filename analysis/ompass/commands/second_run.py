@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The advice of `ompass run`: predicts what changes of the program would gain, from a trace of it.
+"""The advice of `ompass run`: predicts the gain of changes of the program from a trace.
 
 Records the trace by a second run of the program if the first run was a profile, and announces it. Owns the
 order of these steps; launch/second_run.py decides whether the program may run again.
@@ -55,7 +55,7 @@ class FirstRun:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The largest first run that runs again, and whether the user decided so."""
+    """The limits of a program that runs again, and the decision of the user."""
 
     twice: bool | None = None  # None: only if the first run was short and is safe to repeat
     most_ns: int = 0
@@ -110,7 +110,7 @@ def _record_again(directory: Path, first: FirstRun, limits: Limits) -> Path | No
 
 
 def _store_advice(trace: Path, *others: Path) -> bool:
-    """Keeps advice with a traced run, and in `others`; returns False if the trace does not permit it."""
+    """Stores advice in the traced run and in `others`. Returns False if the trace does not permit advice."""
     try:
         if any(thread.n_dropped for thread in open_run(trace).threads):
             return False  # the rest of the program would look like one long task

@@ -47,7 +47,7 @@ MINIMUM_SINGLE: Final = 0.10
 """Least relative difference of single runs that is not called noise."""
 
 MANIFOLD: Final = 2.0
-"""Recording is part of the figure on both sides, so it alone changes no figure by this factor."""
+"""Both sides include the cost of recording, so that cost alone changes no figure by this factor."""
 
 LEAST_ROUNDS: Final = 10
 """With fewer rounds, the test of groups decides more often than the test of rounds, and stays valid:

@@ -2,7 +2,7 @@
 """Pairs the constructs of two builds of a program; an edit may have moved, renamed, added or removed some.
 
 Owns the rules: the same function in the same file, else the same function elsewhere, else similar lines.
-Each construct has at most one partner, of its kind.
+Each construct has at most one partner, which has the same kind.
 """
 
 from __future__ import annotations
@@ -91,9 +91,9 @@ def _pair_groups(
 
 
 def _in_order(ours: list[Place], theirs: list[Place], compare: Similarity) -> dict[Place, Place]:
-    """Returns the pairs, in order, whose source lines are most similar together.
+    """Returns the pairs that keep the order and have the largest sum of similarities of source lines.
 
-    If source lines are unknown, pairs equal places, and the others if both sides have equally many.
+    If source lines are unknown, pairs equal places, and all others if both sides have equally many.
     """
     if len(ours) * len(theirs) > _MOST_COMPARED or compare(ours[0], theirs[0]) is None:
         same = {place: place for place in ours if place in theirs}
@@ -124,7 +124,7 @@ def _pair_similar(
 ) -> None:
     """Adds pairs of the remaining constructs, the most similar source lines first.
 
-    If source lines are unknown, the line must be the same: only the function's name has changed.
+    If source lines are unknown, the line must be the same: only the function was renamed.
     """
     taken = set(found.values())
     ours = [place for place in left if place not in found]

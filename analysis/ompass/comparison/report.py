@@ -146,9 +146,9 @@ def _compared(before: Side, after: Side, n: int, m: int, least: float | None) ->
 def _renamed(
     repeats: Iterable[Repeat[Place]], pairs: Iterable[Pair], after: Iterable[Place]
 ) -> list[Repeat[Place]]:
-    """Returns runs of the first side with the second side's names of constructs.
+    """Returns the runs of the first side; their constructs have the places of their partners.
 
-    A construct that is gone must not count as another one that is now at its place.
+    A removed construct must not count as the one that is now at its place.
     """
     name = {pair.before: pair.after for pair in pairs}
     used = set(after)
@@ -293,7 +293,7 @@ def comparison_report(content: ComparisonContent) -> Report:
 
 
 def brief_comparison(content: ComparisonContent) -> Report:
-    """Returns the part of the report that most readers need: what changed, without what did not."""
+    """Returns the part of the report that most readers need: only the changes."""
     return replace(
         comparison_report(content),
         sections=tuple(section for one in content.compared for section in _brief_sections(one)),
@@ -338,7 +338,7 @@ def _is_further(change: Change[Place]) -> bool:
 
 
 def _brief_changes(title: str, changes: Sequence[Change[Place]]) -> Table:
-    """Returns both values, their relation and, unless no figure could be tested, the verdict."""
+    """Returns both values, their relation, and the verdicts if any figure could be tested."""
     columns = [
         Column("", title, Kind.NAME, _name),
         Column("", "before", Kind.TIME, "before_median"),

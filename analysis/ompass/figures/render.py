@@ -41,7 +41,7 @@ def _on_white(spec: Spec) -> Spec:
 
 
 def svg_of(spec: Spec) -> bytes:
-    """Returns the figure as a picture on white ground."""
+    """Returns the figure as a picture with a white background."""
     return str(_vega().vegalite_to_svg(json.dumps(_on_white(spec)), vl_version=_VEGA_LITE)).encode()
 
 

@@ -37,9 +37,9 @@ _CLEAN_EPILOG = """
 
   ompass clean                                 lists the runs in this directory, the oldest first
 
-  ompass clean --older-than 30d --remove       asks, then removes those of more than 30 days
+  ompass clean --older-than 30d --remove       asks, then removes runs older than 30 days
 
-  ompass clean results --remove --yes          removes all runs in results, without a question
+  ompass clean results --remove --yes          removes all runs in results, without asking
 """
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 7 * 86_400}
@@ -80,13 +80,13 @@ def clean(
         str,
         typer.Option("--older-than", metavar="AGE", help="Only runs of this age: 12h, 30d, 8w."),
     ] = "",
-    remove: Annotated[bool, typer.Option("--remove", help="Remove these runs, after a question.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="With --remove: ask nothing.")] = False,
+    remove: Annotated[bool, typer.Option("--remove", help="Remove these runs, after asking.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="With --remove: do not ask.")] = False,
     as_json: JsonOption = False,
 ) -> None:
     """List the runs in a directory, with size, age and program, or remove them.
 
-    Removes only runs that have ended. Leaves sweeps, and directories with other files, as they are.
+    Removes only runs that have ended. Keeps sweeps, and directories with other files.
     """
     least_s = _age(older)
     found = [run for run in find_runs(places or [Path()]) if run.age_s >= least_s]
@@ -111,7 +111,7 @@ def _remove(found: Sequence[KeptRun], yes: bool) -> None:
     total = f"{plural(len(chosen), 'run')} ({size(sum(run.size_bytes for run in chosen))})"
     if not yes:
         if not sys.stdin.isatty():
-            raise UsageError("--remove", "nobody can be asked, because the input is no terminal", "add --yes")
+            raise UsageError("--remove", "it cannot ask, because the input is not a terminal", "add --yes")
         if not typer.confirm(f"Remove {total}?", err=True):
             return
     failed: OmpassError | None = None

@@ -24,10 +24,11 @@ from ompass.symbols.kept import packed_names, write_packed
 from ompass.symbols.resolver import Location, Resolver
 from ompass.symbols.sources import SourceFiles
 
-_MOST_BYTES: Final = 1_000_000  # of the names file; it may exceed that only without source lines
+_MOST_BYTES: Final = 1_000_000  # of the names file; a larger one has no source lines
 _LONGEST_LINE: Final = 240
 _AROUND: Final = (((20, 60), (8, 8)), ((4, 44), (4, 4)))
-"""Source lines before and after constructs, and before and after samples; the second if space is short."""
+"""Source lines before and after constructs, and before and after samples; the second pair is for little
+space."""
 
 
 def resolver_for(run: Run) -> Resolver:
@@ -68,7 +69,7 @@ def keep_all_names(run: Run, resolver: Resolver) -> None:
 
 
 def keep_names(run: Run, resolver: Resolver) -> None:
-    """Stores what the resolver knows, if the run has ended, its program is known, and there is news.
+    """Stores the resolver's answers, if the run has ended, its program is known, and some are new.
 
     Does nothing if the directory is not writable.
     """
@@ -88,10 +89,7 @@ def _knows_program(run: Run, resolver: Resolver) -> bool:
 
 
 def _packed_with_lines(run: Run, resolver: Resolver) -> bytes:
-    """Returns the names file, with the source lines around the locations as far as the space allows.
-
-    Adds these lines to the answers.
-    """
+    """Returns the names file. Adds the source lines around the locations to the answers, if they fit."""
     answers = resolver.answers
     earlier = answers.lines
     files = SourceFiles()

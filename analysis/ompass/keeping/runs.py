@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Finds recorded runs in directories, with their age, size and program, and removes them.
 
-Owns the rules by which a directory or file may be removed: it must be a run, and nothing else.
+Owns the rules for removal: a directory must be a run without other files, a file must be a packed run.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def find_runs(places: Iterable[Path]) -> list[KeptRun]:
 
 
 def remove_run(run: KeptRun) -> None:
-    """Removes a run, file by file. Raises OutputError, also if something else has appeared in it."""
+    """Removes a run, file by file. Raises OutputError, also if it now contains other files."""
     obstacle = _obstacle(run.path) if run.path.is_dir() else run.obstacle
     if obstacle:
         raise OutputError(f"{run.path} is not removed", obstacle)
@@ -116,7 +116,7 @@ def _obstacle(path: Path) -> str:
         return "it is a symbolic link"
     with (path / "process.log").open("rb") as log:
         if log.read(len(_MAGIC)) != _MAGIC:
-            return "its process.log is not one of ompass"
+            return "its process.log is not from ompass"
     others = list(_other_files(path))
     if others:
         return f"it also contains {others[0]}{' and other files' if others[1:] else ''}"

@@ -87,7 +87,7 @@ def check_place(pattern: str, named: str) -> None:
 def remove_existing(pattern: str, environ: Mapping[str, str]) -> None:
     """Removes the run directory of an absolute pattern, for a new run with the same name.
 
-    Raises UsageError if the name has patterns or belongs to several ranks, or if something else has it.
+    Raises UsageError if the name has patterns or belongs to several ranks, or is not of a run directory.
     """
     if _PATTERN.search(pattern.replace("%%", "")) or any(name in environ for name in RANK_VARIABLES):
         raise UsageError(

@@ -2,7 +2,7 @@
 """Decides whether a program that was just recorded may run a second time, to trace it.
 
 Owns the signs of a program that is not safe to repeat, and the limits of time and size. A second run needs
-the same input, and must do nothing twice that users notice.
+the same input, and must have no effect that users notice.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ompass.model import Run
 from ompass.units import duration, size
 
 MOST_NS: Final = 30_000_000_000
-"""Longest program that runs again unasked: users wait this time a second time, and a little more."""
+"""Longest program that runs again unasked. Users wait this time again, and a little longer."""
 MOST_BYTES: Final = 64 << 20
 """Largest trace for advice: some 2.5 million tasks, whose simulations take about 20 seconds."""
 
@@ -42,7 +42,7 @@ class Before:
 
     @classmethod
     def of(cls, command: Sequence[str]) -> Before:
-        """Call it before the program starts."""
+        """Returns the current state; call this before the program starts."""
         return cls(_input_offset(), _files(command))
 
 
@@ -69,7 +69,7 @@ def why_once(
 
 
 def why_not_traced(run: Run, wall_ns: int, most_ns: int, most_bytes: int) -> str:
-    """Returns the reason why a second, traced run would take too long; empty if it would not."""
+    """Returns the reason why a second, traced run would be too long or too large; empty if there is none."""
     if wall_ns > most_ns:
         return f"the program took {duration(wall_ns)}, more than {duration(most_ns)}"
     n_bytes = trace_bytes(run)
@@ -107,7 +107,7 @@ def _input_can_be_read_again(offset: int) -> bool:
 def _files(command: Sequence[str]) -> _State:
     """Returns the state of the files in the working directory and of those that the arguments name.
 
-    Leaves out the file to which the output goes.
+    Omits the file that receives the output.
     """
     outputs = {os.fstat(stream).st_ino for stream in (1, 2)}
     found: dict[Path, tuple[int, int, int]] = {}

@@ -93,7 +93,7 @@ def numbered_lines(
 
 
 class Sources:
-    """The lines of source files. Files in `kept` have only its lines, by number; others are read.
+    """The lines of source files. Uses the lines in `kept`, by file and number; reads all other files.
 
     Missing and too large files have no excerpts.
     """

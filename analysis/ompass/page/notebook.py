@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reports as HTML for notebooks: self-contained, without scripts, with a style that changes nothing else."""
+"""Reports as HTML for notebooks: self-contained, without scripts, with a style for the report only."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def _part(part: str | Advice | Table, title: str) -> Markup:
 
 
 def _picture(spec: Spec) -> Markup:
-    """Returns a figure as an image, whose identifiers cannot collide with those of other figures."""
+    """Returns a figure as an image, so its identifiers cannot collide with other figures."""
     data = base64.b64encode(svg_of(spec)).decode()
     title = str(spec.get("description", ""))
     image = element("img", src=f"data:image/svg+xml;base64,{data}", alt=title)

@@ -24,7 +24,7 @@
         const room = Math.min(Math.max(place.clientWidth, 240), most);
         const faceted = spec.encoding && spec.encoding.row; // if so, the width covers only the bars
         spec.width = faceted ? Math.max(room - 140, 160) : room;
-        // Variables of the page's style: a change of the theme, or a print, needs no new figure.
+        // Figures use variables of the page's style, so a new theme or a print needs no new figure.
         Object.assign(spec.config, { title: { color: "var(--ink)" } });
         for (const part of ["axis", "legend", "header"])
             spec.config[part] = {

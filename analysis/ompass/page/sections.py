@@ -100,7 +100,7 @@ def _stacks_parts(content: ReportContent) -> Iterator[Part]:
         return
     said = (
         "Samples of processor time by construct, then by call: each function is below its caller and as wide "
-        "as its samples. A click shows one alone."
+        "as its samples. A click shows one function alone."
     )
     yield Part(Section("stacks", "Sampled stacks", (said,)), drawn=flame(stack_tree(stacks)))
 
@@ -139,8 +139,8 @@ def _grown_stacks(content: ScalingContent) -> Iterator[Part]:
     now, one = judged.stacks
     threads = plural(judged.point.threads, "thread")
     said = (
-        f"Samples of processor time per run, on {threads}: orange took more time than on one thread, blue "
-        "less, grey the same. All threads together; equal work takes equal time."
+        f"Samples of processor time per run, on {threads} together. Orange functions took more time than on "
+        "one thread, blue ones less, grey ones the same."
     )
     drawn = flame(stack_tree(now, one), before="on one", after=f"on {threads}")
     yield Part(Section("stacks", "Stacks that grew", (said,)), drawn=drawn)
@@ -270,7 +270,7 @@ def source_part(excerpts: Excerpts) -> Part | None:
     if not blocks:
         return None
     said = (
-        "The bar of a line shows its share of the samples. Work, creation and waits are of the thread-time."
+        "A bar shows the line's share of the samples. Work, creation and waits are shares of the thread-time."
     )
     return Part(Section("source", "Source", (said,)), drawn=join(blocks))
 

@@ -12,14 +12,15 @@ from ompass.units import count, percent, plural
 
 _MARGIN: Final = (
     ("tasks", "tasks created by the line"),
-    ("work", "work of these tasks, of the thread-time"),
-    ("create", "their creation, of the thread-time"),
-    ("wait", "waits at the line, of the thread-time"),
+    ("work", "work of these tasks, as a share of the thread-time"),
+    ("create", "creation of these tasks, as a share of the thread-time"),
+    ("wait", "waits at the line, as a share of the thread-time"),
 )
 
 
 def source_lines(lines: Sequence[SourceLine]) -> Markup:
-    """Returns lines with their numbers and bars for their samples; and columns of costs if any has one."""
+    """Returns lines with their numbers, bars for their samples, and columns for costs if any line has
+    some."""
     with_costs = any(line.cost.whole or line.cost.n_tasks for line in lines)
     rows = [_line(line, with_costs) for line in lines]
     head = [_head()] if with_costs else []

@@ -120,7 +120,7 @@ def bound_tiles(graph: GraphContent | None) -> Iterator[Markup]:
         f"{parallelism:.3g}",
         "work / span of the regions",
         curve(points, said),
-        "The work of the regions over their longest chain of work: more threads than this help little.",
+        "The work of the regions divided by their longest chain of work: more threads than this help little.",
     )
     said = f"{percent(share(1.0, whole))} of the work must run one after another."
     yield _tile(
@@ -128,7 +128,7 @@ def bound_tiles(graph: GraphContent | None) -> Iterator[Markup]:
         f"{whole:.3g}x",
         "whole program, any threads",
         part(share(1.0, whole), said),
-        "All work over the longest chain of work, with the parts outside of parallel regions. " + said,
+        "All work divided by the longest chain of work, with the parts outside of parallel regions. " + said,
     )
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The default report on a run: about 30 lines that answer what is slow, where, and what to do.
 
-Owns what it leaves out of the whole report (`--full`): it has the worst findings, the states, the most
+Owns the choice of content from the whole report (`--full`): the worst findings, the states, the most
 expensive constructs and the important notes.
 """
 
@@ -28,7 +28,7 @@ _TITLES: Final = ("task", "tasks", "work", "mean work", "loop", "kind", "runs", 
 
 
 def brief_report(content: ReportContent) -> Report:
-    """Returns the report that fits one screen."""
+    """Returns the report that fits on one screen."""
     whole = run_report(content)
     facts = (run_name(content.run), duration(content.run.wall_ns), plural(content.n_tasks, "task"))
     return replace(

@@ -116,7 +116,7 @@ def collect(
 
 
 def _problems(run: Run, problems: Iterable[str]) -> Iterator[str]:
-    """Yields problems of symbols; for a run without wrappers, what wrappers would improve."""
+    """Yields problems of symbols; for a run without wrappers, adds the improvement by wrappers."""
     for problem in problems:
         without = problem == NO_CALLER and run.create_estimated
         yield f"{problem} (for tasks, wrappers are enough: ompass run)" if without else problem

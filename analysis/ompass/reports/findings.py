@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The findings of a run in words, each with the change that cures it and its predicted gain; and the verdict.
 
-Owns which change of `ompass advise` cures which finding, the order of both, and the merging of findings that
-differ only in their place.
+Owns the order of both, the changes of `ompass advise` that cure each kind of finding, and the merging of
+findings that differ only in their place.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from ompass.symbols.resolver import Location
 from ompass.units import duration, percent, plural
 
 _LEAST_GAIN: Final = 0.05
-"""A change that cures no finding is shown from this gain on."""
+"""Least gain of a change that is shown although it cures no finding."""
 _ALIKE: Final = 0.03
-"""Gains that differ by less are alike; then the change that is easier to write is shown."""
+"""Gains that differ by less count as equal. Of such changes, the report shows the easier one."""
 _CUT_OFFS: Final = ("depth", "time", "grain")
 CURED_BY: Final = {
     "too_fine": (*_CUT_OFFS, "producer"),
@@ -45,7 +45,7 @@ CURED_BY: Final = {
     "memory_contention": ("placement",),
     "serial_fraction": ("serial",),
 }
-"""The kinds of changes that cure a kind of finding, wherever they are in the program; the easiest first."""
+"""The kinds of changes that cure a kind of finding at any place of the program; the easiest first."""
 _ALTERNATIVES: Final = (
     _CUT_OFFS,
     ("dependences", "waits", "phases"),
@@ -54,8 +54,8 @@ _ALTERNATIVES: Final = (
     ("share", "balance"),
     ("barrier", "region"),
 )
-"""Kinds of changes that exclude each other: the best one is enough in a report."""
-_NO_CHANGE: Final = ("threads", "extension")  # changes of how the program is started
+"""Kinds of changes that exclude each other: a report shows only the best one."""
+_NO_CHANGE: Final = ("threads", "extension")  # changes of the start command only
 _OUTSIDE: Final = ("disturbed", "throttled")  # findings that no change of the program cures
 _SPENT: Final = {
     "create": "creating tasks",
@@ -89,7 +89,7 @@ class Cause:
         return self.change.title if self.change else ""
 
     def advice(self) -> Advice:
-        """Returns the words of the cause."""
+        """Returns the cause in words."""
         where = _places(self.places)
         if self.finding is None:
             because, cure = (self.change.because, self.change.cure) if self.change else ("", "")
@@ -130,7 +130,7 @@ def causes(content: ReportContent) -> list[Cause]:
 
 
 def _weight(change: StoredChange) -> float:
-    """Returns the gain for the order of changes that no finding confirms; half of it for an upper bound."""
+    """Returns the gain for the order of changes that no finding confirms; half an upper bound."""
     return change.gain / 2 if change.at_most else change.gain
 
 
@@ -140,7 +140,7 @@ def _by_depth(changes: Sequence[StoredChange], time: StoredChange) -> bool:
 
 
 def _add(found: list[Cause], content: ReportContent, finding: Finding) -> None:
-    """Adds a finding, or its place to the cause with the same kind in the same function."""
+    """Adds a finding, or adds its place to the cause of the same kind in the same function."""
     place = [content.location(finding.construct)] if finding.construct is not None else []
     part = content.breakdown.share(finding.cost_ns)
     for cause in found:
@@ -156,7 +156,7 @@ def _siblings(one: Location, other: Location) -> bool:
 
 
 def _cure(cause: Cause, changes: Sequence[StoredChange]) -> StoredChange | None:
-    """Returns the best change that cures a cause: of a kind that does, or at its place."""
+    """Returns the best change that cures a cause, by the kind of change or by the place."""
     kinds = CURED_BY.get(cause.kind, ())
     near = [one for one in changes if any(_siblings(one.place, place) for place in cause.places)]
     for candidates in (near, changes):

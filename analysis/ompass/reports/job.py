@@ -22,13 +22,13 @@ from ompass.reports.run import states_table
 from ompass.units import duration, percent, plural
 
 _UNEVEN: Final = 0.05
-"""Least share of the thread-time of a job that ranks wait for the longest one, to call it a finding."""
+"""Least share of a job's thread-time in which ranks wait for the longest one, for a finding."""
 _FINDING_LINES: Final = 14
 _MOST_RANKS: Final = 8
 
 
 def brief_job_report(job: Job, contents: Sequence[ReportContent]) -> Report:
-    """Returns the report on a job that fits one screen."""
+    """Returns the report on a job that fits on one screen."""
     whole = job_report(job)
     found = _causes(contents)
     advices = [_advice(parts) for parts in found]
@@ -102,7 +102,7 @@ def _advice(group: Sequence[tuple[int, Cause]]) -> Advice:
 
 
 def _pattern(paths: Sequence[Path]) -> str:
-    """Returns the run directories as words of a shell: a pattern that matches only them, or their names."""
+    """Returns shell words for the run directories: a pattern that matches only these, or their names."""
     names = [shell_word(path) for path in paths]
     pattern = Path(f"{os.path.commonprefix(names)}*.ompass")  # noqa: RUF071 (not a path)
     matching = {path.absolute() for path in pattern.parent.glob(pattern.name)}

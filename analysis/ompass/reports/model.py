@@ -53,7 +53,7 @@ class Kind(Enum):
 
     @property
     def is_long(self) -> bool:
-        """Text that may take several lines."""
+        """True for text that may take several lines."""
         return self.is_name or self is Kind.TEXT
 
     @property
@@ -113,7 +113,7 @@ class Column:
 
 
 def column_words(column: Column, values: Sequence[Any]) -> list[str]:
-    """Returns the values of a column in their form for people; times have one unit if that shows them all."""
+    """Returns the values of a column as text. Times have the same unit if it can show all of them."""
     if column.kind is not Kind.TIME:
         return [words(column.kind, value) for value in values]
     known = [value for value in values if value]
@@ -171,7 +171,7 @@ class Section:
     title: str
     parts: tuple[str | Advice | Table, ...]
     drawn: bool = False  # True if a figure replaces its tables on the page
-    most_lines: int = 0  # lines for findings on a terminal, those after the first in short form; 0: any
+    most_lines: int = 0  # lines for findings on a terminal; later findings have a short form; 0: no limit
     more: str = ""  # where to find the omitted findings
 
 
@@ -184,7 +184,7 @@ class Report:
     sections: tuple[Section, ...]
     warning: str = ""
     verdict: str = ""  # one sentence
-    commands: tuple[tuple[str, str], ...] = ()  # what to call next, and what it shows
+    commands: tuple[tuple[str, str], ...] = ()  # next commands, each with its purpose
     notes: tuple[str, ...] = ()
     values: Mapping[str, Any] = dataclass_field(
         default_factory=dict

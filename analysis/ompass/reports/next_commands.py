@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The exact commands that lead on from a report on a run, with the names of that run."""
+"""The commands to call after a report on a run, with the names of that run."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ompass.reports.content import ReportContent
 
 
 def shell_word(path: Path) -> str:
-    """Returns the path of a run as a word of the shell, relative to the working directory if below it."""
+    """Returns the path of a run as a shell word, relative if it is below the working directory."""
     path = Path(shown_path(path))
     with contextlib.suppress(ValueError, OSError):
         path = path.absolute().relative_to(Path.cwd())
@@ -23,7 +23,7 @@ def shell_word(path: Path) -> str:
 
 
 def next_commands(content: ReportContent) -> tuple[tuple[str, str], ...]:
-    """Returns commands, and what each of them shows."""
+    """Returns the commands, each with its purpose."""
     run = content.run
     name = shell_word(run.path)
     meta = read_meta(run.path)

@@ -38,7 +38,7 @@ class Remark:
 
 
 def remarks_of(contents: Sequence[ReportContent]) -> tuple[Remark, ...]:
-    """Returns the findings of runs, problems first, by share. Runs of one program share remarks."""
+    """Returns the findings of runs, problems first, by share. Merges equal findings of several runs."""
     return merged(remark for content in contents for remark in _of_run(content))
 
 
@@ -103,8 +103,7 @@ class SourceTree:
     def relative(self, file: str) -> PurePath:
         """Returns the path below the root; a file that lies elsewhere keeps its absolute path.
 
-        A file of a program that was compiled in another folder is the one with the longest equal end of its
-        path.
+        If the program was compiled in another folder, finds the file whose path has the longest equal end.
         """
         path = Path(os.path.normpath(file))
         if not path.is_absolute():

@@ -139,7 +139,7 @@ def run_report(content: ReportContent) -> Report:
 
 
 def run_name(run: Run) -> str:
-    """Returns the name of a run directory; of a traced run inside of another one, with the other's name."""
+    """Returns the name of a run directory. A trace inside another run has the name of that run, too."""
     return f"{run.path.parent.name}/{TRACE}" if run.path.name == TRACE else run.path.name
 
 

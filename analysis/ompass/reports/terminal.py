@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Prints a report on a terminal, or draws it as SVG: its title, its sections, and tables that fit the width.
 
-Omits bars if space is short, then the right-most columns that no table wants to keep; names only for such
-columns. All output of
-ompass goes through a TerminalConsole, which interprets no text as markup and lets no text control the
-terminal. Every state has a colour and a glyph, so bars can also be read without colours.
+If space is short, omits bars first, then the right-most columns that need not be kept, and names last.
+All output of ompass goes through a TerminalConsole, which interprets no text as markup and lets no text
+control the terminal. Every state has a colour and a glyph, so bars can also be read without colours.
 """
 
 from __future__ import annotations
@@ -95,7 +94,7 @@ def _print_section(console: Console, section: Section) -> None:
 
 
 def _print_findings(console: Console, section: Section) -> None:
-    """Prints the findings; those after the first in short form, or not at all, if lines are short."""
+    """Prints the findings. If they need too many lines, later ones have a short form or are omitted."""
     advices = [part for part in section.parts if isinstance(part, Advice)]
     used, n_shown = 0, 0
     for number, advice in enumerate(advices, 1):

@@ -327,7 +327,7 @@ class _Spots:
             return "runtime"
         if behaviour == ATOMIC and spot.library == OWN:
             return "atomic_contention"
-        # Without a sample on one thread, a line may still have taken the time of some there.
+        # A line without samples on one thread may still have taken the time of a few.
         most_ns = max(growth.one_ns, _UNSEEN * self._one_per)
         is_beyond = growth.interval_ns[0] > (_BEYOND_BANDWIDTH * self._threads - 1) * most_ns
         repeated = self._all_repeated or self._is_replicated(spot, growth, behaviour)

@@ -105,7 +105,7 @@ def _brief_points(content: ScalingContent) -> Table:
 
 
 def _next_commands(content: ScalingContent) -> Iterator[tuple[str, str]]:
-    """Yields commands, and what each of them shows."""
+    """Yields the next commands, each with its purpose."""
     judged, sweep = content.judged, shlex.quote(content.directory)
     if (
         judged is not None

@@ -145,7 +145,7 @@ def _is_crowded(point: ScalingPoint, evidence: Evidence) -> bool:
 
 
 def _decisive(point: ScalingPoint, evidence: Evidence, lost_ns: float) -> Finding | None:
-    """Returns the finding that decides the verdict, whatever the losses in the regions are; None without one.
+    """Returns the finding that decides the verdict regardless of the losses in the regions, or None.
 
     `lost_ns` is the largest of these losses.
     """
@@ -179,7 +179,7 @@ def _largest(point: ScalingPoint, evidence: Evidence, found: Sequence[Loss]) -> 
     """Returns the largest loss, if it is worth a verdict; None if none is, or the program scales.
 
     The inflation of work counts as one loss; its largest part names it. If two losses are about equal, the
-    first finding of the run decides: threads that wait for each other are often idle as long.
+    first finding of the run decides, because threads that wait for each other are often idle, too.
     """
     if point.efficiency >= thresholds.SCALES_EFFICIENCY:
         return None
@@ -307,7 +307,7 @@ def _explain(
 
 
 def _with_finding(because: str, cure: str, finding: Finding | None) -> tuple[str, str]:
-    """Returns the reason and the cure, with what the finding adds."""
+    """Returns the reason and the cure; a finding adds its reason and replaces the cure."""
     if finding is None:
         return because, cure
     return f"{because}. The finding of the run: {finding.because}", finding.cure

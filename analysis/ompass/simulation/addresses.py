@@ -35,7 +35,7 @@ def shared_address(path: Path, constructs: Collection[int]) -> SharedAddress | N
     chosen &= events.thread[creation] == events.thread[clauses]
     if not chosen.any():
         return None
-    # Records of addresses have them in the column of task ids.
+    # The column of task ids holds the addresses.
     pairs = np.unique(np.stack([events.task[clauses], creation.astype(np.uint64)])[:, chosen], axis=1)
     addresses, n_tasks = np.unique(pairs[0], return_counts=True)
     most = int(n_tasks.argmax())

@@ -156,9 +156,9 @@ def _with_address(path: Path, groups: Mapping[int, int], change: Change) -> Chan
 def ranked(found: Iterable[Candidate]) -> list[Candidate]:
     """Returns the changes that gain enough, best first, without those that another one contains.
 
-    If changes gain the same, more tasks come last, and bounds after others; then the one that concerns
-    fewer constructs comes first. A change of several constructs counts only if it gains more than each of its
-    kind.
+    Of changes with equal gains, those that add tasks come last; among the others, bounds come last; then
+    changes of fewer constructs come first. A change of several constructs counts only if it gains more than
+    the changes of the same kind that it contains.
     """
     enough = [one for one in found if one[0].gain >= LEAST_GAIN]
     enough.sort(
@@ -178,12 +178,12 @@ def ranked(found: Iterable[Candidate]) -> list[Candidate]:
     return of_program[:_CHECKED] + [one for one in kept if one[0].kind in _NOT_OF_PROGRAM]
 
 
-# Kinds that remove the same waiting: if the first one gains as much, the second one says nothing new.
+# Kinds that remove the same waiting: if the first one gains as much, the second one adds nothing.
 _SAME = {("waits", "phases"), ("phases", "waits"), ("pipeline", "dependence")}
 
 
 def _contains(better: Change, change: Change) -> bool:
-    """True if the better change is of the same kind and place, or says the same of a place of this one."""
+    """True if the better change has the same kind and place, or removes the same waiting at one place."""
     places = {change.construct, *change.also}
     if better.kind == change.kind:
         return better.construct == change.construct or bool({better.construct, *better.also} <= places)

@@ -105,7 +105,7 @@ def _grains(trial: Trial, shape: TaskShape) -> Iterator[Candidate]:
         change, way = trial.best("finer", construct, _ways(finer, trial, construct, parts))
         yield replace(change, iterations=max(1, round(each / change.value))), way
     elif not shape.n_iterations and 0 < shape.n_divisible <= _FEW and trial.most_by_order >= LEAST_GAIN:
-        # Such a task does the work of undeferred tasks inside it, which a changed clause would defer.
+        # If most of the work is of undeferred tasks inside, the advice is to defer these tasks.
         kind = "split" if shape.most_of == construct else "defer"
         most = shape.longest_ns * shape.n_divisible / shape.divisible_ns  # times as long as the mean
         ways = _ways(finer, trial, construct, _SPLITS if most < _UNEQUAL else (*_SPLITS, *_FINE_SPLITS))

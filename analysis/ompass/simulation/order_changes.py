@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Changes after which more of the program runs at the same time.
 
-Without waits in loops, false dependences, locks, barriers and short regions, in deeper pipelines, and with
-serial work divided. A trace does not show which order the data need, so most of these gains are bounds.
+They remove waits in loops, false dependences, locks, barriers and short regions, deepen pipelines, and divide
+serial work. A trace does not show which order the data require, so most of these gains are bounds.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from ompass.simulation.trial import LEAST_GAIN, Candidate, Trial, Way
 _IN_A_LOOP = 3  # fewest waits of one task, barriers of one region or regions that a loop may contain
 _DEPTHS = (2, 4, 8)
 _MOST_LOCKS = 4  # those that are held longest
-_ALONE = 0.5  # least part of a region's work that one thread does alone to speak of undivided work
+_ALONE = 0.5  # work counts as undivided if one thread alone does this part of it
 
 
 def order_changes(trial: Trial, run: Run) -> Iterator[Candidate]:
@@ -69,8 +69,8 @@ def _merged_waits(trial: Trial) -> Iterator[Candidate]:
 def _dependences(trial: Trial) -> Iterator[Candidate]:
     """Yields deeper pipelines, and programs without some dependences.
 
-    Removes the dependences between two constructs; then those of all constructs that depend on each other, as
-    they do on one variable.
+    First removes the dependences between each two constructs, then all dependences in each group of
+    constructs that depend on each other, for example through one variable.
     """
     shapes = dependences(trial.program)
     for shape in shapes:
@@ -110,7 +110,7 @@ def _without(trial: Trial, shapes: Sequence[DependenceShape]) -> Candidate:
 
 
 def _groups(shapes: Sequence[DependenceShape]) -> list[list[DependenceShape]]:
-    """Returns the dependences by groups of constructs between which there are any."""
+    """Returns the dependences in each group of constructs that depend on each other."""
     group_of: dict[int, int] = {}
 
     def root(construct: int) -> int:

@@ -81,7 +81,7 @@ class SimulationOptions:
     untied: bool = False
     untraced_task_ns: int = 0
     untraced_creation_ns: int = 0
-    untraced_create: tuple[int, int] = (0, 0)  # subtracted from each creation; the least that is left of it
+    untraced_create: tuple[int, int] = (0, 0)  # subtracted from each creation; least time that remains
     # For tasks recorded in a team of one, in ns: the time to subtract from the work of each task and from the
     # work of its creator, and the cost of its creation. `as_recorded`: simulation on one thread ignores them.
     serialised: tuple[int, int, int] = (0, 0, 0)
@@ -239,12 +239,12 @@ def with_merged_barriers(program: TaskProgram, construct: int) -> TaskProgram:
 
 
 def with_merged_regions(program: TaskProgram, construct: int) -> TaskProgram:
-    """Returns the program with one region, without inner barriers, for each series of the construct's."""
+    """Returns the program in which successive regions of the construct are one, without inner barriers."""
     return _core.merge_regions(program, construct)
 
 
 def with_shared_region(program: TaskProgram, construct: int) -> TaskProgram:
-    """Returns the program in which the threads of the construct's regions work equally long themselves."""
+    """Returns the program with equal work of all threads outside of loops in the construct's regions."""
     return _core.share_region(program, construct)
 
 

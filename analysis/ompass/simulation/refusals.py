@@ -42,7 +42,8 @@ LITTLE: Final = 0.02
 
 
 def misfit(program: TaskProgram, as_recorded: SimulatedRun) -> Doubt | None:
-    """Returns by how much a simulation of the recorded run misses the recorded time, if by much."""
+    """Returns the misfit between a simulation of the recorded run and its recorded time; None if it is
+    small."""
     simulated_ns = as_recorded.wall_ns - as_recorded.serial_ns
     ns = abs(simulated_ns - program.regions_ns)
     is_long = program.regions_ns >= REPRODUCIBLE_NS
@@ -58,7 +59,7 @@ def misfit(program: TaskProgram, as_recorded: SimulatedRun) -> Doubt | None:
 
 
 def refusal(program: TaskProgram, threads: int, run: SimulatedRun) -> Doubt | None:
-    """Returns why this prediction is refused; None for predictions that hold, as far as the trace shows."""
+    """Returns the reason to refuse this prediction; None if the trace shows none."""
     if threads == program.n_threads:
         return None
     worst = max(_doubts(program, threads), key=lambda doubt: doubt.ns, default=None)
@@ -138,7 +139,7 @@ def _repeated_waits(program: TaskProgram, threads: int) -> Iterator[Doubt]:
     yield Doubt(
         program.blocked_ns / program.n_threads,
         "the threads waited in ordered loops, in taskyield or for locks without a number, and the trace does "
-        "not show what for",
+        "not show what ended these waits",
         f"record it on {plural(threads, 'thread')}",
     )
 
@@ -148,7 +149,7 @@ def _creations(program: TaskProgram, threads: int) -> Iterator[Doubt]:
         yield Doubt(
             program.n_dependent_alone * DEPENDENT_CREATION_NS / threads,
             f"one thread alone created {plural(program.n_dependent_alone, 'task')} with depend clauses, and "
-            "other threads that complete such tasks slow down their creation many times",
+            "each creation takes many times longer while other threads complete such tasks",
             "record it on two threads",
         )
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Advice that is kept in a run directory, so that every later report on the run shows it.
+"""Advice in a run directory, which all later reports on the run show.
 
 Owns the place of the file, which has the JSON of `ompass advise`.
 """
@@ -43,13 +43,13 @@ class StoredAdvice:
 
 
 def store_advice(directory: Path, values: Mapping[str, Any]) -> None:
-    """Keeps advice in a run directory. Does nothing where it cannot write."""
+    """Stores advice in a run directory. Does nothing if the directory is not writable."""
     with contextlib.suppress(OSError):
         (directory / _FILE).write_text(json.dumps(values, indent=1) + "\n", encoding="utf-8")
 
 
 def read_advice(run: Run) -> StoredAdvice | None:
-    """Returns the kept advice for a run; None if it has none, or a file that cannot be understood."""
+    """Returns the stored advice of a run; None if there is none, or the file is not valid."""
     try:
         values = json.loads(read_small_file(run.path / _FILE))
         return StoredAdvice(values, tuple(_change(one) for one in values["advice"]))

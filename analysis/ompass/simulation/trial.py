@@ -28,8 +28,8 @@ LEAST_GAIN = 0.01
 _EQUAL = 0.01  # relative difference below which runs count as equally long
 _SEEDS = (2, 3)
 _COSTS = (0.5, 2.0)  # factors by which the machine's costs may be wrong
-_AT_LIMIT = 0.9  # least share of the time that a lock or a chain takes to be called its limit
-_ENOUGH = 8  # times the threads: so many shorten a loop as far as a chain can matter
+_AT_LIMIT = 0.9  # share of the time from which a lock or a chain counts as the limit
+_ENOUGH = 8  # times the threads, with which loops are so short that a chain becomes the limit
 _FREE = SimulationOptions(costs={"create": ((1, 0.0),)})  # operations of the runtime take no time
 
 
@@ -54,7 +54,7 @@ class Change:
     high: float = 0.0
     tried: tuple[Tried, ...] = ()
     at_most: bool = False  # an upper bound, because the trace does not show which order the data need
-    limit: str = ""  # threads: what forbids a larger gain: "lock", "chain", "memory" or "" (nothing known)
+    limit: str = ""  # threads: the limit of the gain: "lock", "chain", "memory" or "" (unknown)
     limit_ns: int = 0  # the shortest possible time under this limit; 0: unknown
     iterations: int = 0  # grain, finer: iterations of a taskloop in each changed task; 0: unknown
     also: tuple[int, ...] = ()  # other constructs that the change concerns
@@ -143,12 +143,12 @@ class Trial:
 
     @property
     def most_by_order(self) -> float:
-        """The largest gain of a change that removes no work: nobody waits."""
+        """The gain of a change that removes all waits and no work."""
         waits_ns = self.base.sync_ns + self.base.idle_ns
         return waits_ns / max(1, self.threads * self.base.wall_ns)
 
     def limit_of(self, wall_ns: int) -> tuple[str, int]:
-        """Returns what keeps more threads from shortening such a run, and the least possible time."""
+        """Returns the limit of such a run on more threads (Change.limit), and the least possible time."""
         lock_ns = self.program.longest_hold_ns
         if lock_ns >= _AT_LIMIT * wall_ns:
             return "lock", lock_ns

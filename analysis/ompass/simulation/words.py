@@ -58,7 +58,7 @@ def advice_of(change: Change, locate: Locate) -> Advice:
 
 
 def _address(change: Change) -> str:
-    """Returns which address the tasks name, if it is one for most of them."""
+    """Returns the address that the tasks name, as the end of a sentence."""
     shared = change.shared
     if shared is None:
         return ""

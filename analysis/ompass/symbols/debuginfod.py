@@ -67,7 +67,7 @@ class Servers:
         return Path(_taken(path)) if path.value else None
 
     def _give_up(self, why: str) -> None:
-        """Asks no server again, because each of many modules would wait as long."""
+        """Asks no server again, because each further module would wait as long."""
         self.problem = f"the servers of {_URLS} {why}"
         self._functions = None
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The names file of a run: answers about its addresses that need the program, and lines of its source.
+"""The names file of a run: answers about its addresses, for which the program was needed, and source lines.
 
-Owns the file's format, which docs/trace-format.md describes. `resolver` asks and answers.
+Owns the file's format, which docs/trace-format.md describes. `resolver` uses the answers.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Value = TypeVar("Value")
 class ModuleNames:
     """A module whose file was found, and was the recorded one."""
 
-    problem: str  # the reason why its names are incomplete; empty if they are not
+    problem: str  # the reason why its names are incomplete; empty if they are complete
     has_lines: bool
     is_own: bool  # the code was available too, not only separate debug information
     creates_tasks_by_libgomp: bool
@@ -169,7 +169,7 @@ class _Writer:
         }  # fmt: skip
 
     def _rows(self, answers: Mapping[Address, Value], form: Callable[[Value], Any]) -> list[list[Any]]:
-        """Returns [module, addresses, answers] for each module; each address is the distance to the last."""
+        """Returns [module, addresses, answers] by module; addresses are differences to the previous one."""
         rows = []
         for module in sorted({module for module, _ in answers} & self._answers.modules.keys()):
             addresses = sorted(address for number, address in answers if number == module)

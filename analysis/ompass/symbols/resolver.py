@@ -52,7 +52,7 @@ class Resolver:
         self._debug_roots = debug_roots
         self.answers: Final = kept or Answers()
         self.is_kept = kept is not None  # True if the run has a names file that can be used
-        self.has_news = False  # True if `answers` has more than that file
+        self.has_news = False  # True if `answers` has more than this file
         self.may_keep = True  # False if the file is of a later version
         self._stopgaps: dict[tuple[int, Address], object] = {}  # answers about missing or changed files
         self._noted: set[int] = set()
@@ -136,7 +136,7 @@ class Resolver:
         )
 
     def behaviour(self, module: int, address: int, machine: str) -> str:
-        """Returns what an instruction spends its time on, as `Instructions`; `machine` as in samples."""
+        """Returns the activity of an instruction, one of `Instructions`; `machine` as in samples."""
         if not self._knows(module):
             return ""
 

@@ -2,8 +2,8 @@
 """Looks up addresses of programs compiled with -gsplit-dwarf.
 
 Such a program has the lines of each compilation unit, in a *skeleton*. The unit's functions are in a .dwo
-file beside the object file, or in a .dwp file that has all of them. Owns the search for these files. Without
-them, inlined functions are unknown; lines are not.
+file next to the object file, or in a .dwp file for the whole program. Owns the search for these files.
+Without them, inlined functions are unknown; lines are not.
 """
 
 from __future__ import annotations
@@ -245,7 +245,7 @@ class SplitDwarf:
         return None
 
     def _places_of(self, skeleton: Skeleton) -> Iterator[Path]:
-        """Yields where the .dwo file was written, and the folder of a program that was moved with it."""
+        """Yields the path where the compiler wrote the .dwo file, then one in the program's folder."""
         yield Path(skeleton.folder, skeleton.file)
         folder = self._path.resolve().parent
         yield folder / PurePosixPath(skeleton.file).name

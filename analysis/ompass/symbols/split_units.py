@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads the functions of one compilation unit of split DWARF (-gsplit-dwarf), from a .dwo or .dwp file.
 
-pyelftools reads no such units: their strings and addresses are indices of tables that lie elsewhere. Reads
-only the attributes of functions and inlined calls. Knows versions 4 (GNU) and 5 of DWARF.
+pyelftools cannot read such units: their strings and addresses are indices into tables of other sections.
+Reads only the attributes of functions and inlined calls. Knows versions 4 (GNU) and 5 of DWARF.
 """
 
 from __future__ import annotations

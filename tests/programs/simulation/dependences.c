@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tasks with dependences: chains of tasks that each write one word, then readers of each word, and a last writer. One
-// task fills a word that nobody else uses, and its child uses a word of a chain.
+// task fills a word that no other task uses, and its child uses a word of a chain.
 #include <stdlib.h>
 
 #include "../facts.h"

@@ -43,7 +43,7 @@ class Flame {
         return node;
     }
     all(node) { return [node, ...node.parts.flatMap((part) => this.all(part))]; }
-    // The width of a node: what shrank to nothing keeps a width in a differential icicle.
+    // Returns the width of a node. In a differential icicle, a function that shrank keeps its earlier width.
     size(node) { return this.isDifferent ? Math.max(node.n, node.before) : node.n; }
 
     text(node) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the reader adds to the timeline: waits, dependences and the critical path on request, and the marks of
-// constructs that a finding or a search names.
+// Layers that the reader adds to the timeline: waits, dependences, the critical path, and the marks of constructs
+// that a finding or a search names.
 
 const MOST_ARROWS = 400;
 
@@ -71,7 +71,7 @@ class Layers {
 
     // ---------------------------------------------------------------- marks
 
-    // Colours by construct and shows the marked one alone; a wait is among the states without work.
+    // Shows only the marked constructs, or for a wait, the states without work.
     mark(wanted) {
         const { timeline } = this;
         this.marked = wanted && { run: wanted.run, constructs: new Set(wanted.constructs) };

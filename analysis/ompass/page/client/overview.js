@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The strip below the threads while the timeline is zoomed: the whole run, with a frame around the visible
-// window. A drag moves the window. Above the threads, it would move them under the pointer.
+// window. A drag moves the window. The strip is not above the threads, because they would move under the pointer when
+// it appears.
 
 const STRIP_HEIGHT = 30;
 

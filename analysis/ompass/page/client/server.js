@@ -37,8 +37,8 @@ for (const tiles of document.querySelectorAll(".tiles[data-bounds]")) {
 
 const MOST_FAILURES = 6; // in a row
 
-// Keeps a connection open while the page is open. A connection that delivered something ends the count of
-// failures, so the page reconnects as often as a laptop sleeps.
+// Keeps a connection open while the page is open. A connection that delivers data resets the count of failures, so the
+// page reconnects whenever a laptop wakes up.
 async function stayAlive(pause = 1000) {
     for (let failures = 0; failures <= MOST_FAILURES; failures++) {
         try {

@@ -193,7 +193,7 @@ class Timeline {
         return entry === undefined ? rest : entry;
     }
 
-    // Shows constructs of a run alone, and marks their tasks and waits; null shows all.
+    // Shows only these constructs of a run, and marks their tasks and waits; null shows all.
     mark(wanted) { this.layers.mark(wanted); }
 
     setDimension(name) {
