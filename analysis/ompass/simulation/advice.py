@@ -16,6 +16,7 @@ from ompass.readers.run import open_run
 from ompass.reports.content import same_place
 from ompass.simulation.addresses import shared_address
 from ompass.simulation.changes import loop_changes, task_changes
+from ompass.simulation.fitting import fitted
 from ompass.simulation.machine import Machine, read_machine
 from ompass.simulation.order_changes import order_changes
 from ompass.simulation.reader import (
@@ -102,12 +103,16 @@ def advise(
     program = with_constructs(program, groups)
     if run.earlier_cpu_ns:
         program = with_earlier_work(program, run.earlier_cpu_ns)
+    machine, factor = fitted(program, machine)
     trial = Trial(program, machine, threads, DeclaredData.of(path, program))
     found: list[Candidate] = []
     for candidate in _candidates(trial, run):
         progress(candidate[0].kind)
         found.append(candidate)
     notes = notes_on(program, [trial.base], other_team=True)
+    if factor != 1.0:
+        slower = f"{factor:.1f} times as long as on the {machine.name}"
+        notes += (f"In this run, operations of the runtime took {slower}. The simulation uses these costs.",)
     if doubt := refusal(program, threads, trial.base):
         notes += (f"These gains are doubtful, because {doubt.reason}: {doubt.cure}.",)
     notes += tuple(

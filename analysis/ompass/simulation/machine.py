@@ -121,6 +121,15 @@ class Machine:
     def with_topology(self, text: str) -> Machine:
         return replace(self, name=text, topology=synthetic_topology(text, "--topology"))
 
+    def with_costs(self, factor: float) -> Machine:
+        """Returns the machine with the costs of the runtimes' operations multiplied by a factor."""
+
+        def scaled(costs: Mapping[str, Points]) -> dict[str, Points]:
+            return {name: tuple((n, ns * factor) for n, ns in points) for name, points in costs.items()}
+
+        by_runtime = {runtime: scaled(costs) for runtime, costs in self.by_runtime.items()}
+        return replace(self, costs=scaled(self.costs), by_runtime=by_runtime)
+
     def check_threads(self, threads: int) -> None:
         """Raises UsageError if the machine has too few hardware threads."""
         n_cpus = len(self.topology.cpus) if self.topology else MOST_THREADS

@@ -175,21 +175,9 @@ class Trial:
         """Other seeds and other costs, each with the run of the unchanged program."""
         variants = [
             *(partial(self.simulate, seed=seed) for seed in _SEEDS),
-            *(partial(self.simulate, machine=self._with_costs(factor)) for factor in _COSTS),
+            *(partial(self.simulate, machine=self.machine.with_costs(factor)) for factor in _COSTS),
         ]
         return [(variant(), variant) for variant in variants]
-
-    def _with_costs(self, factor: float) -> Machine:
-        def scaled(
-            costs: Mapping[str, Sequence[tuple[int, float]]],
-        ) -> dict[str, tuple[tuple[int, float], ...]]:
-            return {name: tuple((n, ns * factor) for n, ns in points) for name, points in costs.items()}
-
-        return replace(
-            self.machine,
-            costs=scaled(self.machine.costs),
-            by_runtime={runtime: scaled(costs) for runtime, costs in self.machine.by_runtime.items()},
-        )
 
 
 def gain_of(base: SimulatedRun, changed: SimulatedRun) -> float:

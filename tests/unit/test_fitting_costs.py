@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The costs of the runtime that fit a recorded run."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from ompass.simulation import fitting
+from ompass.simulation.machine import Machine, read_machine
+from ompass.simulation.reader import TaskProgram
+
+MS = 1_000_000
+WORK_NS = 100 * MS
+OPERATIONS_NS = 50 * MS  # with the machine's costs
+
+
+@pytest.fixture(autouse=True)
+def _simulated_times(monkeypatch: pytest.MonkeyPatch) -> None:
+    def predict(program: object, machine: Machine, policy: str, threads: int) -> Any:
+        factor = machine.costs_of("libomp")["fork"][0][1] / read_machine().costs_of("libomp")["fork"][0][1]
+        assert (policy, threads) == ("libomp", 2)
+        return SimpleNamespace(wall_ns=WORK_NS + OPERATIONS_NS * factor + 7 * MS, serial_ns=7 * MS)
+
+    monkeypatch.setattr(fitting, "predict", predict)
+
+
+def factor_of(regions_ns: float, *, n_threads: int = 2, preempted_ns: int = 0) -> float:
+    program = SimpleNamespace(
+        n_threads=n_threads, regions_ns=regions_ns, preempted_ns=preempted_ns, work_ns=2 * WORK_NS
+    )
+    machine, factor = fitting.fitted(cast("TaskProgram", program), read_machine())
+    assert machine == (read_machine() if factor == 1 else read_machine().with_costs(factor))
+    return factor
+
+
+@pytest.mark.parametrize("factor", [0.25, 3.0, 12.0])
+def test_costs_make_the_simulated_run_as_long_as_the_recorded_one(factor: float) -> None:
+    assert factor_of(WORK_NS + OPERATIONS_NS * factor) == pytest.approx(factor, rel=0.05)
+
+
+def test_costs_that_fit_already_are_kept() -> None:
+    assert factor_of(1.09 * (WORK_NS + OPERATIONS_NS)) == 1
+    assert factor_of(0.92 * (WORK_NS + OPERATIONS_NS)) == 1
+
+
+def test_no_factor_explains_times_that_the_operations_cannot_take() -> None:
+    assert factor_of(WORK_NS + 17 * OPERATIONS_NS) == 1, "something else takes the time"
+    assert factor_of(0.9 * WORK_NS) == 1, "less than the work"
+
+
+def test_times_that_are_not_comparable_are_not_fitted() -> None:
+    recorded_ns = WORK_NS + 3 * OPERATIONS_NS
+    assert factor_of(recorded_ns, n_threads=1) == 1
+    assert factor_of(recorded_ns, preempted_ns=5 * MS) == 1
+    assert factor_of(recorded_ns, preempted_ns=3 * MS) > 2
