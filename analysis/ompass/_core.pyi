@@ -499,7 +499,7 @@ class TaskShape(Row):
     most_in_a_row: Final[int]  # most tasks that one task creates with only work in between
     most_phases: Final[int]  # most phases in one task: creations that end with a wait
     wait: Final[int]  # construct of the last of these waits; 0: unknown
-    most_of: Final[int]  # construct of most of their work: an undeferred task's if not theirs
+    most_of: Final[int]  # construct with most of their work: their own, or of undeferred tasks
     n_divisible: Final[int]  # tasks that only work and depend on no others
     divisible_ns: Final[int]  # work of these tasks
     longest_ns: Final[int]  # work of the longest of them
@@ -600,7 +600,7 @@ class RegionShape(Row):
     construct: Final[int]  # number of the construct
     n: Final[int]  # regions
     work_ns: Final[int]  # work of implicit tasks outside of loops and locks
-    longest_ns: Final[int]  # of the slowest thread from a barrier to the next, in total
+    longest_ns: Final[int]  # work of the slowest thread between barriers, in total
     alone_ns: Final[int]  # part of work_ns where one thread has nine tenths of it
     most_of: Final[int]  # construct of most of that work
 
@@ -721,7 +721,7 @@ def simulated_costs() -> tuple[SimulatedCost, ...]:
 def simulate(program: TaskProgram, *, policy: str, threads: int, domains: Sequence[int] = [], n_domains: int = 1, clock_ratio: float = 1.0, costs: Mapping[str, Sequence[tuple[int, float]]] = {}, seed: int = 1, speed: Mapping[int, float] = {}, max_depth: int = 0, min_ns: int = 0, serial_below: bool = False, untied: bool = False, untraced_task_ns: int = 0, untraced_creation_ns: int = 0, untraced_create: tuple[int, int] = (0, 0), serialised: tuple[int, int, int] = (0, 0, 0), as_recorded: bool = False, memory: MemorySystem | None = None, recorded: RecordedMemory | None = None, record_in: str = '', recorded_run: str = '') -> SimulatedRun:
     """
     Simulates one run. Raises LogError if no task can continue.
-    `domains`: domain of each thread. `costs`: (threads, ns) points by name. `speed`: factor by number of a construct. Tasks deeper than `max_depth` or with less work than `min_ns` run inside their creator, at no cost if `serial_below`. `untraced_task_ns` and `untraced_creation_ns` are subtracted from the work of each task, and of its creator. `untraced_create`: subtracted from each recorded creation, which takes no less than the second value then. `serialised`: the same for tasks of a team of one, and the cost of their creation. `as_recorded`: on a team of one, such tasks take their recorded time. `memory`: the simulated machine's. `recorded`: from recorded_memory(); without both, work takes its recorded time. `record_in`: existing directory for the logs of the simulated run, with the definitions of `recorded_run`.
+    `domains`: domain of each thread. `costs`: (threads, ns) points by name. `speed`: factor by number of a construct. Tasks deeper than `max_depth` or with less work than `min_ns` run inside their creator, at no cost if `serial_below`. `untraced_task_ns` and `untraced_creation_ns` are subtracted from the work of each task, and of its creator. `untraced_create`: subtracted from each recorded creation; least time that remains. `serialised`: `untraced_task_ns` and `untraced_creation_ns` of tasks of a team of one; cost of their creation. `as_recorded`: on a team of one, such tasks take their recorded time. `memory`: the simulated machine's. `recorded`: from recorded_memory(); without both, work takes its recorded time. `record_in`: existing directory for the logs of the simulated run, with the definitions of `recorded_run`.
     """
 
 class Slices(Columns):

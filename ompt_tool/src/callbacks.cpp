@@ -136,8 +136,8 @@ void on_task_dependence(ompt_data_t *source, ompt_data_t *sink) {
     if (thread && before && after) note_dependence(*thread, *before, *after);
 }
 
-// Only traces hold depend clauses. A `taskwait depend` also has some, but no state. The depend clauses of doacross loops
-// come with their implicit task.
+// Only traces hold depend clauses. A `taskwait depend` also has depend clauses, but no TaskState. The runtime reports
+// the clauses of doacross loops with the implicit task.
 void on_dependences(ompt_data_t *data, const ompt_dependence_t *clauses, int n) {
     ThreadState *thread = recorder::thread();
     const TaskState *task = task_of(data);

@@ -67,7 +67,7 @@ using namespace simulation;
     X(uint64_t, most_in_a_row, "most tasks that one task creates with only work in between", from.most_in_a_row)       \
     X(uint64_t, most_phases, "most phases in one task: creations that end with a wait", from.most_phases)              \
     X(uint32_t, wait, "construct of the last of these waits; 0: unknown", program.constructs[from.wait])               \
-    X(uint32_t, most_of, "construct of most of their work: an undeferred task's if not theirs",                        \
+    X(uint32_t, most_of, "construct with most of their work: their own, or of undeferred tasks",                       \
       program.constructs[from.most_of])                                                                                \
     X(uint64_t, n_divisible, "tasks that only work and depend on no others", from.n_divisible)                         \
     X(uint64_t, divisible_ns, "work of these tasks", from.divisible_ns)                                                \
@@ -109,7 +109,7 @@ using namespace simulation;
     X(uint32_t, construct, "number of the construct", program.constructs[from.first])                                  \
     X(uint64_t, n, "regions", from.second.n)                                                                           \
     X(uint64_t, work_ns, "work of implicit tasks outside of loops and locks", from.second.work_ns)                     \
-    X(uint64_t, longest_ns, "of the slowest thread from a barrier to the next, in total", from.second.longest_ns)      \
+    X(uint64_t, longest_ns, "work of the slowest thread between barriers, in total", from.second.longest_ns)           \
     X(uint64_t, alone_ns, "part of work_ns where one thread has nine tenths of it", from.second.alone_ns)              \
     X(uint32_t, most_of, "construct of most of that work", program.constructs[from.second.most_of])
 
@@ -557,8 +557,9 @@ void bind_runs(nb::module_ &m) {
         "`domains`: domain of each thread. `costs`: (threads, ns) points by name. `speed`: factor by number of a "
         "construct. Tasks deeper than `max_depth` or with less work than `min_ns` run inside their creator, at no cost "
         "if `serial_below`. `untraced_task_ns` and `untraced_creation_ns` are subtracted from the work of each task, "
-        "and of its creator. `untraced_create`: subtracted from each recorded creation, which takes no less than the "
-        "second value then. `serialised`: the same for tasks of a team of one, and the cost of their creation. "
+        "and of its creator. `untraced_create`: subtracted from each recorded creation; least time that remains. "
+        "`serialised`: `untraced_task_ns` and `untraced_creation_ns` of tasks of a team of one; cost of their "
+        "creation. "
         "`as_recorded`: on a team of one, such tasks take their recorded time. `memory`: the simulated machine's. "
         "`recorded`: from recorded_memory(); without both, work takes its recorded time. `record_in`: existing "
         "directory for the logs of the simulated run, with the definitions of `recorded_run`.");

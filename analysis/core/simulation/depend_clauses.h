@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Orders sibling tasks by their depend clauses, by the rules of OpenMP. Runtimes report only dependences on tasks that
-// are incomplete, so a trace lacks those that another number of threads would meet.
+// are incomplete, so a trace lacks dependences that occur on other numbers of threads.
 #pragma once
 
 #include <algorithm>
@@ -25,8 +25,8 @@ public:
         kInOutAll = 35
     };
 
-    // Adds a clause of `task`, whose earlier clauses came just before. Calls found(sibling) for each task that `task`
-    // must wait for, some of them repeatedly.
+    // Adds a clause of `task`, whose earlier clauses came just before. Calls found(sibling), possibly repeatedly, for
+    // each task that `task` must wait for.
     template <typename Found>
     void add(uint32_t task, uint64_t address, uint32_t type, Found found) {
         if (type == kOutAll || type == kInOutAll) return add_for_all(task, found);
@@ -49,12 +49,12 @@ private:
         uint32_t type = 0;
     };
 
-    // True if readers join readers, or members of an inoutset others. Members of a mutexinoutset may run in any order,
-    // one at a time; here they run in order of creation.
+    // True if a task joins the current users: readers join readers, and members of an inoutset join each other.
+    // Members of a mutexinoutset may run in any order, one at a time; here they run in order of creation.
     static bool can_join(const Users &users, uint32_t type) {
         return users.type == type && (type == kIn || type == kInOutSet);
     }
-    // `omp_all_memory`: waits for all siblings with clauses, and later ones wait for this task.
+    // Adds `omp_all_memory`: the task waits for all siblings with clauses, and later siblings wait for the task.
     template <typename Found>
     void add_for_all(uint32_t task, Found found) {
         if (last_for_all_ && last_for_all_ != task) found(last_for_all_);

@@ -27,7 +27,7 @@ struct Changes {
     uint32_t untraced_task_ns = 0; // cost of recording, to subtract from each task's work
     uint32_t untraced_creation_ns = 0; // cost of recording, to subtract from its creator's work
     uint32_t untraced_create_ns = 0; // cost of recording, to subtract from the creation of each task
-    uint32_t least_create_ns = 0; // a creation takes no less after that
+    uint32_t least_create_ns = 0; // least time of a creation after the subtraction
     // The same costs for tasks recorded in a team of one. Below 0: recording them in a larger team costs more.
     int32_t serialised_task_ns = 0;
     int32_t serialised_creation_ns = 0;

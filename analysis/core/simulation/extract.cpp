@@ -46,7 +46,7 @@ public:
     };
     struct PartData {
         SeenRegion *region = nullptr;
-        uint32_t n_open = 0, n_sections = 0; // loops, sections and singles that the thread is in; sections
+        uint32_t n_open = 0, n_sections = 0; // open loops, sections and singles; open sections
     };
     struct Piece {
         uint32_t draft, operation, weight;

@@ -46,7 +46,7 @@ TaskProgram rewritten(const TaskProgram &program, Change change) {
     return made;
 }
 
-// Removes all operations for which `is` holds, but the last.
+// Removes all operations for which `is` holds, except the last.
 template <typename Is>
 void keep_last(Operations &operations, Is is) {
     const auto holds = [&](Operation operation) { return std::invoke(is, operation); };

@@ -146,7 +146,7 @@ struct TaskProgram {
     uint64_t off_cpu_ns = 0; // blocked time in the work
     uint64_t own_ns = 0; // work of implicit tasks outside of all constructs; other teams may divide or repeat it
     uint64_t sections_ns = 0; // work in sections, which keep their recorded threads
-    uint64_t detached_ns = 0; // sum of the kDetached
+    uint64_t detached_ns = 0; // sum of value() of all kDetached
     uint64_t preempted_ns = 0; // time off the processor because of preemption, left out of the work
 
     uint64_t work_ns() const;

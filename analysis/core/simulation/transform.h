@@ -18,7 +18,7 @@ TaskProgram coarsen(const TaskProgram &program, uint16_t construct, uint32_t gra
 // Adds work before all other work of the program, for the time before the recording began.
 TaskProgram with_earlier_work(const TaskProgram &program, uint64_t ns);
 
-// Replaces each construct by another one: place i of `instead` has the number of the one that takes the place of i.
+// Replaces each construct i by construct instead[i].
 TaskProgram with_constructs(const TaskProgram &program, const std::vector<uint16_t> &instead);
 
 // Divides each task of `construct` that only works and depends on no others into tasks of equal work, none longer than
@@ -29,8 +29,8 @@ TaskProgram refine(const TaskProgram &program, uint16_t construct, uint32_t n_pa
 // new tasks wait for the tasks that they create.
 TaskProgram spread(const TaskProgram &program, uint16_t construct, uint32_t least, uint32_t n_parts);
 
-// Removes all taskwaits and ends of taskgroups but the last from tasks of `construct`. Such tasks create tasks in phases
-// that end with a wait. The result bounds the gain from dependences in place of the waits.
+// Removes all taskwaits and ends of taskgroups, except the last, from tasks of `construct`. Such tasks create tasks in
+// phases that end with a wait. The result bounds the gain from dependences in place of the waits.
 TaskProgram join_phases(const TaskProgram &program, uint16_t construct);
 
 // Replaces the same waits by the dependences that the declared data of kernels require: a task depends on tasks of
@@ -70,7 +70,7 @@ struct Shape {
     uint64_t most_in_a_row = 0; // tasks that one task creates with nothing but work in between
     uint64_t most_phases = 0; // phases of creations in one task, each ended by a taskwait or a taskgroup
     uint16_t wait = 0; // construct of the last of these waits; 0: unknown
-    uint16_t most_of = 0; // construct of most of their work: their own or an undeferred task's
+    uint16_t most_of = 0; // construct with most of their work: their own, or of undeferred tasks
     uint64_t n_divisible = 0; // tasks that refine() divides
     uint64_t divisible_ns = 0, longest_ns = 0; // work of all of them, and of the longest
     uint32_t deepest = 0;
@@ -88,11 +88,11 @@ struct LoopShape {
 };
 std::map<uint16_t, LoopShape> loops_of(const TaskProgram &program);
 
-// Numbers of instances of worksharing loops by whether share_loops() changes them.
+// Numbers of worksharing loop instances that share_loops() changes (shared), and that it does not change (kept).
 struct LoopCounts {
     uint64_t n_shared = 0, n_kept = 0;
-    uint64_t kept_ns = 0; // work in the latter
-    uint64_t equal_ns = 0; // work of teams of one in the former, divided into equal iterations
+    uint64_t kept_ns = 0; // work in kept loops
+    uint64_t equal_ns = 0; // work of teams of one in shared loops, divided into equal iterations
 };
 LoopCounts count_loops(const TaskProgram &program);
 

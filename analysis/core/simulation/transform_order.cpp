@@ -18,7 +18,7 @@ std::vector<uint32_t> ranks(const TaskProgram &program) {
     return rank;
 }
 
-// Returns by how many items of a pipeline the tasks are apart; 0: they are of one item, or of one step.
+// Returns the distance of the tasks in items of a pipeline; 0: they belong to the same item or to the same step.
 uint32_t items_between(const TaskProgram &program, const std::vector<uint32_t> &rank, const Dependence &pair) {
     const bool steps_differ = program.tasks[pair.before].construct != program.tasks[pair.after].construct;
     return steps_differ && rank[pair.after] > rank[pair.before] ? rank[pair.after] - rank[pair.before] : 0;
@@ -166,8 +166,7 @@ std::map<uint16_t, BarrierShape> barriers_of(const TaskProgram &program) {
 }
 
 TaskProgram merge_regions(const TaskProgram &program, uint16_t construct) {
-    // Finds the series of regions: the first of each region's series, and the series of each first one.
-    std::unordered_map<uint64_t, std::vector<uint64_t>> series;
+    std::unordered_map<uint64_t, std::vector<uint64_t>> series; // by its first region: the regions that follow
     Operations serial;
     uint64_t first = ~uint64_t{0};
     for (const Operation one : operations_of(program, 0)) {
@@ -186,7 +185,7 @@ TaskProgram merge_regions(const TaskProgram &program, uint16_t construct) {
         serial.push_back(one);
     }
     std::unordered_map<uint32_t, std::vector<uint32_t>> parts; // further implicit tasks of a thread
-    std::unordered_set<uint32_t> left_out; // those tasks
+    std::unordered_set<uint32_t> left_out; // the same tasks
     for (const auto &[begin, others] : series)
         for (size_t thread = 0; thread < program.regions[begin].implicit.size(); thread++)
             for (const uint64_t other : others) {

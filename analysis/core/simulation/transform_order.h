@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Derives programs in which less has to run one after the other: without some waits, dependences, locks or barriers, or
-// with the work of one thread divided among its team. A trace does not show which order the data need, so most of these
-// programs bound a gain. Pure functions, as in transform.h.
+// Derives programs with less order: without some waits, dependences, locks or barriers, or with the work of one thread
+// divided among its team. A trace does not show which order the data require, so most of these programs bound a gain.
+// Pure functions, as in transform.h.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@
 
 namespace ompass::simulation {
 
-// Removes all taskwaits and ends of taskgroups at `wait`, a construct, but the last in each task. The result is like a
-// wait after the loop instead of in it.
+// Removes all taskwaits and ends of taskgroups at `wait`, a construct, except the last in each task. The result is like
+// a wait after the loop instead of in the loop.
 TaskProgram merge_waits(const TaskProgram &program, uint16_t wait);
 
 // Removes all dependences of tasks of construct `after` on tasks of construct `before`.
@@ -24,14 +24,13 @@ TaskProgram without_dependences(const TaskProgram &program, uint16_t before, uin
 // number n - depth of their constructs.
 TaskProgram deepen(const TaskProgram &program, uint16_t after, uint32_t depth, uint32_t factor);
 
-// Removes all acquisitions of the lock. What tasks did while they held it takes as long, but at any time.
+// Removes all acquisitions of the lock. Work under the lock takes as long as before, but may run at any time.
 TaskProgram without_lock(const TaskProgram &program, uint32_t lock);
 
-// Removes all barriers at `barrier`, a construct, but the last of each region.
+// Removes all barriers at `barrier`, a construct, except the last of each region.
 TaskProgram merge_barriers(const TaskProgram &program, uint16_t barrier);
 
-// Merges all regions of the construct that follow each other with at most work in between, and removes all their
-// barriers but the last.
+// Merges successive regions of the construct with only work in between, and removes all their barriers except the last.
 TaskProgram merge_regions(const TaskProgram &program, uint16_t construct);
 
 // Removes the recorded waits for locks without numbers, and for earlier iterations, at `place`, a construct.
@@ -41,8 +40,8 @@ TaskProgram without_blocking(const TaskProgram &program, uint16_t place);
 // the next. Work inside worksharing loops and under locks stays where it is.
 TaskProgram share_region(const TaskProgram &program, uint16_t construct);
 
-// Divides the serial work after a region of construct `before` and before a region of construct `after` by n_threads (0:
-// the begin or the end of the program).
+// Divides the serial work between regions of the constructs `before` and `after` by n_threads. `before` 0 is the begin
+// of the program, `after` 0 its end.
 TaskProgram share_serial(const TaskProgram &program, uint16_t before, uint16_t after, uint32_t n_threads);
 
 // Waits for tasks at one construct.
@@ -78,9 +77,9 @@ std::map<uint16_t, BarrierShape> barriers_of(const TaskProgram &program);
 struct RegionShape {
     uint64_t n = 0;
     uint64_t work_ns = 0; // work that share_region() divides
-    uint64_t longest_ns = 0; // of the slowest thread between two barriers, in total
+    uint64_t longest_ns = 0; // work of the slowest thread between barriers, in total
     uint64_t alone_ns = 0; // part of work_ns where one thread has nine tenths of it
-    uint16_t most_of = 0; // construct of most of that work: the region's, or that of undeferred tasks
+    uint16_t most_of = 0; // construct with most of that work: the region, or undeferred tasks
 };
 std::map<uint16_t, RegionShape> regions_of(const TaskProgram &program);
 
