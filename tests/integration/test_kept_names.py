@@ -112,7 +112,7 @@ def test_without_the_launcher_the_first_command_keeps_the_names(
     assert views(workshop) == before
 
 
-def test_a_directory_that_is_not_writable_is_read_all_the_same(workshop: Workshop) -> None:
+def test_a_directory_that_is_not_writable_can_be_read(workshop: Workshop) -> None:
     workshop.record("--no-report")
     names = workshop.folder / "q.ompass" / NAMES
     before = json.loads(workshop.read("report", "q.ompass", "--json"))

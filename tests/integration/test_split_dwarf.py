@@ -173,7 +173,7 @@ def test_objects_may_keep_the_split_part(build: Build, monkeypatch: pytest.Monke
     check_equal(whole, split)
 
 
-def test_files_are_found_beside_a_program_that_was_moved(build: Build, tmp_path: Path) -> None:
+def test_files_are_found_next_to_a_moved_program(build: Build, tmp_path: Path) -> None:
     split = build(COMPILERS[0], "split", "-gsplit-dwarf")
     expected = list(all_frames(split))
     moved = tmp_path / "moved"

@@ -59,7 +59,7 @@ def test_a_chain_that_all_tasks_share_is_named_with_its_tasks(tmp_path: Path) ->
     assert "threads" not in {change.kind for change in content.changes}
 
 
-def test_a_chain_beside_enough_other_work_is_no_advice(tmp_path: Path) -> None:
+def test_a_chain_next_to_enough_other_work_gives_no_advice(tmp_path: Path) -> None:
     chain: Body = tuple(Spawn((Work(MS),), 2, after_last=k > 0) for k in range(8))
     free: Body = tuple(Spawn((Work(MS),), 3) for _ in range(24))
     content = advice_on(tmp_path, (*chain, *free))
@@ -78,7 +78,7 @@ def test_a_held_lock_bounds_the_gain_by_the_work(tmp_path: Path) -> None:
     assert first.gain == pytest.approx(1 - 32 / 49, abs=0.01)
 
 
-def test_a_lock_that_is_rarely_held_is_no_advice(tmp_path: Path) -> None:
+def test_a_rarely_held_lock_gives_no_advice(tmp_path: Path) -> None:
     body: Body = (Spawn((Work(MS), Locked(1000))),) * 32
     assert "lock" not in {change.kind for change in advice_on(tmp_path, body).changes}
 

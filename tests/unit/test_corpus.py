@@ -249,7 +249,7 @@ def test_pairs_of_processors_are_disjoint() -> None:
         pairs_of({0})
 
 
-def test_cases_at_the_same_time_use_processors_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_parallel_cases_use_different_processors(monkeypatch: pytest.MonkeyPatch) -> None:
     bound = threading.local()
     monkeypatch.setattr("os.sched_setaffinity", lambda _, processors: setattr(bound, "to", processors))
     together = threading.Barrier(2)

@@ -106,7 +106,7 @@ def test_few_tasks_per_thread_are_too_coarse() -> None:
     assert dict(the(made_run(rows, tasks), "too_coarse").numbers)["tasks_per_thread"] == 1.5
 
 
-def test_one_thread_has_no_tasks_too_coarse_for_it() -> None:
+def test_one_thread_has_no_too_coarse_tasks() -> None:
     run = made_run(
         team(0, [{"work_ns": 80 * MS, "idle_ns": 20 * MS, "n_tasks": 1}]), [construct(1, 0, [80 * MS])]
     )

@@ -33,7 +33,7 @@ def test_first_screen_names_every_command_on_24_lines_of_80_columns() -> None:
     assert named == [set(names) for names in GROUPS.values()]
 
 
-def test_without_words_the_first_screen_is_shown() -> None:
+def test_ompass_alone_shows_the_first_screen() -> None:
     result = call()
     assert (result.exit_code, result.stdout) == (2, call("--help").stdout)
 
@@ -102,7 +102,7 @@ def test_first_screen_loads_no_slow_module(words: tuple[str, ...]) -> None:
         (("dump", "x", "--limit", "many"), ["--limit"]),
     ],
 )
-def test_mistake_in_a_command_line_is_answered_by_one_line(words: tuple[str, ...], parts: list[str]) -> None:
+def test_one_line_answers_a_mistake_in_a_command_line(words: tuple[str, ...], parts: list[str]) -> None:
     done = ompass(*words)
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
     assert done.stderr.startswith("ompass: error: ")

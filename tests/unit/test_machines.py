@@ -93,7 +93,7 @@ def test_threads_are_as_many_as_hardware_threads(threads: int, fits: bool) -> No
             machine.check_threads(threads)
 
 
-def test_a_file_with_costs_of_its_own_keeps_the_other_costs_of_the_reference(tmp_path: Path) -> None:
+def test_a_file_with_some_costs_keeps_the_other_costs_of_the_reference(tmp_path: Path) -> None:
     reference = read_machine()
     machine = machine_of(tmp_path, "[costs]\nsteal = 5")
     for policy in ("libomp", "help-first"):

@@ -115,7 +115,7 @@ def test_notebooks_and_folders_of_runs_read_packed_runs(run: Path, tmp_path: Pat
     assert compared["runs_after"] == 1
 
 
-def test_an_existing_file_is_replaced_only_if_asked_for(run: Path, tmp_path: Path) -> None:
+def test_only_force_replaces_an_existing_file(run: Path, tmp_path: Path) -> None:
     target = tmp_path / "x.zst"
     target.write_text("important")
     with pytest.raises(OutputError, match="it exists; add --force"):
@@ -201,7 +201,7 @@ def test_a_directory_with_other_files_stays(run: Path, tmp_path: Path, extra: st
     assert sorted(path.name for path in run.iterdir()) == before
 
 
-def test_what_is_no_run_is_neither_listed_nor_removed(run: Path, tmp_path: Path) -> None:
+def test_other_files_are_neither_listed_nor_removed(run: Path, tmp_path: Path) -> None:
     copy = tmp_path / "fake.ompass"
     shutil.copytree(run, copy)
     (copy / "process.log").write_bytes(b"something else")
@@ -213,7 +213,7 @@ def test_what_is_no_run_is_neither_listed_nor_removed(run: Path, tmp_path: Path)
     assert copy.exists() and link.is_symlink() and (tmp_path / "other.zst").exists()
 
 
-def test_a_run_that_goes_on_stays(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_of_a_running_program_stays(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ompass.keeping.runs.has_ended", lambda _: False)
     result = call("clean", run, "--remove", "--yes")
     assert "still runs" in result.stderr

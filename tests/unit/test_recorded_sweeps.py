@@ -94,7 +94,7 @@ def test_the_default_report_has_the_verdict_then_one_table_then_the_next_command
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_shares_of_what_grew_are_at_most_the_whole(name: str) -> None:
+def test_shares_of_growth_do_not_exceed_the_whole(name: str) -> None:
     content = collect_scaling([recorded_sweep(name).runs()], SweepSpec(("program",)), Scope.REGIONS, "s", 2)
     tables = [part for section in scaling_report(content).sections for part in section.parts]
     shares = [

@@ -159,7 +159,7 @@ def test_a_late_window_has_bins_of_the_smallest_possible_size(tmp_path: Path) ->
     assert 10 <= len(late.bins) <= 20
 
 
-def test_bars_are_read_only_if_a_number_of_them_is_asked_for(tmp_path: Path) -> None:
+def test_bars_are_read_only_if_their_number_is_given(tmp_path: Path) -> None:
     pyramid = open_pyramid(made(MIXED, tmp_path), keep=False)
     assert len(schedule_of(pyramid).bars) == 0
     assert len(schedule_of(pyramid).bins) > 0

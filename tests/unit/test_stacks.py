@@ -44,7 +44,7 @@ def test_each_function_has_its_samples_and_those_of_its_parts() -> None:
     check(stack_tree(stacks_of(CONTENT)))
 
 
-def test_two_runs_are_compared_also_where_one_has_no_samples() -> None:
+def test_a_run_without_samples_can_be_compared() -> None:
     half = mean_stacks([CONTENT, None])
     tree = stack_tree(half, stacks_of(CONTENT))
     assert (tree.n, tree.before) == (50, 100)
@@ -52,7 +52,7 @@ def test_two_runs_are_compared_also_where_one_has_no_samples() -> None:
     assert (only_before.n, only_before.parts[0].before, only_before.parts[0].n) == (0, 60, 0)
 
 
-def test_parts_too_small_to_see_are_left_out_of_the_tree_only() -> None:
+def test_only_the_tree_omits_parts_that_are_too_small_to_see() -> None:
     stacks: Stacks = {("task", "f"): 1000.0, ("task", "g"): 1.0}
     [task] = stack_tree(stacks).parts
     assert task.n == 1001

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fits the runtime's costs to the recorded run.
 
-The costs of a machine file are those of one runtime on one machine. A program with many small operations can
-take several times as long on another build of the runtime, and changes that avoid these operations gain more.
+The costs of a machine file are those of one runtime on one machine. On another build of the runtime, a
+program with many small operations can take several times as long, and changes that avoid these operations
+gain more.
 One factor for all costs makes the simulation of the recorded run as long as the run.
 """
 
@@ -20,7 +21,7 @@ CLOSE: Final = 0.1
 """Relative difference of times up to which the machine's costs are kept."""
 
 MOST: Final = 16.0
-"""Largest factor. If more would be needed, something else than the runtime's operations takes the time."""
+"""Largest factor. If it is too small, the time is not that of the runtime's operations."""
 
 _STEPS: Final = 6
 
@@ -28,8 +29,8 @@ _STEPS: Final = 6
 def fitted(program: TaskProgram, machine: Machine) -> tuple[Machine, float]:
     """Returns the machine with costs that fit the recorded run, and their factor.
 
-    Returns the machine itself and 1 if its costs fit, if no factor does, or if the recorded time is not
-    comparable (one thread, a short or a disturbed run).
+    Returns the same machine and 1 if its costs fit, if no factor fits, or if the recorded time is not
+    comparable (one thread, or a short or disturbed run).
     """
     target_ns = program.regions_ns
     if (
