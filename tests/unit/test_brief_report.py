@@ -23,6 +23,7 @@ from ompass.reports.findings import CURED_BY, causes
 from ompass.reports.job import brief_job_report
 from ompass.reports.model import Bar, Column, Kind, Report, Table, column_words, plain
 from ompass.reports.ranks import job_of_reports
+from ompass.reports.remarks import remarks_of
 from ompass.reports.run import run_report
 from ompass.reports.terminal import TerminalConsole, print_report
 from ompass.samples.report import samples_report
@@ -121,6 +122,14 @@ def test_a_finding_has_the_change_that_cures_it() -> None:
     assert [(one.kind, one.change and one.change.kind) for one in unknown] == [
         ("too_fine", "of_a_later_version")
     ]
+
+
+def test_remarks_for_editors_have_the_predicted_gain() -> None:
+    content = content_of(fine_run())
+    first, second = remarks_of([with_changes(content, CUT_OFF)])[:2]
+    assert first.cure == "Cut off below depth 8: 80% less time predicted (20 ms). Write depth"
+    assert "predicted" not in second.cure, "the sibling keeps its own cure"
+    assert all("predicted" not in remark.cure for remark in remarks_of([content]))
 
 
 def test_every_kind_of_advice_that_cures_a_finding_exists() -> None:

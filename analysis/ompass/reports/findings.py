@@ -93,12 +93,12 @@ class Cause:
         where = _places(self.places)
         if self.finding is None:
             because, cure = (self.change.because, self.change.cure) if self.change else ("", "")
-            return Advice(_gain(self.change), because, cure, where)
+            return Advice(gain_text(self.change), because, cure, where)
         cure = self.change.cure if self.change else self.finding.cure
-        return Advice(self.title, self.finding.because, cure, where, gain=_gain(self.change))
+        return Advice(self.title, self.finding.because, cure, where, gain=gain_text(self.change))
 
 
-def _gain(change: StoredChange | None) -> str:
+def gain_text(change: StoredChange | None) -> str:
     """Returns a change with its gain, such as "Cut off below depth 8: 80% less time predicted (30.8 ms)"."""
     if change is None:
         return ""

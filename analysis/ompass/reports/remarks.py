@@ -12,8 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Final
 
+from ompass.metrics.facts import Finding
 from ompass.model import share
 from ompass.reports.content import ReportContent
+from ompass.reports.findings import causes, gain_text
+from ompass.simulation.stored import StoredChange
 from ompass.symbols.resolver import UNKNOWN, Location
 
 WARNING: Final = "warning"
@@ -59,6 +62,7 @@ def _order(remark: Remark) -> tuple[bool, float]:
 
 def _of_run(content: ReportContent) -> Iterable[Remark]:
     main = _main_place(content)
+    changes = {id(cause.finding): cause.change for cause in causes(content) if cause.finding and cause.change}
     for finding in content.findings:
         is_problem = finding.severity == "problem"
         location = content.location(finding.construct)
@@ -70,7 +74,7 @@ def _of_run(content: ReportContent) -> Iterable[Remark]:
             WARNING if is_problem else NOTE,
             finding.title,
             finding.because,
-            finding.cure,
+            _cure(finding, changes.get(id(finding))),
             location,
             of_whole,
             finding.cost_ns,
@@ -78,6 +82,11 @@ def _of_run(content: ReportContent) -> Iterable[Remark]:
             dict(finding.numbers),
             str(content.run.path),
         )
+
+
+def _cure(finding: Finding, change: StoredChange | None) -> str:
+    """Returns the cure of a finding; if a change was simulated, that change and its predicted gain."""
+    return f"{gain_text(change)}. {change.cure[:1].upper()}{change.cure[1:]}" if change else finding.cure
 
 
 def _main_place(content: ReportContent) -> Location:
