@@ -9,7 +9,7 @@ namespace ompass::simulation {
 
 namespace {
 
-// The work of one thread from a barrier to the next that can be divided.
+// The divisible work of one thread between two barriers.
 struct Stretch {
     size_t begin = 0; // place of its first operation in the task
     uint64_t work_ns = 0;

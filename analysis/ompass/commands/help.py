@@ -29,7 +29,7 @@ _FEWEST_FOR_HEADINGS: Final = 7
 _START: Final = """\
   ompass ./fib 30                          record a program, show what slows it
   ompass view fib.ompass                   look at the recorded run in a browser
-  ompass advise fib.ompass                 predict the gain of changes (a trace)
+  ompass advise fib.ompass                 predict the gain of each change
   ompass scale -t 1,2,4 -- ./fib 30        explain why it does not scale
 """
 
@@ -54,7 +54,7 @@ def overview(summary: str, groups: Mapping[str, Iterable[str]]) -> str:
 
 
 def every_command(context: Any, groups: Mapping[str, Iterable[str]], epilog: str) -> str:
-    """Returns what each command of the group does, and the epilog."""
+    """Returns a line on each command of the group, and the epilog."""
     width = max(len(name) for names in groups.values() for name in names)
     parts = []
     for heading, names in groups.items():

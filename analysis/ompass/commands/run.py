@@ -193,8 +193,8 @@ def run(
         typer.Option(
             "--twice/--once",
             show_default=False,
-            help="Run the program a second time, with a trace, to predict what changes would gain, however "
-            "long it takes; or never (default: if it took at most --within and is safe to repeat).",
+            help="Run the program a second time, with a trace, to predict the gain of changes; or never "
+            "(default: if it took at most --within and is safe to repeat).",
             rich_help_panel=RUNNING,
         ),
     ] = None,
@@ -203,7 +203,7 @@ def run(
         typer.Option(
             "--within",
             metavar="TIME",
-            help="Longest program that runs a second time unasked.",
+            help="Longest program that runs a second time without --twice.",
             rich_help_panel=RUNNING,
         ),
     ] = "30s",

@@ -184,8 +184,8 @@ def scale(
 ) -> None:
     """Run a program on several numbers of threads, and explain why it does not scale.
 
-    Shows speed-up, OVR, WTI, the breakdown of thread-time, factored speed-up curves with their gaps,
-    the lines that take longer and why, and a verdict: the cause, its line, and what helps.
+    Shows a verdict (the cause, its line, and the cure), speed-up, and the breakdown of thread-time. --full
+    adds OVR, WTI, factored speed-up curves with their gaps, and the lines that take longer and why.
     """
     check_form(as_json, as_csv, None, "", form)
     counts = _counts(threads)

@@ -182,9 +182,9 @@ def advise_command(
 ) -> None:
     """Simulate changes of a recorded program, and rank them by the time that they save.
 
-    Tries cut-offs by depth and by time, coarser and finer grain, several producers, dependences instead of
-    waits, untied tasks, priorities, schedules and chunks of loops, the extension instead of libomp, placed
-    subtrees, and more threads. Also shows how much a faster construct would save.
+    Tries cut-offs, coarser and finer grain, several producers, fewer waits, dependences, locks and barriers,
+    other schedules of loops, divided serial work, the extension, and more threads; `ompass docs simulation`
+    lists all changes. Also shows how much a faster construct would save.
     """
     check_json_output(as_json, output)
     with waiting(f"trying changes of {directory.name}"):
