@@ -20,8 +20,8 @@ TaskProgram merge_waits(const TaskProgram &program, uint16_t wait);
 // Removes all dependences of tasks of construct `after` on tasks of construct `before`.
 TaskProgram without_dependences(const TaskProgram &program, uint16_t before, uint16_t after);
 
-// Lets `factor` times as many items be in flight in a pipeline whose n-th task of construct `after` depends on tasks
-// number n - depth of their constructs.
+// Lets `factor` times as many items be in flight in a pipeline: the n-th task of construct `after` depends on the tasks
+// n - depth of other constructs.
 TaskProgram deepen(const TaskProgram &program, uint16_t after, uint32_t depth, uint32_t factor);
 
 // Removes all acquisitions of the lock. Work under the lock takes as long as before, but may run at any time.

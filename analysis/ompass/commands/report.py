@@ -75,7 +75,7 @@ _EPILOG = """
 
   ompass report fib-1234.ompass --figure report.svg
 
-  ompass report fib-1234.ompass --format gcc                findings as messages of a compiler
+  ompass report fib-1234.ompass --format gcc                findings as compiler messages
 
   ompass report solver-r*.ompass                            the ranks of an MPI job
 
@@ -144,7 +144,7 @@ def report(
     dask: DaskOption = "",
     jobs: JobsOption = 0,
 ) -> None:
-    """Show where the time of a run went: thread-time, regions, tasks by cost, granularity, findings.
+    """Show where the time of a run went: verdict, worst findings, states, constructs. --full shows all.
 
     For the ranks of an MPI job, also shows how evenly the work is distributed.
     """

@@ -2,7 +2,7 @@
 """Remarks in the forms that editors and code hosts read.
 
 - SARIF 2.1.0, which Visual Studio Code and code hosts show at the lines
-- messages of a compiler, `file:line: note: …`, which every editor understands
+- compiler messages, `file:line: note: …`, which every editor understands
 """
 
 from __future__ import annotations

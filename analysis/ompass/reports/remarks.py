@@ -85,7 +85,7 @@ def _of_run(content: ReportContent) -> Iterable[Remark]:
 
 
 def _cure(finding: Finding, change: StoredChange | None) -> str:
-    """Returns the cure of a finding; if a change was simulated, that change and its predicted gain."""
+    """Returns the cure of a finding; a simulated change has its title, predicted gain and cure."""
     return f"{gain_text(change)}. {change.cure[:1].upper()}{change.cure[1:]}" if change else finding.cure
 
 

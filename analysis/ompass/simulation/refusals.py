@@ -15,7 +15,7 @@ from ompass.simulation.reader import SimulatedRun, TaskProgram
 from ompass.units import duration, percent, plural
 
 MOST_DOUBT: Final = 0.1
-"""Largest share of the predicted time that may be in doubt: predictions aim at this error."""
+"""Largest share of the predicted time that may be in doubt; the aim for the error of predictions."""
 
 MOST_MISFIT: Final = 0.15
 """Largest relative difference between a recorded run and its simulation. Benchmark programs: up to 10%."""
@@ -27,7 +27,7 @@ threads complete such tasks, some 50 ns in a team of one."""
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
-    """A cause for which a prediction may be wrong."""
+    """A reason why a prediction may be wrong."""
 
     ns: float  # of the predicted time
     reason: str  # a clause after "because"
@@ -42,8 +42,7 @@ LITTLE: Final = 0.02
 
 
 def misfit(program: TaskProgram, as_recorded: SimulatedRun) -> Doubt | None:
-    """Returns the misfit between a simulation of the recorded run and its recorded time; None if it is
-    small."""
+    """Returns the misfit of a simulation of the recorded run; None if it is small."""
     simulated_ns = as_recorded.wall_ns - as_recorded.serial_ns
     ns = abs(simulated_ns - program.regions_ns)
     is_long = program.regions_ns >= REPRODUCIBLE_NS

@@ -52,7 +52,7 @@ class Resolver:
         self._debug_roots = debug_roots
         self.answers: Final = kept or Answers()
         self.is_kept = kept is not None  # True if the run has a names file that can be used
-        self.has_news = False  # True if `answers` has more than this file
+        self.has_news = False  # True if `answers` has more than the names file
         self.may_keep = True  # False if the file is of a later version
         self._stopgaps: dict[tuple[int, Address], object] = {}  # answers about missing or changed files
         self._noted: set[int] = set()
