@@ -10,7 +10,7 @@ Also predicts 4, 8, 16 and 32 threads from both traces. No prediction may be sho
 the threads, the longest chain, or the time for which the program holds one lock. Otherwise the exit status is
 1.
 
-Times are those in parallel regions, which region_clock.c measures. Programs have the highest priority if
+All times are times in parallel regions, which region_clock.c measures. Programs have the highest priority if
 permitted (to root). Needs the build (release preset) and the Python that has the package installed.
 """
 

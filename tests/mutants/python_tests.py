@@ -65,7 +65,7 @@ class PythonTests:
         files = {str(file.relative_to(ROOT)): digest(file) for file in tests}
         stale = [file for file, value in files.items() if known.get(file, {}).get("digest") != value]
         if stale:
-            print(f"noting what the tests of {len(stale)} files enter", file=sys.stderr)
+            print(f"recording the functions that the tests of {len(stale)} files enter", file=sys.stderr)
             made = self._enter(stale)
             for file in stale:
                 entered_by = {test: entry for test, entry in made.items() if test.startswith(f"{file}::")}

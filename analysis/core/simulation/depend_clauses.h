@@ -43,7 +43,7 @@ public:
     }
 
 private:
-    // Tasks that use an address together, and those that used it before them.
+    // Tasks that use an address together, and the previous users of this address.
     struct Users {
         std::vector<uint32_t> current, before;
         uint32_t type = 0;

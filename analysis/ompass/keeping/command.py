@@ -78,7 +78,7 @@ def clean(
     ] = None,
     older: Annotated[
         str,
-        typer.Option("--older-than", metavar="AGE", help="Only runs older than this, such as 12h, 30d or 8w."),
+        typer.Option("--older-than", metavar="AGE", help="Only runs older than AGE: 12h, 30d, 8w."),
     ] = "",
     remove: Annotated[bool, typer.Option("--remove", help="Remove these runs, after asking.")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="With --remove: do not ask.")] = False,

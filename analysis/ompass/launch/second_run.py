@@ -105,7 +105,7 @@ def _input_can_be_read_again(offset: int) -> bool:
 
 
 def _files(command: Sequence[str]) -> _State:
-    """Returns the state of the files in the working directory and of those that the arguments name.
+    """Returns the state of the files that lie in the working directory or that the arguments name.
 
     Omits the file that receives the output.
     """

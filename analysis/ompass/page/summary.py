@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The head of a run's report on the page: a verdict in a sentence, six figures with small pictures, and the
-findings as cards. Everything below explains what the head states.
+findings as cards. The rest of the report explains the head.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ _Row: TypeAlias = tuple[tuple[str, ...], float, float]
 
 @dataclass(frozen=True, slots=True)
 class StackNode:
-    """A function in its callers. `n` counts its samples with those of the functions that it calls."""
+    """A function in its callers. `n` counts samples of the function and of the functions that it calls."""
 
     name: str
     n: float

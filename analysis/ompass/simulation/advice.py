@@ -159,7 +159,7 @@ def _with_address(path: Path, groups: Mapping[int, int], change: Change) -> Chan
 
 
 def ranked(found: Iterable[Candidate]) -> list[Candidate]:
-    """Returns the changes that gain enough, best first, without those that another one contains.
+    """Returns the changes that gain enough, best first; omits a change if a better one makes it redundant.
 
     Of changes with equal gains, those that add tasks come last; among the others, bounds come last; then
     changes of fewer constructs come first. A change of several constructs counts only if it gains more than

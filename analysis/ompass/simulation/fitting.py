@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fits the runtime's costs to the recorded run.
 
-The costs of a machine file are those of one runtime on one machine. On another build of the runtime, a
+The costs of a machine file come from one runtime on one machine. On another build of the runtime, a
 program with many small operations can take several times as long, and changes that avoid these operations
 gain more.
 One factor for all costs makes the simulation of the recorded run as long as the run.
@@ -21,7 +21,7 @@ CLOSE: Final = 0.1
 """Relative difference of times up to which the machine's costs are kept."""
 
 MOST: Final = 16.0
-"""Largest factor. If it is too small, the time is not that of the runtime's operations."""
+"""Largest factor. If a larger one were needed, the runtime's operations would not explain the time."""
 
 _STEPS: Final = 6
 

@@ -35,7 +35,7 @@ from ompass.simulation.trial import LEAST_GAIN, Candidate, Trial, Way
 
 _IN_A_LOOP = 3  # fewest waits of one task, barriers of one region or regions that a loop may contain
 _DEPTHS = (2, 4, 8)
-_MOST_LOCKS = 4  # those that are held longest
+_MOST_LOCKS = 4  # the ones with the longest hold times
 _ALONE = 0.5  # work counts as undivided if one thread alone does this part of it
 
 

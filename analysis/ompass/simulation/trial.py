@@ -45,7 +45,7 @@ class Tried:
 class Change:
     """A change with its best value. Gains are shares of the simulated wall time without the change."""
 
-    kind: str  # one of those in docs/simulation.md
+    kind: str  # a kind in docs/simulation.md
     construct: int | None  # the changed construct; None: no particular one
     value: int  # best value: levels, ns, tasks, parts, chunks, domains, threads; 0: the change has no value
     wall_ns: int

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Debug information from debuginfod servers, by build id, through the system's libdebuginfod.
 
-Servers are asked only if DEBUGINFOD_URLS names some. libdebuginfod keeps what it has loaded in its cache.
+Asks only servers that DEBUGINFOD_URLS names. libdebuginfod caches the loaded files.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The names file of a run: answers about its addresses, for which the program was needed, and source lines.
+"""The names file of a run: answers about its addresses, which came from the program, and source lines.
 
 Owns the file's format, which docs/trace-format.md describes. `resolver` uses the answers.
 """
