@@ -73,7 +73,7 @@ def pack_run(directory: Path, target: Path) -> None:
 
 
 def unpacked(path: Path) -> Path:
-    """Returns a directory with the files of a packed run, which lasts as long as this process.
+    """Returns a directory with the files of a packed run; the directory lasts as long as this process.
 
     Returns other paths unchanged. Raises DamagedRunError, OutputError.
     """

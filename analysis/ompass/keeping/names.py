@@ -27,8 +27,7 @@ from ompass.symbols.sources import SourceFiles
 _MOST_BYTES: Final = 1_000_000  # of the names file; a larger one has no source lines
 _LONGEST_LINE: Final = 240
 _AROUND: Final = (((20, 60), (8, 8)), ((4, 44), (4, 4)))
-"""Source lines before and after constructs, and before and after samples; the second pair is for little
-space."""
+"""Source lines before and after constructs, and before and after samples; the second pair saves space."""
 
 
 def resolver_for(run: Run) -> Resolver:
@@ -43,7 +42,7 @@ def resolver_for(run: Run) -> Resolver:
 
 
 def keep_names_of(directories: Iterable[Path], limit_s: float = math.inf) -> None:
-    """Keeps the names of these runs. Skips runs that cannot be read, and, after the time limit, all others.
+    """Keeps the names of these runs. Skips runs that cannot be read, and all runs after the time limit.
 
     The first command that reads a skipped run keeps its names.
     """

@@ -57,7 +57,7 @@ def why_once(
     if ending.signal or ending.exit_code or ending.interrupt:
         return f"the program {ending.describe()}"
     if environ.get(LAUNCH):
-        return "another program that is recorded started it"
+        return "a recorded program started it"
     if program.is_script or plan.runtime is None:
         return "it may do more than compute, because it is not linked with OpenMP"
     if not _input_can_be_read_again(before.offset):

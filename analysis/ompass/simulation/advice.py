@@ -161,9 +161,9 @@ def _with_address(path: Path, groups: Mapping[int, int], change: Change) -> Chan
 def ranked(found: Iterable[Candidate]) -> list[Candidate]:
     """Returns the changes that gain enough, best first; omits a change if a better one makes it redundant.
 
-    Of changes with equal gains, those that add tasks come last; among the others, bounds come last; then
-    changes of fewer constructs come first. A change of several constructs counts only if it gains more than
-    the changes of the same kind that it contains.
+    If gains are equal, changes that add tasks come last, bounds come after others, and changes of fewer
+    constructs come first. A change of several constructs counts only if it gains more than the changes of the
+    same kind that it contains.
     """
     enough = [one for one in found if one[0].gain >= LEAST_GAIN]
     enough.sort(

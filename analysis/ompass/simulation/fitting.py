@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fits the runtime's costs to the recorded run.
 
-The costs of a machine file come from one runtime on one machine. On another build of the runtime, a
-program with many small operations can take several times as long, and changes that avoid these operations
-gain more.
-One factor for all costs makes the simulation of the recorded run as long as the run.
+The costs of a machine file come from one runtime on one machine. With another build of the runtime, many
+small operations can take several times as long. Changes that avoid them then gain more. One factor for all
+costs makes the simulation of the recorded run as long as the run.
 """
 
 from __future__ import annotations
