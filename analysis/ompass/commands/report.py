@@ -144,9 +144,9 @@ def report(
     dask: DaskOption = "",
     jobs: JobsOption = 0,
 ) -> None:
-    """Show where the time of a run went: verdict, worst findings, states, constructs. --full shows all.
+    """Show where the time of a run went: verdict, worst findings, states and constructs.
 
-    For the ranks of an MPI job, also shows how evenly the work is distributed.
+    --full shows all tables. For the ranks of an MPI job, also shows how evenly the work is distributed.
     """
     check_form(as_json, as_csv, output, "--html FILE", form)
     if sources and html is None:
