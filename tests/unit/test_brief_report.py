@@ -14,12 +14,13 @@ import pytest
 
 from made_runs import MS, construct, definition, made_run, made_samples, team, wait
 from ompass.launch.second_run import MOST_BYTES, MOST_NS, why_not_traced
+from ompass.metrics.facts import Finding
 from ompass.metrics.findings import KINDS
 from ompass.model import Run
 from ompass.readers.meta import TRACE, traced_run
 from ompass.reports.brief import brief_report
 from ompass.reports.content import ReportContent, collect
-from ompass.reports.findings import CURED_BY, causes
+from ompass.reports.findings import CURED_BY, causes, verdict
 from ompass.reports.job import brief_job_report
 from ompass.reports.model import Bar, Column, Kind, Report, Table, column_words, plain
 from ompass.reports.ranks import job_of_reports
@@ -80,7 +81,7 @@ def test_verdict_place_and_gain_come_first_and_the_next_command_last() -> None:
         first = " ".join(" ".join(lines[:10]).split())
         assert "40.0% of the time of 2 threads is work" in first
         assert "tasks are too fine (sort.c:11)" in first
-        assert "-> Cut off below depth 8: 80% less time predicted (20 ms)" in first
+        assert "-> Cut off below depth 8: 80% less time predicted (20 ms instead of 100 ms)" in first
         assert lines[-1].removeprefix("Next:").strip().startswith("ompass report made.ompass --full")
         assert len(lines) <= 40
         assert not any("Granularity" in line for line in lines)
@@ -124,10 +125,28 @@ def test_a_finding_has_the_change_that_cures_it() -> None:
     ]
 
 
+def test_the_verdict_explains_no_states_that_others_lengthened() -> None:
+    content = content_of(fine_run())
+    busy = Finding("disturbed", "problem", "Others used the processors", "they took 40%", "be alone", MS)
+    disturbed = replace(content, findings=(*content.findings, busy))
+    worked = "40.0% of the time of 2 threads is work"
+    fine = "tasks are too fine (sort.c:11)"
+    assert verdict(content, causes(content)) == f"{worked}, 30.0% is spent creating tasks: {fine}."
+    assert verdict(disturbed, causes(disturbed)) == f"{worked}: {fine}, and others used the processors."
+
+
+def test_a_change_without_a_finding_is_no_cause() -> None:
+    content = with_changes(replace(content_of(fine_run()), findings=()), CUT_OFF)
+    assert verdict(content, causes(content)) == (
+        "40.0% of the time of 2 threads is work: a change may help: cut off below depth 8 (sort.c:11)."
+    )
+
+
 def test_remarks_for_editors_have_the_predicted_gain() -> None:
     content = content_of(fine_run())
     first, second = remarks_of([with_changes(content, CUT_OFF)])[:2]
-    assert first.cure == "Cut off below depth 8: 80% less time predicted (20 ms). Write depth"
+    gain = "Cut off below depth 8: 80% less time predicted (20 ms instead of 100 ms)"
+    assert first.cure == f"{gain}. Write depth"
     assert "predicted" not in second.cure, "the sibling keeps its own cure"
     assert all("predicted" not in remark.cure for remark in remarks_of([content]))
 

@@ -296,7 +296,7 @@ def test_run_directories_are_found(tmp_path: Path) -> None:
     [
         (["a 'b", "--", "x"], "quote it"),
         (["", "--", "x"], "is empty"),
-        (["true", "--time", "long", "--", "x"], "--time long"),
+        (["true", "--time", "long", "--", "x"], "--time-limit long"),
         (["true", "--min-difference", "0", "--", "x"], "write it as 2%"),
     ],
 )

@@ -192,6 +192,21 @@ def test_two_recorded_runs_are_compared_figure_by_figure() -> None:
     )  # fmt: skip
 
 
+def test_the_headline_has_the_whole_program_if_it_changed_unlike_its_regions() -> None:
+    def after(wall_ms: int, earlier_ms: int) -> str:
+        sides = []
+        for name, regions_ms, wall, earlier in (("a", 100, 400, 0), ("b", 150, wall_ms, earlier_ms)):
+            rows = team(0, [{"work_ns": regions_ms * MS}] * 2)
+            run = made_run(rows, wall_ns=wall * MS).replace(earlier_cpu_ns=earlier * MS)
+            sides.append(side_of(name, {2: [(collect(run), regions_ms * MS)]}, False))
+        return headline(compare_sides(sides[0], sides[1], Scope.REGIONS).compared[0])
+
+    assert after(200, 100).endswith(
+        "The whole program, with its serial parts: 400 ms before, 300 ms after; 25.0% less time"
+    )
+    assert "whole program" not in after(600, 0), "it changed like its regions"
+
+
 def test_the_default_report_names_large_changes_as_such() -> None:
     sweeps = [recorded_sweep(name).runs() for name in ("cilksort-fine", "cilksort-well")]
     sides = [

@@ -25,7 +25,7 @@ from ompass.check.verdict import (
 from ompass.comparison.metrics import Count, counts, in_rounds
 from ompass.comparison.structure import SPAN, WORK_ON_PROCESSORS, counts_of, further_times
 from ompass.launch.recorder import RecordedRun
-from ompass.metrics.breakdown import Scope, time_breakdown
+from ompass.metrics.breakdown import program_ns, time_breakdown
 from ompass.metrics.constructs import construct_totals
 from ompass.metrics.facts import Facts
 from ompass.model import Run
@@ -47,7 +47,7 @@ class Measured:
 
 
 def measured(source: Path | RecordedRun) -> Measured:
-    """Returns the figures of a run. A recorded run has the time of its recording, not of its process."""
+    """Returns the figures of a run. A recorded run has no time of its process."""
     recorded = source if isinstance(source, RecordedRun) else None
     run = open_run(recorded.directory if recorded else Path(str(source)))
     return _measured(run, recorded)
@@ -55,8 +55,7 @@ def measured(source: Path | RecordedRun) -> Measured:
 
 def _measured(run: Run, recorded: RecordedRun | None) -> Measured:
     breakdown = time_breakdown(run)
-    program = time_breakdown(run, Scope.PROGRAM)
-    times = {TIME: recorded.wall_ns if recorded else program.wall_ns}
+    times = {TIME: recorded.wall_ns if recorded else program_ns(run)}
     if not breakdown.fell_back:
         times["time in regions"] = breakdown.wall_ns
     if recorded:

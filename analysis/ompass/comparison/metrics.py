@@ -77,6 +77,7 @@ class Repeat(Generic[Key]):
     start_ns: int = 0  # start of the run, since 1970
     counts: Mapping[str, int] = field(default_factory=dict)  # of tasks, regions, ...; the same in equal runs
     further: Mapping[str, int] = field(default_factory=dict)  # other times of the whole run, in ns
+    program_ns: int = 0  # time of the program, also outside of the compared scope; 0: unknown
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ import math
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from statistics import median
 from typing import Any, Final
 
 from ompass import __version__
@@ -26,7 +27,7 @@ from ompass.comparison.metrics import (
 )
 from ompass.comparison.pairing import Pair, SourceLines, pairs_of
 from ompass.comparison.structure import counts_of, further_times
-from ompass.metrics.breakdown import Scope
+from ompass.metrics.breakdown import Scope, program_ns
 from ompass.reports.content import ReportContent
 from ompass.reports.model import Column, Kind, Report, Section, Table, data, fields, sentence
 from ompass.scaling.content import Place, work_of
@@ -55,6 +56,7 @@ class Compared:
     changes: tuple[Change[Place], ...]
     counts: tuple[Count, ...] = ()
     pairs: tuple[Pair, ...] = ()  # the constructs that are on both sides
+    program_ns: tuple[float, float] = (0.0, 0.0)  # median times of the whole program; 0: unknown
 
     @property
     def alternating(self) -> bool:
@@ -125,6 +127,7 @@ def _repeat(content: ReportContent, time_ns: int) -> Repeat[Place]:
         content.run.start_epoch_ns,
         counts_of(content.run, content.breakdown),
         further_times(content.run, content.breakdown),
+        program_ns(content.run),
     )
 
 
@@ -140,6 +143,7 @@ def _compared(before: Side, after: Side, n: int, m: int, least: float | None) ->
         changes(renamed, second, least),
         counts([r.counts for r in first], [r.counts for r in second]),
         pairs,
+        (median(r.program_ns for r in first), median(r.program_ns for r in second)),
     )
 
 
@@ -161,6 +165,10 @@ def _renamed(
 
 def _places(repeats: Iterable[Repeat[Place]]) -> list[Place]:
     return list(dict.fromkeys(place for repeat in repeats for place in repeat.parts))
+
+
+_UNLIKE: Final = 0.05
+"""Difference of two quotients of times from which a reader needs both."""
 
 
 def headline(one: Compared) -> str:
@@ -194,7 +202,20 @@ def headline(one: Compared) -> str:
         else f"{size}; with a single run on a side, it may be chance",
         "noise": f"{size}; with a single run on a side, only {_minimum(time)} or more is worth a second look",
     }[time.verdict]
-    return f"{took}; {word}"
+    return f"{took}; {word}{_of_program(one)}"
+
+
+def _of_program(one: Compared) -> str:
+    """Returns the times of the whole program, if they changed unlike the compared times; else nothing."""
+    before, after = one.program_ns
+    if not (before and after and one.time.before_median):
+        return ""
+    ratio = after / before
+    if abs(ratio - (one.time.ratio or 0.0)) < _UNLIKE:
+        return ""
+    size = f"{percent(abs(ratio - 1))} {'more' if ratio > 1 else 'less'} time"
+    times = f"{duration(before)} before, {duration(after)} after; {size}"
+    return f". The whole program, with its serial parts: {times}"
 
 
 def _minimum(change: Change[Place]) -> str:

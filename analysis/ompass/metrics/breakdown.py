@@ -107,6 +107,11 @@ class Breakdown:
         return share(part_ns, self.thread_time_ns)
 
 
+def program_ns(run: Run) -> int:
+    """Returns the time of the whole program: of its recording, and the processor time before it."""
+    return run.wall_ns + run.earlier_cpu_ns
+
+
 def time_breakdown(
     run: Run,
     scope: Scope = Scope.REGIONS,

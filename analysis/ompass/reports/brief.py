@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
+from ompass.metrics.breakdown import program_ns
 from ompass.reports.content import ReportContent
 from ompass.reports.findings import note_parts
 from ompass.reports.model import Report, Section, Table
@@ -30,7 +31,7 @@ _TITLES: Final = ("task", "tasks", "work", "mean work", "loop", "kind", "runs", 
 def brief_report(content: ReportContent) -> Report:
     """Returns the report that fits on one screen."""
     whole = run_report(content)
-    facts = (run_name(content.run), duration(content.run.wall_ns), plural(content.n_tasks, "task"))
+    facts = (run_name(content.run), duration(program_ns(content.run)), plural(content.n_tasks, "task"))
     return replace(
         whole,
         title=" · ".join(facts),

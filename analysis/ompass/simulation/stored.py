@@ -33,6 +33,11 @@ class StoredChange:
     gain: float
     at_most: bool
 
+    @property
+    def before_ns(self) -> int:
+        """Predicted time without the change."""
+        return round(self.wall_ns / (1 - self.gain)) if self.gain < 1 else 0
+
 
 @dataclass(frozen=True, slots=True)
 class StoredAdvice:
