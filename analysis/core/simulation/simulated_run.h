@@ -122,7 +122,7 @@ private:
     std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
     uint32_t main_ = kNone; // the initial task
     uint64_t in_regions_ns_ = 0, n_completed_ = 0;
-    uint64_t stealing_until_ = 0; // end of the last steal that has begun
+    uint64_t stealing_until_ = 0; // end of the latest steal, which may lie in the future
     uint64_t last_find_ = 0; // when a woken thread last found a queue with tasks
     bool done_ = false, stopped_ = false;
     Simulated result_;

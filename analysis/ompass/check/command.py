@@ -44,7 +44,7 @@ _EPILOG = """
 
   ompass check main/ -- ./fib 30                       against recorded runs: less certain
 
-  ompass check before.ompass -- after.ompass           recorded runs: counts; no verdict on times
+  ompass check before.ompass -- after.ompass           recorded runs: compares counts, not times
 
   ompass check "./old 30" --markdown check.md --junit check.xml -- ./new 30
 
@@ -88,7 +88,7 @@ def check(
             "-r",
             metavar="N",
             min=LEAST_REPEATS,
-            help="Most rounds; each runs both sides.",
+            help="Largest number of rounds; each runs both sides.",
             rich_help_panel=RUNNING,
         ),
     ] = 40,

@@ -59,7 +59,7 @@ def query(
     sql: Annotated[str, typer.Argument(metavar="SELECT", help="The SQL query.")] = "",
     tables: Annotated[bool, typer.Option("--tables", help="List the tables and their columns.")] = False,
     limit: Annotated[
-        int, typer.Option("--limit", metavar="N", help="Most rows on the terminal.", min=1)
+        int, typer.Option("--limit", metavar="N", help="Largest number of rows on the terminal.", min=1)
     ] = 100,
     as_csv: Annotated[bool, typer.Option("--csv", help="CSV instead, all rows.")] = False,
     as_json: Annotated[
