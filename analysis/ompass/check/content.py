@@ -47,7 +47,7 @@ class Measured:
 
 
 def measured(source: Path | RecordedRun) -> Measured:
-    """Returns the figures of a run. A recorded run has no time of its process."""
+    """Returns the figures of a run. For a path, the time comes from the recording, not from the process."""
     recorded = source if isinstance(source, RecordedRun) else None
     run = open_run(recorded.directory if recorded else Path(str(source)))
     return _measured(run, recorded)

@@ -168,7 +168,7 @@ def _places(repeats: Iterable[Repeat[Place]]) -> list[Place]:
 
 
 _UNLIKE: Final = 0.05
-"""Difference of two quotients of times from which a reader needs both."""
+"""Least difference between two ratios of times for which the report shows both."""
 
 
 def headline(one: Compared) -> str:
@@ -206,7 +206,8 @@ def headline(one: Compared) -> str:
 
 
 def _of_program(one: Compared) -> str:
-    """Returns the times of the whole program, if they changed unlike the compared times; else nothing."""
+    """Returns the times of the whole program if the compared times changed differently; else an empty
+    text."""
     before, after = one.program_ns
     if not (before and after and one.time.before_median):
         return ""

@@ -108,7 +108,8 @@ class Breakdown:
 
 
 def program_ns(run: Run) -> int:
-    """Returns the time of the whole program: of its recording, and the processor time before it."""
+    """Returns the time of the whole program: the recorded time, and the processor time before the
+    recording."""
     return run.wall_ns + run.earlier_cpu_ns
 
 
