@@ -393,8 +393,8 @@ def _sections(one: Compared) -> Iterator[Section]:
 
 
 def _moved(one: Compared, most: int) -> Iterator[Section]:
-    """Yields the pairs of constructs whose places differ, if there are any."""
-    if moved := [pair for pair in one.pairs if pair.has_moved]:
+    """Yields the pairs of constructs whose places look different, if there are any."""
+    if moved := [pair for pair in one.pairs if pair.has_moved and pair.before.label() != pair.after.label()]:
         title = "Constructs that have moved"
         yield Section(f"pairs-{one.threads_after}", title, (pairs_table(moved, most),))
 
