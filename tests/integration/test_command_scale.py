@@ -138,7 +138,6 @@ def test_every_form_of_the_report_says_the_same(
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (("--", "./x"), "--threads"),
         (("-t", "0", "--", "./x"), "not a list of numbers"),
         (("-t", "2", "--seconds", "abc", "--", "./x"), "one group"),
         (("-t", "2", "--baseline", "a 'b", "--", "./x"), "quote it as for a shell"),

@@ -364,3 +364,13 @@ def test_missing_and_unexecutable_programs_have_the_exit_codes_of_a_shell(tmp_pa
     with pytest.raises(ProgramNotExecutableError) as unexecutable:
         inspect_program(str(tmp_path), {})
     assert (missing.value.exit_code, unexecutable.value.exit_code) == (127, 126)
+
+
+def test_a_source_file_leads_to_its_program(tmp_path: Path) -> None:
+    source = tmp_path / "fib.c"
+    source.write_text("int main(void) { return 0; }\n", encoding="utf-8")
+    with pytest.raises(ProgramNotExecutableError, match=r"chmod \+x"):
+        inspect_program(str(source), {})
+    shutil.copy(sys.executable, tmp_path / "fib")
+    with pytest.raises(ProgramNotExecutableError, match=f"name the program: {tmp_path / 'fib'}$"):
+        inspect_program(str(source), {})

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ompass.errors import DamagedRunError, OmpassError, UsageError
+from ompass.scaling.command import doubled
 from ompass.scaling.directory import Done, SweepDirectory
 from ompass.scaling.plan import (
     BASELINE,
@@ -189,3 +190,10 @@ def test_busy_and_stolen_time_exclude_idle_and_may_be_unknown(tmp_path: Path) ->
     assert stolen_ns({0}, stat) == 6 * tick_ns
     assert stolen_ns({1}, stat) == 0  # known to be zero
     assert stolen_ns({0, 7}, stat) is None
+
+
+@pytest.mark.parametrize(
+    ("n_cpus", "counts"), [(1, (1,)), (2, (1, 2)), (6, (1, 2, 4, 6)), (8, (1, 2, 4, 8)), (9, (1, 2, 4, 8, 9))]
+)
+def test_a_sweep_doubles_the_threads_up_to_the_processors(n_cpus: int, counts: tuple[int, ...]) -> None:
+    assert doubled(n_cpus) == counts

@@ -108,7 +108,10 @@ def find_executable(name: str, environ: Mapping[str, str]) -> Path:
     if path.is_dir():
         raise ProgramNotExecutableError(f"{name}", "is a directory", "name a program in it")
     if not os.access(path, os.X_OK):
-        raise ProgramNotExecutableError(f"{name}", "is not executable", f"try `chmod +x {shlex.quote(name)}`")
+        built = path.with_suffix("")
+        is_built = path.suffix and built.is_file() and os.access(built, os.X_OK)
+        cure = f"name the program: {built}" if is_built else f"try `chmod +x {shlex.quote(name)}`"
+        raise ProgramNotExecutableError(f"{name}", "is not executable", cure)
     return path
 
 

@@ -91,7 +91,7 @@ def scale(
             "--threads",
             "-t",
             metavar="N,...",
-            help="Numbers of threads, separated by commas.",
+            help="Numbers of threads, separated by commas (default: 1, 2, 4, ... up to the processors).",
             rich_help_panel=RUNNING,
         ),
     ] = "",
@@ -190,9 +190,7 @@ def scale(
     check_form(as_json, as_csv, None, "", form)
     counts = _counts(threads)
     if command and not counts:
-        raise UsageError(
-            "--threads", "the option is missing", "name the numbers of threads, such as --threads 1,2,4"
-        )
+        counts = doubled(len(allowed_cpus()))
     directory = _directory(output, command)
     spec = _spec(command, baseline, elision, wrappers, pin, seconds, libomp) if command else None
     program = inspect_program(command[0], os.environ).path if command else None
@@ -215,6 +213,11 @@ def scale(
         write_remarks(sweep_remarks(content), form, None)
     else:
         print_report(console_for(), scaling_report(content) if full else brief_scaling(content))
+
+
+def doubled(most: int) -> tuple[int, ...]:
+    """Returns the powers of two up to `most`, and `most` itself."""
+    return (*(n for n in (2**k for k in range(most.bit_length())) if n < most), most)
 
 
 def _counts(text: str) -> tuple[int, ...]:
