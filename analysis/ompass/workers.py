@@ -8,11 +8,8 @@ unusable clusters. Loads Dask only with --dask.
 from __future__ import annotations
 
 import importlib
-import multiprocessing
 import os
 from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -53,15 +50,7 @@ class Workers:
         worth = self.processes > 1 or sum(map(_log_bytes, paths)) >= _WORTH_PROCESSES_BYTES
         if n_processes < 2 or not worth:
             return [work(path) for path in paths]
-        # Not forked, because libraries may have started threads in this process.
-        context = multiprocessing.get_context("spawn")
-        try:
-            with ProcessPoolExecutor(n_processes, mp_context=context) as pool:
-                return list(pool.map(work, paths))
-        except BrokenProcessPool as error:
-            raise WorkerFailedError(
-                "an analysing process was killed", "perhaps because memory ran out", "try --jobs 1"
-            ) from error
+        return _map_in_processes(n_processes, work, paths)
 
 
 def _called(content: Content, path: Path) -> Content:
@@ -77,6 +66,24 @@ def _log_bytes(path: Path) -> int:
         return sum(512 * entry.stat().st_blocks for entry in path.iterdir())
     except OSError:
         return 0
+
+
+def _map_in_processes(
+    n_processes: int, work: Callable[[Path], Content], paths: Sequence[Path]
+) -> list[Content]:
+    import multiprocessing  # only here: most commands read few runs and need no process
+    from concurrent.futures import ProcessPoolExecutor
+    from concurrent.futures.process import BrokenProcessPool
+
+    # Not forked, because libraries may have started threads in this process.
+    context = multiprocessing.get_context("spawn")
+    try:
+        with ProcessPoolExecutor(n_processes, mp_context=context) as pool:
+            return list(pool.map(work, paths))
+    except BrokenProcessPool as error:
+        raise WorkerFailedError(
+            "an analysing process was killed", "perhaps because memory ran out", "try --jobs 1"
+        ) from error
 
 
 def _version_there() -> str:

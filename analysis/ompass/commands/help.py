@@ -17,6 +17,7 @@ from typing import Annotated, Any, Final
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from ompass.commands.values import PlainValues
 from ompass.errors import UsageError
 
 _HEADING: Final = re.compile(r"\[bold\](.+)\[/bold\]")
@@ -213,14 +214,14 @@ def _bold(text: str) -> str:
     return text if os.environ.get("NO_COLOR") else typer.style(text, bold=True)
 
 
-class HelpedCommand(TyperCommand):
+class HelpedCommand(PlainValues, TyperCommand):
     """A command with our page of help."""
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         formatter.write(command_page(ctx))
 
 
-class HelpedGroup(TyperGroup):
+class HelpedGroup(PlainValues, TyperGroup):
     """The command `ompass` with our first screen; `groups` are the names of all commands by heading."""
 
     groups: Mapping[str, Iterable[str]] = {}

@@ -26,14 +26,13 @@ from ompass.figures.run import RUN_FIGURES
 from ompass.figures.schedule import gantt, over_time, picture_intervals, who_ran_whose
 from ompass.figures.style import Spec
 from ompass.metrics.breakdown import Scope
-from ompass.readers.run import open_run
+from ompass.readers.run import is_sweep_directory, open_run
 from ompass.readers.schedule import read_schedule
 from ompass.readers.timeline import check_has_events
 from ompass.reports.content import collect
 from ompass.reuse.figure import reuse_figure
 from ompass.reuse.report import collect_reuse
 from ompass.scaling.content import read_sweep
-from ompass.scaling.directory import is_sweep_directory
 from ompass.scaling.figure import SWEEP_FIGURES
 
 _TRACE_FIGURES = {

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from enum import Enum
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -36,19 +36,19 @@ from ompass.commands.options import (
 from ompass.commands.streams import console_for, to_json, waiting, write_result
 from ompass.errors import UsageError
 from ompass.metrics.breakdown import Scope
-from ompass.readers.run import open_run
+from ompass.readers.run import is_sweep_directory, open_run
 from ompass.reports.brief import brief_report
 from ompass.reports.content import ReportContent, collect
 from ompass.reports.job import brief_job_report
-from ompass.reports.model import csv_report, plain
+from ompass.reports.model import Report, csv_report, plain
 from ompass.reports.ranks import job_of_reports, job_report
 from ompass.reports.run import CSV_TABLES, SCHEMA_VERSION, run_report
 from ompass.reports.terminal import print_report, svg_report
-from ompass.scaling.content import ScalingContent, read_sweep
-from ompass.scaling.directory import is_sweep_directory
-from ompass.scaling.report import brief_scaling, scaling_report
 from ompass.units import plural
 from ompass.workers import Workers
+
+if TYPE_CHECKING:
+    from ompass.scaling.content import ScalingContent
 
 _EPILOG = """
 [bold]Examples[/bold]
@@ -165,7 +165,7 @@ def report(
         raise UsageError("--csv and --figure", "sweeps have other tables", "use ompass scale -o SWEEP")
     page = _page_maker() if html is not None else None
     with waiting(f"reading {plural(len(directories), 'directory', 'directories')}"):
-        sweeps = [read_sweep(path) for path in directories if is_sweep_directory(path)]
+        sweeps = _read_sweeps([path for path in directories if is_sweep_directory(path)])
         contents = Workers(dask, jobs).map(read, runs)
     if svg is not None:
         write_result(svg_report([run_report(content) for content in contents]), svg)
@@ -187,9 +187,23 @@ def _content(path: Path, source: str, scope: Scope, region: str, window: tuple[i
     return collect(open_run(path, source, window), scope=scope, region=region)
 
 
+def _read_sweeps(directories: list[Path]) -> list[ScalingContent]:
+    if not directories:
+        return []
+    from ompass.scaling.content import read_sweep  # slow to load, like the imports below
+
+    return list(map(read_sweep, directories))
+
+
+def _report_on(sweep: ScalingContent, *, brief: bool) -> Report:
+    from ompass.scaling.report import brief_scaling, scaling_report
+
+    return brief_scaling(sweep) if brief else scaling_report(sweep)
+
+
 def _page_maker() -> Callable[..., str]:
     """Returns the function that makes the page; builds the page's script while the runs are read."""
-    from ompass.commands.report_page import page_of  # slow to load, like the imports below
+    from ompass.commands.report_page import page_of
     from ompass.figures.render import BrowserScript
 
     return partial(page_of, script=BrowserScript())
@@ -209,7 +223,7 @@ def _write_remarks(
 def _print(contents: list[ReportContent], sweeps: list[ScalingContent], each: bool, full: bool) -> None:
     console = console_for()
     for sweep in sweeps:
-        print_report(console, scaling_report(sweep) if full else brief_scaling(sweep))
+        print_report(console, _report_on(sweep, brief=not full))
     job = job_of_reports(contents)
     if job is not None:
         print_report(console, job_report(job) if full else brief_job_report(job, contents))
@@ -221,7 +235,7 @@ def _print(contents: list[ReportContent], sweeps: list[ScalingContent], each: bo
 def _json_of(contents: list[ReportContent], sweeps: list[ScalingContent]) -> object:
     """Returns a single report, or an object with all reports and, for ranks, the report on their job."""
     reports = [run_report(content) for content in contents]
-    scalings = [scaling_report(sweep) for sweep in sweeps]
+    scalings = [_report_on(sweep, brief=False) for sweep in sweeps]
     if len(reports) + len(scalings) == 1:
         return plain((reports + scalings)[0])
     job = job_of_reports(contents)

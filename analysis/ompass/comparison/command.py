@@ -31,12 +31,12 @@ from ompass.comparison.report import (
 from ompass.errors import RunNotFoundError, UsageError
 from ompass.metrics.breakdown import Scope
 from ompass.packed import is_packed, shown_path, unpacked
-from ompass.readers.run import is_run_directory, open_run
+from ompass.readers.run import is_run_directory, is_sweep_directory, open_run
 from ompass.reports.content import ReportContent, collect
 from ompass.reports.model import plain
 from ompass.reports.terminal import print_report
 from ompass.scaling.content import load_runs
-from ompass.scaling.directory import SweepDirectory, is_sweep_directory
+from ompass.scaling.directory import SweepDirectory
 
 _EPILOG = """
 [bold]Examples[/bold]

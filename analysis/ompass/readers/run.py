@@ -22,11 +22,18 @@ from ompass.units import plural
 __all__ = ["STACK_WORD", "EventTable", "Sample", "SampledThread", "Samples"]
 
 CORE_FILE: Final = str(_core.__file__)
+SWEEP_FILE: Final = "sweep.json"
+"""The file of a sweep's directory that makes it one."""
 
 
 def is_run_directory(path: Path) -> bool:
     """True if `path` looks like a run directory (opens no log)."""
     return path.is_dir() and ((path / "meta.json").exists() or (path / "process.log").exists())
+
+
+def is_sweep_directory(path: Path) -> bool:
+    """True if `path` contains a sweep (reads nothing)."""
+    return (path / SWEEP_FILE).is_file()
 
 
 def open_run(path: Path, source: str = "profile", window: tuple[int, int] = (0, -1)) -> Run:

@@ -12,7 +12,7 @@ import io
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from rich import box
 from rich.cells import cell_len
@@ -27,8 +27,10 @@ from rich.text import Text
 from ompass.model import StateTimes
 from ompass.plain_text import visible, visible_lines
 from ompass.reports.model import STATES, Advice, Column, Kind, Report, Section, Table, column_words, sentence
-from ompass.scaling.metrics import MeanStates
 from ompass.units import plural
+
+if TYPE_CHECKING:
+    from ompass.scaling.metrics import MeanStates
 
 _INDENT = 2
 _NARROWEST_NAME = 20

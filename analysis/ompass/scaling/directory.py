@@ -24,6 +24,7 @@ from typing import Any
 from ompass.errors import DamagedRunError, OutputError, UsageError
 from ompass.files import read_small_file
 from ompass.journal import Journal
+from ompass.readers.run import SWEEP_FILE, is_sweep_directory
 from ompass.scaling.plan import Job, SweepSpec
 
 _SCHEMA = 1
@@ -51,11 +52,6 @@ class Done:
         values = asdict(self)
         job: dict[str, Any] = values.pop("job")
         return job | values
-
-
-def is_sweep_directory(path: Path) -> bool:
-    """True if `path` contains a sweep (reads nothing)."""
-    return (path / "sweep.json").is_file()
 
 
 def digest_of(program: Path) -> str:
@@ -136,13 +132,13 @@ def _begin(path: Path, spec: SweepSpec, program: Path) -> SweepSpec:
     values = {"schema": _SCHEMA, "spec": spec.to_json(), "program_sha256": digest_of(program)}
     fresh = path / "sweep.new"
     fresh.write_text(json.dumps(values, indent=2) + "\n", encoding="utf-8")
-    fresh.replace(path / "sweep.json")
+    fresh.replace(path / SWEEP_FILE)
     return spec
 
 
 def _agree(path: Path, spec: SweepSpec | None, program: Path | None, *, begun: bool) -> SweepSpec:
     """Returns the specification on disk, which must match `spec`; writes it if there is none."""
-    file = path / "sweep.json"
+    file = path / SWEEP_FILE
     if not file.is_file():
         assert spec is not None and program is not None
         return _begin(path, spec, program)
