@@ -142,6 +142,13 @@ def test_of_equal_gains_more_tasks_come_last_and_bounds_after_others() -> None:
     assert [one.kind for one, _ in ranked(found)] == ["producer", "share", "split", "threads"]
 
 
+def test_twelve_changes_and_more_threads_get_an_uncertainty() -> None:
+    found = [change("lock", 0.5 - 0.01 * k, construct=k) for k in range(13)]
+    kept = ranked([change("threads", 0.6), *found])
+    assert [one.construct for one, _ in kept] == [*range(12), 2]
+    assert kept[-1][0].kind == "threads"
+
+
 def test_a_change_that_contains_another_counts_only_if_it_gains_more() -> None:
     of_one, of_two = change("dependence", 0.3), change("dependence", 0.3, also=(3,))
     assert [one.also for one, _ in ranked([of_two, of_one])] == [()]

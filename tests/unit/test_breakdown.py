@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from made_runs import MS, STATES, made_run, region, team, thread
 from ompass.metrics.breakdown import Scope, time_breakdown
-from ompass.model import OUTSIDE, RegionRow
+from ompass.model import OUTSIDE, CpuTimes, RegionRow
 
 times = st.integers(min_value=0, max_value=10**13)
 
@@ -114,6 +114,22 @@ def test_thread_outside_of_the_region_does_not_count() -> None:
         threads=[thread(n, kind=kind) for n, kind in enumerate(("initial", "worker", "other"))],
     )
     assert time_breakdown(run, Scope.PROGRAM).n_threads == 2
+
+
+def test_processor_times_of_the_program_cover_its_wall_time() -> None:
+    rows = team(0, [{"work_ns": 10 * MS}, {"work_ns": 10 * MS}])
+    run = made_run(rows, wall_ns=40 * MS, threads=[thread(0), thread(1, first_ns=5 * MS)])
+    one, other = time_breakdown(run, Scope.PROGRAM).threads
+    assert one.presence is not None and other.presence is not None
+    assert one.presence.whole == CpuTimes.of(40 * MS, 0, 0)
+    assert other.presence.whole == CpuTimes.of(40 * MS, 0, 5 * MS), "blocked before its start"
+
+
+def test_a_thread_without_a_row_has_no_processor_times() -> None:
+    run = made_run(team(0, [{"work_ns": 10 * MS}, {"work_ns": 10 * MS}]), threads=[thread(0)])
+    one, other = time_breakdown(run, Scope.PROGRAM).threads
+    assert one.presence is not None
+    assert other.presence is None
 
 
 def test_wall_time_is_extended_to_avoid_negative_idle_time() -> None:

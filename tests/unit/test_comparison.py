@@ -237,6 +237,8 @@ def test_recording_explains_no_change_by_a_factor() -> None:
     assert verdict(0, 0.9 * noise) == verdict(0.9 * noise, 0) == "single"
     assert verdict(0.95 * noise, 0.6 * noise) == "noise"
     assert verdict(0.0005 * noise, 0.001 * noise) == "noise", "below a thousandth of the thread-time"
+    assert verdict(60 * MS, 110 * MS) == "noise", "50 ns for each event"
+    assert verdict(60 * MS, 110 * MS + 1) == "single"
 
 
 def test_kernels_are_compared_too() -> None:

@@ -132,6 +132,16 @@ def test_missing_threads_are_idle_and_additional_ones_are_reported() -> None:
     assert measured(made_run(rows), 1, Scope.REGIONS, 0).misfit
 
 
+@pytest.mark.parametrize(("more_us", "misfit"), [(40, False), (60, True)])
+def test_threads_may_exceed_the_time_of_their_team_by_a_thousandth(more_us: int, misfit: bool) -> None:
+    """Two threads and one region of 25 ms: a thousandth of their time is 50 us."""
+    first, second = team(0, [{"work_ns": 25 * MS}] * 2)
+    second = second.replace(
+        work_ns=second.work_ns + more_us * 1000, total_ns=second.total_ns + more_us * 1000
+    )
+    assert measured(made_run([first, second]), 2, Scope.REGIONS, 0).misfit == misfit
+
+
 def test_good_scaling_is_no_disease() -> None:
     point = scaling_point(made(4, StateTimes(400 * MS, 2 * MS, 2 * MS, 2 * MS, 8 * MS), StateTimes(395 * MS)))
     assert diagnose(point, NOTHING_ELSE).kind == "scales"

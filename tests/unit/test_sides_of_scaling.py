@@ -180,7 +180,13 @@ def test_curves_need_three_numbers_of_threads_above_one() -> None:
 
 
 def test_a_sweep_without_time_on_one_thread_has_no_factors() -> None:
-    assert "0.0% more in the program's own code" in gaps(point(work=10, one_ms=0))[2].meaning
+    price, _, inflation, _ = gaps(point(work=10, one_ms=0))
+    assert price.meaning.endswith("on one thread the program takes 0.00 times its own work")
+    assert inflation.meaning == (
+        "inflation: busy threads took 0.0% more time than one thread: "
+        "0.0% more in the program's own code, 0.0% more in the runtime"
+    )
+    assert "0.0% of the thread-time" in gaps(point(one_ms=10))[1].meaning, "no time on several threads"
 
 
 def test_a_point_needs_runs_on_one_and_on_several_threads() -> None:
@@ -242,6 +248,15 @@ def test_cache_lines_are_shared_beyond_what_else_explains_the_growth(
 ) -> None:
     key = spot(20), behaviour
     assert both({key: after}, {key: (one,)} if one else {}).lines[0].cause == cause
+
+
+@pytest.mark.parametrize(("after", "is_shared"), [((5, 5), False), ((8, 8), True)])
+def test_a_line_must_have_grown_for_its_cache_line_to_count_as_shared(
+    after: tuple[int, int], is_shared: bool
+) -> None:
+    """With few samples, a line that grew from 4 ms to 10 ms may have grown by chance."""
+    key = spot(20), FIXED
+    assert ("false_sharing" in kinds(both({key: after}, {key: (4,)}))) == is_shared
 
 
 @pytest.mark.parametrize(("mean", "is_more"), [(1.18, True), (1.22, False), (0.82, True), (0.78, False)])

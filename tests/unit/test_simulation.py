@@ -529,6 +529,13 @@ def test_a_simulated_run_is_written_once_and_alone(tmp_path: Path) -> None:
     assert call("simulate", path, "--record", tmp_path / "no" / "where").exit_code == 0
 
 
+def test_a_directory_that_appears_meanwhile_is_not_overwritten(tmp_path: Path) -> None:
+    path = write_trace(tmp_path / "made.ompass", Schedule(fib(5), 2))
+    with pytest.raises(UsageError) as raised:
+        simulate(path, record=path)
+    assert raised.value.why == "File exists"
+
+
 # ---------------------------------------------------------------- commands
 
 

@@ -162,3 +162,13 @@ def test_a_recording_has_the_figures_of_the_report(recording: Recording) -> None
 def test_only_run_directories_can_be_opened(tmp_path: Path) -> None:
     with pytest.raises(RunNotFoundError):
         ompass.open(tmp_path / "absent")
+
+
+def test_columns_of_tables_have_names_of_their_own() -> None:
+    for table in TABLES.values():
+        names = [column.name for column in table.columns]
+        assert len(set(names)) == len(names), table.name
+    figures = tables._figures(_core.ConstructRow, ("construct", "thread"))
+    every = tables._figures(_core.ConstructRow)
+    assert [column for column in every if column.name not in ("construct", "thread")] == list(figures)
+    assert len(every) == len(figures) + 2

@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The values of each change that advice simulates, on both sides of each threshold."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from ompass import _core
+from ompass.simulation import changes
+from ompass.simulation.changes import loop_changes, task_changes
+from ompass.simulation.trial import Candidate, Change, Trial, Tried, Way
+
+PROGRAM_NS = 10_000_000
+
+
+class Listed:
+    """A trial on two threads that simulates nothing: its candidates list the values."""
+
+    threads = 2
+    chunk_ns = 40
+    n_domains = 1
+
+    def __init__(self, most_by_order: float = 0.5) -> None:
+        self.program = SimpleNamespace(work_ns=PROGRAM_NS, n_threads=2, n_accesses=0)
+        self.most_by_order = most_by_order
+
+    def best(
+        self,
+        kind: str,
+        construct: int | None,
+        ways: dict[int, Way],
+        at_most: bool = False,
+        **properties: Any,
+    ) -> Candidate:
+        tried = tuple(Tried(value, 1) for value in ways)
+        change = Change(kind, construct, tried[-1].value, 1, 0.5, tried=tried, at_most=at_most, **properties)
+        return change, Way()
+
+    def of_program(self, kind: str, construct: int | None, program: object, **properties: Any) -> Candidate:
+        return self.best(kind, construct, {0: Way()}, **properties)
+
+
+Values = dict[str, tuple[int, ...]]
+
+
+def values_of(candidates: list[Candidate]) -> Values:
+    """Returns the values of each kind of change, without 0 for changes that have none."""
+    found = {change.kind: tuple(tried.value for tried in change.tried) for change, _ in candidates}
+    return {kind: () if values == (0,) else values for kind, values in found.items()}
+
+
+def of_loop(monkeypatch: pytest.MonkeyPatch, **properties: Any) -> Values:
+    """Returns the changes of one loop: balanced and with few chunks unless the properties differ."""
+    usual = {"construct": 5, "n_instances": 1, "n_chunks": 2, "n_iterations": 1000, "is_static": True}
+    loop = _core.LoopShape(**(usual | {"work_ns": 1_000_000, "longest_ns": 500_000} | properties))
+    monkeypatch.setattr(changes, "loop_shapes", lambda program: (loop,))
+    return values_of(list(loop_changes(cast("Trial", Listed()))))
+
+
+SCHEDULES: Values = {"schedule": (), "taskloop": (4, 16, 64)}
+
+
+@pytest.mark.parametrize(("longest_ns", "found"), [(509_000, {}), (511_000, SCHEDULES)])
+def test_a_loop_is_unbalanced_if_one_thread_takes_2_percent_more(
+    longest_ns: int, found: Values, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert of_loop(monkeypatch, longest_ns=longest_ns) == found
+
+
+@pytest.mark.parametrize(("work_ns", "found"), [(49_000, {}), (50_000, SCHEDULES)])
+def test_loops_below_half_a_percent_of_the_work_get_no_advice(
+    work_ns: int, found: Values, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert of_loop(monkeypatch, work_ns=work_ns, longest_ns=work_ns) == found
+
+
+SPLIT: Values = {"iterations": ()}
+
+
+@pytest.mark.parametrize(
+    ("n_instances", "n_iterations", "n_chunks", "is_static", "found"),
+    [
+        (1, 0, 2, True, SCHEDULES),  # unknown
+        (1, 1, 2, True, SPLIT),
+        (1, 7, 2, True, SPLIT),
+        (1, 8, 2, True, SCHEDULES),
+        (10, 70, 20, True, SPLIT),  # seven in each instance
+        (1, 20, 19, False, SCHEDULES),
+        (1, 20, 20, False, SPLIT),  # each chunk is one iteration already
+        (1, 20, 20, True, SCHEDULES),
+        (1, 0, 20, False, SCHEDULES),
+    ],
+)
+def test_iterations_are_split_where_no_schedule_balances_them(
+    n_instances: int,
+    n_iterations: int,
+    n_chunks: int,
+    is_static: bool,
+    found: Values,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    properties = {"n_instances": n_instances, "n_iterations": n_iterations, "n_chunks": n_chunks}
+    assert of_loop(monkeypatch, longest_ns=900_000, is_static=is_static, **properties) == found
+
+
+@pytest.mark.parametrize(
+    ("n_instances", "n_chunks", "work_ns", "factors"),
+    [
+        (1, 1000, 3_960_000, (2, 4, 8)),  # 500 for each thread; 40 ns for each chunk
+        (1, 1000, 4_040_000, None),  # less than 1% of the work
+        (1, 127, 100_000, None),  # 32 chunks for each thread must remain
+        (1, 128, 100_000, (2,)),
+        (10, 1280, 1_000_000, (2,)),
+        (1, 100_000, 4_000_000, (2, 4, 8, 16, 32, 64)),
+    ],
+)
+def test_chunks_are_larger_if_getting_them_takes_a_hundredth_of_the_work(
+    n_instances: int,
+    n_chunks: int,
+    work_ns: int,
+    factors: tuple[int, ...] | None,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    found = of_loop(
+        monkeypatch, n_instances=n_instances, n_chunks=n_chunks, work_ns=work_ns, longest_ns=work_ns // 2
+    )
+    assert found.get("chunk") == factors
+
+
+def of_tasks(
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    most_by_order: float = 0.5,
+    others_deferred: tuple[int, ...] = (),
+    **properties: Any,
+) -> Values:
+    """Returns the changes of tasks of one construct, and of tasks that only the cut-offs concern."""
+    usual = {"construct": 3, "n_tasks": 10, "n_deferred": 10, "n_untied": 10, "deepest": 1}
+    shapes = [_core.TaskShape(**(usual | properties))]
+    shapes += [
+        _core.TaskShape(construct=9, n_tasks=1, deepest=1, n_deferred=n, n_untied=n) for n in others_deferred
+    ]
+    monkeypatch.setattr(changes, "task_shapes", lambda program: tuple(shapes))
+    return values_of(list(task_changes(cast("Trial", Listed(most_by_order)))))
+
+
+@pytest.mark.parametrize(
+    ("deepest", "depths"),
+    [(1, None), (2, (1,)), (3, (1, 2)), (31, tuple(range(1, 31))), (40, tuple(range(1, 31)))],
+)
+def test_all_depths_above_the_deepest_tasks_are_tried_as_cut_offs(
+    deepest: int, depths: tuple[int, ...] | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert of_tasks(monkeypatch, deepest=deepest).get("depth") == depths
+
+
+def test_times_of_a_quarter_to_a_thousand_microseconds_are_tried_as_cut_offs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    times = of_tasks(monkeypatch)["time"]
+    assert (times[0], times[1], times[-1]) == (250, 500, 1_024_000)
+    assert of_tasks(monkeypatch, deepest=0) == {}, "implicit tasks have no cut-off"
+
+
+@pytest.mark.parametrize(("n_untied", "found"), [(9, True), (10, False)])
+def test_tied_tasks_are_tried_untied(n_untied: int, found: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert ("untied" in of_tasks(monkeypatch, n_untied=n_untied)) == found
+
+
+def test_priorities_need_deferred_tasks_of_two_constructs(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "priority" not in of_tasks(monkeypatch)
+    assert "priority" not in of_tasks(monkeypatch, others_deferred=(0,))
+    assert "priority" in of_tasks(monkeypatch, others_deferred=(1,))
+
+
+@pytest.mark.parametrize(("in_a_row", "largest"), [(31, 0), (32, 16), (127, 32), (128, 64), (1000, 64)])
+def test_each_thread_keeps_a_task_of_many_in_a_row(
+    in_a_row: int, largest: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = of_tasks(monkeypatch, most_in_a_row=in_a_row)
+    grains = [grain for grain in (2, 4, 8, 16, 32, 64) if grain <= largest]
+    assert found.get("grain", ()) == tuple(grains)
+    assert found.get("producer") == ((2, 8) if grains else None)
+
+
+@pytest.mark.parametrize(
+    ("n_iterations", "parts"), [(19, None), (20, (2,)), (39, (2,)), (160, (2, 4, 8, 16))]
+)
+def test_tasks_of_taskloops_are_split_into_whole_iterations(
+    n_iterations: int, parts: tuple[int, ...] | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert of_tasks(monkeypatch, n_iterations=n_iterations).get("finer") == parts
+
+
+DIVISIBLE = {"most_of": 3, "n_divisible": 10, "divisible_ns": 10_000, "longest_ns": 1000}
+
+
+@pytest.mark.parametrize(
+    ("properties", "kind", "parts"),
+    [
+        ({}, "split", (2, 4, 8)),
+        ({"longest_ns": 3999}, "split", (2, 4, 8)),
+        ({"longest_ns": 4000}, "split", (2, 4, 8, 16, 32, 64)),  # four times as long as the mean
+        ({"most_of": 7}, "defer", (2, 4, 8)),
+        ({"n_divisible": 4096}, "split", (2, 4, 8, 16, 32, 64)),
+        ({"n_divisible": 4097}, "split", None),
+        ({"n_divisible": 1, "divisible_ns": 1000}, "split", (2, 4, 8)),
+        ({"n_divisible": 0}, "split", None),
+        ({"most_by_order": 0.01}, "split", (2, 4, 8)),
+        ({"most_by_order": 0.009}, "split", None),  # the threads hardly wait
+        ({"n_iterations": 1}, "split", None),
+    ],
+)
+def test_few_tasks_that_only_work_are_split(
+    properties: dict[str, Any], kind: str, parts: tuple[int, ...] | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert of_tasks(monkeypatch, **(DIVISIBLE | properties)).get(kind) == parts
+
+
+@pytest.mark.parametrize(("most_phases", "found"), [(2, False), (3, True)])
+def test_waits_are_merged_from_three_on(
+    most_phases: int, found: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert ("phases" in of_tasks(monkeypatch, most_phases=most_phases)) == found
