@@ -19,7 +19,7 @@ from ompass.scaling.exports import sweep_remarks
 from ompass.scaling.figure import SWEEP_FIGURES
 from ompass.scaling.metrics import Samples, WorkOf, measured
 from ompass.scaling.plan import SweepSpec
-from ompass.scaling.report import csv_scaling, scaling_report
+from ompass.scaling.report import brief_scaling, csv_scaling, scaling_report
 
 US = 1000
 
@@ -106,6 +106,22 @@ def test_the_verdict_and_its_remark_have_the_share_of_the_loss() -> None:
     scales = replace(good.judged, verdict=replace(good.judged.verdict, kind="scales"))
     (remark,) = sweep_remarks(replace(good, columns=(*good.columns[:-1], scales)))
     assert (remark.share, remark.cost_ns, remark.level) == (0.0, 0, NOTE)
+
+
+def test_the_short_report_has_the_speedup_of_the_whole_program_if_it_differs() -> None:
+    def text(one_ms: int, four_ms: int, scope: Scope = Scope.REGIONS) -> str:
+        content = replace(swept(), scope=scope)
+        first, *middle, last = content.columns
+        columns = replace(first, program_ns=one_ms * MS), *middle, replace(last, program_ns=four_ms * MS)
+        parts = brief_scaling(replace(content, columns=columns)).sections[-1].parts
+        return " ".join(part for part in parts if isinstance(part, str))
+
+    assert text(250, 200).endswith(
+        "The whole program took 250 ms on 1 thread, and 200 ms on 4: speed-up 1.25."
+    )
+    assert text(250, 102) == "", "2.45, as in the regions"
+    assert text(0, 0) == "", "unknown"
+    assert text(250, 200, Scope.PROGRAM) == "", "the table has these times"
 
 
 def test_tasks_that_are_too_fine_are_to_blame_for_their_longer_work() -> None:

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import fmean
 from typing import Final
 
 from ompass.errors import NothingToShowError
@@ -77,6 +78,7 @@ class NumberOfThreads:
     misfit: bool
     n_left_out: int  # rounds in which other programs used the CPUs
     others: float  # largest part of the CPUs' time used by other programs in a counted round
+    program_ns: float = 0.0  # mean time of the whole process; 0: unknown
     stacks: tuple[Stacks, Stacks] | None = None  # mean samples of a run, here and on one thread
 
 
@@ -190,6 +192,7 @@ def _column(runs: SweepRuns, scope: Scope, n_cpus: int) -> NumberOfThreads:
         misfit=any(m.misfit for m in samples.recorded),
         n_left_out=runs.n_left_out,
         others=runs.others,
+        program_ns=runs.program_ns,
         stacks=_stacks(contents, ones) if runs.threads > 1 else None,
     )
 
@@ -302,6 +305,7 @@ class SweepRuns:
     samples: Samples
     n_left_out: int  # rounds omitted because other programs used the CPUs, while quieter rounds remain
     others: float  # largest part of the CPUs' time used by other programs in a counted run
+    program_ns: float = 0.0  # mean time of the whole process; 0: unknown
 
 
 def load_runs(
@@ -352,6 +356,7 @@ def load_runs(
                 ),
                 n_left_out=n_finished - len(rounds),
                 others=max(_others(done, jobs) for jobs in rounds),
+                program_ns=fmean(done[jobs[RECORDED]].wall_ns for jobs in rounds),
             )
         )
     if not found:

@@ -79,13 +79,34 @@ def brief_scaling(content: ScalingContent) -> Report:
     """Returns the part of the report that most readers need: the verdict, one table, and what to do next."""
     whole = scaling_report(content)
     verdicts = [section for section in whole.sections if section.key == "verdict"]
-    table = Section("scaling", "Speed-up, and where the thread-time went", (_brief_points(content),))
+    parts: list[str | Advice | Table] = [_brief_points(content), *_of_program(content)]
+    table = Section("scaling", "Speed-up, and where the thread-time went", tuple(parts))
     return replace(
         whole,
         sections=(*verdicts, table),
         notes=tuple(_warnings(content)),
         commands=tuple(_next_commands(content)),
     )
+
+
+_UNLIKE: Final = 0.05
+"""Relative difference of two speed-ups from which a reader needs both."""
+
+
+def _of_program(content: ScalingContent) -> Iterator[str]:
+    """Yields the speed-up of the whole program, if that of the parallel regions differs."""
+    judged, first = content.judged, content.columns[0]
+    if content.scope is not Scope.REGIONS or judged is None or first.point.threads != 1:
+        return
+    if not (first.program_ns and judged.program_ns):
+        return
+    speedup = first.program_ns / judged.program_ns
+    if abs(speedup - judged.point.speedup) > _UNLIKE * judged.point.speedup:
+        times = f"{duration(first.program_ns)} on 1 thread, and {duration(judged.program_ns)}"
+        yield (
+            f"These are times in parallel regions. The whole program took {times} on {judged.point.threads}: "
+            f"speed-up {speedup:.2f}."
+        )
 
 
 def _brief_points(content: ScalingContent) -> Table:
