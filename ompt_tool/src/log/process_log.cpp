@@ -183,13 +183,14 @@ void open(const std::string &directory, format::Mode mode, format::ClockKind clo
 format::ProcessHeader *header() { return shared_header; }
 
 void begin(uint64_t earlier_cpu_ns) {
-    const clock::Reading reading = clock::read_both();
-    shared_header->start_epoch_ns = clock::read_ns(CLOCK_REALTIME);
     shared_header->n_usable_cpus = cpu::n_usable_cpus();
     shared->group_folders = format::find_group_folders();
     shared_header->groups_at_start = format::read_group_limits(shared->group_folders);
     shared_header->earlier_cpu_ns = earlier_cpu_ns;
     shared_header->rate = clock::state.ns_multiplier;
+    // Read last: until the thread's ring is open, preemption would look like work.
+    shared_header->start_epoch_ns = clock::read_ns(CLOCK_REALTIME);
+    const clock::Reading reading = clock::read_both();
     shared_header->start_ticks = reading.ticks;
     shared_header->start_monotonic_ns = reading.monotonic_ns;
 }
