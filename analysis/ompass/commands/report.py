@@ -119,7 +119,7 @@ def report(
     as_json: Annotated[bool, json_option("report-schema")] = False,
     as_csv: CsvOption = False,
     table: Annotated[Table, table_option(Table)] = Table.CONSTRUCTS,  # type: ignore[attr-defined]
-    svg: Annotated[Path | None, file_option("--figure", help="Write the report as a picture (.svg).")] = None,
+    svg: Annotated[Path | None, file_option("--figure", help="Write what is shown as a picture (.svg).")] = None,
     html: HtmlOption = None,
     window: Annotated[
         str,
@@ -168,7 +168,8 @@ def report(
         sweeps = _read_sweeps([path for path in directories if is_sweep_directory(path)])
         contents = Workers(dask, jobs).map(read, runs)
     if svg is not None:
-        write_result(svg_report([run_report(content) for content in contents]), svg)
+        shape = run_report if full else brief_report
+        write_result(svg_report([shape(content) for content in contents]), svg)
     if page is not None:
         write_result(page(contents, sweeps, window, each, sources), html)
     if as_json:
