@@ -24,7 +24,7 @@ __all__ = ["__version__", "compare", "open", "open_sweep"]
 
 
 def __getattr__(name: str) -> str:
-    """Finds the version on request."""
+    """Reads the version on request."""
     if name != "__version__":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     version = globals()[name] = _version()
@@ -34,7 +34,7 @@ def __getattr__(name: str) -> str:
 def _version() -> str:
     """Returns the version of the installed package.
 
-    The name of its directory NAME-VERSION.dist-info has it, usually. importlib.metadata takes 20 ms to load.
+    Usually finds it in the directory's name NAME-VERSION.dist-info; importlib.metadata takes 20 ms to load.
     """
     from pathlib import Path
 

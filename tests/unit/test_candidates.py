@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The values of each change that advice simulates, on both sides of each threshold."""
+"""The values that advice simulates for each change, on both sides of each threshold."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ Values = dict[str, tuple[int, ...]]
 
 
 def values_of(candidates: list[Candidate]) -> Values:
-    """Returns the values of each kind of change, without 0 for changes that have none."""
+    """Returns the values of each kind of change; omits the 0 of changes without values."""
     found = {change.kind: tuple(tried.value for tried in change.tried) for change, _ in candidates}
     return {kind: () if values == (0,) else values for kind, values in found.items()}
 

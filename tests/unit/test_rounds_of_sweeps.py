@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which rounds of a sweep count, how busy other programs are, and the progress of its runs."""
+"""The rounds of a sweep that count, the load by other programs, and the progress of the runs."""
 
 from __future__ import annotations
 

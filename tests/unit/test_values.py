@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Values of a command line: converted without pydantic, with the results and errors of typer."""
+"""The command line converts values without pydantic, with the results and errors of typer."""
 
 from __future__ import annotations
 

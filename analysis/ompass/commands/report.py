@@ -119,7 +119,7 @@ def report(
     as_json: Annotated[bool, json_option("report-schema")] = False,
     as_csv: CsvOption = False,
     table: Annotated[Table, table_option(Table)] = Table.CONSTRUCTS,  # type: ignore[attr-defined]
-    svg: Annotated[Path | None, file_option("--figure", help="Write what is shown as a picture (.svg).")] = None,
+    svg: Annotated[Path | None, file_option("--figure", help="Write the report as a picture (.svg).")] = None,
     html: HtmlOption = None,
     window: Annotated[
         str,

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Converts the values of a command line. Owns the values that need no check; typer converts all others.
+"""Converts the values of a command line that need no check; typer converts all others.
 
-typer 0.29 loads pydantic for any value, which takes 80 ms, and has no setting against it. Earlier versions
-convert values without pydantic, and do not use this file.
+typer 0.29 always loads pydantic to convert values, which takes 80 ms. Earlier versions convert values without
+pydantic, and do not use this file.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class _NeedsTyperError(Exception):
 
 
 class PlainValues:
-    """A base of typer's commands: converts plain values, such as text, defaults and paths, itself."""
+    """A base of typer's commands that converts plain values without typer: text, defaults, paths."""
 
     def get_params(self, ctx: Any) -> list[Any]:
         parameters: list[Any] = super().get_params(ctx)  # type: ignore[misc]
@@ -34,7 +34,7 @@ class PlainValues:
 
 
 class _Conversion:
-    """The conversion of a parameter; has the same interface as typer's, which it calls when needed."""
+    """The conversion of a parameter, with typer's interface; calls typer's conversion when needed."""
 
     def __init__(self, by_typer: Callable[[], Any]) -> None:
         self._by_typer = by_typer

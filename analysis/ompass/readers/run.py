@@ -23,7 +23,7 @@ __all__ = ["STACK_WORD", "EventTable", "Sample", "SampledThread", "Samples"]
 
 CORE_FILE: Final = str(_core.__file__)
 SWEEP_FILE: Final = "sweep.json"
-"""The file of a sweep's directory that makes it one."""
+"""The file by which a directory is recognized as a sweep."""
 
 
 def is_run_directory(path: Path) -> bool:

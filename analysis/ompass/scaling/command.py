@@ -91,7 +91,7 @@ def scale(
             "--threads",
             "-t",
             metavar="N,...",
-            help="Numbers of threads, separated by commas (default: 1, 2, 4, ... up to the processors).",
+            help="Numbers of threads, separated by commas (default: 1, 2, 4, ... up to all CPUs).",
             rich_help_panel=RUNNING,
         ),
     ] = "",

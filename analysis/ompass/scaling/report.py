@@ -90,11 +90,12 @@ def brief_scaling(content: ScalingContent) -> Report:
 
 
 _UNLIKE: Final = 0.05
-"""Relative difference of two speed-ups from which a reader needs both."""
+"""Least relative difference between two speed-ups for which the report shows both."""
 
 
 def _of_program(content: ScalingContent) -> Iterator[str]:
-    """Yields the speed-up of the whole program, if that of the parallel regions differs."""
+    """Yields a sentence on the speed-up of the whole program, if it differs from that of the parallel
+    regions."""
     judged, first = content.judged, content.columns[0]
     if content.scope is not Scope.REGIONS or judged is None or first.point.threads != 1:
         return
