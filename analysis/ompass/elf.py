@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads facts about ELF files: identity, dynamic section, symbols. Identifies OpenMP runtimes by file name.
+"""Reads facts about ELF files: identity, dynamic section, symbols.
 
-`symbols` uses the build id, debug link and symbol table; `launch` uses the libraries, run paths and runtime.
+`symbols` uses the build id, debug link and symbol table; `launch` uses the libraries and run paths.
 """
 
 from __future__ import annotations
 
 import bisect
 import io
-import re
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -21,15 +20,6 @@ from elftools.elf.elffile import ELFFile
 from elftools.elf.relocation import RelocationSection
 from elftools.elf.sections import NoteSection, SymbolTableSection
 from elftools.elf.segments import InterpSegment, NoteSegment
-
-LLVM_FAMILY = ("libomp", "libiomp5")
-# Other names: libgomp-a34b3233.so.1.0.0 in wheels, libomp-64.so.5 in distributions.
-_NAMES = (
-    ("libomp", re.compile(r"libomp(-\w+)?\.so[\d.]*")),
-    ("libiomp5", re.compile(r"libiomp5(-\w+)?\.so[\d.]*")),
-    ("libgomp", re.compile(r"libgomp(-\w+)?\.so[\d.]*")),
-    ("libnvomp", re.compile(r"libnvomp(-\w+)?\.so[\d.]*")),
-)
 
 _HIDDEN_NAMES = ".gnu_debugdata"
 """A section of stripped files in Fedora: a compressed symbol table of functions that are not exported."""
@@ -349,8 +339,3 @@ def _arm_slot(stub: bytes, address: int) -> int:
             pages -= (pages & 0x100000) << 1
             return (address + 4 * k & ~0xFFF) + (pages << 12) + (words[k + 1] >> 10 & 0xFFF) * 8
     return 0
-
-
-def runtime_kind(name: str) -> str:
-    """Returns the kind of an OpenMP runtime by its file name; empty for other libraries."""
-    return next((kind for kind, pattern in _NAMES if pattern.fullmatch(name)), "")

@@ -10,7 +10,8 @@ import pytest
 
 from ompass.elf import imported_functions, read_functions
 from ompass.sampled import ATOMIC, COMPUTE, FIXED, MEMORY_USE, WAITING
-from ompass.symbols.instructions import Instructions, always_waits
+from ompass.symbols.instructions import Instructions
+from ompass.symbols.libraries import always_waits
 from ompass.symbols.unwinder import FrameTable
 from toolchains import CompileProgram, toolchain_named
 

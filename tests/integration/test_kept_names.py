@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from command import loaded_modules
 from toolchains import RunRecorded, Toolchain
 from workshop import Workshop
 
@@ -93,6 +94,19 @@ def test_a_run_of_every_toolchain_gives_the_same_report(
     removed(workshop)
     assert workshop.read("report", "q.ompass", "--json") == before
     assert "steps.c" in before
+
+
+def test_a_report_by_kept_names_loads_no_reader_of_programs(workshop: Workshop) -> None:
+    workshop.record("--sample", "1000", "--no-report")
+    loaded = loaded_modules("report", workshop.folder / "q.ompass")
+    assert "ompass.symbols.kept" in loaded
+    assert {
+        "capstone",
+        "elftools",
+        "ompass.elf",
+        "ompass.symbols.program_files",
+        "symbolic",
+    } & loaded == set()
 
 
 @pytest.mark.parametrize("first", ["report", "query", "samples"])

@@ -40,3 +40,20 @@ def ompass(*arguments: object, status: int = 0) -> subprocess.CompletedProcess[s
     """Runs the command in the current directory, without variables that control a runtime or the tool."""
     environment = neutral_environment() | {"PYTHONPATH": os.environ.get("PYTHONPATH", "")}
     return call(environment, None, *arguments, status=status)
+
+
+def loaded_modules(*arguments: object) -> set[str]:
+    """Returns the names of all modules that a command has loaded at its end. It must succeed."""
+    code = (
+        "import sys\nfrom ompass.__main__ import main\n"
+        "try: main()\nexcept SystemExit as end: assert not end.code\n"
+        "print('loaded:', *sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=PATIENCE_S,
+    )
+    return set(done.stdout.rpartition("loaded:")[2].split())

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from ompass.elf import ElfFacts, is_elf, read_facts, runtime_kind
+from ompass.elf import ElfFacts, is_elf, read_facts
 from ompass.errors import CannotRecordError
 from ompass.launch.child import Ending
 from ompass.launch.libraries import find_library, loaded_libraries, loader_cache, parse_loader_cache
@@ -20,6 +20,7 @@ from ompass.launch.produced import why_nothing
 from ompass.launch.program import Program, ProgramNotExecutableError, ProgramNotFoundError, inspect_program
 from ompass.launch.runtimes import Runtime, version_key
 from ompass.launch.tool import preloadable
+from ompass.runtime_names import runtime_kind
 
 TOOL = Path("/opt/ompass/libompass.so")
 LIBOMP = Runtime("libomp", Path("/usr/lib/llvm-19/lib/libomp.so.5"), has_ompt=True, has_gomp=True)

@@ -24,7 +24,7 @@ from ompass.samples.content import SampleContent, with_callers
 from ompass.samples.exports import folded_stacks, parse_pprof, pprof_profile, speedscope_profile
 from ompass.samples.metrics import Line, LocatedSample, Owner, hot_calls, hot_libraries, hot_lines
 from ompass.samples.report import sample_fields, sample_parts
-from ompass.symbols.libraries import group_of, group_of_calls
+from ompass.symbols.libraries import group_of, group_of_calls, may_create_tasks
 from ompass.symbols.unwinder import FrameTable, Unwinder
 
 STATES = ("work", "create", "schedule", "sync", "idle", "outside")
@@ -234,6 +234,12 @@ def test_libraries_are_classified_by_their_purpose(module: str, function: str, g
 )
 def test_a_call_chain_belongs_to_the_called_library(groups: list[str], group: str) -> None:
     assert group_of_calls(groups) == group
+
+
+def test_programs_and_their_libraries_may_create_tasks() -> None:
+    assert all(map(may_create_tasks, ("/home/me/fib", "/opt/libsolver.so.2", "/usr/lib/libopenblas.so.0")))
+    system = ("/lib/libc.so.6", "/lib/ld-linux-x86-64.so.2", "/lib/libm.so.6", "/usr/lib/libgomp.so.1")
+    assert not any(map(may_create_tasks, (*system, "/opt/libompass.so")))
 
 
 @pytest.fixture

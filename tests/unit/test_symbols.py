@@ -12,7 +12,7 @@ import pytest
 from ompass.elf import read_facts, read_functions
 from ompass.model import Module
 from ompass.symbols import lookup as lookup_module
-from ompass.symbols import resolver as resolver_module
+from ompass.symbols import program_files
 from ompass.symbols.debugfiles import DebugFile, find_debug_file
 from ompass.symbols.lookup import Frame, Lookup, parse_addr2line
 from ompass.symbols.names import _cxx_demangler, _runtime_demangler, compact_name, readable_name, short_name
@@ -164,7 +164,7 @@ def test_code_without_a_line_has_its_file_and_function(
 ) -> None:
     """Optimised code may have line 0; file and function are then still shown."""
     frames = (Frame("fft_aux.omp_outlined", "/src/fft.c", 0), Frame("main", "/src/fft.c", 0))
-    monkeypatch.setattr(resolver_module, "find_debug_file", lambda *_: DebugFile(tmp_path, True, ""))
+    monkeypatch.setattr(program_files, "find_debug_file", lambda *_: DebugFile(tmp_path, True, ""))
 
     class MadeLookup:
         problem = ""
@@ -174,7 +174,7 @@ def test_code_without_a_line_has_its_file_and_function(
         def __call__(self, address: int) -> tuple[Frame, ...]:
             return frames
 
-    monkeypatch.setattr(resolver_module, "Lookup", MadeLookup)
+    monkeypatch.setattr(program_files, "Lookup", MadeLookup)
     location = Resolver([Module(path="/bin/fft", build_id="ab")]).locate_address(0, 0x1235)
     assert (location.function, location.file, location.line) == ("fft_aux", "/src/fft.c", 0)
     assert location.label() == "fft.c+0x1235 (fft_aux)"

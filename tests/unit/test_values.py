@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import tarfile
 from enum import Enum
 from pathlib import Path
@@ -15,6 +13,7 @@ import typer
 from typer.core import TyperCommand
 from typer.testing import CliRunner
 
+from command import loaded_modules
 from ompass.commands.help import HelpedCommand
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "clang-19-preloaded-profile.tar.xz"
@@ -79,15 +78,7 @@ def test_report_loads_no_module_that_it_does_not_need(tmp_path: Path) -> None:
     with tarfile.open(GOLDEN) as archive:
         archive.extractall(tmp_path, filter="data")
     (run,) = tmp_path.iterdir()
-    code = (
-        "import sys\nfrom ompass.__main__ import main\n"
-        "try: main()\nexcept SystemExit as end: assert not end.code\n"
-        "print('loaded:', *sorted(sys.modules))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code, "report", str(run)], capture_output=True, text=True, check=True
-    )
-    loaded = set(done.stdout.rpartition("loaded:")[2].split())
+    loaded = loaded_modules("report", run)
     assert "ompass.reports.brief" in loaded
     needless = {"email", "importlib.metadata", "multiprocessing", "numpy", "ompass.scaling.content",
                 "ompass.simulation.advice", "polars", "pydantic"}  # fmt: skip

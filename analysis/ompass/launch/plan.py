@@ -12,11 +12,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from ompass.elf import NotElfError, dynamic_symbols, exported_symbols, imported_symbols, runtime_kind
+from ompass.elf import NotElfError, dynamic_symbols, exported_symbols, imported_symbols
 from ompass.errors import CannotRecordError
 from ompass.launch.program import Program
 from ompass.launch.runtimes import Runtime, find_runtimes, read_runtime
 from ompass.launch.tool import find_tool_library, preloadable
+from ompass.runtime_names import runtime_kind
 
 _INSTALL_LIBOMP = (
     "install LLVM's runtime (Debian, Ubuntu: apt install libomp5; Fedora: dnf install libomp; "

@@ -11,10 +11,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from ompass.elf import ElfFacts, NotElfError, dynamic_symbols, read_facts, runtime_kind, static_symbols
+from ompass.elf import ElfFacts, NotElfError, dynamic_symbols, read_facts, static_symbols
 from ompass.errors import CannotRecordError
 from ompass.launch.libraries import Loaded, loaded_libraries
 from ompass.launch.runtimes import Runtime, read_runtime
+from ompass.runtime_names import runtime_kind
 
 _MAX_INTERPRETERS = 5
 _RUNTIME_SYMBOLS = {"__kmpc_fork_call": "libomp", "GOMP_parallel": "libgomp"}

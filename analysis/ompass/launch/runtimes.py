@@ -12,8 +12,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from ompass.elf import LLVM_FAMILY, NotElfError, dynamic_symbols, is_elf, runtime_kind
+from ompass.elf import NotElfError, dynamic_symbols, is_elf
 from ompass.launch.libraries import loader_cache
+from ompass.runtime_names import LLVM_FAMILY, runtime_kind
 
 _ENTRY_POINTS = ("__kmpc_fork_call", "GOMP_parallel", "ompt_start_tool")
 _INSTALLED_AT = (

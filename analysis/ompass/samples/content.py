@@ -19,8 +19,7 @@ from ompass.model import Run, ThreadRow
 from ompass.readers.run import Sample, SampledThread, read_samples
 from ompass.sampled import OWN, RUNTIME, TOOL, WAITING
 from ompass.samples.metrics import Line, LocatedSample, Owner
-from ompass.symbols.instructions import always_waits
-from ompass.symbols.libraries import group_of, group_of_calls
+from ompass.symbols.libraries import always_waits, group_of, group_of_calls
 from ompass.symbols.names import compact_name
 from ompass.symbols.resolver import Location, Resolver
 from ompass.symbols.unwinder import Code, Unwinder

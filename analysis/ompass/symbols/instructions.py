@@ -23,9 +23,6 @@ _YIELDS: Final = re.compile(
     r"sched_yield|pthread_yield|thrd_yield|u?sleep|(clock_)?nanosleep|thrd_sleep|omp_taskyield|GOMP_taskyield"
     r"|__kmpc_omp_taskyield|__kmpc_flush|pthread_(mutex|spin)_trylock|(omp|__kmpc)_test_(nest_)?lock"
 )
-_ALWAYS_WAITS: Final = re.compile(
-    r"(__)?sched_yield|pthread_spin_lock|__pthread_spin_lock|thrd_yield|omp_taskyield"
-)
 _PAUSES: Final = frozenset({"pause", "tpause", "umwait", "yield", "wfe", "wfet", "isb"})
 _ARM_ATOMIC: Final = re.compile(
     r"(ld|st)(add|clr|eor|set|[su]max|[su]min)a?l?[bh]?|swpa?l?[bh]?|casp?a?l?[bh]?|(ld|st)[al]?x[rp][bh]?"
@@ -45,11 +42,6 @@ _X86_ALIASES: Final = {
 _NO_VALUES: Final = frozenset(
     {"rsp", "rip", "eip", "rflags", "flags", "eflags", "sp", "pc", "nzcv", "xzr", "wzr", "fpsw"}
 )
-
-
-def always_waits(function: str) -> bool:
-    """True if a thread inside this library function waits for other threads."""
-    return _ALWAYS_WAITS.fullmatch(function) is not None
 
 
 @dataclass(slots=True)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import PurePosixPath
 from typing import Final
 
-from ompass.elf import runtime_kind
+from ompass.runtime_names import runtime_kind
 from ompass.sampled import IO, MEMORY, MPI, OWN, RUNTIME, TOOL
 
 # By file name. Transports and launchers that only MPI calls (UCX, libfabric, PMI) count as MPI.
@@ -42,7 +42,11 @@ _FUNCTIONS: Final = (
         ),
     ),
 )
+_ALWAYS_WAITS: Final = re.compile(
+    r"(__)?sched_yield|pthread_spin_lock|__pthread_spin_lock|thrd_yield|omp_taskyield"
+)
 _SYSTEM: Final = frozenset({"libc", "libstdc++", "Fortran runtime"})
+_WITHOUT_TASKS: Final = _SYSTEM | {RUNTIME, TOOL, "libm"}
 
 
 def group_of(module: str, function: str) -> str:
@@ -70,3 +74,13 @@ def group_of_calls(groups: Sequence[str]) -> str:
         if strong in called:
             return strong
     return next((group for group in called if group not in _SYSTEM), called[0] if called else OWN)
+
+
+def may_create_tasks(module: str) -> bool:
+    """False for the OpenMP runtime, the tool and the system's libraries: they call no creating function."""
+    return group_of(module, "") not in _WITHOUT_TASKS
+
+
+def always_waits(function: str) -> bool:
+    """True if a thread inside this library function waits for other threads."""
+    return _ALWAYS_WAITS.fullmatch(function) is not None

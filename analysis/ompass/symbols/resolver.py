@@ -1,27 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """Answers questions about the code addresses of a run, each once, and collects the problems.
 
-Owns the choice of a location from frames: the innermost source line, the innermost function with a name. Uses
-the answers in the run's names file first, then the files of the program.
+Uses the answers in the run's names file first, then the files of the program (`program_files`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path, PurePosixPath
-from typing import Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
-from ompass.elf import NotElfError, imported_symbols, runtime_kind
 from ompass.model import Definition, Module, Run
-from ompass.symbols.criticals import critical_name
-from ompass.symbols.debugfiles import DEBUG_ROOTS, DebugFile, find_debug_file
-from ompass.symbols.enclosing import enclosing_function
-from ompass.symbols.instructions import Instructions
+from ompass.runtime_names import runtime_kind
 from ompass.symbols.kept import NAMES_FILE, Address, Answers, DamagedNamesError, ModuleNames, read_names
+from ompass.symbols.libraries import may_create_tasks
 from ompass.symbols.location import UNKNOWN, Location
-from ompass.symbols.lookup import Frame, Lookup
-from ompass.symbols.names import readable_name
-from ompass.symbols.unwinder import FrameTable, Rules
+from ompass.symbols.unwinder import Rules
+
+if TYPE_CHECKING:
+    from ompass.symbols.program_files import ModuleFile
 
 __all__ = ["NO_CALLER", "UNKNOWN", "Location", "Resolver"]
 
@@ -44,7 +41,7 @@ class Resolver:
         self,
         modules: Sequence[Module],
         recorded_ns: int = 0,
-        debug_roots: Sequence[Path] = DEBUG_ROOTS,
+        debug_roots: Sequence[Path] | None = None,
         kept: Answers | None = None,
     ) -> None:
         self._modules = modules
@@ -56,10 +53,7 @@ class Resolver:
         self.may_keep = True  # False if the file is of a later version
         self._stopgaps: dict[tuple[int, Address], object] = {}  # answers about missing or changed files
         self._noted: set[int] = set()
-        self._files: dict[int, DebugFile] = {}
-        self._lookups: dict[int, Lookup | None] = {}
-        self._tables: dict[int, FrameTable] = {}
-        self._instructions: dict[int, Instructions] = {}
+        self._files: dict[int, ModuleFile] = {}
         self.problems: list[str] = []  # sentences, one per module that cannot be read fully
 
     @classmethod
@@ -99,7 +93,7 @@ class Resolver:
             return Location("", "", 0, (), path, offset)
         self._look_for_lines(module)
         self._note(module)
-        return self._answer(self.answers.calls, (module, offset), self._look_up, self._is_found)
+        return self._answer(self.answers.calls, (module, offset), self._look_up_call, self._is_found)
 
     def critical_name(self, definition: Definition) -> str | None:
         """Returns the name of a critical construct; empty: it has none, None: unknown."""
@@ -107,7 +101,12 @@ class Resolver:
         if not self._knows(module) or offset <= 0:
             return None
         self._note(module)
-        return self._answer(self.answers.criticals, (module, offset), self._look_up_critical, self._is_own)
+        return self._answer(
+            self.answers.criticals,
+            (module, offset),
+            lambda module, offset: self._file_of(module).critical_name(offset),
+            self._is_own,
+        )
 
     def locate_code(self, module: int, address: int) -> tuple[Location, ...]:
         """Returns the locations of a sampled instruction.
@@ -117,12 +116,7 @@ class Resolver:
         if not self._knows(module):
             return (UNKNOWN,)
         self._note(module)
-        return self._answer(
-            self.answers.code,
-            (module, address),
-            lambda module, address: tuple(self._describe_code(module, address)),
-            self._is_found,
-        )
+        return self._answer(self.answers.code, (module, address), self._look_up_sample, self._is_found)
 
     def rules_at(self, module: int, address: int) -> Rules | None:
         """Returns the unwind rules of an instruction; None if they are unknown."""
@@ -131,7 +125,7 @@ class Resolver:
         return self._answer(
             self.answers.rules,
             (module, address),
-            lambda module, address: self._table_of(module).rules_at(address),
+            lambda module, address: self._file_of(module).rules_at(address),
             self._is_own,
         )
 
@@ -140,14 +134,12 @@ class Resolver:
         if not self._knows(module):
             return ""
 
-        def classify(module: int, address: int) -> str:
-            if module not in self._instructions:
-                functions = self._table_of(module).function_at
-                path = Path(self._modules[module].path)
-                self._instructions[module] = Instructions(machine, path, functions)
-            return self._instructions[module].behaviour(address)
-
-        return self._answer(self.answers.behaviours, (module, address), classify, self._is_own)
+        return self._answer(
+            self.answers.behaviours,
+            (module, address),
+            lambda module, address: self._file_of(module).behaviour(address, machine),
+            self._is_own,
+        )
 
     def creates_tasks_by_libgomp(self) -> bool:
         """True if a module of the run calls gcc's functions that create tasks."""
@@ -177,11 +169,11 @@ class Resolver:
         return value
 
     def _is_found(self, module: int) -> bool:
-        lookup = self._lookups.get(module)
-        return self._file_of(module).path is not None and not (lookup and lookup.problem)
+        file = self._file_of(module)
+        return file.found.path is not None and not (file.lookup and file.lookup.problem)
 
     def _is_own(self, module: int) -> bool:
-        return self._file_of(module).is_own
+        return self._file_of(module).found.is_own
 
     def _knows(self, module: int) -> bool:
         return 0 <= module < len(self._modules)
@@ -191,7 +183,7 @@ class Resolver:
         if module not in self._noted:
             self._noted.add(module)
             kept = self.answers.modules.get(module)
-            if problem := kept.problem if kept else self._file_of(module).problem:
+            if problem := kept.problem if kept else self._file_of(module).found.problem:
                 self.problems.append(problem)
 
     def _look_for_lines(self, module: int) -> None:
@@ -199,90 +191,48 @@ class Resolver:
         kept = self.answers.modules.get(module)
         if module in self._noted or kept is None or kept.has_lines:
             return
-        if self._file_of(module).has_lines:
+        if self._file_of(module).found.has_lines:
             self.answers.forget(module)
             del self._files[module]
 
     # ------------------------------------------------------------ files
 
-    def _file_of(self, module: int) -> DebugFile:
+    def _file_of(self, module: int) -> ModuleFile:
         if module not in self._files:
-            found = find_debug_file(self._modules[module], self._recorded_ns, self._debug_roots)
-            self._files[module] = found
-            kept = self.answers.modules.get(module)
+            from ompass.symbols.program_files import ModuleFile  # slow to load, and seldom needed
+
+            file = ModuleFile(self._modules[module], self._recorded_ns, self._debug_roots)
+            self._files[module] = file
+            kept, found = self.answers.modules.get(module), file.found
             if found.path is not None and (kept is None or found.is_own > kept.is_own):
-                creates = found.is_own and _creates_tasks_by_libgomp(self._modules[module].path)
                 self.answers.modules[module] = ModuleNames(
-                    found.problem, found.has_lines, found.is_own, creates
+                    found.problem, found.has_lines, found.is_own, file.creates_tasks_by_libgomp
                 )
         return self._files[module]
 
-    def _lookup_in(self, module: int) -> Lookup | None:
-        if module not in self._lookups:
-            found = self._file_of(module)
-            self._lookups[module] = Lookup(found.path, found.has_lines) if found.path else None
-            kept = self.answers.modules.get(module)
-            # The names file lacks the address, and the program has changed.
-            if kept and found.problem and found.problem != kept.problem:
-                self.problems.append(found.problem)
-        return self._lookups[module]
+    def _look_up_call(self, module: int, offset: int) -> Location:
+        location = self._file_of(module).location_of_call(offset)
+        self._note_lookup(module)
+        return location
 
-    def _note_missing(self, lookup: Lookup | None) -> None:
-        if lookup and lookup.problem and lookup.problem not in self.problems:
-            self.problems.append(lookup.problem)
+    def _look_up_sample(self, module: int, address: int) -> tuple[Location, ...]:
+        locations = tuple(self._file_of(module).locations_of_sample(address))
+        self._note_lookup(module)
+        return locations
 
-    def _table_of(self, module: int) -> FrameTable:
-        if module not in self._tables:
-            self._tables[module] = FrameTable.of_module(self._modules[module])
-        return self._tables[module]
+    def _note_lookup(self, module: int) -> None:
+        """Adds the problems that the names file lacks: the program has changed, or parts are missing."""
+        file, kept = self._file_of(module), self.answers.modules.get(module)
+        changed = file.found.problem if kept and file.found.problem != kept.problem else ""
+        missing = file.lookup.problem if file.lookup else ""
+        self.problems += [each for each in (changed, missing) if each and each not in self.problems]
 
     def _creates_tasks_by_libgomp(self, module: int) -> bool:
         kept = self.answers.modules.get(module)
         if kept is not None and kept.is_own:
             return kept.creates_tasks_by_libgomp
-        return _creates_tasks_by_libgomp(self._modules[module].path)
+        if not may_create_tasks(self._modules[module].path):
+            return False
+        from ompass.symbols.program_files import creates_tasks_by_libgomp
 
-    def _look_up_critical(self, module: int, offset: int) -> str | None:
-        # Symbols of a replaced file would be wrong; a debug file lacks the code.
-        path = Path(self._modules[module].path)
-        return critical_name(path, offset) if self._file_of(module).path == path else None
-
-    def _describe_code(self, module: int, address: int) -> Iterator[Location]:
-        path = self._modules[module].path
-        found, lookup = self._file_of(module), self._lookup_in(module)
-        frames = lookup.of_sample(address) if lookup else ()
-        self._note_missing(lookup)
-        for frame in frames or (Frame("", "", 0),):
-            function = readable_name(frame.symbol)
-            if not function and found.path is not None and frame.line:
-                function = enclosing_function(found.path, address, frame.file, frame.line)
-            yield Location(function, frame.file, frame.line, (), path, address)
-
-    def _look_up(self, module: int, offset: int) -> Location:
-        path = self._modules[module].path
-        found, lookup = self._file_of(module), self._lookup_in(module)
-        # The recorded address is the call's return address, which may belong to the next statement.
-        frames = lookup(offset - 1) if lookup else ()
-        self._note_missing(lookup)
-        if not frames:
-            return Location("", "", 0, (), path, offset)
-        names = [readable_name(frame.symbol) for frame in frames]
-        # Compilers give line 0 to code without a particular line; its file is still known.
-        filed = next((frame for frame in frames if frame.file), Frame("", "", 0))
-        place = next((frame for frame in frames if frame.line), filed)
-        function = names[0]
-        if not function and found.path is not None and place.line:
-            function = enclosing_function(found.path, offset - 1, place.file, place.line)
-        function = function or next((name for name in names if name), "")
-        outer: list[str] = []
-        for name in names[1:]:
-            if name and name != function and name not in outer:
-                outer.append(name)
-        return Location(function, place.file, place.line, tuple(outer), path, offset)
-
-
-def _creates_tasks_by_libgomp(path: str) -> bool:
-    try:
-        return bool(imported_symbols(Path(path), ("GOMP_task",)))
-    except NotElfError:
-        return False
+        return creates_tasks_by_libgomp(self._modules[module].path)

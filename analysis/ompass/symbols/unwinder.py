@@ -12,7 +12,6 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from ompass.elf import NotElfError, read_facts
 from ompass.model import Module
 
 Code = tuple[int, int]
@@ -57,6 +56,8 @@ class FrameTable:
     @classmethod
     def of_module(cls, module: Module) -> FrameTable:
         """Returns the tables of a recorded module; empty if its file has changed."""
+        from ompass.elf import NotElfError, read_facts  # slow to load, and kept rules need no tables
+
         path = Path(module.path)
         try:
             same = read_facts(path).build_id.lower() == module.build_id.lower()

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Answers questions about the code of one module from its file on this machine.
+
+Owns the choice of a location from frames: the innermost source line, the innermost function with a name.
+`resolver` loads this file, and with it the readers of ELF and DWARF, only for questions that have no kept
+answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+
+from ompass.elf import NotElfError, imported_symbols
+from ompass.model import Module
+from ompass.symbols.criticals import critical_name
+from ompass.symbols.debugfiles import DEBUG_ROOTS, find_debug_file
+from ompass.symbols.enclosing import enclosing_function
+from ompass.symbols.instructions import Instructions
+from ompass.symbols.location import Location
+from ompass.symbols.lookup import Frame, Lookup
+from ompass.symbols.names import readable_name
+from ompass.symbols.unwinder import FrameTable, Rules
+
+
+class ModuleFile:
+    """The file of a module, or its debug file: `found`. Opens it at the first question. Not thread-safe."""
+
+    def __init__(self, module: Module, recorded_ns: int, debug_roots: Sequence[Path] | None) -> None:
+        roots = DEBUG_ROOTS if debug_roots is None else debug_roots
+        self.found = find_debug_file(module, recorded_ns, roots)
+        self._module = module
+        self._instructions: Instructions | None = None
+
+    @cached_property
+    def lookup(self) -> Lookup | None:
+        return Lookup(self.found.path, self.found.has_lines) if self.found.path else None
+
+    @cached_property
+    def _table(self) -> FrameTable:
+        return FrameTable.of_module(self._module)
+
+    @property
+    def creates_tasks_by_libgomp(self) -> bool:
+        return self.found.is_own and creates_tasks_by_libgomp(self._module.path)
+
+    def rules_at(self, address: int) -> Rules | None:
+        """Returns the unwind rules of an instruction; None if they are unknown."""
+        return self._table.rules_at(address)
+
+    def behaviour(self, address: int, machine: str) -> str:
+        """Returns the activity of an instruction, one of `Instructions`."""
+        if self._instructions is None:
+            path, functions = Path(self._module.path), self._table.function_at
+            self._instructions = Instructions(machine, path, functions)
+        return self._instructions.behaviour(address)
+
+    def critical_name(self, offset: int) -> str | None:
+        """Returns the name of a critical construct; empty: it has none, None: unknown."""
+        # Symbols of a replaced file would be wrong; a debug file lacks the code.
+        path = Path(self._module.path)
+        return critical_name(path, offset) if self.found.path == path else None
+
+    def locations_of_sample(self, address: int) -> Iterator[Location]:
+        """Yields the locations of a sampled instruction, innermost first; at least one."""
+        frames = self.lookup.of_sample(address) if self.lookup else ()
+        for frame in frames or (Frame("", "", 0),):
+            function = readable_name(frame.symbol) or self._enclosing_function(address, frame)
+            yield Location(function, frame.file, frame.line, (), self._module.path, address)
+
+    def location_of_call(self, offset: int) -> Location:
+        """Returns the location of the call that returns to `offset`."""
+        # The recorded address is the call's return address, which may belong to the next statement.
+        frames = self.lookup(offset - 1) if self.lookup else ()
+        if not frames:
+            return Location("", "", 0, (), self._module.path, offset)
+        names = [readable_name(frame.symbol) for frame in frames]
+        # Compilers give line 0 to code without a particular line; its file is still known.
+        filed = next((frame for frame in frames if frame.file), Frame("", "", 0))
+        place = next((frame for frame in frames if frame.line), filed)
+        function = names[0] or self._enclosing_function(offset - 1, place)
+        function = function or next((name for name in names if name), "")
+        outer: list[str] = []
+        for name in names[1:]:
+            if name and name != function and name not in outer:
+                outer.append(name)
+        return Location(function, place.file, place.line, tuple(outer), self._module.path, offset)
+
+    def _enclosing_function(self, address: int, frame: Frame) -> str:
+        if self.found.path is None or not frame.line:
+            return ""
+        return enclosing_function(self.found.path, address, frame.file, frame.line)
+
+
+def creates_tasks_by_libgomp(path: str) -> bool:
+    """True if the file calls gcc's functions that create tasks."""
+    try:
+        return bool(imported_symbols(Path(path), ("GOMP_task",)))
+    except NotElfError:
+        return False
