@@ -16,11 +16,11 @@ from made_runs import MS, construct, definition, made_run, made_samples, team, w
 from ompass.launch.second_run import MOST_BYTES, MOST_NS, why_not_traced
 from ompass.metrics.facts import Finding
 from ompass.metrics.findings import KINDS
-from ompass.model import Run
+from ompass.model import Run, StateTimes
 from ompass.readers.meta import TRACE, traced_run
 from ompass.reports.brief import brief_report
 from ompass.reports.content import ReportContent, collect
-from ompass.reports.findings import CURED_BY, causes, verdict
+from ompass.reports.findings import CURED_BY, causes, note_parts, verdict, verdict_of
 from ompass.reports.job import brief_job_report
 from ompass.reports.model import Bar, Column, Kind, Report, Table, column_words, plain
 from ompass.reports.ranks import job_of_reports
@@ -154,6 +154,42 @@ def test_remarks_for_editors_have_the_predicted_gain() -> None:
 def test_every_kind_of_advice_that_cures_a_finding_exists() -> None:
     assert {kind for kinds in CURED_BY.values() for kind in kinds} <= set(TITLES)
     assert set(CURED_BY) <= {kind.name for kind in KINDS}
+
+
+@pytest.mark.parametrize(("by_time", "kind"), [(0.829, "depth"), (0.831, "time")])
+def test_a_cut_off_by_depth_is_shown_if_it_gains_about_as_much(by_time: float, kind: str) -> None:
+    content = content_of(fine_run())
+    changes = change("time", by_time), CUT_OFF
+    for found in (content, replace(content, findings=())):
+        shown = [one.change.kind for one in causes(with_changes(found, *changes)) if one.change]
+        assert shown == [kind], "with and without a finding"
+
+
+@pytest.mark.parametrize(("gain", "is_predicted"), [(0.049, False), (0.05, True)])
+def test_predicted_cures_gain_a_twentieth(gain: float, is_predicted: bool) -> None:
+    (cause,) = causes(with_changes(content_of(fine_run()), change("depth", gain)))
+    assert cause.is_predicted == is_predicted
+
+
+@pytest.mark.parametrize(("idle", "spent"), [(49, ""), (50, ", 5.0% is spent without a task")])
+def test_a_verdict_names_states_from_a_twentieth_of_the_time(idle: int, spent: str) -> None:
+    states = StateTimes(work_ns=1000 - idle, idle_ns=idle)
+    assert verdict_of(states, 2, (), ["A serial part"]) == (
+        f"{(1000 - idle) / 10:.1f}% of the time of 2 threads is work{spent}: a serial part."
+    )
+
+
+def test_notes_are_sentences_of_the_chosen_kinds() -> None:
+    findings = (
+        Finding("too_fine", "problem", "Problem", "one", "cure"),
+        Finding("first", "note", "First", "two", "cure"),
+        Finding("cut_short", "note", "Cut short", "three", ""),
+        Finding("second", "note", "Second", "four", ""),
+    )
+    content = replace(content_of(fine_run()), findings=findings)
+    first, second = "Note: First: two; cure.", "Note: Second: four."
+    assert [note for note in note_parts(content) if "problem" not in note] == [first, second]
+    assert list(note_parts(content, ("second", "cut_short", "too_fine"))) == [second]
 
 
 def test_small_gains_and_more_threads_are_no_findings() -> None:

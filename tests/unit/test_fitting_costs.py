@@ -36,7 +36,7 @@ def factor_of(regions_ns: float, *, n_threads: int = 2, preempted_ns: int = 0) -
     return factor
 
 
-@pytest.mark.parametrize("factor", [0.25, 3.0, 12.0])
+@pytest.mark.parametrize("factor", [0.25, 3.0, 12.0, 16.0])
 def test_costs_make_the_simulated_run_as_long_as_the_recorded_one(factor: float) -> None:
     assert factor_of(WORK_NS + OPERATIONS_NS * factor) == pytest.approx(factor, rel=0.05)
 
@@ -55,4 +55,27 @@ def test_times_that_are_not_comparable_are_not_fitted() -> None:
     recorded_ns = WORK_NS + 3 * OPERATIONS_NS
     assert factor_of(recorded_ns, n_threads=1) == 1
     assert factor_of(recorded_ns, preempted_ns=5 * MS) == 1
-    assert factor_of(recorded_ns, preempted_ns=3 * MS) > 2
+    assert factor_of(recorded_ns, preempted_ns=4 * MS) > 2, "2% of the work"
+
+
+@pytest.mark.parametrize(("more_ns", "is_fitted"), [(0, True), (1, False)])
+def test_runs_are_fitted_from_a_reproducible_length_on(
+    more_ns: int, is_fitted: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recorded_ns = WORK_NS + 3 * OPERATIONS_NS
+    monkeypatch.setattr(fitting, "REPRODUCIBLE_NS", recorded_ns + more_ns)
+    assert (factor_of(recorded_ns) > 2) == is_fitted
+
+
+def test_a_fit_takes_eight_simulated_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    simulated, patched = list[float](), cast("Any", fitting)
+    predict = patched.predict
+
+    def noted(program: TaskProgram, machine: Machine, policy: str, threads: int) -> Any:
+        run = predict(program, machine, policy, threads)
+        simulated.append(run.wall_ns)
+        return run
+
+    monkeypatch.setattr(fitting, "predict", noted)
+    factor_of(WORK_NS + 3 * OPERATIONS_NS)
+    assert len(simulated) == 8, "with the machine's costs, with the largest factor, and six halvings"

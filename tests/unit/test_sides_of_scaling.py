@@ -37,6 +37,8 @@ def point(
         (point(one_ms=85, work=85, idle=15), "scales"),  # 85 / 100
         (point(work=100, create=11, idle=10), "mixed"),  # 9.1% and 8.3% of the thread-time
         (point(work=100, create=14, idle=10), "dispatch"),  # 11.3%
+        (point(one_ms=85, work=85, create=5, idle=10), "scales"),
+        (point(one_ms=80, work=80, create=10, idle=10), "dispatch"),  # exactly a tenth
     ],
 )
 def test_a_cause_counts_from_a_tenth_of_the_time_if_efficiency_is_low(
@@ -48,6 +50,8 @@ def test_a_cause_counts_from_a_tenth_of_the_time_if_efficiency_is_low(
 @pytest.mark.parametrize(("idle", "also"), [(13, ()), (17, ("Tasks are too coarse: threads are idle",))])
 def test_a_second_cause_is_named_from_a_tenth_of_the_time(idle: int, also: tuple[str, ...]) -> None:
     assert diagnose(point(work=100, create=30, idle=idle), NOTHING_ELSE).also == also
+    exact = point(one_ms=80, work=80, create=10, idle=10)
+    assert diagnose(exact, NOTHING_ELSE).also == ("Tasks are too coarse: threads are idle",)
 
 
 @pytest.mark.parametrize(("inflation", "kind"), [(12, "mixed"), (16, "memory_bound")])
@@ -85,7 +89,7 @@ def test_a_serial_part_is_the_verdict_if_it_costs_more_than_any_loss(idle: int, 
     assert diagnose(point(work=100, idle=idle), evidence).kind == kind
 
 
-@pytest.mark.parametrize(("others", "kind"), [(0.19, "too_coarse"), (0.21, "disturbed")])
+@pytest.mark.parametrize(("others", "kind"), [(0.19, "too_coarse"), (0.20, "disturbed")])
 def test_other_programs_spoil_a_verdict_from_a_fifth_of_the_time(others: float, kind: str) -> None:
     assert diagnose(point(work=100, idle=100), Evidence((), 0.0, 4, others=others)).kind == kind
 
@@ -199,6 +203,19 @@ def test_a_point_needs_runs_on_one_and_on_several_threads() -> None:
 # ---------------------------------------------------------------- causes of inflation
 
 
+def test_a_cause_is_supported_by_the_finding_of_its_kind() -> None:
+    evidence = replace(
+        NOTHING_ELSE,
+        causes=inflated_by(allocator=30 * MS),
+        findings=(found("disturbed"), found("allocator"), found("library")),
+    )
+    supported = diagnose(point(work=130), evidence)
+    assert supported.finding is not None
+    assert (supported.kind, supported.finding.kind) == ("allocator", "allocator")
+    disturbed = diagnose(point(work=130), replace(evidence, others=0.5))
+    assert (disturbed.kind, disturbed.finding) == ("disturbed", None), "the sweep shows it itself"
+
+
 def kinds(causes: Causes) -> set[str]:
     return {part.kind for part in causes.parts if abs(part.ns) > MS / 10}
 
@@ -248,6 +265,31 @@ def test_cache_lines_are_shared_beyond_what_else_explains_the_growth(
 ) -> None:
     key = spot(20), behaviour
     assert both({key: after}, {key: (one,)} if one else {}).lines[0].cause == cause
+
+
+@pytest.mark.parametrize(("n", "is_replicated"), [(10, False), (13, True)])
+def test_a_line_must_have_grown_to_count_as_replicated(n: int, is_replicated: bool) -> None:
+    key = SHARED, MEMORY_USE
+    assert ("replicated_work" in kinds(both({key: (n, n)}, {key: (n,)}))) == is_replicated
+
+
+def test_counts_of_tasks_show_more_work_exactly() -> None:
+    counted: dict[Hashable, Runs] = {TASK: Runs(n=200, one_n=100, work_ns=800 * MS, one_work_ns=400 * MS)}
+    key = spot(20), COMPUTE
+    more = divide(2, [work({key: (400, 400)})], [work({key: (400,)})], counted).of("replicated_work")
+    assert more is not None and more.low_ns == more.ns == more.high_ns
+
+
+@pytest.mark.parametrize(
+    "runs", [Runs(0, 100, 5, 5), Runs(200, 0, 5, 5), Runs(200, 100, 5, 0), Runs(0, 0, 0, 0)]
+)
+def test_constructs_that_did_not_run_are_not_repeated(runs: Runs) -> None:
+    assert runs.ratio == 1
+
+
+def test_causes_of_a_nanosecond_are_listed() -> None:
+    causes = divide(2, [WorkParts(101, 0, 1, {})], [WorkParts(100, 0, 0, {})], {})
+    assert [(part.kind, part.ns) for part in causes.parts] == [("blocked", 1)]
 
 
 @pytest.mark.parametrize(("after", "is_shared"), [((5, 5), False), ((8, 8), True)])
@@ -321,6 +363,12 @@ def test_sleep_is_the_allocators_if_it_is_most_of_the_growth(other_growth: int, 
 def test_a_page_fault_takes_at_most_20_us(n_faults: int, cause: str) -> None:
     at_p = work({(spot(1), COMPUTE): (500, 500)}, kernel_ns=300 * MS, n_faults=n_faults)
     assert divide(2, [at_p], [work(BASE, n_faults=0)], {}).parts[0].kind == cause
+
+
+def test_time_in_the_kernel_without_page_faults_is_of_system_calls() -> None:
+    at_p = work({(spot(1), COMPUTE): (500, 500)}, kernel_ns=15_000, n_faults=0)
+    part = divide(2, [at_p], [work(BASE, n_faults=0)], {}).parts[0]
+    assert (part.kind, part.ns) == ("system_calls", 15_000)
 
 
 def test_the_interval_of_a_cause_is_that_of_counted_samples() -> None:
