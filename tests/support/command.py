@@ -43,7 +43,7 @@ def ompass(*arguments: object, status: int = 0) -> subprocess.CompletedProcess[s
 
 
 def loaded_modules(*arguments: object) -> set[str]:
-    """Returns the names of all modules that a command has loaded at its end. It must succeed."""
+    """Runs a command, which must succeed, and returns the names of all modules that it has loaded."""
     code = (
         "import sys\nfrom ompass.__main__ import main\n"
         "try: main()\nexcept SystemExit as end: assert not end.code\n"

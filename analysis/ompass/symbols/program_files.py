@@ -2,8 +2,7 @@
 """Answers questions about the code of one module from its file on this machine.
 
 Owns the choice of a location from frames: the innermost source line, the innermost function with a name.
-`resolver` loads this file, and with it the readers of ELF and DWARF, only for questions that have no kept
-answer.
+`resolver` loads this file, and the readers of ELF and DWARF, only for questions without a kept answer.
 """
 
 from __future__ import annotations
