@@ -124,6 +124,14 @@ TraceArgument = Annotated[
         metavar="DIR", help="A run directory recorded with --mode trace, or run twice.", callback=_traced
     ),
 ]
+TablesArgument = Annotated[
+    Path,
+    typer.Argument(
+        metavar="DIR",
+        help="A run directory, or a packed run; if the program was run twice, its traced run is read.",
+        callback=_traced,
+    ),
+]
 RunsArgument = Annotated[list[Path], runs_argument("Run directories (NAME.ompass), or packed runs.")]
 TracesArgument = Annotated[
     list[Path],

@@ -26,6 +26,7 @@ from ompass.figures.run import RUN_FIGURES
 from ompass.figures.schedule import gantt, over_time, picture_intervals, who_ran_whose
 from ompass.figures.style import Spec
 from ompass.metrics.breakdown import Scope
+from ompass.readers.meta import traced_run
 from ompass.readers.run import is_sweep_directory, open_run
 from ompass.readers.schedule import read_schedule
 from ompass.readers.timeline import check_has_events
@@ -139,6 +140,7 @@ def _of_runs(name: str, directories: list[Path], scope: Scope | None) -> Spec:
 
 
 def _of_traces(name: str, directories: list[Path], window: str, colour: Colour) -> Spec:
+    directories = list(map(traced_run, directories))
     if name == "reuse":
         return reuse_figure([collect_reuse(open_run(path)) for path in directories])
     if len(directories) != 1:

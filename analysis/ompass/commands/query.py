@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
-from ompass.commands.options import RunArgument, file_option, new_folder
+from ompass.commands.options import TablesArgument, file_option, new_folder
 from ompass.commands.streams import console_for, say, waiting
 from ompass.errors import OutputError, UsageError
 from ompass.keeping.names import resolver_for
@@ -55,7 +55,7 @@ def register(app: typer.Typer) -> None:
 
 
 def query(
-    directory: RunArgument,
+    directory: TablesArgument,
     sql: Annotated[str, typer.Argument(metavar="SELECT", help="The SQL query.")] = "",
     tables: Annotated[bool, typer.Option("--tables", help="List the tables and their columns.")] = False,
     limit: Annotated[
@@ -101,7 +101,7 @@ def query(
 
 
 def export(
-    directory: RunArgument,
+    directory: TablesArgument,
     parquet: Annotated[
         Path,
         typer.Option(

@@ -86,7 +86,8 @@ def _run_at(path: Path) -> KeptRun | None:
 
 
 def _directory(path: Path) -> KeptRun:
-    files = [entry.stat() for entry in path.iterdir() if entry.is_file()]
+    entries = (*path.iterdir(), *_entries(path / TRACE))
+    files = [entry.stat() for entry in entries if entry.is_file()]
     return KeptRun(
         path,
         _command(read_meta(path)),
