@@ -63,7 +63,7 @@ def test_a_sweep_without_a_finished_round_has_nothing_to_show() -> None:
     ("others", "kept"),
     [
         ((0.0, 0.049), [1, 2]),
-        ((0.0, 0.051), [1]),
+        ((0.0, 0.05), [1]),
         ((None, 0.051), [1]),
         ((0.06, 0.08), [1, 2]),  # no round is quiet
         ((0.3, 0.04), [2]),

@@ -8,6 +8,8 @@ from typing import Any, cast
 
 import pytest
 
+from ompass.metrics.breakdown import Scope
+from ompass.model import CpuTimes, StateTimes
 from ompass.reports.content import ReportContent
 from ompass.scaling import content
 
@@ -32,3 +34,54 @@ def test_undivided_work_is_that_of_implicit_tasks_without_loops(
         loops=[SimpleNamespace(kind=kind, time_ns=ms * MS) for kind, ms in loops.items()],
     )
     assert content._undivided_ns(cast("ReportContent", made)) == undivided * MS
+
+
+def sample(kind: str, weight: int = 1, thread: int = 0) -> SimpleNamespace:
+    owner = SimpleNamespace(kind=kind, construct=-1)
+    return SimpleNamespace(owner=owner, thread=thread, weight=weight, behaviour="", calls=(), library="")
+
+
+def parts_of(scope: Scope = Scope.REGIONS, **of_samples: Any) -> Any:
+    """Returns the parts of 100 ms of work, 10 ms preempted and 20 ms blocked, with samples each 1 ms."""
+    usual = {"loads": False, "frequency_hz": 1000, "n_lost": 0, "n_dropped": 0, "unsampled": ()}
+    usual["samples"] = [sample("task", 30), sample("task", 20, 1), sample("serial", 5), sample("wait", 9)]
+    work = CpuTimes.of(100 * MS, 10 * MS, 20 * MS)
+    made: Any = SimpleNamespace(
+        breakdown=SimpleNamespace(presence=SimpleNamespace(work=work), states=StateTimes(work_ns=100 * MS)),
+        samples=SimpleNamespace(**(usual | of_samples)),
+        regions=[],
+        loops=[],
+        location=lambda construct: None,
+    )
+    whole: Any = SimpleNamespace(states=StateTimes(work_ns=100 * MS))
+    return content._parts(made, whole, scope)
+
+
+def test_samples_of_work_count_and_time_without_samples_is_the_kernels() -> None:
+    parts = parts_of()
+    assert (parts.work_ns, parts.preempted_ns, parts.blocked_ns) == (100 * MS, 10 * MS, 20 * MS)
+    assert [dict(counts) for counts in parts.counts.values()] == [{0: 30, 1: 20}]
+    assert parts.kernel_ns == pytest.approx((70 - 50) * MS)
+    whole = parts_of(Scope.PROGRAM)
+    assert sum(sum(counts.values()) for counts in whole.counts.values()) == 55, "and the serial part"
+    assert whole.kernel_ns == pytest.approx((70 - 55) * MS)
+
+
+@pytest.mark.parametrize(
+    "samples",
+    [{"n_lost": 1}, {"n_dropped": 1}, {"unsampled": (1,)}, {"samples": [sample("task", 80)]}],
+)
+def test_without_all_samples_no_time_is_the_kernels(samples: dict[str, Any]) -> None:
+    assert parts_of(**samples).kernel_ns == 0
+
+
+@pytest.mark.parametrize("samples", [{"samples": []}, {"loads": True}])
+def test_without_samples_of_time_there_is_no_rate(samples: dict[str, Any]) -> None:
+    parts = parts_of(**samples)
+    assert (parts.counts, parts.frequency_hz, parts.kernel_ns) == ({}, 0, 0)
+
+
+@pytest.mark.parametrize(("times", "typical"), [([5], 0), ([5, 3], 1), ([5, 3, 4], 2), ([4, 9, 7, 1], 0)])
+def test_the_typical_run_has_the_lower_median_time(times: list[int], typical: int) -> None:
+    names = cast("list[ReportContent]", list(range(len(times))))
+    assert cast("Any", content._typical(names, times)) == typical
