@@ -140,7 +140,7 @@ def test_imbalance_over_ranks_is_shown(job: Path, environment: dict[str, str]) -
     wall = [rank["wall_ns"] for rank in found["ranks"]]
     lost = sum(rank["threads"] * (max(wall) - rank["wall_ns"]) for rank in found["ranks"])
     assert found["lost_ns"] == lost
-    page = call(environment, job, "report", *names(job)).stdout
+    page = call(environment, job, "report", "--full", *names(job)).stdout
     assert "job of 2 ranks" in page
     assert f"Rank 1 has most work, {found['imbalance']:.2f} times the mean" in page
 

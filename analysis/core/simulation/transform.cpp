@@ -270,9 +270,9 @@ std::vector<Shape> shapes_of(const TaskProgram &program) {
         shape.most_phases = std::max(shape.most_phases, phases);
     }
     for (const auto &[construct, n] : program.taskloop_iterations) shapes[construct].n_iterations = n;
-    for (uint16_t construct = 0; construct < shapes.size(); construct++) {
+    for (size_t construct = 0; construct < shapes.size(); construct++) {
         uint64_t most = own_ns[construct];
-        shapes[construct].most_of = construct;
+        shapes[construct].most_of = static_cast<uint16_t>(construct);
         for (const auto &[other, ns] : others_ns[construct])
             if (ns > most) most = ns, shapes[construct].most_of = other;
     }

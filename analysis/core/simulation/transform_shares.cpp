@@ -44,6 +44,7 @@ std::vector<Stretch> stretches_of(const Operations &operations) {
 // Returns the stretches of all threads, or nothing if the threads do not meet at the same number of barriers.
 std::vector<std::vector<Stretch>> stretches_of_team(const TaskProgram &program, const ProgramRegion &region) {
     std::vector<std::vector<Stretch>> team;
+    team.reserve(region.implicit.size());
     for (const uint32_t task : region.implicit) team.push_back(stretches_of(operations_of(program, task)));
     const bool even =
         team.size() > 1 && std::ranges::all_of(team, [&](const auto &one) { return one.size() == team[0].size(); });
@@ -84,6 +85,7 @@ TaskProgram share_region(const TaskProgram &program, uint16_t construct) {
         const auto team = stretches_of_team(program, region);
         for (size_t thread = 0; thread < team.size(); thread++) {
             std::vector<uint64_t> shares;
+            shares.reserve(team[0].size());
             for (size_t number = 0; number < team[0].size(); number++)
                 shares.push_back(part_of(sum_of(team, number), thread, team.size()));
             const uint32_t task = region.implicit[thread];

@@ -96,8 +96,8 @@ class Watch:
     def look(self) -> Look:
         """Returns the current state of the runs. Raises RunNotFoundError, DamagedRunError."""
         contents = tuple(self._content(path) for path in self.directories)
-        has_ended = all(has_ended(content.run) for content in contents)
-        if has_ended:  # reads again, because a run may have ended during the first read
+        ended = all(has_ended(content.run) for content in contents)
+        if ended:  # reads again, because a run may have ended during the first read
             contents = tuple(self._content(path, with_samples=True) for path in self.directories)
         threads: dict[Thread, StateTimes] = {}
         constructs: dict[str, Cost] = {}
@@ -108,7 +108,7 @@ class Watch:
                 label = content.location(task.construct).label()
                 cost = Cost(task.n_completed, task.work_ns, task.create_ns)
                 constructs[label] = constructs.get(label, Cost()) + cost
-        return Look(contents, time.monotonic(), threads, constructs, has_ended)
+        return Look(contents, time.monotonic(), threads, constructs, ended)
 
     # Omits the samples of running programs: unwinding them at each look would take too much processor time.
     def _content(self, path: Path, *, with_samples: bool = False) -> ReportContent:
