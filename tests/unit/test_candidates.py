@@ -9,7 +9,7 @@ from typing import Any, cast
 import pytest
 
 from ompass import _core
-from ompass.simulation import changes
+from ompass.simulation import changes, order_changes
 from ompass.simulation.changes import loop_changes, task_changes
 from ompass.simulation.trial import Candidate, Change, Trial, Tried, Way
 
@@ -36,8 +36,8 @@ class Listed:
         **properties: Any,
     ) -> Candidate:
         tried = tuple(Tried(value, 1) for value in ways)
-        change = Change(kind, construct, tried[-1].value, 1, 0.5, tried=tried, at_most=at_most, **properties)
-        return change, Way()
+        usual: dict[str, Any] = {"value": tried[-1].value, "tried": tried, "at_most": at_most}
+        return Change(kind, construct, wall_ns=1, gain=0.5, **(usual | properties)), Way()
 
     def of_program(self, kind: str, construct: int | None, program: object, **properties: Any) -> Candidate:
         return self.best(kind, construct, {0: Way()}, **properties)
@@ -225,3 +225,46 @@ def test_waits_are_merged_from_three_on(
     most_phases: int, found: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert ("phases" in of_tasks(monkeypatch, most_phases=most_phases)) == found
+
+
+SHAPES = ("waits", "dependences", "locks", "blocking", "barriers", "parallel_regions", "serial_parts")
+
+
+def of_order(monkeypatch: pytest.MonkeyPatch, name: str, shape: object) -> list[Change]:
+    """Returns the changes of the order in a run of 1 ms with one shape of that name."""
+    for other in SHAPES:
+        monkeypatch.setattr(order_changes, other, lambda program, found=other == name: (shape,) * found)
+    trial: Any = Listed()
+    trial.base = SimpleNamespace(wall_ns=1_000_000)
+    return [change for change, _ in order_changes.order_changes(trial, cast("Any", None))]
+
+
+@pytest.mark.parametrize(("work_ns", "n"), [(9_999, 0), (10_000, 1)])
+def test_serial_parts_are_divided_from_a_hundredth_of_the_time(
+    work_ns: int, n: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    part = _core.SerialPart(before=4, after=5, work_ns=work_ns)
+    assert len(of_order(monkeypatch, "serial_parts", part)) == n
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "construct", "also", "count"),
+    [(4, 5, 4, (5,), 0), (0, 5, 5, (), 1), (4, 0, 4, (), 0)],
+)
+def test_a_serial_part_lies_between_two_regions(
+    before: int,
+    after: int,
+    construct: int,
+    also: tuple[int, ...],
+    count: int,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    part = _core.SerialPart(before=before, after=after, work_ns=500_000)
+    (found,) = of_order(monkeypatch, "serial_parts", part)
+    assert (found.construct, found.also, found.count, found.share_ns) == (construct, also, count, 500_000)
+
+
+def test_pipelines_are_tried_two_four_and_eight_times_as_deep(monkeypatch: pytest.MonkeyPatch) -> None:
+    shape = _core.DependenceShape(before=2, after=3, n=10, depth=3)
+    deeper = of_order(monkeypatch, "dependences", shape)[0]
+    assert (deeper.kind, [tried.value for tried in deeper.tried]) == ("pipeline", [6, 12, 24])
