@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The figures of a run that the noise of the machine changes little: counts, span and simulated time.
 
-Counts come from the profile. A trace gives the span, and the time of a simulated run on as many threads.
+Counts come from the profile. A trace gives the span, and the time of a simulated run on the recorded number
+of threads.
 """
 
 from __future__ import annotations
