@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Anywhere: the argument `domains` of a recursion in the versions that do not place their tasks. The versions
-// `locality` pass the DomainRange of domain_range.hpp instead.
+// Anywhere: the type of a recursive function's argument `domains` in versions of a program that do not place tasks. The
+// `locality` versions pass a DomainRange (domain_range.hpp) instead.
 #pragma once
 
 #include <cstddef>

@@ -86,7 +86,7 @@ Options read_options() {
     read.display = read_switch(say, "OMP_EXT_DISPLAY", 0) != 0;
     read.statistics = read_switch(say, "OMP_EXT_STATISTICS", 0) != 0;
     read.spin_ns = read_spin_ns(read.spin_ns);
-    const char *throttling = environment("KMP_ENABLE_TASK_THROTTLING"); // the runtime reports wrong values
+    const char *throttling = environment("KMP_ENABLE_TASK_THROTTLING"); // the runtime warns of invalid values
     read.throttle = !throttling || (strcmp(throttling, "0") != 0 && strncasecmp(throttling, "f", 1) != 0);
     return read;
 }

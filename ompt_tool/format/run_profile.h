@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The statistics of a run in ticks, by thread (ThreadAccount), and in nanoseconds, as rows of statistics.h
-// (RunProfile). The former come from the tool (profile_reader) or from events (trace_replay of the core).
+// (RunProfile). A ThreadAccount comes from the tool (profile_reader) or from events (trace_replay of the core).
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,8 @@ struct RunProfile {
     std::vector<LoopRow> loops;
 };
 
-// The statistics of one thread in ticks. Ids index the vectors. Slots are zero where the id belongs to another kind.
+// The statistics of one thread in ticks. Each vector is indexed by id. All kinds share one numbering, so the slots of
+// other kinds' ids are zero.
 struct ThreadAccount {
     bool present = false;
     uint64_t last = 0; // end of the accounted time

@@ -29,7 +29,7 @@ class Judged:
     found: str  # kind of the first problem or of the verdict, or NOTHING
     line: int  # the line that it names; 0: none
     problems: tuple[str, ...]  # kinds, in order
-    wall_ns: int = 0  # of the program; of a sweep, on most threads
+    wall_ns: int = 0  # of the program; for a sweep: of its scope, at the judged number of threads
 
     @property
     def spoilt(self) -> bool:

@@ -7,7 +7,7 @@ path, found by visiting every edge.
 Implements the rules of docs/task-graph.md independently; readers_agree.py compares.
 
 Traces lack the tasks that `taskwait depend` waits for, and the begins of taskgroups, so this reader lacks
-them too. During pauses threads change tasks unseen, so traces of paused runs have no second reading.
+them too. During pauses threads switch tasks without records, so traces of paused runs have no second reading.
 """
 
 from __future__ import annotations
@@ -50,7 +50,10 @@ class Record:
 
 @dataclass(eq=False)
 class Task:
-    """A task as its records show it: deferred, implicit, undeferred (id 0), or a thread outside (id 0)."""
+    """A task as its records show it: deferred, implicit or undeferred (id 0).
+
+    Another task with id 0 per thread stands for the thread's time outside of regions.
+    """
 
     id: int
     construct: int
@@ -63,7 +66,7 @@ class Task:
     end_ns: int = NEVER_NS
     ready_after_ns: int = -1  # time from ready to start; -1: not in the trace
     region: int = 0  # id; 0: outside
-    n_barriers: int = 0  # barriers that its creator, if an implicit task, had reached at its creation
+    n_barriers: int = 0  # barriers of the region that the creating thread had reached at the creation
     detached: bool = False
     predecessors: list[Task] = field(default_factory=list)
     done: list[Step] = field(default_factory=list)
@@ -100,8 +103,8 @@ class Step:
     at: tuple[int, int]  # time in ns, and the order of the records
     what: Literal["work", "begin", "end", "wait", "arrive", "passed", "region", "region_end", "fulfill"]
     begin_ns: int = 0  # begin of work
-    frame: Task | None = None  # in which a wait ended, undeferred ones included
-    other: Task | None = None  # the task that begins here, continues here after its end, or is fulfilled
+    frame: Task | None = None  # the task whose wait ended, which may be undeferred
+    other: Task | None = None  # the task that begins here, has ended, or is completed by its event
     kind: int = 0  # kind of a wait
     region: int = 0
     number: int = 0  # number of a barrier
@@ -141,7 +144,10 @@ class Reading:
             task.done.sort(key=lambda step: step.at)
 
     def cut_ns(self) -> int:
-        """Returns how long cut threads may have worked, unrecorded, after barriers that others left."""
+        """Returns the longest time that cut threads may have worked without records.
+
+        Such a thread may have left its last barrier with the others and worked until the end of the region.
+        """
         steps = [step for task in self.everyone() for step in task.done]
         ended_ns = {step.region: step.at[0] for step in steps if step.what == "region_end"}
         passed_ns = {(step.region, step.number): step.at[0] for step in steps if step.what == "passed"}

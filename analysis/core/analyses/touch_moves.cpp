@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Looks up the last touches of each access and replaces them. Most accesses have exactly the range of an earlier one.
-// They find it in a cache line that was prefetched some accesses before.
+// Its entry is in a cache line that find() prefetches some accesses ahead.
 #include "touch_moves.h"
 
 #include <algorithm>

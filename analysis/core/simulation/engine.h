@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Simulates a task program on a machine under a policy, as discrete events in order of time, one per thread at a time.
-// The same input and seed give the same run, to the nanosecond.
+// Simulates a task program on a machine under a policy, as discrete events in order of time. Each thread has at most
+// one pending event. The same input and seed give the same run, to the nanosecond.
 //
 //   work + create + schedule + sync + idle  =  threads x wall time, in integer nanoseconds
 //   work  =  the program's work, each piece divided by the machine's clock ratio (without Changes and memory model)
@@ -28,10 +28,12 @@ struct Changes {
     uint32_t untraced_creation_ns = 0; // cost of recording, to subtract from its creator's work
     uint32_t untraced_create_ns = 0; // cost of recording, to subtract from the creation of each task
     uint32_t least_create_ns = 0; // least time of a creation after the subtraction
-    // The same costs for tasks recorded in a team of one. Below 0: recording them in a larger team costs more.
+    // The same costs for tasks recorded in a team of one. A negative cost is added to the work, because recording in a
+    // larger team costs more.
     int32_t serialised_task_ns = 0;
     int32_t serialised_creation_ns = 0;
-    uint32_t serialised_create_ns = 0; // cost of creating such a task in a larger team, if the machine has none
+    // Cost of creating such a task in a larger team. Unused if the machine has a cost of creation.
+    uint32_t serialised_create_ns = 0;
     bool as_recorded = false; // a simulated team of one keeps the recorded times of such tasks
 };
 

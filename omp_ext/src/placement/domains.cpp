@@ -82,7 +82,8 @@ struct Map {
 private:
     const CpuSet &cpus(int domain) const { return topology.domains[static_cast<size_t>(domain)].cpus; }
 
-    // Orders equally distant domains by number, from `domain` + 1 on and around; otherwise all would choose the lowest.
+    // Orders equally distant domains by number, starting after `domain` and wrapping around at n. Otherwise all domains
+    // would choose the lowest number.
     void add_neighbours(int domain) {
         std::vector<int> others;
         for (int step = 1; step < n; step++) others.push_back((domain + step) % n);

@@ -17,8 +17,8 @@ void give_tasks_to_the_runtime();
 // Notes that waiting tasks may be suspended from now on.
 void note_strict();
 
-// Notes a new observer. Makes all new tasks runtime tasks if the OMPT tool is another library, which would not see
-// light tasks. Called before the first region.
+// Notes a new observer. Makes all new tasks runtime tasks unless the observer is in the same library as the OMPT tool:
+// a tool in another library would not see light tasks. Called before the first region.
 void note_observer();
 
 } // namespace omp_ext

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Locks and critical sections, if waits may be suspended. The task that holds a lock may be suspended on the thread
-// that wants the lock, or wait for a task that only this thread may run. A task that finds a lock taken is therefore
-// suspended. Each lock has a gate that tasks pass one at a time, because the runtime treats all tasks of a thread as
-// the same owner. If waits are not suspended, the runtime does everything.
+// Locks and critical sections, if waits may be suspended. The holder of a lock may be suspended on the very thread that
+// wants the lock. Or the holder may wait for a task that only that thread may run. Either way the thread must not
+// block, so a task that finds a lock taken is suspended. Each lock has a gate that tasks pass one at a time, because
+// the runtime treats all tasks of a thread as the same owner. If waits are not suspended, the runtime does everything.
 #include <unordered_map>
 
 #include "runtime/libomp_abi.h"

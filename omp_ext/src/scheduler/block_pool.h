@@ -46,7 +46,7 @@ public:
             n_until_look_ = kKeptPerLook;
         }
         if (n_to_keep_ <= 0) {
-            n_until_look_ = 0; // otherwise blocks that return unnoticed would count as lent
+            n_until_look_ = 0; // collect before the next keep, because returned blocks count as lent until then
             return other.give_back(memory, n_lines);
         }
         n_to_keep_--;

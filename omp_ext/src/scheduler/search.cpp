@@ -56,8 +56,8 @@ Task *take_deep_entry(Worker &worker) {
 Task *steal_task(const Search &search, int domain) {
     Worker &worker = search.worker;
     const uint32_t min_tag = search.is_constrained ? search.within->depth + 1u : 0;
-    // At first leaves the last task to the deque's owner. The owner often wins the race for it, and would starve if
-    // thieves were quicker.
+    // In the first moments of a search, leaves the last task of a deque to its owner. Otherwise a quick thief could
+    // take every task as soon as the owner creates it.
     const int64_t n_left = search.idle && search.idle->is_fresh() ? 1 : 0;
     Task *task = steal(worker, {domain, static_cast<uint16_t>(min_tag > UINT16_MAX ? UINT16_MAX : min_tag), n_left});
     if (!task || search.fits(task)) return task;

@@ -84,7 +84,8 @@ struct alignas(64) WorkerStacks {
     bool base_task_lasts = false;
     int n_proxies = 0; // proxy tasks of tasks on the stack
     Task *proxied = nullptr; // the light task whose proxy task is the runtime's current task
-    void *task_before_proxies = nullptr; // if n_proxies > 0: a runtime task with the settings from before the proxies
+    // Set if n_proxies > 0: a runtime task with the settings that applied before the first proxy task began.
+    void *task_before_proxies = nullptr;
     StackPool stacks;
 };
 
@@ -132,7 +133,7 @@ struct Team {
     const void *key; // an address that identifies the team while its region runs (begin_part in libomp_abi.h)
     const int n_workers;
     const int n_surplus; // workers in excess of processors; this many may sleep even if tasks are queued
-    const bool takes_turns; // domains share a processor, as on a described machine
+    const bool takes_turns; // true if domains share processors, as they may on a described machine (topology.h)
     Team *next = nullptr; // in the table of teams
     Team *next_idle = nullptr; // in the list of idle teams of one thread
     Worker *const workers; // n_workers

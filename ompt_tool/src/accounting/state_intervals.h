@@ -21,8 +21,9 @@ namespace ompass {
 using format::EventKind;
 using format::State;
 
-// True if the thread may have been off-CPU in a state interval that ends at `end`. Costs two loads from a line that the
-// kernel writes at a switch, and a third load if a clock replaces records.
+// True if the thread may have been off-CPU in a state interval that ends at `end`. Costs two loads from a cache line
+// that the kernel writes at a switch. Costs a third load while the thread's processor-time clock replaces the records
+// of switches.
 inline bool has_off_cpu(const ThreadState &thread, uint64_t end) {
     return __builtin_expect(thread.ring->data_head != thread.ring->data_tail, 0) && !thread.off_cpu.can_wait(end);
 }
@@ -51,7 +52,7 @@ inline void read_clocks(ThreadState &thread, uint64_t now) {
 inline void read_system_use(ThreadState &thread, uint64_t begin, uint64_t end, uint64_t now) {
     if (__builtin_expect(thread.system_use.is_due(now), 0)) take_system_use(thread, begin, end, now);
 }
-// Adds all of it to the region.
+// If a reading is due, adds all page faults and system time since the last reading to the thread and its region.
 inline void read_system_use(ThreadState &thread, uint64_t now) { read_system_use(thread, 0, now, now); }
 
 // True if there are samples to take. Costs two loads from one line, which the kernel writes with each sample.
@@ -98,7 +99,8 @@ inline void charge(ThreadState &thread, uint64_t ticks) {
         thread.region->slot->implicit_ticks += ticks;
 }
 
-// Lets the extension count light tasks without a report, except in a sample and while nothing is counted.
+// Lets the extension count light tasks itself. In a sample, and while the tool counts nothing, the extension reports
+// every event instead.
 inline void switch_light_counters(ThreadState &thread) {
     thread.light_counters.then = (thread.work.is_sample | !thread.counting) ? recorder::kNever : thread.seen_switch;
 }
@@ -215,7 +217,7 @@ inline uint64_t close_gap_before_task(ThreadState &thread, uint64_t ready, uint6
     return idle;
 }
 
-// Writes the place of the waits that follow into the trace.
+// Writes a place into the trace. The waits that follow are at that place.
 inline void trace_place(ThreadState &thread, const format::WaitSlot &wait) {
     if (thread.traced_wait == wait.id) return;
     thread.traced_wait = wait.id;

@@ -180,11 +180,13 @@ void convert_inline(ThreadState &thread, TaskState *task) {
 // ---------------------------------------------------------------- deferred tasks
 
 void create_deferred(ThreadState &thread, TaskState *task, TaskConstruct *construct, uint32_t home) {
-    // Reads the clock only if no known time will do. In the wrapper of a single creation, the wrapper's begin will. If
-    // the creator is untimed or its construct is_coarse, the creator's last event is close enough, or the begin of a
-    // taskloop's wrapper. A reader dates an untimed creation by the create_span that follows. But if is_coarse holds,
-    // begin_creation() may have left out this creation's wrapper. The next create_span then belongs to another
-    // creation, so this one reads the clock.
+    // Reads the clock only if no known time is close enough. The wrapper of a single creation gives its begin. If the
+    // creator is untimed or its construct is_coarse, a taskloop's wrapper gives its begin too. Outside of wrappers,
+    // such a creator gives the time of its last event.
+    //
+    // A reader dates an untimed creation by the create_span that follows. But if is_coarse holds, begin_creation() may
+    // have left out this creation's wrapper. The next create_span then belongs to another creation, so this one reads
+    // the clock.
     TaskState *creator = thread.current;
     const bool wrapped = creator->creating && thread.wrapper.loop_task != creator;
     const bool left_out = !creator->creating && thread.creation.inline_period > 1;
@@ -342,7 +344,8 @@ void begin_untimed(ThreadState &thread, TaskState *task, TaskConstruct &construc
     task->owner = task;
     task->below = thread.current;
     thread.current = task;
-    open_interval(thread, format::kOpenWork); // since the last event, because finding the task took almost no time
+    // The interval begins at the last event, because finding the task took almost no time.
+    open_interval(thread, format::kOpenWork);
 }
 
 void begin_untimed_inline(ThreadState &thread, TaskState *task, TaskConstruct &construct) {

@@ -23,8 +23,8 @@ void name_wait(ThreadState &thread, uint32_t kind, const void *address);
 void begin_lock(ThreadState &thread, uint32_t kind, const void *address, uint64_t now);
 // `lock`: its identity; 0: not known.
 void end_lock(ThreadState &thread, uint32_t kind, uint64_t lock, uint64_t now);
-// Continues the wait for a lock that end_lock() ended with the last event. It began at `begin`, which becomes the begin
-// of its new part if the trace needs one.
+// Continues the wait for a lock that end_lock() ended with the last event. `begin`: begin of the wait. If the trace's
+// last record cannot be extended, this starts a new wait at the last event and sets `begin` to that time.
 void extend_lock(ThreadState &thread, uint32_t kind, format::WaitSlot &wait, uint64_t &begin, uint64_t now);
 // Records that the thread gives up the lock. The state interval continues.
 void release_lock(ThreadState &thread, uint32_t kind, uint64_t lock);

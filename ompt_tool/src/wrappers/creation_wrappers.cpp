@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Wrappers of the runtime functions that create tasks. They measure the creation (begin_creation, end_creation), which
-// OMPT reports meanwhile. They work only if this library is preloaded or linked. While nothing is recorded, they only
-// forward calls. The only file with these signatures (LLVM's kmp.h, kmp_gsupport.cpp; libgomp's libgomp_g.h).
+// Wrappers of the runtime functions that create tasks. They measure each creation (begin_creation, end_creation). OMPT
+// reports it during the call. They work only if this library is preloaded or linked. While nothing is recorded, they
+// only forward calls. The only file with these signatures (LLVM's kmp.h, kmp_gsupport.cpp; libgomp's libgomp_g.h).
 #include "wrappers/creation_wrappers.h"
 
 #include <cstddef>
@@ -92,7 +92,7 @@ void forward_in_regions() {
 void activate(bool is_enabled) {
     const void *first = dlsym(RTLD_DEFAULT, "__kmpc_omp_task_alloc");
     const void *extension = dlsym(RTLD_DEFAULT, "omp_ext_observe");
-    // If the extension comes first, it forwards calls that it does not handle with the program's return address.
+    // An extension that comes first forwards the calls that it does not handle. It keeps the program's return address.
     const bool is_forwarded =
         extension && library_of(first).holds(extension) && dlsym(RTLD_NEXT, "__kmpc_omp_task_alloc");
     active = is_enabled && (is_forwarded || is_ours(first));
