@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
 from typing import Any, TypeVar
@@ -33,13 +34,14 @@ def shown(kind: type[Result], content: Any) -> Result:
     return kind(**{field.name: getattr(content, field.name) for field in fields(content)})
 
 
-class _Result:
+class _Result(ABC):
     """A result with a report. The text form is short, because notebooks always store it too."""
 
     __slots__ = ()
 
+    @abstractmethod
     def _report(self) -> Report:
-        raise NotImplementedError
+        """Returns the report that shows the result."""
 
     def _figures(self) -> Sequence[Spec | None]:
         return ()

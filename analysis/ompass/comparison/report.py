@@ -27,6 +27,7 @@ from ompass.comparison.metrics import (
 )
 from ompass.comparison.pairing import Pair, SourceLines, pairs_of
 from ompass.comparison.structure import counts_of, further_times
+from ompass.metrics import thresholds
 from ompass.metrics.breakdown import Scope, program_ns
 from ompass.reports.content import ReportContent
 from ompass.reports.model import Column, Kind, Report, Section, Table, data, fields, sentence
@@ -167,10 +168,6 @@ def _places(repeats: Iterable[Repeat[Place]]) -> list[Place]:
     return list(dict.fromkeys(place for repeat in repeats for place in repeat.parts))
 
 
-_UNLIKE: Final = 0.05
-"""Least difference between two ratios of times for which the report shows both."""
-
-
 def headline(one: Compared) -> str:
     """Returns the change of the time as a sentence."""
     time = one.time
@@ -212,7 +209,7 @@ def _of_program(one: Compared) -> str:
     if not (before and after and one.time.before_median):
         return ""
     ratio = after / before
-    if abs(ratio - (one.time.ratio or 0.0)) < _UNLIKE:
+    if abs(ratio - (one.time.ratio or 0.0)) < thresholds.UNLIKE_PROGRAM:
         return ""
     size = f"{percent(abs(ratio - 1))} {'more' if ratio > 1 else 'less'} time"
     times = f"{duration(before)} before, {duration(after)} after; {size}"

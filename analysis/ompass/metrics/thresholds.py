@@ -163,6 +163,9 @@ FLAT_SLOPE: Final = 0.25
 BENT_SLOPE: Final = 0.75
 """The maximal curve should be straight: below this slope, overhead grows with the number of threads."""
 
+UNLIKE_PROGRAM: Final = 0.05
+"""Reports on parallel regions name the time of the whole program too if its change differs by this part."""
+
 RECORDING_COST: Final = 1.05
 """Reports mention the cost of recording if recorded runs are slower by this factor."""
 

@@ -89,20 +89,15 @@ def brief_scaling(content: ScalingContent) -> Report:
     )
 
 
-_UNLIKE: Final = 0.05
-"""Least relative difference between two speed-ups for which the report shows both."""
-
-
 def _of_program(content: ScalingContent) -> Iterator[str]:
-    """Yields a sentence on the speed-up of the whole program, if it differs from that of the parallel
-    regions."""
+    """Yields the speed-up of the whole program in words, if the parallel regions have another one."""
     judged, first = content.judged, content.columns[0]
     if content.scope is not Scope.REGIONS or judged is None or first.point.threads != 1:
         return
     if not (first.program_ns and judged.program_ns):
         return
     speedup = first.program_ns / judged.program_ns
-    if abs(speedup - judged.point.speedup) > _UNLIKE * judged.point.speedup:
+    if abs(speedup - judged.point.speedup) > thresholds.UNLIKE_PROGRAM * judged.point.speedup:
         times = f"{duration(first.program_ns)} on 1 thread, and {duration(judged.program_ns)}"
         yield (
             f"These are times in parallel regions. The whole program took {times} on {judged.point.threads}: "

@@ -89,40 +89,45 @@ def _unknown_dependences(program: TaskProgram, threads: int) -> Iterator[Doubt]:
         )
 
 
-def _own_work(program: TaskProgram, threads: int) -> Iterator[Doubt]:
-    yield Doubt(
-        _undivided(program.own_ns, program.n_threads, threads),
-        f"{_share(program.own_ns, program)} of the work lies in parallel regions outside of loops, sections, "
-        "singles and tasks, and the trace does not show whether other threads divide or repeat it",
-        f"record it on {plural(threads, 'thread')}",
-    )
+def _undivided_parts(program: TaskProgram, threads: int) -> Iterator[Doubt]:
+    """Yields the parts of the work of which the trace does not show how another team would divide them."""
+    for attribute, weight, reason, cure in _UNDIVIDED:
+        ns = getattr(program, attribute)
+        yield Doubt(
+            weight * _undivided(ns, program.n_threads, threads),
+            f"{_share(ns, program)} of the work lies in {reason}",
+            cure or f"record it on {plural(threads, 'thread')}",
+        )
 
 
-def _kept_loops(program: TaskProgram, threads: int) -> Iterator[Doubt]:
-    yield Doubt(
-        _undivided(program.kept_loop_ns, program.n_threads, threads),
-        f"{_share(program.kept_loop_ns, program)} of the work lies in worksharing loops that contain tasks, "
-        "locks or declared data, which the simulation cannot divide among other threads",
-        f"record it on {plural(threads, 'thread')}",
-    )
-
-
-def _equal_iterations(program: TaskProgram, threads: int) -> Iterator[Doubt]:
-    yield Doubt(
-        _undivided(program.equal_loop_ns, program.n_threads, threads) / 2,
-        f"{_share(program.equal_loop_ns, program)} of the work lies in worksharing loops, and a team of one "
-        "thread shows neither their chunks nor whether their iterations are equally long",
+_UNDIVIDED: Final = (
+    (
+        "own_ns",
+        1.0,
+        "parallel regions outside of loops, sections, singles and tasks, and the trace does not show whether "
+        "other threads divide or repeat it",
+        "",
+    ),
+    (
+        "kept_loop_ns",
+        1.0,
+        "worksharing loops that contain tasks, locks or declared data, which the simulation cannot divide "
+        "among other threads",
+        "",
+    ),
+    (
+        "equal_loop_ns",
+        0.5,
+        "worksharing loops, and a team of one thread shows neither their chunks nor whether their iterations "
+        "are equally long",
         "record it on two threads",
-    )
+    ),
+    ("sections_ns", 1.0, "sections, and the trace does not show the time of each section", ""),
+)
+"""Of each part: the field with its time, the share of the difference in doubt, the reason, and the cure.
 
-
-def _sections(program: TaskProgram, threads: int) -> Iterator[Doubt]:
-    yield Doubt(
-        _undivided(program.sections_ns, program.n_threads, threads),
-        f"{_share(program.sections_ns, program)} of the work lies in sections, and the trace does not show "
-        "the time of each section",
-        f"record it on {plural(threads, 'thread')}",
-    )
+An empty cure means to record the run on the simulated number of threads.
+"""
 
 
 def _events(program: TaskProgram, threads: int) -> Iterator[Doubt]:
@@ -155,10 +160,7 @@ def _creations(program: TaskProgram, threads: int) -> Iterator[Doubt]:
 
 _DOUBTS: Final[tuple[Callable[[TaskProgram, int], Iterator[Doubt]], ...]] = (
     _unknown_dependences,
-    _own_work,
-    _kept_loops,
-    _equal_iterations,
-    _sections,
+    _undivided_parts,
     _events,
     _repeated_waits,
     _creations,
