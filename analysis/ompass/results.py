@@ -8,7 +8,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
 from typing import Any, TypeVar
 
-from ompass.comparison.report import ComparisonContent, comparison_report
+from ompass.comparison.content import ComparisonContent
+from ompass.comparison.report import comparison_report
 from ompass.figures.run import RUN_FIGURES
 from ompass.figures.style import Spec
 from ompass.metrics.breakdown import Breakdown

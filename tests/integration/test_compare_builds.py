@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -178,3 +179,24 @@ def test_the_report_shows_the_lines_that_it_paired(workshop: Workshop) -> None:
         text = workshop.read("compare", "before.ompass", "shown.ompass", *options)
         assert wanted in [each.split() for each in text.splitlines()]
     assert "Constructs that have moved" not in workshop.read("compare", "shown.ompass", "shown.ompass")
+
+
+def test_the_page_has_the_stacks_and_lines_of_both_builds(workshop: Workshop) -> None:
+    (workshop.folder / "steps.c").write_text("\n\n" + OLD.replace("blocks(", "tiles("))
+    workshop.build("steps.c")
+    workshop.record("--no-report", run="tiles.ompass")
+    workshop.read("compare", "before.ompass", "tiles.ompass", "--html", "page.html", "--sources")
+    page = (workshop.folder / "page.html").read_text()
+    line = line_before(OLD, BLOCKS)
+    for side, text in (("before", f"steps.c:{line} (blocks)"), ("after", f"steps.c:{line + 2} (tiles)")):
+        assert f"<p>{side}: <code" in page
+        assert f">{text}</code></p>" in page
+    assert page.count('<span class="line marked">') >= 4
+    stacks = re.search(r'data-flame="([^"]*)"', page)
+    if stacks is None:
+        counts = [json.loads(workshop.read("samples", f"{run}.ompass", "--json"))["samples"]
+                  for run in ("before", "tiles")]  # fmt: skip
+        assert 0 in counts, "the machine refuses samples"
+    else:
+        assert f"steps.c:{line + 2} (tiles)" in stacks[1]
+        assert "(blocks)" not in stacks[1], "the construct is one on both sides"

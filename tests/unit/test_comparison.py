@@ -12,14 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from made_runs import MS, construct, definition, made_run, team
+from ompass.comparison.content import compare_sides, side_of
 from ompass.comparison.metrics import SIGNIFICANT_P, Change, Repeat, changes, counts, in_rounds
-from ompass.comparison.report import (
-    brief_comparison,
-    compare_sides,
-    comparison_report,
-    headline,
-    side_of,
-)
+from ompass.comparison.report import brief_comparison, comparison_report, headline
 from ompass.metrics import thresholds
 from ompass.metrics.breakdown import Scope
 from ompass.model import StateTimes

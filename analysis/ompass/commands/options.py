@@ -201,6 +201,11 @@ HtmlOption = Annotated[
     Path | None, file_option("--html", help="Write the report as one self-contained page.")
 ]
 
+SourcesOption = Annotated[
+    bool,
+    typer.Option("--sources", help="With --html: show source lines with their cost.", rich_help_panel=OUTPUT),
+]
+
 WindowOption = Annotated[
     str,
     typer.Option(
@@ -314,6 +319,12 @@ def check_json_output(as_json: bool, output: Path | None) -> None:
     """Raises UsageError for -o without --json, in commands that have no --csv."""
     if output is not None and not as_json:
         raise UsageError("-o", "it needs --json", "add --json")
+
+
+def check_sources(sources: bool, html: Path | None) -> None:
+    """Raises UsageError for --sources without --html."""
+    if sources and html is None:
+        raise UsageError("--sources", "only a page shows sources", "add --html FILE")
 
 
 def parse_minimum(text: str) -> float | None:

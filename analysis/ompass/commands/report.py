@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ompass.commands.options import (
-    OUTPUT,
     SHOWN,
     CsvOption,
     DaskOption,
@@ -25,7 +24,9 @@ from ompass.commands.options import (
     OutputOption,
     ScopeName,
     ScopeOption,
+    SourcesOption,
     check_form,
+    check_sources,
     choice_option,
     file_option,
     json_option,
@@ -131,12 +132,7 @@ def report(
             rich_help_panel=SHOWN,
         ),
     ] = "",
-    sources: Annotated[
-        bool,
-        typer.Option(
-            "--sources", help="With --html: show source lines with their cost.", rich_help_panel=OUTPUT
-        ),
-    ] = False,
+    sources: SourcesOption = False,
     form: FormatOption = None,
     output: OutputOption = None,
     full: FullOption = False,
@@ -149,8 +145,7 @@ def report(
     --full shows all tables. For the ranks of an MPI job, also shows how evenly the work is distributed.
     """
     check_form(as_json, as_csv, output, "--html FILE", form)
-    if sources and html is None:
-        raise UsageError("--sources", "only a page shows sources", "add --html FILE")
+    check_sources(sources, html)
     start_ns, end_ns = parse_window(window)
     if window and html is None and source is not Source.EVENTS:
         raise UsageError(

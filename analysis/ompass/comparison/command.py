@@ -10,24 +10,21 @@ import typer
 
 from ompass.commands.options import (
     FullOption,
+    HtmlOption,
     JsonOutputOption,
     MinimumOption,
     ScopeName,
     ScopeOption,
+    SourcesOption,
     check_json_output,
+    check_sources,
     json_option,
     parse_minimum,
     run_argument,
 )
 from ompass.commands.streams import console_for, to_json, waiting, write_result
-from ompass.comparison.report import (
-    ComparisonContent,
-    Side,
-    brief_comparison,
-    compare_sides,
-    comparison_report,
-    side_of,
-)
+from ompass.comparison.content import ComparisonContent, Side, compare_sides, side_of
+from ompass.comparison.report import brief_comparison, comparison_report
 from ompass.errors import RunNotFoundError, UsageError
 from ompass.metrics.breakdown import Scope
 from ompass.packed import is_packed, shown_path, unpacked
@@ -48,6 +45,8 @@ _EPILOG = """
   ompass compare old.sweep new.sweep        at every number of threads that both have
 
   ompass compare before/ after/ --json > change.json
+
+  ompass compare before/ after/ --html change.html
 """
 
 
@@ -63,16 +62,23 @@ def compare(
     full: FullOption = False,
     as_json: Annotated[bool, json_option("comparison")] = False,
     output: JsonOutputOption = None,
+    html: HtmlOption = None,
+    sources: SourcesOption = False,
 ) -> None:
     """Show what changed from BEFORE to AFTER (time, states, constructs, kernels), and how certain it is."""
     check_json_output(as_json, output)
+    check_sources(sources, html)
     chosen = Scope(scope.value)
     least = parse_minimum(minimum)
     with waiting("reading and comparing both sides"):
         content = compare_paths(before, after, chosen, least)
+    if html is not None:
+        from ompass.page.assemble import html_report  # slow to import
+
+        write_result(html_report((), comparison=content, sources=sources), html)
     if as_json:
         write_result(to_json(plain(comparison_report(content))), output)
-    else:
+    elif html is None:
         print_report(console_for(), comparison_report(content) if full else brief_comparison(content))
 
 

@@ -8,175 +8,38 @@ from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from statistics import median
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from ompass import __version__
-from ompass.comparison.metrics import (
-    MINIMUM_OF_ALL,
-    SIGNIFICANT_P,
-    STATE_NAMES,
-    VERDICTS,
-    Change,
-    Count,
-    Repeat,
-    changes,
-    counts,
-)
-from ompass.comparison.pairing import Pair, SourceLines, pairs_of
-from ompass.comparison.structure import counts_of, further_times
+from ompass.comparison.content import Compared, ComparisonContent, minimum_text
+from ompass.comparison.metrics import MINIMUM_OF_ALL, STATE_NAMES, VERDICTS, Change, Count
+from ompass.comparison.pairing import Pair
 from ompass.metrics import thresholds
-from ompass.metrics.breakdown import Scope, program_ns
-from ompass.reports.content import ReportContent
 from ompass.reports.model import Column, Kind, Report, Section, Table, data, fields, sentence
-from ompass.scaling.content import Place, work_of
+from ompass.scaling.content import Place
 from ompass.units import count, duration, percent, plural, ratio
-
-
-@dataclass(frozen=True, slots=True)
-class Side:
-    """One side of a comparison: repeated runs of one program, by number of threads."""
-
-    name: str
-    is_sweep: bool
-    repeats: Mapping[int, tuple[Repeat[Place], ...]]
-    n_disturbed: int = 0  # runs whose processors other programs used
-    lines: SourceLines = field(default_factory=dict)  # known lines of its source
-
-
-@dataclass(frozen=True, slots=True)
-class Compared:
-    """The changes at one number of threads; if the sides are not sweeps, at one number for each side."""
-
-    threads_before: int
-    threads_after: int
-    n_before: int
-    n_after: int
-    changes: tuple[Change[Place], ...]
-    counts: tuple[Count, ...] = ()
-    pairs: tuple[Pair, ...] = ()  # the constructs that are on both sides
-    program_ns: tuple[float, float] = (0.0, 0.0)  # median times of the whole program; 0: unknown
-
-    @property
-    def alternating(self) -> bool:
-        return self.time.alternating
-
-    @property
-    def time(self) -> Change[Place]:
-        return self.changes[0]
-
-
-@dataclass(frozen=True, slots=True)
-class ComparisonContent:
-    """The content of a comparison of two sides."""
-
-    before: str
-    after: str
-    scope: Scope
-    compared: tuple[Compared, ...]
-    notes: tuple[str, ...]
-
-
-def side_of(name: str, runs: Mapping[int, Sequence[tuple[ReportContent, int]]], is_sweep: bool) -> Side:
-    """Returns a side from the reports of its runs, each with its time."""
-    return Side(
-        name,
-        is_sweep,
-        {
-            threads: tuple(_repeat(content, time_ns) for content, time_ns in those)
-            for threads, those in runs.items()
-        },
-        sum(
-            any(f.kind == "disturbed" for f in content.findings)
-            for those in runs.values()
-            for content, _ in those
-        ),
-        {
-            file: lines
-            for those in runs.values()
-            for content, _ in those
-            for file, lines in content.source_lines.items()
-        },
-    )
-
-
-def compare_sides(before: Side, after: Side, scope: Scope, least: float | None = None) -> ComparisonContent:
-    """Returns the changes between two sides. `least` is a minimum difference in place of the default one.
-
-    Raises ValueError if they share no number of threads.
-    """
-    if before.is_sweep and after.is_sweep:
-        pairs = [(n, n) for n in sorted(before.repeats.keys() & after.repeats.keys())]
-    elif not before.is_sweep and not after.is_sweep:
-        pairs = list(zip(sorted(before.repeats), sorted(after.repeats), strict=False))[:1]
-    else:
-        pairs = []
-    if not pairs:
-        raise ValueError("the sides share no number of threads")
-    compared = tuple(_compared(before, after, n, m, least) for n, m in pairs)
-    return ComparisonContent(before.name, after.name, scope, compared, tuple(_notes(before, after, compared)))
-
-
-def _repeat(content: ReportContent, time_ns: int) -> Repeat[Place]:
-    return Repeat(
-        time_ns,
-        content.breakdown.states,
-        content.breakdown.n_tasks,
-        work_of(content),
-        content.run.start_epoch_ns,
-        counts_of(content.run, content.breakdown),
-        further_times(content.run, content.breakdown),
-        program_ns(content.run),
-    )
-
-
-def _compared(before: Side, after: Side, n: int, m: int, least: float | None) -> Compared:
-    first, second = before.repeats[n], after.repeats[m]
-    pairs = pairs_of(_places(first), _places(second), before.lines, after.lines)
-    renamed = _renamed(first, pairs, _places(second))
-    return Compared(
-        n,
-        m,
-        len(first),
-        len(second),
-        changes(renamed, second, least),
-        counts([r.counts for r in first], [r.counts for r in second]),
-        pairs,
-        (median(r.program_ns for r in first), median(r.program_ns for r in second)),
-    )
-
-
-def _renamed(
-    repeats: Iterable[Repeat[Place]], pairs: Iterable[Pair], after: Iterable[Place]
-) -> list[Repeat[Place]]:
-    """Returns the runs of the first side; their constructs have the places of their partners.
-
-    A removed construct must not count as the one that is now at its place.
-    """
-    name = {pair.before: pair.after for pair in pairs}
-    used = set(after)
-
-    def named(place: Place) -> Place:
-        return name.get(place) or (replace(place, offset=-1) if place in used else place)
-
-    return [replace(r, parts={named(place): part for place, part in r.parts.items()}) for r in repeats]
-
-
-def _places(repeats: Iterable[Repeat[Place]]) -> list[Place]:
-    return list(dict.fromkeys(place for repeat in repeats for place in repeat.parts))
 
 
 def headline(one: Compared) -> str:
     """Returns the change of the time as a sentence."""
-    time = one.time
+    return f"{times(one)}; {judgement(one)}{_of_program(one)}"
+
+
+def times(one: Compared) -> str:
+    """Returns the compared times in words."""
     threads = (
         f"on {plural(one.threads_after, 'thread')}"
         if one.threads_before == one.threads_after
         else f"on {one.threads_after} threads instead of {one.threads_before}"
     )
-    took = f"{threads}: {duration(time.before_median)} before, {duration(time.after_median)} after"
+    return f"{threads}: {duration(one.time.before_median)} before, {duration(one.time.after_median)} after"
+
+
+def judgement(one: Compared) -> str:
+    """Returns the relative change of the time, and how certain it is."""
+    time = one.time
     change = (time.ratio or 0.0) - 1
     size = (
         f"{percent(abs(change))} {'more' if change > 0 else 'less'} time"
@@ -188,18 +51,18 @@ def headline(one: Compared) -> str:
         size += f" (98% interval {_signed(found.low)} to {_signed(found.high)})"
     n_runs = f"{one.n_before} against {plural(one.n_after, 'run')}"
     tested = f"p = {time.p_value or 0:.2g} ({n_runs})"
-    word = {
+    return {
         "more": f"slower: {size}, {tested}",
         "less": f"faster: {size}, {tested}",
         "same": f"no difference shown: {size}, {tested}",
-        "slight": f"{size}, {tested}, which is less than the minimum difference, {_minimum(time)}",
+        "slight": f"{size}, {tested}, which is less than the minimum difference, {minimum_text(time)}",
         "few": f"{size}, but {n_runs} are too few for a test",
         "single": f"{size}, more than single runs usually vary"
         if time.is_manifold
         else f"{size}; with a single run on a side, it may be chance",
-        "noise": f"{size}; with a single run on a side, only {_minimum(time)} or more is worth a second look",
+        "noise": f"{size}; with a single run on a side, only {minimum_text(time)} or more is worth a second "
+        "look",
     }[time.verdict]
-    return f"{took}; {word}{_of_program(one)}"
 
 
 def _of_program(one: Compared) -> str:
@@ -216,59 +79,8 @@ def _of_program(one: Compared) -> str:
     return f". The whole program, with its serial parts: {times}"
 
 
-def _minimum(change: Change[Place]) -> str:
-    return "an infinite one" if math.isinf(change.minimum) else percent(change.minimum)
-
-
 def _signed(quotient: float) -> str:
     return f"{'+' if quotient >= 1 else '-'}{percent(abs(quotient - 1))}"
-
-
-_PER_FIGURE: Final = (
-    "p: probability that equal sides differ this much (rank test). The p of all figures but the time are "
-    "adjusted for their number: if nothing changed, 98% of comparisons call no figure different."
-)
-
-
-def _notes(before: Side, after: Side, compared: Sequence[Compared]) -> list[str]:
-    notes = []
-    single = [one for one in compared if min(one.n_before, one.n_after) < 2]
-    repeated = [one for one in compared if one not in single]
-    if single:
-        notes.append(
-            "a single run does not show the noise of the machine: times are not tested, and a difference "
-            f"below {_minimum(single[0].time)} is called noise. Counts are exact. Name directories of runs, "
-            "or sweeps with --repeat 5 or more."
-        )
-    elif any(one.time.least_p > SIGNIFICANT_P for one in compared):
-        notes.append("these runs are too few for this test: p <= 0.02 needs 5 on each side.")
-    else:
-        notes.append(_PER_FIGURE)
-    if not before.is_sweep and compared[0].threads_before != compared[0].threads_after:
-        notes.append(
-            "the sides ran on different numbers of threads: `ompass scale` explains why programs do "
-            "not scale."
-        )
-    only = sorted(before.repeats.keys() ^ after.repeats.keys())
-    if before.is_sweep and only:
-        notes.append(f"numbers of threads on one side only: {', '.join(map(str, only))}.")
-    in_series = [one for one in repeated if not one.alternating]
-    if in_series:
-        notes.append(
-            "the sides did not run alternately, so a machine that became slower looks like a change. "
-            f"Times count as different from {_minimum(in_series[0].time)} on: 2%, or twice the typical "
-            "distance between two runs of a side. `ompass check` alternates."
-        )
-    elif repeated:
-        notes.append(
-            f"the sides ran alternately: times count as different from {_minimum(repeated[0].time)} on."
-        )
-    disturbed = [one for one in (before, after) if one.n_disturbed]
-    for side in disturbed:
-        notes.append(
-            f"other programs used the processors in {plural(side.n_disturbed, 'run')} of {side.name}."
-        )
-    return notes
 
 
 SCHEMA_VERSION: Final = 2
@@ -283,7 +95,7 @@ def comparison_report(content: ComparisonContent) -> Report:
     return Report(
         title=f"ompass compare · {content.before} to {content.after}",
         facts=(),
-        sections=tuple(section for one in content.compared for section in _sections(one)),
+        sections=tuple(section for one in content.compared for section in compared_sections(one)),
         notes=content.notes,
         values={
             "schema": "ompass-compare",
@@ -362,7 +174,7 @@ def _brief_changes(title: str, changes: Sequence[Change[Place]]) -> Table:
         Column("", title, Kind.NAME, _name),
         Column("", "before", Kind.TIME, "before_median"),
         Column("", "after", Kind.TIME, "after_median"),
-        Column("", "change", Kind.FIGURE, _relative),
+        Column("", "change", Kind.FIGURE, relative),
     ]
     if any(change.verdict != "single" for change in changes):
         columns.append(Column("", "verdict", Kind.TEXT, _verdict))
@@ -376,7 +188,8 @@ def _verdict(change: Change[Place]) -> str:
     return VERDICTS[change.verdict]
 
 
-def _sections(one: Compared) -> Iterator[Section]:
+def compared_sections(one: Compared) -> Iterator[Section]:
+    """Yields all sections at one number of threads."""
     threads = one.threads_after
     whole = [change for change in one.changes if change.key is None]
     constructs = [change for change in one.changes if change.key is not None]
@@ -406,7 +219,7 @@ def _changes(title: str, changes: Sequence[Change[Place]]) -> Table:
             Column("before_ns", "before", Kind.TIME, "before_median"),
             Column("after_ns", "after", Kind.TIME, "after_median"),
             Column("", "change", Kind.FIGURE, _difference),
-            Column("", "relative", Kind.FIGURE, _relative),
+            Column("", "relative", Kind.FIGURE, relative),
             Column("", "p", Kind.FIGURE, lambda c: None if c.adjusted_p is None else f"{c.adjusted_p:.2g}"),
             Column("", "verdict", Kind.TEXT, _verdict),
             *fields(
@@ -497,7 +310,8 @@ def _difference(change: Change[Place]) -> str:
     return f"{sign}{duration(abs(change.difference))}"
 
 
-def _relative(change: Change[Place]) -> str:
+def relative(change: Change[Place]) -> str:
+    """Returns a change in percent, as a factor if it is large, or `new` or `gone`."""
     if change.ratio is None:
         return "new" if change.after_median else "-"
     if change.after_median == 0:

@@ -27,7 +27,8 @@ def _run_name(content: ReportContent) -> str:
     return content.run.path.name
 
 
-def _state_rows(bar: str, run: str, order: int, states: StateTimes) -> list[Spec]:
+def state_rows(bar: str, run: str, order: int, states: StateTimes) -> list[Spec]:
+    """Returns the rows of one bar of state_bars()."""
     total = states.total_ns
     return [
         {
@@ -44,7 +45,7 @@ def _state_rows(bar: str, run: str, order: int, states: StateTimes) -> list[Spec
     ]
 
 
-def _state_bars(title: str, rows: Sequence[Spec]) -> Spec | None:
+def state_bars(title: str, rows: Sequence[Spec]) -> Spec | None:
     """Returns stacked bars of thread-time, grouped by run if there are several."""
     if not rows:
         return None
@@ -58,7 +59,7 @@ def _state_bars(title: str, rows: Sequence[Spec]) -> Spec | None:
             "sort": {"field": "order"},
             "axis": {"title": None, "labelLimit": 220, "labelOverlap": True},
         },
-        "x": {"field": "seconds", "type": "quantitative", "axis": _seconds_axis("thread-time")},
+        "x": {"field": "seconds", "type": "quantitative", "axis": seconds_axis("thread-time")},
         "color": state_colours(shown),
         "order": {"field": "rank", "type": "quantitative"},
         "tooltip": tooltip("bar", "state", "time", "share", *(["run"] if several else [])),
@@ -81,7 +82,7 @@ def _state_bars(title: str, rows: Sequence[Spec]) -> Spec | None:
     )
 
 
-def _seconds_axis(title: str) -> Spec:
+def seconds_axis(title: str) -> Spec:
     """Returns an axis of seconds, in a readable unit, with as many labels as fit."""
     return {
         "title": title,
@@ -103,12 +104,12 @@ def breakdown(contents: Sequence[ReportContent]) -> Spec | None:
     if job is not None:
         for rank in job.ranks:
             name = f"rank {rank.rank} ({rank.n_threads})"
-            rows += _state_rows(name, name, rank.rank, rank.states)
-        return _state_bars("Thread-time by state, a bar per rank (threads)", rows)
+            rows += state_rows(name, name, rank.rank, rank.states)
+        return state_bars("Thread-time by state, a bar per rank (threads)", rows)
     for order, content in enumerate(contents):
         name = f"{_run_name(content)} ({content.breakdown.n_threads})"
-        rows += _state_rows(name, name, order, content.breakdown.states)
-    return _state_bars("Thread-time by state, a bar per run (threads)", rows)
+        rows += state_rows(name, name, order, content.breakdown.states)
+    return state_bars("Thread-time by state, a bar per run (threads)", rows)
 
 
 def threads(contents: Sequence[ReportContent]) -> Spec | None:
@@ -116,10 +117,8 @@ def threads(contents: Sequence[ReportContent]) -> Spec | None:
     rows: list[Spec] = []
     for content in contents:
         for share in content.breakdown.threads:
-            rows += _state_rows(
-                f"{share.thread} {share.kind}", _run_name(content), share.thread, share.states
-            )
-    return _state_bars("Thread-time by state, a bar per thread", rows)
+            rows += state_rows(f"{share.thread} {share.kind}", _run_name(content), share.thread, share.states)
+    return state_bars("Thread-time by state, a bar per thread", rows)
 
 
 def regions(contents: Sequence[ReportContent]) -> Spec | None:
@@ -127,10 +126,10 @@ def regions(contents: Sequence[ReportContent]) -> Spec | None:
     rows: list[Spec] = []
     for content in contents:
         for order, share in enumerate(content.regions[:_MOST_BARS]):
-            rows += _state_rows(
+            rows += state_rows(
                 content.location(share.construct).label(), _run_name(content), order, share.states
             )
-    return _state_bars("Thread-time by state, a bar per parallel region", rows)
+    return state_bars("Thread-time by state, a bar per parallel region", rows)
 
 
 def constructs(contents: Sequence[ReportContent]) -> Spec | None:
@@ -150,7 +149,7 @@ def constructs(contents: Sequence[ReportContent]) -> Spec | None:
         for order, task in enumerate(content.tasks[:_MOST_BARS])
         for rank, (state, value) in enumerate((("work", task.work_ns), ("create", task.create_ns)))
     ]
-    return _state_bars("Work and creation of task constructs, share of all thread-time", rows)
+    return state_bars("Work and creation of task constructs, share of all thread-time", rows)
 
 
 def granularity(contents: Sequence[ReportContent]) -> Spec | None:

@@ -15,9 +15,12 @@ from types import MappingProxyType
 from typing import Final
 
 import ompass
+from ompass.comparison.content import ComparisonContent
+from ompass.comparison.report import comparison_report
 from ompass.figures.render import BrowserScript
 from ompass.figures.style import STATE_COLOURS, Spec
 from ompass.graph.content import GraphContent
+from ompass.page.comparison import comparison_head, comparison_parts
 from ompass.page.excerpts import Excerpts
 from ompass.page.markup import Markup, element, join
 from ompass.page.sections import (
@@ -85,8 +88,9 @@ def html_report(
     served: bool = False,
     sources: bool = False,
     script: BrowserScript | None = None,
+    comparison: ComparisonContent | None = None,
 ) -> str:
-    """Returns the page of one or more runs and sweeps as text.
+    """Returns the page of runs and sweeps, or of a comparison, as text.
 
     `compared`: the runs to compare (default: `runs`). `sources`: shows source lines, if the files are found.
     `served`: a local server delivers the data of the timeline; otherwise the page contains the data.
@@ -106,6 +110,11 @@ def html_report(
     if drawn is not None and not is_single:
         content.parts.append(drawn)
         content.links.append(element("a", "Timeline", href="#timeline"))
+    if comparison is not None:
+        name = f"{comparison.before} to {comparison.after}"
+        parts = comparison_parts(comparison, sources)
+        report, head = comparison_report(comparison), comparison_head(comparison)
+        content.add_article(name, "comparison", "", report, parts, head=head)
     for k, sweep in enumerate(sweeps, 1):
         name = Path(sweep.directory).name
         report, head = scaling_report(sweep), sweep_head(sweep)
@@ -231,7 +240,7 @@ def _parts_of_run(run: RunPart, trace: int | None, *, with_sources: bool) -> Ite
 
 def _head(name: str, report: Report, more: Markup | None) -> Markup:
     warning = element("p", report.warning, class_="warning", role="alert") if report.warning else ""
-    facts = element("p", " · ".join(report.facts), class_="facts")
+    facts = element("p", " · ".join(report.facts), class_="facts") if report.facts else ""
     return element("div", element("h2", name), facts, warning, more or "", class_="head")
 
 

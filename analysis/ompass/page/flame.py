@@ -15,8 +15,18 @@ from ompass.symbols.names import compact_name
 _LONG_NAME: Final = 60  # longer names omit template arguments
 
 
-def flame(tree: StackNode, *, unit: str = "samples", before: str = "", after: str = "") -> Markup:
-    """Returns the element of an icicle. `before` and `after` name the two runs of a differential one."""
+def difference(than: str) -> str:
+    """Returns the explanation of the colours of a differential icicle."""
+    return f"Red functions took more time than {than}, blue ones less, grey ones about the same."
+
+
+def flame(
+    tree: StackNode, *, unit: str = "samples", before: str = "", after: str = "", grain: float = 1.0
+) -> Markup:
+    """Returns the element of an icicle. `before` and `after` name the two runs of a differential one.
+
+    `grain`: the part of one sample in a value; differences that so few samples may have by chance are grey.
+    """
     names: dict[str, int] = {}
 
     def packed(node: StackNode) -> list[Any]:
@@ -32,5 +42,6 @@ def flame(tree: StackNode, *, unit: str = "samples", before: str = "", after: st
         "unit": unit,
         "before": before,
         "after": after,
+        "grain": grain,
     }
     return element("div", class_="flame", data_flame=json.dumps(data, separators=(",", ":")))

@@ -65,6 +65,16 @@ def curve(points: Sequence[tuple[float, float]], label: str) -> Markup:
     return _picture([diagonal, element("path", d=f"M{line}", class_="line")], label)
 
 
+def pair(before: float, after: float, label: str, most: float) -> Markup:
+    """Returns a bar for each of two values, the first one in grey; `most`: value of a full bar."""
+    lengths = [WIDTH * min(value / most, 1) if most else 0.0 for value in (before, after)]
+    bars = (
+        element("rect", x=0, y=y, width=f"{length:.1f}", height=9, rx=2, class_=look)
+        for length, y, look in zip(lengths, (HEIGHT - 21, HEIGHT - 10), ("earlier", None), strict=True)
+    )
+    return _picture(list(bars), label)
+
+
 def part(value: float, label: str) -> Markup:
     """Returns a bar of which a share of 0 to 1 is filled."""
     low = HEIGHT - 8

@@ -20,7 +20,7 @@ from ompass.graph.report import graph_report
 from ompass.metrics.constructs import Bin, ConstructTotals, trim_bins
 from ompass.model import GraphGroup
 from ompass.page.excerpts import Excerpts, numbered_lines
-from ompass.page.flame import flame
+from ompass.page.flame import difference, flame
 from ompass.page.markup import Markup, element, join, table
 from ompass.page.source import source_lines
 from ompass.page.summary import cards, notes
@@ -138,11 +138,9 @@ def _grown_stacks(content: ScalingContent) -> Iterator[Part]:
         return
     now, one = judged.stacks
     threads = plural(judged.point.threads, "thread")
-    said = (
-        f"Samples of processor time per run, on {threads} together. Orange functions took more time than on "
-        "one thread, blue ones less, grey ones the same."
-    )
-    drawn = flame(stack_tree(now, one), before="on one", after=f"on {threads}")
+    said = f"Samples of processor time per run, on {threads} together. {difference('on one thread')}"
+    grain = 1 / max(judged.n_rounds, 1)
+    drawn = flame(stack_tree(now, one), before="on one", after=f"on {threads}", grain=grain)
     yield Part(Section("stacks", "Stacks that grew", (said,)), drawn=drawn)
 
 

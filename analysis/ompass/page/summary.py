@@ -54,37 +54,37 @@ def sweep_head(content: ScalingContent) -> Markup:
     if judged.verdict is not None:
         said = [f"{judged.verdict.title}. ", element("span", *said, class_="rest")]
     tiles = (
-        _tile(
+        tile(
             "Speed-up",
             f"{point.speedup:.2f}",
             on,
             curve([(float(p.threads), p.speedup) for p in points], "speed-up by number of threads"),
         ),
-        _tile(
+        tile(
             "Efficiency",
             percent(point.efficiency),
             "speed-up / threads",
             bars([p.efficiency for p in points], "efficiency by number of threads", 1.0),
         ),
-        _tile(
+        tile(
             "Time",
             duration(point.time_ns),
             f"{duration(point.one_time_ns)} on one thread",
             bars([float(p.time_ns) for p in points], "time by number of threads"),
         ),
-        _tile(
+        tile(
             "Work",
             f"{share(point.states.work_ns, point.one.work_ns):.2f}x",
             "of that on one thread",
             bars([float(p.states.work_ns) for p in points], "work by number of threads"),
         ),
-        _tile(
+        tile(
             "Idle",
             percent(share(point.states.idle_ns, point.thread_time_ns)),
             "of the thread-time",
             bars([share(p.states.idle_ns, p.thread_time_ns) for p in points], "idle by threads", 1.0),
         ),
-        _tile(
+        tile(
             "States",
             percent(share(point.states.work_ns, point.thread_time_ns)),
             "of the thread-time is work",
@@ -115,7 +115,7 @@ def bound_tiles(graph: GraphContent | None) -> Iterator[Markup]:
     parallelism, whole = graph.graph.parallelism, graph.graph.program_parallelism
     points = [(1.0, 1.0), *((float(bound.threads), bound.most) for bound in graph.bounds)]
     said = f"With more threads the speed-up of the parallel regions approaches {parallelism:.3g}."
-    yield _tile(
+    yield tile(
         "Parallelism",
         f"{parallelism:.3g}",
         "work / span of the regions",
@@ -123,7 +123,7 @@ def bound_tiles(graph: GraphContent | None) -> Iterator[Markup]:
         "The work of the regions divided by their longest chain of work: more threads than this help little.",
     )
     said = f"{percent(share(1.0, whole))} of the work must run one after another."
-    yield _tile(
+    yield tile(
         "Speed-up at most",
         f"{whole:.3g}x",
         "whole program, any threads",
@@ -137,18 +137,18 @@ def _tiles(content: ReportContent, schedule: Schedule | None) -> Iterator[Markup
     states = breakdown.states
     inside = min(share(breakdown.wall_ns, run.wall_ns), 1.0)
     said = f"{percent(inside)} in parallel regions"
-    yield _tile("Wall time", duration(run.wall_ns), said, part(inside, said))
+    yield tile("Wall time", duration(run.wall_ns), said, part(inside, said))
     at_work = share(states.work_ns, breakdown.wall_ns)
     said = f"{at_work:.2f} at work on average"
-    yield _tile("Threads", count(breakdown.n_threads), said, _threads(content, schedule, said))
+    yield tile("Threads", count(breakdown.n_threads), said, _threads(content, schedule, said))
     efficiency = percent(breakdown.share(states.work_ns))
-    yield _tile("Efficiency", efficiency, "of the thread-time is work", state_bar(states))
+    yield tile("Efficiency", efficiency, "of the thread-time is work", state_bar(states))
     if content.n_tasks:
         n_timed = sum(task.n_timed for task in content.tasks)
         ns = sum(task.work_ns for task in content.tasks)
         mean = f"{duration(ns / content.n_tasks)} of work each" if n_timed else "explicit tasks"
         histogram = bars([b.n_tasks for b in content.bins], "tasks by duration, shortest first")
-        yield _tile("Tasks", count(content.n_tasks), mean, histogram)
+        yield tile("Tasks", count(content.n_tasks), mean, histogram)
 
 
 def _threads(content: ReportContent, schedule: Schedule | None, said: str) -> Markup:
@@ -164,7 +164,8 @@ def _threads(content: ReportContent, schedule: Schedule | None, said: str) -> Ma
     return bars([each.states.work_ns for each in threads], f"work of each thread; {said}", most)
 
 
-def _tile(name: str, value: str, said: str, picture: Markup, hint: str = "") -> Markup:
+def tile(name: str, value: str, said: str, picture: Markup, hint: str = "") -> Markup:
+    """Returns a figure of the head: its name, value and picture, and a remark."""
     return element(
         "div",
         element("dt", name),

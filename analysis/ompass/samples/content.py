@@ -57,8 +57,7 @@ class SampleContent:
         """Returns an owner in words: `fib.c:12 (fib)`, `the serial part`, `idle`."""
         location = self.locations.get(owner.construct)
         if owner.kind in ("task", "kernel", "implicit") and location is not None:
-            where = location.function if owner.kind == "kernel" else location.label()
-            return f"{'implicit tasks of ' if owner.kind == 'implicit' else ''}{where}"
+            return owner_label(owner.kind, location)
         return {"serial": "the serial part", "outside": "outside of all regions"}.get(owner.kind, owner.kind)
 
     @property
@@ -96,6 +95,13 @@ class SampleContent:
             f"{who} sampled: perf_event_open failed: {os.strerror(self.error)}; "
             "it needs kernel.perf_event_paranoid of 2 or less, and a container that allows the call."
         )
+
+
+def owner_label(kind: str, location: Location) -> str:
+    """Returns a construct in words: `fib.c:12 (fib)`, `implicit tasks of fib.c:30 (main)`."""
+    if kind == "kernel":
+        return location.function
+    return f"{'implicit tasks of ' if kind == 'implicit' else ''}{location.label()}"
 
 
 def collect_samples(

@@ -32,25 +32,34 @@ class StackNode:
     parts: tuple[StackNode, ...] = ()
 
 
-def stacks_of(content: SampleContent | None) -> Stacks:
+def stacks_of(content: SampleContent | None, *, with_lines: bool = True) -> Stacks:
     """Returns the samples of processor time by stack; none for samples of loads."""
     counts: Counter[tuple[str, ...]] = Counter()
     if content is None or content.loads:
         return counts
     for sample in content.samples:
         calls = [call.function or call.place for call in reversed(sample.calls)][-_DEEPEST:]
-        line = [sample.calls[0].place] if sample.calls and sample.calls[0].line else []
+        line = [sample.calls[0].place] if with_lines and sample.calls and sample.calls[0].line else []
         stack = (content.label(sample.owner), *calls, *line)
         counts[stack] += sample.weight
     return counts
 
 
-def mean_stacks(contents: Sequence[SampleContent | None]) -> Stacks:
-    """Returns the mean samples of several runs of one program."""
+def sample_ms(content: SampleContent | None) -> float:
+    """Returns the processor time for which a sample stands."""
+    return 1000 / content.frequency_hz if content and content.frequency_hz else 1.0
+
+
+def mean_stacks(contents: Sequence[SampleContent | None], *, across_builds: bool = False) -> Stacks:
+    """Returns the mean samples of several runs of one program.
+
+    `across_builds`: in ms instead of samples, because rates may differ, and without lines, which edits move.
+    """
     sums: dict[tuple[str, ...], float] = {}
     for content in contents:
-        for stack, n in stacks_of(content).items():
-            sums[stack] = sums.get(stack, 0.0) + n / len(contents)
+        unit = sample_ms(content) if across_builds else 1.0
+        for stack, n in stacks_of(content, with_lines=not across_builds).items():
+            sums[stack] = sums.get(stack, 0.0) + n * unit / len(contents)
     return sums
 
 

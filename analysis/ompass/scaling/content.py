@@ -56,8 +56,12 @@ class Place:
     module: str  # only where the line is unknown
     offset: int
 
+    @property
+    def location(self) -> Location:
+        return Location(self.function, self.file, self.line, (), self.module, self.offset)
+
     def label(self) -> str:
-        label = Location(self.function, self.file, self.line, (), self.module, self.offset).label()
+        label = self.location.label()
         return label if self.kind == "task" else f"{label}, {self.kind}"
 
 

@@ -6,12 +6,12 @@ const FLAME_ROW = 21;
 
 class Flame {
     constructor(place) {
-        const { tree, names, colours, unit, before, after } = JSON.parse(place.dataset.flame);
-        Object.assign(this, { place, names, colours, unit, before, after });
+        const { tree, names, colours, unit, before, after, grain } = JSON.parse(place.dataset.flame);
+        Object.assign(this, { place, names, colours, unit, before, after, grain });
         this.isDifferent = Boolean(before);
         this.root = this.unpacked(tree, null, 0, "");
         this.open = this.root;
-        this.greatest = Math.max(...this.all(this.root).map((node) => Math.abs(node.n - node.before)), 1e-9);
+        this.greatest = Math.max(...this.all(this.root).map((node) => Math.abs(this.growth(node))), 1e-9);
         const reset = document.createElement("button");
         reset.type = "button";
         reset.textContent = "All";
@@ -54,12 +54,15 @@ class Flame {
         return `${node.name}: ${amount(node.n)} ${this.after}, ${amount(node.before)} ${this.before} (${by >= 0 ? "+" : "−"}${amount(Math.abs(by))})`;
     }
 
-    // Returns the colour: of the owner, or from blue (shrank) over grey to orange (grew).
+    // Returns the difference of both runs; 0 if it is below twice its standard deviation, if samples are independent.
+    growth({ n, before }) { return (n - before) ** 2 > 4 * (n + before) * this.grain ? n - before : 0; }
+
+    // Returns the colour: of the owner, or from blue (shrank) over grey to red (grew).
     fill(node) {
         if (node.level === 0) return cssColour("--line");
         if (!this.isDifferent) return hexOf(blend(colourOf(node.colour), [255, 255, 255], Math.min(0.07 * (node.level - 1), 0.55)));
-        const part = Math.sqrt(Math.min(Math.abs(node.n - node.before) / this.greatest, 1));
-        return hexOf(blend([214, 218, 222], node.n > node.before ? [213, 94, 0] : [0, 114, 178], part));
+        const by = this.growth(node);
+        return hexOf(blend([214, 218, 222], by > 0 ? [190, 30, 45] : [0, 92, 175], Math.sqrt(Math.abs(by) / this.greatest)));
     }
 
     show(node) {

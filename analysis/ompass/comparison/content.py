@@ -1,0 +1,245 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The content of a comparison: two sides, and their changes at each number of threads."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from statistics import median
+from typing import Final
+
+from ompass.comparison.metrics import SIGNIFICANT_P, Change, Count, Repeat, changes, counts
+from ompass.comparison.pairing import Pair, SourceLines, pairs_of
+from ompass.comparison.structure import counts_of, further_times
+from ompass.metrics.breakdown import Scope, program_ns
+from ompass.reports.content import ReportContent
+from ompass.samples.content import owner_label
+from ompass.samples.stacks import Stacks, mean_stacks, sample_ms
+from ompass.scaling.content import Place, work_of
+from ompass.units import percent, plural
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One side of a comparison: repeated runs of one program, by number of threads."""
+
+    name: str
+    is_sweep: bool
+    repeats: Mapping[int, tuple[Repeat[Place], ...]]
+    n_disturbed: int = 0  # runs whose processors other programs used
+    lines: SourceLines = field(default_factory=dict)  # known lines of its source
+    stacks: Mapping[int, Stacks] = field(default_factory=dict)  # mean samples of a run, by number of threads
+    grain_ms: float = 1.0  # the part of one sample in these means
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """The changes at one number of threads; if the sides are not sweeps, at one number for each side."""
+
+    threads_before: int
+    threads_after: int
+    n_before: int
+    n_after: int
+    changes: tuple[Change[Place], ...]
+    counts: tuple[Count, ...] = ()
+    pairs: tuple[Pair, ...] = ()  # the constructs that are on both sides
+    program_ns: tuple[float, float] = (0.0, 0.0)  # median times of the whole program; 0: unknown
+    stacks: tuple[Stacks, Stacks] | None = None  # before, with the names of after, and after; in ms
+    grain_ms: float = 1.0  # the part of one sample in the stacks
+
+    @property
+    def alternating(self) -> bool:
+        return self.time.alternating
+
+    @property
+    def time(self) -> Change[Place]:
+        return self.changes[0]
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonContent:
+    """The content of a comparison of two sides."""
+
+    before: str
+    after: str
+    scope: Scope
+    compared: tuple[Compared, ...]
+    notes: tuple[str, ...]
+    lines: tuple[SourceLines, SourceLines] = ({}, {})  # known lines of the source, before and after
+
+
+def side_of(name: str, runs: Mapping[int, Sequence[tuple[ReportContent, int]]], is_sweep: bool) -> Side:
+    """Returns a side from the reports of its runs, each with its time."""
+    return Side(
+        name,
+        is_sweep,
+        {
+            threads: tuple(_repeat(content, time_ns) for content, time_ns in those)
+            for threads, those in runs.items()
+        },
+        sum(
+            any(f.kind == "disturbed" for f in content.findings)
+            for those in runs.values()
+            for content, _ in those
+        ),
+        {
+            file: lines
+            for those in runs.values()
+            for content, _ in those
+            for file, lines in content.source_lines.items()
+        },
+        {
+            threads: mean_stacks([content.samples for content, _ in those], across_builds=True)
+            for threads, those in runs.items()
+        },
+        max(
+            (sample_ms(content.samples) / len(those) for those in runs.values() for content, _ in those),
+            default=1.0,
+        ),
+    )
+
+
+def compare_sides(before: Side, after: Side, scope: Scope, least: float | None = None) -> ComparisonContent:
+    """Returns the changes between two sides. `least` is a minimum difference in place of the default one.
+
+    Raises ValueError if they share no number of threads.
+    """
+    if before.is_sweep and after.is_sweep:
+        pairs = [(n, n) for n in sorted(before.repeats.keys() & after.repeats.keys())]
+    elif not before.is_sweep and not after.is_sweep:
+        pairs = list(zip(sorted(before.repeats), sorted(after.repeats), strict=False))[:1]
+    else:
+        pairs = []
+    if not pairs:
+        raise ValueError("the sides share no number of threads")
+    compared = tuple(_compared(before, after, n, m, least) for n, m in pairs)
+    notes = tuple(_notes(before, after, compared))
+    return ComparisonContent(before.name, after.name, scope, compared, notes, (before.lines, after.lines))
+
+
+def _repeat(content: ReportContent, time_ns: int) -> Repeat[Place]:
+    return Repeat(
+        time_ns,
+        content.breakdown.states,
+        content.breakdown.n_tasks,
+        work_of(content),
+        content.run.start_epoch_ns,
+        counts_of(content.run, content.breakdown),
+        further_times(content.run, content.breakdown),
+        program_ns(content.run),
+    )
+
+
+def _compared(before: Side, after: Side, n: int, m: int, least: float | None) -> Compared:
+    first, second = before.repeats[n], after.repeats[m]
+    pairs = pairs_of(_places(first), _places(second), before.lines, after.lines)
+    renamed = _renamed(first, pairs, _places(second))
+    return Compared(
+        n,
+        m,
+        len(first),
+        len(second),
+        changes(renamed, second, least),
+        counts([r.counts for r in first], [r.counts for r in second]),
+        pairs,
+        (median(r.program_ns for r in first), median(r.program_ns for r in second)),
+        _stacks(before.stacks.get(n), after.stacks.get(m), _places(first), pairs),
+        max(before.grain_ms, after.grain_ms),
+    )
+
+
+def _stacks(
+    before: Stacks | None, after: Stacks | None, places: Iterable[Place], pairs: Sequence[Pair]
+) -> tuple[Stacks, Stacks] | None:
+    """Returns the samples of both sides; owners and functions of the first have the names of their partners.
+
+    `places`: all constructs of the first side.
+    """
+    if not before or not after:
+        return None
+    partners = {pair.before: pair.after for pair in pairs}
+    owners = {_owner(place): _owner(partners.get(place)) or f"{_owner(place)}, gone" for place in places}
+    functions = {pair.before.function: pair.after.function for pair in pairs if pair.has_moved}
+    kept = {pair.before.function for pair in pairs if pair.before.function == pair.after.function}
+    named: dict[tuple[str, ...], float] = {}
+    for (owner, *calls), ms in before.items():
+        now = (call if call in kept else functions.get(call, call) for call in calls)
+        stack = (owners.get(owner, owner), *now)
+        named[stack] = named.get(stack, 0.0) + ms
+    return named, after
+
+
+def _owner(place: Place | None) -> str:
+    return owner_label(place.kind, place.location) if place else ""
+
+
+def _renamed(
+    repeats: Iterable[Repeat[Place]], pairs: Iterable[Pair], after: Iterable[Place]
+) -> list[Repeat[Place]]:
+    """Returns the runs of the first side; their constructs have the places of their partners.
+
+    A removed construct must not count as the one that is now at its place.
+    """
+    name = {pair.before: pair.after for pair in pairs}
+    used = set(after)
+
+    def named(place: Place) -> Place:
+        return name.get(place) or (replace(place, offset=-1) if place in used else place)
+
+    return [replace(r, parts={named(place): part for place, part in r.parts.items()}) for r in repeats]
+
+
+def _places(repeats: Iterable[Repeat[Place]]) -> list[Place]:
+    return list(dict.fromkeys(place for repeat in repeats for place in repeat.parts))
+
+
+def minimum_text(change: Change[Place]) -> str:
+    return "an infinite one" if math.isinf(change.minimum) else percent(change.minimum)
+
+
+_PER_FIGURE: Final = (
+    "p: probability that equal sides differ this much (rank test). The p of all figures but the time are "
+    "adjusted for their number: if nothing changed, 98% of comparisons call no figure different."
+)
+
+
+def _notes(before: Side, after: Side, compared: Sequence[Compared]) -> list[str]:
+    notes = []
+    single = [one for one in compared if min(one.n_before, one.n_after) < 2]
+    repeated = [one for one in compared if one not in single]
+    if single:
+        notes.append(
+            "a single run does not show the noise of the machine: times are not tested, and a difference "
+            f"below {minimum_text(single[0].time)} is called noise. Counts are exact. Name directories of "
+            "runs, or sweeps with --repeat 5 or more."
+        )
+    elif any(one.time.least_p > SIGNIFICANT_P for one in compared):
+        notes.append("these runs are too few for this test: p <= 0.02 needs 5 on each side.")
+    else:
+        notes.append(_PER_FIGURE)
+    if not before.is_sweep and compared[0].threads_before != compared[0].threads_after:
+        notes.append(
+            "the sides ran on different numbers of threads: `ompass scale` explains why programs do "
+            "not scale."
+        )
+    only = sorted(before.repeats.keys() ^ after.repeats.keys())
+    if before.is_sweep and only:
+        notes.append(f"numbers of threads on one side only: {', '.join(map(str, only))}.")
+    in_series = [one for one in repeated if not one.alternating]
+    if in_series:
+        notes.append(
+            "the sides did not run alternately, so a machine that became slower looks like a change. "
+            f"Times count as different from {minimum_text(in_series[0].time)} on: 2%, or twice the typical "
+            "distance between two runs of a side. `ompass check` alternates."
+        )
+    elif repeated:
+        notes.append(
+            f"the sides ran alternately: times count as different from {minimum_text(repeated[0].time)} on."
+        )
+    disturbed = [one for one in (before, after) if one.n_disturbed]
+    for side in disturbed:
+        notes.append(
+            f"other programs used the processors in {plural(side.n_disturbed, 'run')} of {side.name}."
+        )
+    return notes
