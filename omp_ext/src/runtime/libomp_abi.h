@@ -46,7 +46,8 @@ enum BlockFlag : int32_t {
     kProxyBlock = 16,
     kPriorityBlock = 32,
     kDetachableBlock = 64,
-    kHiddenHelperBlock = 128,
+    kPoolBlock = 128, // threadset(omp_pool) of clang 22 and later; libomp's hidden helper tasks, up to libomp 20
+    kTransparentBlock = 256, // clang 23 and later
 };
 
 // kmp_depend_info_t
@@ -93,6 +94,9 @@ void note_task_creation();
 // Settings of the runtime, read once.
 bool cancellation_is_on();
 bool tool_is_active();
+
+// True if the process may create target tasks, which the runtime marks with kPoolBlock, up to libomp 20.
+bool may_create_target_tasks();
 
 // True if new tasks may be light. Set when the runtime is found, under two conditions. Nothing in the program needs the
 // runtime's own tasks, and no tool is active, except one that observes us while no wait is suspended. Cleared for good

@@ -48,6 +48,7 @@ bool cancellation;
 bool tool;
 bool tool_observes; // the tool is notified of light tasks without the runtime
 bool runtime_tasks_may_come;
+bool target_tasks_may_come;
 bool is_set_up; // options are read, and every hook has its target
 bool says_unknown; // the message about an unknown runtime was printed
 uint64_t n_loads; // libraries loaded before the last search for runtimes
@@ -63,6 +64,8 @@ struct References {
     bool tasks = false;
     bool other_waits = false;
     bool runtime_tasks = false; // tasks that the runtime must know
+    bool target_tasks = false;
+    bool task_graphs = false; // graphs of tasks that the runtime records and replays, with functions that we lack
 };
 
 void add_references(const ompass::LoadedLibrary &library, References &references) {
@@ -81,10 +84,13 @@ void add_references(const ompass::LoadedLibrary &library, References &references
                                   "omp_set_nest_lock", "omp_test_nest_lock", "__kmpc_task_allow_completion_event",
                                   "omp_fulfill_event", "__kmpc_omp_taskyield", "GOMP_taskyield"})
             references.other_waits |= starts_with(start);
-        for (const char *start : {"__kmpc_task_reduction_", "__kmpc_taskred_", "__kmpc_task_allow_completion_event",
-                                  "__kmpc_omp_target", "__kmpc_proxy_task", "__kmpc_taskgraph", "__kmpc_start_record",
-                                  "__tgt_target", "GOMP_target", "GOMP_taskgroup_reduction", "GOMP_task_reduction",
-                                  "GOMP_workshare_task_reduction", "GOMP_parallel_reductions", "omp_fulfill_event"})
+        references.target_tasks |= starts_with("__kmpc_omp_target");
+        for (const char *start : {"__kmpc_taskgraph", "__kmpc_start_record", "__kmpc_end_record"})
+            references.task_graphs |= starts_with(start);
+        for (const char *start :
+             {"__kmpc_task_reduction_", "__kmpc_taskred_", "__kmpc_task_allow_completion_event", "__kmpc_omp_target",
+              "__kmpc_proxy_task", "__tgt_target", "GOMP_target", "GOMP_taskgroup_reduction", "GOMP_task_reduction",
+              "GOMP_workshare_task_reduction", "GOMP_parallel_reductions", "omp_fulfill_event"})
             references.runtime_tasks |= starts_with(start);
     });
 }
@@ -211,9 +217,15 @@ void decide() {
             "schedules all tasks.");
         runtime_is_known = false;
     }
+    if (wanted && runtime_is_known && references.task_graphs) {
+        say("the program records graphs of tasks (taskgraph), which only the runtime can replay; the runtime schedules "
+            "all tasks.");
+        runtime_is_known = false;
+    }
     cancellation = find_cancellation();
     tool = find_tool();
     runtime_tasks_may_come = references.runtime_tasks;
+    target_tasks_may_come = references.target_tasks;
     if (wanted && runtime_is_known) {
         domains::initialize();
         decide_on_light_tasks();
@@ -277,6 +289,7 @@ void note_task_creation() {
 
 void note_other_waits() { other_waits_may_come.store(true, std::memory_order_relaxed); }
 
+bool may_create_target_tasks() { return target_tasks_may_come; }
 bool cancellation_is_on() { return cancellation; }
 bool tool_is_active() { return tool; }
 

@@ -46,7 +46,16 @@ void prepare(Task &task) {
 
 // ---------------------------------------------------------------- light tasks
 
-constexpr int32_t kNeedsRuntime = kDetachableBlock | kProxyBlock | kHiddenHelperBlock;
+constexpr int32_t kNeedsRuntime = kDetachableBlock | kTransparentBlock;
+
+// Flags of tasks that we can schedule. The runtime gets a task with another flag as it is: the upper half has the
+// runtime's own flags, and the lower half those that later compilers may set.
+constexpr int32_t kKnownFlags = kTiedBlock | kFinalBlock | kAtOnceBlock | kDestructorsBlock | kPriorityBlock |
+                                kDetachableBlock | kPoolBlock | kTransparentBlock;
+
+inline bool is_for_runtime(int32_t flags) {
+    return (flags & ~kKnownFlags) || ((flags & kPoolBlock) && may_create_target_tasks());
+}
 
 inline bool may_be_light(const Task &parent, int32_t flags) {
     return tasks_may_be_light.load(std::memory_order_relaxed) && !(flags & kNeedsRuntime) &&
@@ -80,6 +89,7 @@ inline void set_up(Task &task, const Worker &worker, uint16_t flags, void *locat
     task.code = code;
     task.seen = nullptr;
     task.node = nullptr;
+    task.is_transparent = false;
 }
 
 [[gnu::always_inline]] inline Task *make_light_task(Worker &worker, void *location, uint16_t flags, size_t block_bytes,
@@ -177,6 +187,7 @@ int32_t run_routine(int32_t thread, void *block) {
         task.flags &= static_cast<uint16_t>(~kNextPart);
         task.routine(number_of_this_thread(thread), block);
     } while (task.flags & kNextPart);
+    if (task.is_transparent) wait_for_children(*this_worker);
     if (task.flags & kMoved) return_to_owner(*began);
     if (__builtin_expect(task.flags & kAnnotated, 0)) {
         note_release(task.block);
@@ -198,7 +209,7 @@ OMP_EXT_HOOK(void *, __kmpc_omp_task_alloc,
              (location, thread, flags, block_bytes, shared_bytes, routine)) {
     Worker *worker = this_worker;
     note_task_creation();
-    if (!worker || (flags & (kProxyBlock | kHiddenHelperBlock)))
+    if (!worker || __builtin_expect(is_for_runtime(flags), 0))
         return real___kmpc_omp_task_alloc()(location, thread, flags, block_bytes, shared_bytes, routine);
     const void *code = __builtin_return_address(0);
     if (__builtin_expect(
@@ -279,6 +290,10 @@ OMP_EXT_HOOK(void, __kmpc_omp_task_begin_if0, (void *location, int32_t thread, v
              (location, thread, block)) {
     if (Worker *worker = this_worker; worker && is_ours(block)) {
         Task &task = *task_of(block);
+        if (task.is_transparent) {
+            wait_for_children(*worker);
+            worker = present_worker();
+        }
         if (begin_base_task(*worker)) task.flags |= kHasBaseTask;
         // gcc's programs do not call this function; GOMP_task does.
         begin_undeferred(*worker, task, task.location ? __builtin_return_address(0) : task.code);
@@ -297,6 +312,10 @@ OMP_EXT_HOOK(void, __kmpc_omp_task_complete_if0, (void *location, int32_t thread
         while (task.flags & kNextPart) {
             task.flags &= static_cast<uint16_t>(~kNextPart);
             task.routine(thread, block);
+        }
+        if (task.is_transparent) {
+            wait_for_children(*worker);
+            worker = present_worker();
         }
         if (task.flags & kHasBaseTask) base_task_owner = worker;
         runtime_has_it = !is_light(task);
@@ -484,7 +503,7 @@ Task *make_task(Worker &worker, void *location, int32_t flags, size_t block_byte
     notify(&omp_ext_observer::creation_begins);
     uint16_t task_flags = 0;
     // The runtime sees a tied task without priority that is never queued, because the queues are ours.
-    int32_t runtime_flags = ((flags | kTiedBlock | kAtOnceBlock) & ~kPriorityBlock);
+    int32_t runtime_flags = ((flags | kTiedBlock | kAtOnceBlock) & ~(kPriorityBlock | kPoolBlock | kTransparentBlock));
     if (__builtin_expect((flags & ~kTiedBlock) || !(flags & kTiedBlock) || (worker.current->flags & kFinal), 0)) {
         if ((flags & kFinalBlock) || (worker.current->flags & kFinal)) task_flags |= kFinal;
         if (!(flags & kTiedBlock)) task_flags |= kUntied;
@@ -511,12 +530,22 @@ Task *make_task(Worker &worker, void *location, int32_t flags, size_t block_byte
     task->block = block;
     task->pool = nullptr;
     set_up(*task, worker, task_flags, location, block_bytes, shared_bytes, routine, code);
+    task->is_transparent = (flags & kTransparentBlock) != 0;
     // Light ancestors cannot know when the runtime frees this task.
     if (is_light(*worker.current)) worker.current->n_holds.fetch_add(1, std::memory_order_relaxed);
     return task;
 }
 
+// Runs a transparent task at once, after the current task's earlier children and before its later ones. The task ends
+// with a wait for its own children. So all dependences between them hold, whether they import or export.
+static void submit_transparent(Worker &worker, Task &task) {
+    wait_for_children(worker);
+    prepare(task);
+    run_at_once(*present_worker(), task);
+}
+
 void submit(Worker &worker, Task &task) {
+    if (__builtin_expect(task.is_transparent, 0)) return submit_transparent(worker, task);
     prepare(task);
     if (__builtin_expect(worker.current->flags & kFinal, 0))
         run_at_once(worker, task);
@@ -525,6 +554,7 @@ void submit(Worker &worker, Task &task) {
 }
 
 void submit_at_once(Worker &worker, Task &task) {
+    if (__builtin_expect(task.is_transparent, 0)) return submit_transparent(worker, task);
     prepare(task);
     run_at_once(worker, task);
 }
@@ -532,7 +562,7 @@ void submit_at_once(Worker &worker, Task &task) {
 void submit_dependent(Worker &worker, Task &task, int32_t n, const BlockDependence *first, int32_t n_more,
                       const BlockDependence *more) {
     const std::vector<Dependence> list = list_of(n, first, n_more, more);
-    if (list.empty()) return submit(worker, task);
+    if (list.empty() || task.is_transparent) return submit(worker, task);
     if (worker.current->flags & kFinal) {
         wait_for_predecessors(worker, list.data(), static_cast<int>(list.size()));
         return submit(*present_worker(), task);
@@ -550,7 +580,8 @@ void wait_for_dependences(Worker &worker, int32_t n, const BlockDependence *firs
 Task *duplicate(Worker &worker, const Task &pattern) {
     const int32_t flags = (pattern.flags & kUntied ? 0 : kTiedBlock) | (pattern.flags & kFinal ? kFinalBlock : 0) |
                           (pattern.flags & kPriority ? kPriorityBlock : 0) |
-                          (pattern.flags & kDestructors ? kDestructorsBlock : 0);
+                          (pattern.flags & kDestructors ? kDestructorsBlock : 0) |
+                          (pattern.is_transparent ? kTransparentBlock : 0);
     Task *copy = make_task(worker, pattern.location, flags, pattern.block_bytes, pattern.shared_bytes, pattern.routine,
                            pattern.code);
     // The copy keeps its own `shareds` and `routine`; private variables and other data follow them.
@@ -668,6 +699,7 @@ void runtime::return_to(Worker &worker, void *base_task) {
 void runtime::execute(Worker &worker, Task &task, bool directly) {
     void *location = task.location, *block = task.block;
     const int32_t thread = worker.runtime_thread;
+    directly &= !task.is_transparent;
     if (__builtin_expect(directly && !(task.flags & (kMayBeDiscarded | kAnnotated)) && !tool_is_active(), 1)) {
         const Routine routine = task.routine;
         real___kmpc_omp_task_begin_if0()(location, thread, block);

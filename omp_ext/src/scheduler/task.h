@@ -46,6 +46,7 @@ enum TaskFlag : uint16_t {
 // The fields that every task writes are in four cache lines, with the compiler's part.
 struct Task : QueueEntry {
     // Written by the creating thread.
+    bool is_transparent; // its children and its siblings may depend on each other
     Task *parent; // null: implicit
     Group *group; // innermost taskgroup, or null
     int32_t (*routine)(int32_t, void *); // the program's function

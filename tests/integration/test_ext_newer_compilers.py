@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tasks of OpenMP 6.0 under libomp_ext.so, created by the calls of compilers newer than those of the tests.
+
+clang 23 marks tasks of the clauses `threadset(omp_pool)` and `transparent`. libomp 14 to 20 take the first
+mark for hidden helper tasks, and no libomp up to 23 observes the second.
+"""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from ext_programs import ext_library
+from toolchains import Toolchain, compile_source, toolchain_named
+
+TOOLCHAIN = pytest.mark.parametrize("name", ["clang-14", "clang-16", "clang-19"])
+MODES = pytest.mark.parametrize(
+    "mode",
+    [{}, {"OMP_EXT_TASKS": "runtime"}, {"OMP_EXT_STRICT": "1", "OMP_EXT_DOMAINS": "2"}],
+    ids=["light", "runtime", "strict"],
+)
+
+
+def scheduled(
+    source: str, toolchain: Toolchain, *arguments: str, threads: str = "4", **mode: str
+) -> tuple[int, str]:
+    """Runs a program under the extension; returns the number of tasks created there, and all messages."""
+    program = compile_source(source, toolchain)
+    settings = {
+        "LD_PRELOAD": str(ext_library()),
+        "OMP_NUM_THREADS": threads,
+        "OMP_EXT_SCHEDULE": "1",
+        "OMP_EXT_STATISTICS": "1",
+        **mode,
+    }
+    finished = toolchain.run([str(program), *arguments], settings)
+    assert finished.returncode == 0, f"{arguments} {mode}:\n{finished.stdout}{finished.stderr}"
+    found = re.search(r"tasks: (\d+) created", finished.stderr)
+    return int(found[1]) if found else 0, finished.stderr
+
+
+@TOOLCHAIN
+@MODES
+def test_a_thread_of_the_team_runs_each_task_for_the_pool(name: str, mode: dict[str, str]) -> None:
+    n_created, _ = scheduled("ext/newer_compiler.c", toolchain_named(name), "pool", **mode)
+    assert n_created == 2000
+
+
+@TOOLCHAIN
+@MODES
+@pytest.mark.parametrize("threads", ["1", "2", "4"])
+def test_siblings_wait_for_children_of_transparent_tasks(
+    name: str, mode: dict[str, str], threads: str
+) -> None:
+    scheduled("ext/newer_compiler.c", toolchain_named(name), "transparent", threads=threads, **mode)
+
+
+@TOOLCHAIN
+def test_the_runtime_gets_tasks_with_unknown_flags(name: str) -> None:
+    n_created, _ = scheduled("ext/newer_compiler.c", toolchain_named(name), "later")
+    assert n_created == 1000  # their children
+
+
+@TOOLCHAIN
+def test_the_runtime_gets_all_tasks_of_programs_with_task_graphs(name: str) -> None:
+    n_created, messages = scheduled("ext/taskgraph.c", toolchain_named(name))
+    assert n_created == 0
+    assert messages.count("records graphs of tasks") == 1
