@@ -64,6 +64,15 @@ def percent(share: float) -> str:
     return f"{share * 100:.1f}%" if abs(share) < 0.9995 else f"{share * 100:,.0f}%"
 
 
+def gain(part: float, *, is_bound: bool, is_least: bool = False) -> str:
+    """Returns a predicted gain; predictions are no finer than 1%.
+
+    `is_bound`: the gain of the largest such change. `is_least`: a part of the gain is unknown.
+    """
+    words = f"{part:.0%} less time"
+    return f"{words} or more" if is_least else f"up to about {words}" if is_bound else words
+
+
 def ratio(value: float) -> str:
     """Returns a quotient with three significant digits, at most two of them decimals: 0.50, 13.9, 386."""
     return f"{value:.2f}" if abs(value) < 9.995 else _three_digits(value)

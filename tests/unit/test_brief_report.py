@@ -13,14 +13,14 @@ from typing import Any
 import pytest
 
 from made_runs import MS, construct, definition, made_run, made_samples, team, wait
-from ompass.launch.second_run import MOST_BYTES, MOST_NS, why_not_traced
+from ompass.launch.second_run import MOST_BYTES, MOST_NS, TASK_BYTES, trace_bytes, why_not_traced
 from ompass.metrics.facts import Finding
 from ompass.metrics.findings import KINDS
 from ompass.model import Run, StateTimes
 from ompass.readers.meta import TRACE, traced_run
 from ompass.reports.brief import brief_report
 from ompass.reports.content import ReportContent, collect
-from ompass.reports.findings import CURED_BY, causes, note_parts, verdict, verdict_of
+from ompass.reports.findings import CURED_BY, causes, gain_text, note_parts, verdict, verdict_of
 from ompass.reports.job import brief_job_report
 from ompass.reports.model import Bar, Column, Kind, Report, Table, column_words, plain
 from ompass.reports.ranks import job_of_reports
@@ -30,8 +30,10 @@ from ompass.reports.terminal import TerminalConsole, print_report
 from ompass.samples.report import samples_report
 from ompass.simulation.stored import StoredAdvice, StoredChange, read_advice, store_advice
 from ompass.simulation.words import TITLES
+from ompass.symbols.kept import NAMES_FILE
 from ompass.symbols.resolver import NO_CALLER, Location
 from ompass.units import durations_alike
+from toolchains import REPOSITORY
 
 US = 1_000
 
@@ -90,9 +92,10 @@ def test_verdict_place_and_gain_come_first_and_the_next_command_last() -> None:
 
 def test_a_run_without_problems_says_so_in_one_sentence() -> None:
     run = made_run(team(0, [{"work_ns": 99 * MS, "sync_ns": MS, "n_tasks": 1}] * 2), [construct(1, 0, [MS])])
-    assert (
-        brief_report(content_of(run)).verdict == "No problem found: 99.0% of the time of 2 threads is work."
-    )
+    report = brief_report(content_of(run))
+    assert report.verdict == "No problem found: 99.0% of the time of 2 threads is work."
+    assert "\n".join(printed(report)).count("No problem found") == 1
+    assert "\n".join(printed(run_report(content_of(run)))).count("No problem found") == 1
 
 
 def test_findings_of_sibling_tasks_are_one() -> None:
@@ -133,6 +136,40 @@ def test_the_verdict_explains_no_states_that_others_lengthened() -> None:
     fine = "tasks are too fine (sort.c:11)"
     assert verdict(content, causes(content)) == f"{worked}, 30.0% is spent creating tasks: {fine}."
     assert verdict(disturbed, causes(disturbed)) == f"{worked}: {fine}, and others used the processors."
+
+
+def test_what_others_caused_comes_after_what_the_program_causes() -> None:
+    content = content_of(fine_run())
+    busy = Finding("disturbed", "problem", "Others used the processors", "they took it", "be alone", 10**12)
+    found = causes(replace(content, findings=(busy, *content.findings)))
+    assert [one.kind for one in found] == ["too_fine", "disturbed"]
+
+
+def test_the_gain_of_a_bound_is_an_estimate() -> None:
+    bound = replace(CUT_OFF, at_most=True)
+    assert gain_text(bound) == (
+        "Cut off below depth 8: up to about 80% less time predicted (20 ms instead of 100 ms)"
+    )
+    assert ": 80% less time or more predicted (" in gain_text(replace(bound, at_least=True))
+
+
+def test_doubtful_gains_are_not_shown_and_one_line_says_why() -> None:
+    content = content_of(fine_run())
+    changes = tuple(replace(one, is_doubtful=True) for one in (CUT_OFF, change("lock", 0.9, 99)))
+    doubted = replace(content, advice=StoredAdvice({"advice": []}, changes, "4 threads shared 2 processors"))
+    assert [one.kind for one in causes(doubted)] == ["too_fine"]
+    text = "\n".join(printed(brief_report(doubted)))
+    assert "-> Cut off below depth 8\n" in re.sub(" +\n", "\n", text)
+    assert "less time" not in text
+    assert "No gains are predicted, because 4 threads shared 2 processors." in text
+
+
+def test_a_damaged_names_file_is_said_in_one_line() -> None:
+    problem = f"{NAMES_FILE} is damaged, so names are looked up in the files of the program"
+    content = replace(content_of(fine_run()), problems=("something else", problem))
+    lines = printed(brief_report(content))
+    assert sum(NAMES_FILE in line for line in lines) == 1
+    assert not any("something else" in line for line in lines)
 
 
 def test_a_change_without_a_finding_is_no_cause() -> None:
@@ -235,8 +272,20 @@ def test_advice_is_kept_with_the_trace_of_a_run(tmp_path: Path) -> None:
 def test_long_programs_and_large_traces_are_not_traced_for_advice() -> None:
     run = fine_run()
     assert why_not_traced(run, MOST_NS, MOST_NS, MOST_BYTES) == ""
-    assert "more than 30 s" in why_not_traced(run, 2 * MOST_NS, MOST_NS, MOST_BYTES)
-    assert "its trace would have about" in why_not_traced(run, 0, MOST_NS, 1 << 20)
+    assert "took 60 s, limit 30 s" in why_not_traced(run, 2 * MOST_NS, MOST_NS, MOST_BYTES)
+    large = why_not_traced(run, 0, MOST_NS, 1 << 20)
+    assert large.startswith("its trace would take ")
+    assert len(f"ompass: no second run: {large} (--twice)") <= 80
+
+
+def test_the_manual_states_the_number_of_tasks_in_the_largest_trace_for_advice() -> None:
+    usage = (REPOSITORY / "docs" / "usage.md").read_text(encoding="utf-8")
+    assert (
+        f"(`--limit SIZE`): {MOST_BYTES / TASK_BYTES / 1e6:.0f} million tasks at {TASK_BYTES} bytes" in usage
+    )
+    n_tasks = 10_000
+    tasks = [construct(1, 0, [500] * n_tasks)]
+    assert trace_bytes(made_run(constructs=tasks)) == TASK_BYTES * n_tasks
 
 
 def test_times_of_a_column_have_one_unit_if_it_shows_them_all() -> None:

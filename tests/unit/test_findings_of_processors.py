@@ -147,6 +147,12 @@ def test_more_threads_than_processors_are_a_problem_when_waits_burn_processors()
     assert "disturbed" in problems(on_processors(team(0, busy), [], n_cpus=4))
 
 
+def test_more_threads_than_processors_are_a_problem_although_others_used_processors_too() -> None:
+    part = {"preempted_ns": 60 * MS, "work_preempted_ns": 5 * MS, "n_instances": 1}
+    waiting = [{"work_ns": 10 * MS, "sync_ns": 90 * MS, **part}] * 4
+    assert sorted(problems(on_processors(team(0, waiting), [], n_cpus=2))) == ["disturbed", "oversubscribed"]
+
+
 def test_several_threads_on_one_processor_are_the_only_finding() -> None:
     half = {"preempted_ns": 50 * MS, "work_preempted_ns": 50 * MS}
     run = on_processors(team(0, [{"work_ns": 100 * MS, **half}] * 2), [], n_cpus=1)

@@ -76,7 +76,7 @@ def with_advice(content: ReportContent, first: FirstRun, limits: Limits) -> Repo
     refusal = why_once(first.before, first.command, first.program, first.plan, first.ending, os.environ)
     refusal = refusal or why_not_traced(run, first.wall_ns, limits.most_ns, limits.most_bytes)
     if limits.twice is None and refusal:
-        say(f"no second run to predict the gain of changes: {refusal} (--twice: run it again anyway)")
+        say(f"no second run: {refusal} (--twice)")
         return replace(content, advice_refusal=refusal)
     trace = _record_again(run.path, first, limits)
     return replace(content, advice=read_advice(run)) if trace and _store_advice(trace, run.path) else content
@@ -89,8 +89,8 @@ def _has_something_to_change(content: ReportContent) -> bool:
 
 def _record_again(directory: Path, first: FirstRun, limits: Limits) -> Path | None:
     """Runs the program again, in trace mode and without its output; returns the complete trace."""
-    again = f"running it again ({duration(first.wall_ns)}) with a trace, to predict the gain of changes"
-    say(f"{again}; its output is discarded (--once: no second run)")
+    took = duration(first.wall_ns)
+    say(f"running it again ({took}) without output to predict gains (off: --once)")
     place = directory.absolute() / TRACE
     launch = new_launch(os.environ)
     environment = {

@@ -24,9 +24,9 @@ from ompass.units import duration, size
 MOST_NS: Final = 30_000_000_000
 """Longest program that runs again unasked. Users wait this time again, and a little longer."""
 MOST_BYTES: Final = 64 << 20
-"""Largest trace for advice: some 2.5 million tasks, whose simulations take about 20 seconds."""
+"""Largest trace for advice: 4 million tasks (TASK_BYTES), or 2.8 million if each second one has a wait."""
 
-_TASK_BYTES: Final = 16  # in a trace, measured for tasks without dependences
+TASK_BYTES: Final = 16  # in a trace, measured for tasks without dependences
 _EVENT_BYTES: Final = 16  # of a wait, a chunk of a loop, or a kernel
 _MOST_FILES: Final = 20_000  # entries of a directory that are compared
 
@@ -59,7 +59,7 @@ def why_once(
     if environ.get(LAUNCH):
         return "a recorded program started it"
     if program.is_script or plan.runtime is None:
-        return "it may do more than compute, because it is not linked with OpenMP"
+        return "the program is not linked with OpenMP"
     if not _input_can_be_read_again(before.offset):
         return "its standard input cannot be read twice"
     changed = [path for path, state in _files(command).items() if before.files.get(path) != state]
@@ -71,10 +71,10 @@ def why_once(
 def why_not_traced(run: Run, wall_ns: int, most_ns: int, most_bytes: int) -> str:
     """Returns the reason why a second, traced run would be too long or too large; empty if there is none."""
     if wall_ns > most_ns:
-        return f"the program took {duration(wall_ns)}, more than {duration(most_ns)}"
+        return f"the first one took {duration(wall_ns)}, limit {duration(most_ns)}"
     n_bytes = trace_bytes(run)
     if n_bytes > most_bytes:
-        return f"its trace would have about {size(n_bytes)}, more than {size(most_bytes)}"
+        return f"its trace would take {size(n_bytes)}, limit {size(most_bytes)}"
     return ""
 
 
@@ -82,7 +82,7 @@ def trace_bytes(run: Run) -> int:
     """Returns the approximate size of a trace of this run."""
     n_tasks = sum(row.n_created for row in run.constructs)
     n_events = sum(row.n_waits for row in run.waits) + sum(row.n_chunks for row in run.loops)
-    return _TASK_BYTES * n_tasks + _EVENT_BYTES * n_events
+    return TASK_BYTES * n_tasks + _EVENT_BYTES * n_events
 
 
 def _input_offset() -> int:

@@ -66,7 +66,7 @@ KINDS: Final = (
     ),
     Kind(
         "oversubscribed",
-        "machine",
+        "crowd",
         "More threads than processors",
         thread_findings.oversubscribed,
         "run at most as many threads as there are processors (OMP_NUM_THREADS, OMP_DYNAMIC=true, one level "
@@ -360,6 +360,8 @@ def find_causes(
 
 LEADING: Final = ("second_runtime", "bound_together")
 """Kinds of problems that come first, because they change all other figures."""
+OUTSIDE: Final = ("disturbed", "throttled")
+"""Kinds of problems that no change of the program cures."""
 _FOLLOWS: Final = frozenset(kind.name for kind in KINDS if kind.follows)
 
 
@@ -368,7 +370,7 @@ def _follows(finding: Finding, found: Sequence[Finding]) -> bool:
     return finding.kind in _FOLLOWS and any(
         2 * other.cost_ns >= finding.cost_ns
         for other in found
-        if other.severity == "problem" and other.kind not in _FOLLOWS
+        if other.severity == "problem" and other.kind not in (*_FOLLOWS, *OUTSIDE)
     )
 
 

@@ -546,7 +546,9 @@ def bound_together(facts: Facts) -> Iterator[Evidence]:
 
 def oversubscribed(facts: Facts) -> Iterator[Evidence]:
     """Yields more threads than processors."""
-    if not facts.crowded or (facts.throttled and facts.throttled_ns >= facts.shared_ns):
+    if not facts.crowded or facts.tied_together:
+        return  # not crowded, or bound_together explains it
+    if facts.throttled and facts.throttled_ns >= facts.shared_ns:
         return
     breakdown, processor = facts.breakdown, facts.processor
     states = breakdown.states

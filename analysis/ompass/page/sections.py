@@ -71,7 +71,8 @@ def run_parts(
     """
     figures = {"threads": "threads", "granularity": "granularity", "tasks": "constructs"}
     sections = run_report(content).sections
-    findings = next(each for each in sections if each.key == "findings")
+    empty = Section("findings", "Findings", ())
+    findings = next((each for each in sections if each.key == "findings"), empty)
     remarks = next((each.parts for each in sections if each.key == "notes"), ())
     yield _findings_part(replace(findings, parts=(*findings.parts, *remarks)), content, trace, excerpts)
     for section in sections:

@@ -17,6 +17,7 @@ from ompass.reports.findings import note_parts
 from ompass.reports.model import Report, Section, Table
 from ompass.reports.next_commands import shell_word
 from ompass.reports.run import run_name, run_report
+from ompass.symbols.kept import NAMES_FILE
 from ompass.units import duration, plural
 
 _FINDING_LINES: Final = 11
@@ -43,14 +44,16 @@ def brief_report(content: ReportContent) -> Report:
 def _sections(content: ReportContent, whole: Report) -> Iterator[Section]:
     sections = {section.key: section for section in whole.sections}
     more = f"ompass report {shell_word(content.run.path)} --full"
-    yield replace(sections["findings"], most_lines=_FINDING_LINES, more=more)
+    if "findings" in sections:
+        yield replace(sections["findings"], most_lines=_FINDING_LINES, more=more)
     states = sections["thread-time"]
     yield replace(states, parts=tuple(part for part in states.parts if isinstance(part, Table)))
     key = next((key for key in _CONSTRUCTS if key in sections), "")
     if key:
         parts = [_brief(part, more) for part in sections[key].parts if isinstance(part, Table)]
         yield replace(sections[key], parts=tuple(parts))
-    if notes := tuple(note_parts(content, _IMPORTANT)):
+    damaged = (f"Note: {problem}." for problem in content.problems if problem.startswith(NAMES_FILE))
+    if notes := (*note_parts(content, _IMPORTANT), *damaged):
         yield Section("notes", "Notes", notes)
 
 

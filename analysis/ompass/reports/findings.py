@@ -12,13 +12,13 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from ompass.metrics.facts import Finding
-from ompass.metrics.findings import LEADING
+from ompass.metrics.findings import LEADING, OUTSIDE
 from ompass.model import StateTimes, share
 from ompass.reports.content import ReportContent
 from ompass.reports.model import Advice
 from ompass.simulation.stored import StoredChange
 from ompass.symbols.resolver import Location
-from ompass.units import duration, percent, plural
+from ompass.units import duration, gain, percent, plural
 
 _LEAST_GAIN: Final = 0.05
 """Least gain of a change that is shown although it cures no finding."""
@@ -35,6 +35,7 @@ CURED_BY: Final = {
     "wait_in_loop": ("dependences", "waits", "phases"),
     "dependence_chain": ("dependence", "pipeline"),
     "lock_contention": ("lock",),
+    "atomic_contention": ("atomic",),
     "iteration_order": ("order",),
     "synchronization": ("dependences", "waits", "phases", "barrier", "region"),
     "short_regions": ("region",),
@@ -56,7 +57,6 @@ _ALTERNATIVES: Final = (
 )
 """Kinds of changes that exclude each other: a report shows only the best one."""
 _NO_CHANGE: Final = ("threads", "extension")  # changes of the start command only
-_OUTSIDE: Final = ("disturbed", "throttled")  # findings that no change of the program cures
 _SPENT: Final = {
     "create": "creating tasks",
     "schedule": "getting ready tasks to run",
@@ -80,7 +80,8 @@ class Cause:
 
     @property
     def is_predicted(self) -> bool:
-        return self.change is not None and self.change.gain >= _LEAST_GAIN
+        change = self.change
+        return change is not None and not change.is_doubtful and change.gain >= _LEAST_GAIN
 
     @property
     def title(self) -> str:
@@ -99,19 +100,21 @@ class Cause:
 
 
 def gain_text(change: StoredChange | None) -> str:
-    """Returns a change with its gain.
+    """Returns a change with its gain, unless it is doubtful.
 
     Example: "Cut off below depth 8: 80% less time predicted (30 ms instead of 150 ms)".
     """
     if change is None:
         return ""
-    most = "at most " if change.at_most else ""
+    if change.is_doubtful:
+        return change.title
+    words = gain(change.gain, is_bound=change.at_most, is_least=change.at_least)
     times = f"{duration(change.wall_ns)} instead of {duration(change.before_ns)}"
-    return f"{change.title}: {most}{change.gain:.0%} less time predicted ({times})"
+    return f"{change.title}: {words} predicted ({times})"
 
 
 def causes(content: ReportContent) -> list[Cause]:
-    """Returns the problems and the changes with a gain, the most valuable first."""
+    """Returns the problems and the changes with a gain, the most valuable first; last, what others caused."""
     found: list[Cause] = []
     for finding in content.findings:
         if finding.severity == "problem":
@@ -122,15 +125,18 @@ def causes(content: ReportContent) -> list[Cause]:
         if cause.change:
             same = (*CURED_BY.get(cause.kind, ()), cause.change.kind)
             left = [one for one in left if one.kind not in same]
-            cause.share = max(cause.share, cause.change.gain)
+            cause.share = max(cause.share, 0.0 if cause.change.is_doubtful else cause.change.gain)
     # The best change of each kind is enough here; `ompass advise` lists all changes.
     of_kind: dict[str, StoredChange] = {}
     for change in sorted(left, key=lambda one: one.kind == "time" and _by_depth(left, one)):
-        if change.kind not in _NO_CHANGE and change.gain >= _LEAST_GAIN:
+        if change.kind not in _NO_CHANGE and not change.is_doubtful and change.gain >= _LEAST_GAIN:
             family = next((kinds[0] for kinds in _ALTERNATIVES if change.kind in kinds), change.kind)
             of_kind.setdefault(family, change)
     found += [Cause(None, [one.place], one, _weight(one)) for one in of_kind.values()]
-    return sorted(found, key=lambda one: (one.kind not in LEADING, not one.is_predicted, -one.share))
+    return sorted(
+        found,
+        key=lambda one: (one.kind not in LEADING, one.kind in OUTSIDE, not one.is_predicted, -one.share),
+    )
 
 
 def _weight(change: StoredChange) -> float:
@@ -200,8 +206,8 @@ def verdict_of(states: StateTimes, n_threads: int, found: Sequence[Cause], befor
     worked = f"{work} of the time of {plural(n_threads, 'thread')} is work"
     if not found and not before:
         return f"No problem found: {worked}."
-    outside = [one for one in found if one.kind in _OUTSIDE]
-    inside = [one for one in found if one.kind not in _OUTSIDE][:1]
+    outside = [one for one in found if one.kind in OUTSIDE]
+    inside = [one for one in found if one.kind not in OUTSIDE][:1]
     state = max(_SPENT, key=lambda name: _of(states, name))
     lost = share(_of(states, state), states.total_ns)
     # Other programs lengthen the states, and a change without a finding does not explain them.
@@ -226,13 +232,11 @@ def _because(cause: Cause) -> str:
 
 
 def problem_parts(content: ReportContent) -> Iterator[str | Advice]:
-    """Yields the problems, or a sentence that there is none."""
-    found = causes(content)
-    if not found:
-        work = content.breakdown.share(content.breakdown.states.work_ns)
-        yield f"No problem found: {percent(work)} of the thread-time is work."
-    for cause in found:
+    """Yields the problems; none if the verdict says that there is none."""
+    for cause in causes(content):
         yield cause.advice()
+    if content.advice and content.advice.doubt:
+        yield f"No gains are predicted, because {content.advice.doubt}."
 
 
 def note_parts(content: ReportContent, kinds: Sequence[str] = ()) -> Iterator[str]:

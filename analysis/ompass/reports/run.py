@@ -196,7 +196,8 @@ def _iso_time(epoch_ns: int) -> str:
 
 
 def _sections(content: ReportContent, tables: Mapping[str, Table]) -> Iterator[Section]:
-    yield Section("findings", "Findings", tuple(problem_parts(content)))
+    if found := tuple(problem_parts(content)):
+        yield Section("findings", "Findings", found)
     yield Section(
         "thread-time",
         "Where the thread-time went",

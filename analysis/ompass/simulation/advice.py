@@ -13,24 +13,25 @@ from pathlib import Path
 from ompass.keeping.names import resolver_for
 from ompass.model import Run
 from ompass.readers.run import open_run
-from ompass.reports.content import same_place
+from ompass.reports.content import collect, same_place
 from ompass.simulation.addresses import shared_address
 from ompass.simulation.changes import loop_changes, task_changes
 from ompass.simulation.fitting import fitted
 from ompass.simulation.machine import Machine, read_machine
 from ompass.simulation.order_changes import order_changes
 from ompass.simulation.reader import (
-    SimulatedRun,
     TaskProgram,
     read_task_program,
     with_constructs,
     with_earlier_work,
 )
-from ompass.simulation.refusals import refusal
-from ompass.simulation.runs import DeclaredData, notes_on
-from ompass.simulation.trial import LEAST_GAIN, Candidate, Change, Trial, Way, gain_of, middle_of_shortest
-from ompass.simulation.words import Advice, advice_of, without_gain
-from ompass.symbols.resolver import UNKNOWN, Location
+from ompass.simulation.refusals import Doubt
+from ompass.simulation.runs import DeclaredData, notes_on, predict
+from ompass.simulation.trial import LEAST_GAIN, Candidate, Change, Trial, Way, middle_of_shortest
+from ompass.simulation.unmodelled import doubt_of, hides_lock_passing, lock_passing_ns, without_atomics
+from ompass.simulation.words import Advice, advice_of, on_more_threads
+from ompass.symbols.resolver import UNKNOWN, Location, Resolver
+from ompass.units import duration
 
 __all__ = ["FASTER", "Advice", "AdviceContent", "Causal", "Change", "advise", "middle_of_shortest"]
 
@@ -63,7 +64,8 @@ class AdviceContent:
     program: TaskProgram
     machine: Machine
     threads: int
-    base: SimulatedRun
+    wall_ns: int  # predicted without a change
+    doubt: Doubt | None  # why the gains are doubtful
     changes: tuple[Change, ...]
     causal: tuple[Causal, ...]
     locations: Mapping[int, Location]
@@ -105,21 +107,23 @@ def advise(
         program = with_earlier_work(program, run.earlier_cpu_ns)
     machine, factor = fitted(program, machine)
     trial = Trial(program, machine, threads, DeclaredData.of(path, program))
+    trial.passing_ns = lock_passing_ns(run, program, trial.base)
+    trial.hides_passing = hides_lock_passing(run, program, trial.base)
     found: list[Candidate] = []
-    for candidate in _candidates(trial, run):
+    for candidate in _candidates(trial, run, resolver):
         progress(candidate[0].kind)
         found.append(candidate)
     notes = notes_on(program, [trial.base], other_team=True)
     if factor != 1.0:
         slower = f"{factor:.1f} times as long as on the {machine.name}"
         notes += (f"In this run, operations of the runtime took {slower}. The simulation uses these costs.",)
-    if doubt := refusal(program, threads, trial.base):
-        notes += (f"These gains are doubtful, because {doubt.reason}: {doubt.cure}.",)
-    notes += tuple(
-        without_gain(change)
-        for change, _ in found
-        if change.kind == "threads" and change.gain < LEAST_GAIN and change.limit_ns
-    )
+    doubt = doubt_of(run, trial, predict(program, machine, "libomp", program.n_threads))
+    if trial.passing_ns:
+        passing = f"Locks passed from thread to thread for {duration(trial.passing_ns)}"
+        notes += (f"{passing}, which the simulation of the recorded run lacks. All times include it.",)
+    if not trial.base.levels:  # nothing is known of the memory
+        notes += tuple(on_more_threads(change) for change, _ in found if change.kind == "threads")
+        found = [one for one in found if one[0].kind != "threads"]
     progress("uncertainty")
     changes = [_with_address(path, groups, trial.with_range(change, way)) for change, way in ranked(found)]
     progress("causal profile")
@@ -128,7 +132,8 @@ def advise(
         program=program,
         machine=machine,
         threads=threads,
-        base=trial.base,
+        wall_ns=trial.wall_ns,
+        doubt=doubt,
         changes=tuple(change for change in changes if change.low > 0),
         causal=tuple(causal_profile(trial)),
         locations=locations,
@@ -136,10 +141,11 @@ def advise(
     )
 
 
-def _candidates(trial: Trial, run: Run) -> Iterator[Candidate]:
+def _candidates(trial: Trial, run: Run, resolver: Resolver) -> Iterator[Candidate]:
     yield from task_changes(trial)
     yield from loop_changes(trial)
     yield from order_changes(trial, run)
+    yield from without_atomics(trial, collect(run, resolver).findings)
     more = 2 * trial.threads
     if trial.machine.topology is None or more <= len(trial.machine.topology.cpus):
         change, way = trial.best(
@@ -203,6 +209,6 @@ def causal_profile(trial: Trial) -> Iterator[Causal]:
         if ns < _LEAST_SHARE * total:
             continue
         way = Way(options={"speed": {construct: FASTER}})
-        gain = gain_of(trial.base, trial.run(way))
+        gain = trial.gain_of(trial.base, trial.run(way), way)
         found.append(Causal(construct, ns, ns / total, gain, *trial.range_of(gain, way)))
     return iter(sorted(found, key=lambda one: -one.gain))

@@ -41,7 +41,7 @@ _ALONE = 0.5  # work counts as undivided if one thread alone does this part of i
 
 def order_changes(trial: Trial, run: Run) -> Iterator[Candidate]:
     """Yields all such changes; none if the threads hardly wait."""
-    if trial.most_by_order < LEAST_GAIN:
+    if trial.most_by_order < LEAST_GAIN and not trial.passing_ns:
         return
     yield from _merged_waits(trial)
     yield from _dependences(trial)
@@ -131,13 +131,16 @@ def _groups(shapes: Sequence[DependenceShape]) -> list[list[DependenceShape]]:
 
 def _locks(trial: Trial) -> Iterator[Candidate]:
     longest = sorted(locks(trial.program), key=lambda lock: -lock.held_ns)
+    n_acquired = sum(lock.n_acquired for lock in longest)
     for lock in longest[:_MOST_LOCKS]:
-        if _is_much(trial, lock.held_ns):
+        if _is_much(trial, lock.held_ns + trial.passing_ns):
             yield trial.of_program(
                 "lock",
                 lock.construct,
                 partial(without_lock, trial.program, lock.lock),
                 at_most=True,
+                locks=lock.n_acquired / n_acquired,
+                is_least=trial.hides_passing,
                 count=lock.n_acquired,
                 share_ns=lock.held_ns,
             )

@@ -41,9 +41,9 @@ LITTLE: Final = 0.02
 """Share of preempted time in the work up to which recorded and simulated times can be compared."""
 
 
-def misfit(program: TaskProgram, as_recorded: SimulatedRun) -> Doubt | None:
-    """Returns the misfit of a simulation of the recorded run; None if it is small."""
-    simulated_ns = as_recorded.wall_ns - as_recorded.serial_ns
+def misfit(program: TaskProgram, as_recorded: SimulatedRun, added_ns: int = 0) -> Doubt | None:
+    """Returns the misfit of a simulation of the recorded run, plus a time; None if it is small."""
+    simulated_ns = as_recorded.wall_ns - as_recorded.serial_ns + added_ns
     ns = abs(simulated_ns - program.regions_ns)
     is_long = program.regions_ns >= REPRODUCIBLE_NS
     is_comparable = program.preempted_ns <= LITTLE * program.work_ns

@@ -21,6 +21,7 @@ from ompass.reports.model import (
 )
 from ompass.simulation.advice import FASTER, AdviceContent, Causal, Change
 from ompass.simulation.runs import Prediction, Simulation
+from ompass.simulation.words import RANGE
 from ompass.simulation.words import Advice as Words
 from ompass.units import duration, plural
 
@@ -140,9 +141,11 @@ def _memory(prediction: Prediction) -> dict[str, object]:
 
 def advice_report(content: AdviceContent) -> Report:
     """Returns the report: changes, best first, and the causal profile."""
+    doubt = content.doubt
     return Report(
         title=f"ompass advise · {content.run.path.name} · {plural(content.threads, 'thread')}",
         facts=(),
+        warning=f"These gains are doubtful, because {doubt.reason}: {doubt.cure}." if doubt else "",
         sections=(
             Section("changes", "Changes by gain", tuple(_changes(content))),
             Section("causal", "Gain by faster code", (_causal(content),)),
@@ -155,7 +158,7 @@ def advice_report(content: AdviceContent) -> Report:
             "directory": shown_path(content.run.path),
             "machine": content.machine.name,
             "threads": content.threads,
-            "wall_ns": content.base.wall_ns,
+            "wall_ns": content.wall_ns,
             "recorded_wall_ns": content.program.wall_ns,
             "advice": [
                 _change_record(content, change, advice)
@@ -163,13 +166,14 @@ def advice_report(content: AdviceContent) -> Report:
             ],
             "causal": [_causal_record(content, one) for one in content.causal],
             "notes": content.notes,
+            "doubt": doubt.reason if doubt else None,
         },
     )
 
 
 def _changes(content: AdviceContent) -> list[str | Advice | Table]:
     simulated = (
-        f"Gains are shares of the {duration(content.base.wall_ns)} predicted without Ompass; "
+        f"Gains are shares of the {duration(content.wall_ns)} predicted without Ompass; "
         f"recorded: {duration(content.program.wall_ns)} on {plural(content.program.n_threads, 'thread')}."
     )
     if not content.changes:
@@ -197,11 +201,12 @@ def _causal(content: AdviceContent) -> Table:
             Column("", "of", Kind.TEXT, lambda one: content.kind_of(one.construct)),
             Column("", "work", Kind.SHARE, "work_share"),
             Column("", "less time", Kind.SHARE, "gain"),
-            Column("", "at least", Kind.SHARE, "low"),
-            Column("", "at most", Kind.SHARE, "high"),
+            Column("", "from", Kind.SHARE, "low"),
+            Column("", "to", Kind.SHARE, "high"),
         ),
         content.causal,
         word="construct",
+        notes=(f"From, to: {RANGE}.",),
     )
 
 
@@ -222,6 +227,7 @@ def _change_record(content: AdviceContent, change: Change, words: Words) -> dict
         "gain_low": change.low,
         "gain_high": change.high,
         "at_most": change.at_most,
+        "at_least": change.is_least,
         "limit": change.limit or None,
         "limit_ns": change.limit_ns,
         "because": words.because,

@@ -32,6 +32,8 @@ class StoredChange:
     wall_ns: int
     gain: float
     at_most: bool
+    is_doubtful: bool = False  # True if no gain of the run can be predicted
+    at_least: bool = False  # True if the true gain may be larger
 
     @property
     def before_ns(self) -> int:
@@ -45,6 +47,7 @@ class StoredAdvice:
 
     values: Mapping[str, Any]  # the JSON of `ompass advise`
     changes: tuple[StoredChange, ...]
+    doubt: str = ""  # why the gains are doubtful; empty if they are not
 
 
 def store_advice(directory: Path, values: Mapping[str, Any]) -> None:
@@ -57,12 +60,13 @@ def read_advice(run: Run) -> StoredAdvice | None:
     """Returns the stored advice of a run; None if there is none, or the file is not valid."""
     try:
         values = json.loads(read_small_file(run.path / _FILE))
-        return StoredAdvice(values, tuple(_change(one) for one in values["advice"]))
+        doubt = str(values.get("doubt") or "")
+        return StoredAdvice(values, tuple(_change(one, bool(doubt)) for one in values["advice"]), doubt)
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
 
 
-def _change(values: Mapping[str, Any]) -> StoredChange:
+def _change(values: Mapping[str, Any], is_doubtful: bool) -> StoredChange:
     return StoredChange(
         kind=str(values["kind"]),
         title=str(values["change"]),
@@ -79,4 +83,6 @@ def _change(values: Mapping[str, Any]) -> StoredChange:
         wall_ns=int(values["wall_ns"]),
         gain=float(values["gain"]),
         at_most=bool(values["at_most"]),
+        is_doubtful=is_doubtful,
+        at_least=bool(values.get("at_least")),
     )

@@ -53,13 +53,14 @@ class Change:
     low: float = 0.0
     high: float = 0.0
     tried: tuple[Tried, ...] = ()
-    at_most: bool = False  # an upper bound, because the trace does not show which order the data need
+    at_most: bool = False  # a bound: the trace does not show which order the data need
     limit: str = ""  # threads: the limit of the gain: "lock", "chain", "memory" or "" (unknown)
     limit_ns: int = 0  # the shortest possible time under this limit; 0: unknown
     iterations: int = 0  # grain, finer: iterations of a taskloop in each changed task; 0: unknown
     also: tuple[int, ...] = ()  # other constructs that the change concerns
     count: int = 0  # dependences, waits, acquisitions, barriers or regions that it concerns
     share_ns: int = 0  # the recorded time that it concerns; 0: unknown
+    is_least: bool = False  # True if the gain lacks an unknown part, so the true one may be larger
     shared: SharedAddress | None = None  # dependence: the address that most of the tasks name; None: unknown
 
 
@@ -69,6 +70,7 @@ class Way:
 
     program: Callable[[], TaskProgram] | None = None  # None: the recorded one
     options: Mapping[str, Any] = field(default_factory=dict)
+    locks: float = 0.0  # part of the acquisitions of locks that the change removes
 
 
 Candidate = tuple[Change, Way]
@@ -85,6 +87,8 @@ class Trial:
         self.machine = machine
         self.threads = threads
         self.base = self.simulate()
+        self.passing_ns = 0  # time to pass locks between threads, which simulated times lack
+        self.hides_passing = False  # True if this time is unknown, because other programs ran
 
     def simulate(
         self,
@@ -115,20 +119,44 @@ class Trial:
         at_most: bool = False,
         **properties: Any,
     ) -> Candidate:
-        """Returns the change with the value of the shortest run, or the middle one of equally short runs."""
+        """Returns the change with the value of the shortest run, or the middle one of equally short runs.
+
+        The ways of a change have the same locks.
+        """
         runs = {value: self.run(way) for value, way in ways.items()}
         tried = [Tried(value, run.wall_ns) for value, run in runs.items()]
         queued = [run.n_tasks - run.n_inlined for run in runs.values()]
         best = tried[middle_of_shortest([one.wall_ns for one in tried], queued)]
-        gain = 1 - best.wall_ns / max(1, self.base.wall_ns)
-        change = Change(kind, construct, best.value, best.wall_ns, gain, tried=tuple(tried), at_most=at_most)
-        return replace(change, **properties), ways[best.value]
+        way = ways[best.value]
+        wall_ns = best.wall_ns + self._passing(way)
+        gain = self.gain_of(self.base, runs[best.value], way)
+        change = Change(kind, construct, best.value, wall_ns, gain, tried=tuple(tried), at_most=at_most)
+        return replace(change, **properties), way
+
+    def _passing(self, way: Way) -> int:
+        """Returns the time to pass locks that a way of a change leaves."""
+        return round(self.passing_ns * (1 - way.locks))
+
+    @property
+    def wall_ns(self) -> int:
+        """The time without a change."""
+        return self.base.wall_ns + self.passing_ns
+
+    def gain_of(self, base: SimulatedRun, changed: SimulatedRun, way: Way) -> float:
+        """Returns the gain of a simulated run; both runs get the time to pass locks."""
+        before_ns = base.wall_ns + self.passing_ns
+        return 1 - (changed.wall_ns + self._passing(way)) / before_ns if before_ns else 0.0
 
     def of_program(
-        self, kind: str, construct: int | None, program: Callable[[], TaskProgram], **properties: Any
+        self,
+        kind: str,
+        construct: int | None,
+        program: Callable[[], TaskProgram],
+        locks: float = 0.0,
+        **properties: Any,
     ) -> Candidate:
-        """Returns a change that has no values to choose from."""
-        return self.best(kind, construct, {0: Way(program)}, **properties)
+        """Returns a change that has no values to choose from; `locks`: as in Way."""
+        return self.best(kind, construct, {0: Way(program, locks=locks)}, **properties)
 
     @property
     def chunk_ns(self) -> int:
@@ -163,7 +191,7 @@ class Trial:
         program = way.program() if way.program else None
         gains = [gain]
         for base, variant in self._variants:
-            gains.append(gain_of(base, variant(program=program, **way.options)))
+            gains.append(self.gain_of(base, variant(program=program, **way.options), way))
         return min(gains), max(gains)
 
     def with_range(self, change: Change, way: Way) -> Change:
@@ -178,10 +206,6 @@ class Trial:
             *(partial(self.simulate, machine=self.machine.with_costs(factor)) for factor in _COSTS),
         ]
         return [(variant(), variant) for variant in variants]
-
-
-def gain_of(base: SimulatedRun, changed: SimulatedRun) -> float:
-    return 1 - changed.wall_ns / base.wall_ns if base.wall_ns else 0.0
 
 
 def middle_of_shortest(walls: Sequence[float], n_tasks: Sequence[int]) -> int:

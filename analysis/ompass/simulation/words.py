@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from ompass.simulation.trial import Change
+from ompass.simulation.trial import LEAST_GAIN, Change
 from ompass.symbols.resolver import Location
-from ompass.units import duration, percent, plural
+from ompass.units import duration, gain, plural
 
 Locate = Callable[[int | None], Location]
 
@@ -26,14 +26,14 @@ class Advice:
     write: str  # what to write in the source
     wall_ns: int  # predicted time with the change
     gain: float
-    low: float  # with other costs and other victims
+    low: float  # over other costs of the runtime and other random choices
     high: float
     at_most: bool
+    at_least: bool
 
     @property
     def gain_text(self) -> str:
-        words = f"{percent(self.gain)} less time"
-        return f"at most {words}" if self.at_most else words
+        return gain(self.gain, is_bound=self.at_most, is_least=self.at_least)
 
     def as_values(self) -> dict[str, Any]:
         """Returns the fields for JSON."""
@@ -54,6 +54,7 @@ def advice_of(change: Change, locate: Locate) -> Advice:
         low=change.low,
         high=change.high,
         at_most=change.at_most,
+        at_least=change.is_least,
     )
 
 
@@ -70,17 +71,30 @@ def _address(change: Change) -> str:
 
 def _reason(change: Change) -> str:
     reason = REASONS.get(change.kind)
+    low, high = f"{change.low:.0%}", f"{change.high:.0%}"
     return (
         (reason(change) + "; " if reason else "")
-        + f"{duration(change.wall_ns)} predicted, {percent(change.low)} to {percent(change.high)} "
-        + "with other costs and victims"
+        + f"{duration(change.wall_ns)} predicted"
+        + (f" ({low} to {high} less, {RANGE})" if low != high else "")
+        + (LEAST if change.is_least else "")
         + LIMITS[change.limit](change)
     )
 
 
-def without_gain(change: Change) -> str:
-    """Returns why more threads gain nothing."""
-    return f"{plural(change.value, 'thread')} gain nothing{LIMITS[change.limit](change)}."
+LEAST = "; it lacks the time to pass the lock to another thread, which other programs hid"
+RANGE = "if the runtime takes half or twice the time, or threads take other tasks"
+"""The meaning of the range of a gain."""
+
+
+def on_more_threads(change: Change) -> str:
+    """Returns what more threads gain, if that is no advice."""
+    threads = plural(change.value, "thread")
+    if change.gain < LEAST_GAIN:
+        return f"{threads} gain nothing{LIMITS[change.limit](change)}."
+    return (
+        f"The trace does not show whether {threads} gain anything, because it has no times of memory "
+        "accesses; ompass scale measures that."
+    )
 
 
 # The limit of the gain of more threads, as the end of a sentence.
@@ -93,7 +107,7 @@ LIMITS: Mapping[str, Callable[[Change], str]] = {
     "chain": lambda change: (
         f": the longest chain of work takes {duration(change.limit_ns)}, so no number of threads takes less"
     ),
-    "memory": lambda change: ", if the memory is fast enough for them, which the simulation does not model",
+    "memory": lambda change: "",
 }
 
 TITLES: Mapping[str, Callable[[Change], str]] = {
@@ -121,6 +135,7 @@ TITLES: Mapping[str, Callable[[Change], str]] = {
     "pipeline": lambda c: f"Let {c.value} items be in the pipeline instead of {c.count}",
     "iterations": lambda c: "Divide the iterations of this loop",
     "lock": lambda c: "Do less while this lock is held",
+    "atomic": lambda c: "Update a copy of each thread, and join the copies at the end",
     "order": lambda c: "Do less between waiting for earlier iterations and letting later ones go on",
     "barrier": lambda c: "Remove this barrier if no thread needs what others did before it",
     "region": lambda c: "Enter one parallel region instead of many",
@@ -194,6 +209,9 @@ CURES: Mapping[str, Callable[[Change], str]] = {
         "compute before the lock and only store the result inside; use `atomic`, a `reduction`, or a copy "
         "for each thread; or use one lock for each part of the data"
     ),
+    "atomic": lambda c: (
+        "write a `reduction` clause, or add to a local variable and update the shared one once"
+    ),
     "order": lambda c: (
         "compute before the wait what does not need earlier iterations, and let later iterations go on as "
         "soon as they can; or wait for smaller parts of the iteration"
@@ -221,6 +239,7 @@ REASONS: Mapping[str, Callable[[Change], str]] = {
     "lock": lambda c: (
         f"held for {duration(c.share_ns)} in {plural(c.count, 'acquisition')}, one thread at a time"
     ),
+    "atomic": lambda c: f"{duration(c.share_ns)} on atomic updates, by samples",
     "order": lambda c: f"threads waited {duration(c.share_ns)} for earlier iterations",
     "barrier": lambda c: f"{plural(c.count, 'barrier')}",
     "region": lambda c: f"{plural(c.count, 'region')}",

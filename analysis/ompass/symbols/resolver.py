@@ -67,9 +67,9 @@ class Resolver:
         resolver = cls(run.modules, run.start_epoch_ns, kept=kept)
         if damage is not None:
             resolver.may_keep = not damage.is_newer
+            reason = f"cannot be used ({damage})" if damage.is_newer else "is damaged"
             resolver.problems.append(
-                f"the names in {run.path / NAMES_FILE} cannot be used ({damage}), so names are looked up in "
-                "the files of the program"
+                f"{NAMES_FILE} {reason}, so names are looked up in the files of the program"
             )
         return resolver
 

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Times of a recorded run that its simulation lacks, and the resulting doubts about advice.
+
+Owns the time to pass a lock between threads, the time of contended atomic updates, and missing processors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Final
+
+from ompass.metrics.facts import Finding
+from ompass.metrics.processors import described, processors_of
+from ompass.metrics.thresholds import CROWDED
+from ompass.model import Run
+from ompass.simulation.reader import SimulatedRun, TaskProgram
+from ompass.simulation.refusals import LITTLE, MOST_MISFIT, Doubt, misfit, refusal
+from ompass.simulation.trial import Candidate, Trial, Way
+from ompass.units import plural
+
+_FASTEST: Final = 100.0
+"""Largest speed-up of a construct without its atomic updates; samples do not show more."""
+
+
+def lock_passing_ns(run: Run, program: TaskProgram, base: SimulatedRun) -> int:
+    """Returns the part of the recorded wall time in which locks passed from thread to thread.
+
+    Returns 0 if the simulation explains the recorded time without it, or if other programs lengthened it.
+    """
+    missing_ns = program.regions_ns - (base.wall_ns - base.serial_ns)
+    if _is_disturbed(run, program) or missing_ns <= MOST_MISFIT * program.regions_ns:
+        return 0
+    return min(missing_ns, _lock_ns(run) // program.n_threads)
+
+
+def hides_lock_passing(run: Run, program: TaskProgram, base: SimulatedRun) -> bool:
+    """True if threads waited for locks longer than simulated, and other programs may have caused that."""
+    unexplained_ns = _lock_ns(run) - base.sync_ns - base.idle_ns
+    return _is_disturbed(run, program) and unexplained_ns > MOST_MISFIT * _thread_ns(program)
+
+
+def _lock_ns(run: Run) -> int:
+    return sum(row.lock_ns for row in run.regions)
+
+
+def _thread_ns(program: TaskProgram) -> int:
+    return program.n_threads * program.regions_ns
+
+
+def _is_disturbed(run: Run, program: TaskProgram) -> bool:
+    """True if threads were preempted for so long that recorded and simulated times cannot be compared."""
+    return sum(row.preempted_ns for row in run.regions) > LITTLE * _thread_ns(program)
+
+
+def doubt_of(run: Run, trial: Trial, as_recorded: SimulatedRun) -> Doubt | None:
+    """Returns the reason why gains are doubtful; None if there is none.
+
+    `as_recorded` is a simulation of the recorded run, with the costs of recording.
+    """
+    program = trial.program
+    processors = processors_of(run)
+    if 0 < CROWDED * processors < program.n_threads:
+        return Doubt(
+            float(program.regions_ns),
+            f"{plural(program.n_threads, 'thread')} shared {described(run)} processors",
+            "record it on at most as many threads as processors",
+        )
+    if doubt := refusal(program, trial.threads, trial.base):
+        return doubt
+    return None if _is_disturbed(run, program) else misfit(program, as_recorded, trial.passing_ns)
+
+
+def without_atomics(trial: Trial, findings: tuple[Finding, ...]) -> Iterator[Candidate]:
+    """Yields the program without contended atomic updates, if samples have shown some."""
+    for finding in findings:
+        construct = finding.construct
+        if finding.kind != "atomic_contention" or construct is None:
+            continue
+        work_ns = trial.program.work_of_constructs.get(construct, 0)
+        speed = min(work_ns / max(1, work_ns - finding.cost_ns), _FASTEST)
+        if speed > 1:
+            way = Way(options={"speed": {construct: speed}})
+            change, way = trial.best("atomic", construct, {0: way}, at_most=True)
+            yield replace(change, share_ns=finding.cost_ns), way

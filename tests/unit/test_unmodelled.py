@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Times of a recorded run that its simulation lacks: what advice adds, and what it does not predict."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from made_runs import made_run, region, team
+from made_traces import Body, Locked, Schedule, Spawn, Work, write_trace
+from ompass.metrics.facts import Finding
+from ompass.model import Run
+from ompass.simulation.machine import read_machine
+from ompass.simulation.order_changes import order_changes
+from ompass.simulation.reader import read_task_program
+from ompass.simulation.trial import Trial
+from ompass.simulation.unmodelled import doubt_of, hides_lock_passing, lock_passing_ns, without_atomics
+from ompass.simulation.words import advice_of
+from ompass.symbols.resolver import UNKNOWN
+
+MS = 1_000_000
+LOCKED: Body = (Spawn((Work(MS), Locked(3 * MS))),) * 16
+
+
+def trial_of(tmp_path: Path, body: Body) -> Trial:
+    program = read_task_program(write_trace(tmp_path / "made.ompass", Schedule(body, 2)))
+    return Trial(program, read_machine(), 2, None)
+
+
+def recorded(trial: Trial, longer_ns: int, lock_ns: int, preempted_ns: int = 0) -> tuple[Run, int]:
+    """Returns a run that took so much longer than its simulation, and its time in regions."""
+    regions_ns = trial.base.wall_ns - trial.base.serial_ns + longer_ns
+    states = {"work_ns": regions_ns - lock_ns, "sync_ns": lock_ns, "lock_ns": lock_ns}
+    run = made_run(team(0, [{**states, "preempted_ns": preempted_ns // 2}] * 2))
+    return run.replace(n_usable_cpus=2), regions_ns
+
+
+class Longer:
+    """A recorded program whose regions took another time."""
+
+    def __init__(self, trial: Trial, regions_ns: int) -> None:
+        self._program = trial.program
+        self.regions_ns = regions_ns
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._program, name)
+
+
+@pytest.mark.parametrize(
+    ("longer_ms", "lock_ms", "preempted_ms", "passing_ms"),
+    [
+        (5, 40, 0, 0),  # the simulation is close
+        (60, 40, 0, 40),  # locks explain a part
+        (40, 70, 0, 40),  # and no more than the difference
+        (60, 70, 20, 0),  # preempted threads may explain it
+    ],
+)
+def test_waits_for_locks_explain_what_the_simulation_lacks(
+    tmp_path: Path, longer_ms: int, lock_ms: int, preempted_ms: int, passing_ms: int
+) -> None:
+    trial = trial_of(tmp_path, LOCKED)
+    run, regions_ns = recorded(trial, longer_ms * MS, lock_ms * MS, preempted_ms * MS)
+    program: object = Longer(trial, regions_ns)
+    assert lock_passing_ns(run, program, trial.base) == passing_ms * MS  # type: ignore[arg-type]
+
+
+def test_only_a_change_of_the_lock_removes_the_time_to_pass_it(tmp_path: Path) -> None:
+    trial = trial_of(tmp_path, LOCKED)
+    trial.passing_ns = 50 * MS
+    (lock, way), *_ = (one for one in order_changes(trial, made_run()) if one[0].kind == "lock")
+    assert lock.wall_ns == pytest.approx(32 * MS, rel=0.01)
+    assert trial.wall_ns == pytest.approx((49 + 50) * MS, rel=0.02)
+    assert lock.gain == pytest.approx(1 - 32 / 99, abs=0.01)
+    low, high = trial.range_of(lock.gain, way)
+    assert low == pytest.approx(high, abs=0.01)
+    other, _ = trial.best("threads", None, {2: way.__class__()})
+    assert other.gain == 0
+    assert other.wall_ns == trial.wall_ns
+
+
+def test_the_gain_of_shorter_locks_lacks_a_part_while_others_use_the_processors(tmp_path: Path) -> None:
+    trial = trial_of(tmp_path, LOCKED)
+    for preempted_ms, lock_ms, hidden in ((0, 120, False), (60, 120, True), (60, 5, False)):
+        run, _ = recorded(trial, 100 * MS, lock_ms * MS, preempted_ms * MS)
+        assert hides_lock_passing(run, trial.program, trial.base) == hidden
+    trial.hides_passing = True
+    changes = {change.kind: change for change, _ in order_changes(trial, made_run())}
+    assert changes["lock"].is_least
+    advice = advice_of(changes["lock"], lambda construct: UNKNOWN)
+    assert re.fullmatch(r"3\d% less time or more", advice.gain_text)
+    assert "other programs hid" in advice.because
+
+
+@pytest.mark.parametrize(("preempted_ms", "doubted"), [(0, True), (10, False)])
+def test_gains_are_doubtful_if_the_simulation_does_not_fit_a_quiet_run(
+    tmp_path: Path, preempted_ms: int, doubted: bool
+) -> None:
+    trial = trial_of(tmp_path, (Spawn((Work(10 * MS),)),) * 12)
+    run, regions_ns = recorded(trial, 30 * MS, 0, preempted_ms * MS)
+    trial.program = Longer(trial, regions_ns)  # type: ignore[assignment]
+    assert bool(doubt_of(run, trial, trial.base)) == doubted
+
+
+@pytest.mark.parametrize(("n_cpus", "doubted"), [(0, False), (1, True), (2, False)])
+def test_gains_of_more_threads_than_processors_are_doubtful(
+    tmp_path: Path, n_cpus: int, doubted: bool
+) -> None:
+    trial = trial_of(tmp_path, LOCKED)
+    run = made_run([region(0, 0)]).replace(n_usable_cpus=n_cpus)
+    doubt = doubt_of(run, trial, trial.base)
+    assert bool(doubt) == doubted
+    if doubt:
+        assert doubt.reason == "2 threads shared 1 processors"
+
+
+def test_contended_atomic_updates_bound_the_gain_by_their_sampled_time(tmp_path: Path) -> None:
+    trial = trial_of(tmp_path, (Spawn((Work(10 * MS),)),) * 8)
+    (task,) = [number for number, ns in trial.program.work_of_constructs.items() if ns > 70 * MS]
+    finding = Finding("atomic_contention", "problem", "", "", "", 40 * MS, task)
+    ((change, _),) = without_atomics(trial, (finding, Finding("blocked", "problem", "", "", "", MS, task)))
+    assert change.kind == "atomic"
+    assert change.at_most
+    assert change.gain == pytest.approx(0.5, abs=0.01)
+    assert change.share_ns == 40 * MS
+    assert not list(without_atomics(trial, ()))
