@@ -136,7 +136,10 @@ def pytest_configure() -> None:
 
 
 def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
-    """Marks all tests under tests/slow as slow."""
+    """Marks as slow: all tests under tests/slow, and those on the toolchains that quick runs leave out."""
+    slow_toolchains = {toolchain.name for toolchain in toolchains.TOOLCHAINS if not toolchain.is_quick}
     for item in items:
-        if "slow" in item.path.relative_to(toolchains.REPOSITORY).parts:
+        parameters = item.callspec.params.values() if hasattr(item, "callspec") else ()
+        is_slow = any(isinstance(value, str) and value in slow_toolchains for value in parameters)
+        if is_slow or "slow" in item.path.relative_to(toolchains.REPOSITORY).parts:
             item.add_marker(pytest.mark.slow)

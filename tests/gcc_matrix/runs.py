@@ -26,8 +26,9 @@ from ompass.launch.plan import missing_functions
 from ompass.launch.program import inspect_program
 from ompass.launch.runtimes import read_runtime
 
+_LLVM = (14, 15, 16, 19, 20, 21, 22)
 RUNTIMES: Mapping[str, Path] = {
-    **{f"libomp {n}": toolchains.RUNTIMES / f"llvm-{n}" / "lib" / "libomp.so.5" for n in (14, 15, 16, 19)},
+    **{f"libomp {n}": toolchains.RUNTIMES / f"llvm-{n}" / "lib" / "libomp.so.5" for n in _LLVM},
     "libiomp5": toolchains.RUNTIMES / "intel" / "lib" / "libiomp5.so",
 }
 MODES = ("profile", "trace", "extension")

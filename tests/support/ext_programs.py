@@ -20,7 +20,10 @@ STEAL_POLICIES = re.findall(
 
 def ext_library() -> Path:
     """Returns the extension under test: OMP_EXT_LIBRARY if set, otherwise the one that ./run builds."""
-    return Path(os.environ.get("OMP_EXT_LIBRARY", toolchains.BUILD / "lib" / "libomp_ext.so"))
+    library = Path(os.environ.get("OMP_EXT_LIBRARY", toolchains.BUILD / "lib" / "libomp_ext.so"))
+    # The loader would go on without it.
+    assert library.is_file(), f"{library} is not built: ./run test builds it"
+    return library
 
 
 def ways_to_load(tool: Path) -> dict[str, dict[str, str]]:

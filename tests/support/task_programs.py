@@ -115,4 +115,4 @@ def compiled(program: TaskProgram, toolchain: Toolchain, opt_level: str = "-O2")
 
 def flags_for(toolchain: Toolchain) -> tuple[str, ...]:
     """Returns the flags of the programs: masked needs OpenMP 5.1, which is not every clang's default."""
-    return ("-fopenmp-version=51",) if toolchain.cc.startswith("clang-1") else ()
+    return ("-fopenmp-version=51",) if "clang" in toolchain.cc else ()

@@ -13,7 +13,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypedDict
@@ -25,6 +25,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 PROGRAMS = REPOSITORY / "tests" / "programs"
 BUILD = REPOSITORY / "build" / os.environ.get("OMPASS_BUILD_PRESET", "release")
 RUNTIMES = REPOSITORY / "build" / "runtimes"
+COMPILERS = REPOSITORY / "build" / "compilers"
 COMPILED = REPOSITORY / "build" / "tests"
 
 DEFAULT_TOOLCHAIN = "clang-19"
@@ -50,7 +51,9 @@ class Toolchain:
     runtime_library: Path  # the file of the runtime; symbolic links not resolved
     compile_flags: tuple[str, ...]  # enable OpenMP; find the headers of the runtime's version first
     link_flags: tuple[str, ...] = ()
+    libc_flags: tuple[str, ...] = ()  # the link flags that programs without OpenMP need, too
     fortran_flags: tuple[str, ...] = ("-fopenmp",)
+    is_quick: bool = True  # whether the quick tests run on it, too
 
     def run_environment(self, extra: Mapping[str, str] | None = None) -> dict[str, str]:
         """Returns the environment in which a program of this toolchain uses this runtime, plus `extra`."""
@@ -147,11 +150,16 @@ class Record(Protocol):
 
 
 def _clang(
-    major: int, runtime_major: int | None = None, *, fc: str | None = None, name: str | None = None
+    major: int,
+    runtime_major: int | None = None,
+    *,
+    fc: str | None = None,
+    name: str | None = None,
+    is_quick: bool = True,
 ) -> Toolchain:
     home = RUNTIMES / f"llvm-{runtime_major or major}"
     return Toolchain(
-        name=name or f"clang-{major}",
+        name=name or f"clang-{major}" + (f"-libomp-{runtime_major}" if runtime_major else ""),
         cc=f"clang-{major}",
         cxx=f"clang++-{major}",
         fc=fc,
@@ -159,6 +167,28 @@ def _clang(
         runtime_library=home / "lib" / "libomp.so.5",
         compile_flags=("-fopenmp", f"-I{RUNTIMES / f'llvm-{major}' / 'include'}"),
         link_flags=(f"-L{RUNTIMES / f'llvm-{major}' / 'lib'}",),
+        is_quick=is_quick,
+    )
+
+
+def _fetched_clang(major: int) -> Toolchain:
+    """Returns a clang of tests/fetch-runtimes; its programs run on the libc that their runtime needs."""
+    home, compilers = RUNTIMES / f"llvm-{major}", COMPILERS / f"llvm-{major}" / "bin"
+    libc = home / "libc"
+    libc_flags = (
+        *(f"-L{libc}", "-l:libc.so.6", "-Wl,--allow-shlib-undefined"),
+        f"-Wl,--dynamic-linker={libc / 'ld-linux-x86-64.so.2'}",
+        # The older kind of path, which the loader uses for the libraries of libraries, too.
+        *("-Wl,--disable-new-dtags", f"-Wl,-rpath,{libc}"),
+    )
+    clang = _clang(major, is_quick=False)
+    return replace(
+        clang,
+        cc=str(compilers / "clang"),
+        cxx=str(compilers / "clang++"),
+        fc=str(compilers / "flang"),
+        link_flags=(*clang.link_flags, *libc_flags),
+        libc_flags=libc_flags,
     )
 
 
@@ -167,10 +197,15 @@ _LIBGOMP = RUNTIMES / "libgomp-llvm-19" / "lib"
 
 TOOLCHAINS: tuple[Toolchain, ...] = (
     _clang(14),
-    _clang(16),
+    _clang(16, is_quick=False),
     _clang(19, fc="flang-new-19"),
     # Compiled against the headers and library of 19, run on 15: a newer compiler with an older runtime.
-    _clang(19, 15, name="clang-19-libomp-15"),
+    _clang(19, 15, is_quick=False),
+    # An older compiler with newer runtimes.
+    _clang(19, 20, is_quick=False),
+    _clang(19, 21, is_quick=False),
+    _clang(19, 22),
+    _fetched_clang(23),
     Toolchain(
         name="clang-19-libiomp5",
         cc="clang-19",
@@ -245,7 +280,7 @@ def compile_source(
         command += [f"-I{directory}" for directory in include_dirs]
         libraries = ["-lpthread", "-lm", "-ldl"]
     sources = [str(path) for path in (*extra_sources, source)]
-    libraries = [*(toolchain.link_flags if openmp else ()), *libraries]
+    libraries = [*(toolchain.link_flags if openmp else toolchain.libc_flags), *libraries]
 
     key = hashlib.sha256("\0".join([_compiler_version(compiler), *command, *sources, *libraries]).encode())
     for path in (*extra_sources, source, *_headers_in(include_dirs)):
