@@ -29,6 +29,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from ompass.check.verdict import MOST_ROUNDS
 from ompass.comparison.metrics import Repeat, changes
 from ompass.model import StateTimes
 
@@ -140,7 +141,7 @@ def main() -> None:
     parser.add_argument("--more", type=int, default=50, help="pairs whose second build has more work")
     parser.add_argument("--percent", type=float, default=3, help="how much more work")
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--repeat", type=int, default=40)
+    parser.add_argument("--repeat", type=int, default=MOST_ROUNDS)
     parser.add_argument("--time", default="10m")
     parser.add_argument("--compiler", default="clang-19")
     parser.add_argument("-o", "--output", type=Path, default=Path("verdicts.json"))

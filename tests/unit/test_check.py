@@ -17,7 +17,7 @@ from ompass.check.content import CheckContent, Evidence, Measured, collect_check
 from ompass.check.execute import TRACED_ROUNDS, Limits, Source, gather, recorded_directories
 from ompass.check.exports import bencher_check, benchmark_check, junit_check, markdown_check
 from ompass.check.report import check_report
-from ompass.check.verdict import FALSE_WORSE, LEAST_REPEATS, judge, looks, rounds_needed
+from ompass.check.verdict import FALSE_WORSE, LEAST_REPEATS, MOST_ROUNDS, judge, looks, rounds_needed
 from ompass.errors import UsageError
 from ompass.metrics.significance import least_groups_p
 from ompass.reports.model import plain
@@ -33,11 +33,11 @@ def times_of(chance: random.Random, n: int, factor: float, noise: float) -> list
 
 def decided(chance: random.Random, factor: float, noise: float, drift: float) -> str:
     """Returns the verdict of rounds on a drifting machine, as the command takes them."""
-    planned = looks(40)
+    planned = looks(MOST_ROUNDS)
     level = 0.0
     before: list[float] = []
     after: list[float] = []
-    for n in range(1, 41):
+    for n in range(1, MOST_ROUNDS + 1):
         level = 0.8 * level + chance.gauss(0, drift)
         before += times_of(chance, 1, math.exp(level), noise)
         after += times_of(chance, 1, factor * math.exp(level), noise)
@@ -77,8 +77,8 @@ def test_so_few_rounds_can_decide() -> None:
 
 def test_equal_programs_are_not_worse_and_three_percent_more_work_is() -> None:
     chance = random.Random(4)
-    equal = [decided(chance, 1.0, 0.01, 0.01) for _ in range(100)]
-    more = [decided(chance, 1.03, 0.01, 0.01) for _ in range(50)]
+    equal = [decided(chance, 1.0, 0.02, 0.01) for _ in range(100)]
+    more = [decided(chance, 1.03, 0.02, 0.01) for _ in range(50)]
     assert equal.count("worse") == 0
     assert equal.count("open") <= 10
     assert more.count("worse") >= 45
@@ -87,10 +87,10 @@ def test_equal_programs_are_not_worse_and_three_percent_more_work_is() -> None:
 
 def test_looking_often_does_not_make_equal_programs_worse() -> None:
     chance = random.Random(5)
-    planned = looks(40)
+    planned = looks(MOST_ROUNDS)
     wrong = 0
     for _ in range(400):
-        before, after = times_of(chance, 40, 1.0, 0.1), times_of(chance, 40, 1.0, 0.1)
+        before, after = times_of(chance, MOST_ROUNDS, 1.0, 0.1), times_of(chance, MOST_ROUNDS, 1.0, 0.1)
         # without a minimum difference, which hides the errors of the test
         wrong += any(
             judge(before[:n], after[:n], 0.0, len(planned), True).verdict == "worse" for n in planned

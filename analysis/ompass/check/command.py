@@ -17,7 +17,7 @@ from ompass.check.content import collect_check
 from ompass.check.execute import Limits, Source, gather, recorded_directories
 from ompass.check.exports import bencher_check, benchmark_check, junit_check, markdown_check
 from ompass.check.report import check_report
-from ompass.check.verdict import LEAST_REPEATS, MINIMUM
+from ompass.check.verdict import LEAST_REPEATS, MINIMUM, MOST_ROUNDS
 from ompass.commands.options import (
     OUTPUT,
     RUNNING,
@@ -91,7 +91,7 @@ def check(
             help="Largest number of rounds; each runs both sides.",
             rich_help_panel=RUNNING,
         ),
-    ] = 40,
+    ] = MOST_ROUNDS,
     time: Annotated[
         str,
         typer.Option(
