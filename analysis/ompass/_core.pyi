@@ -516,11 +516,26 @@ class LoopShape(Row):
     work_ns: Final[int]  # work of all threads
     longest_ns: Final[int]  # work of the slowest thread of each instance, in total
 
+class GraphShape(Row):
+    """Graphs of tasks that one place creates again and again."""
+    def __init__(self, *, construct: int = 0, n_graphs: int = 0, n_tasks: int = 0, n_replayed: int = 0, create_ns: int = 0) -> None: ...
+    construct: Final[int]  # construct of the first task of each graph
+    n_graphs: Final[int]  # graphs that a replay would start
+    n_tasks: Final[int]  # tasks of the largest graph
+    n_replayed: Final[int]  # tasks of all these graphs
+    create_ns: Final[int]  # recorded time of their creation
+
 def shapes(program: TaskProgram) -> tuple[TaskShape, ...]:
     """Returns how the tasks of each construct are created."""
 
 def loops(program: TaskProgram) -> tuple[LoopShape, ...]:
     """Returns the worksharing loops of several threads."""
+
+def graphs(program: TaskProgram) -> tuple[GraphShape, ...]:
+    """Returns the graphs of tasks that one place creates three times or more, if they are alike."""
+
+def replay_graphs(program: TaskProgram, construct: int) -> TaskProgram:
+    """Replays the graphs that begin with a task of the construct, except each first one."""
 
 def share_loops(program: TaskProgram, n_threads: int) -> TaskProgram:
     """Divides the worksharing loops between the threads of a team of another size, by their schedules."""

@@ -76,7 +76,7 @@ WAIT_KINDS: Final = {**WAITS, **{kind | 128: name for kind, name in LOCKS.items(
 """The meaning of Definition.flags of a wait."""
 LOOPS: Final = {
     1: "loop", 2: "sections", 3: "single", 5: "workshare", 6: "distribute", 7: "taskloop", 8: "scope",
-    10: "static loop", 11: "dynamic loop", 12: "guided loop", 13: "loop", 32: "masked",
+    9: "workdistribute", 10: "static loop", 11: "dynamic loop", 12: "guided loop", 13: "loop", 32: "masked",
 }  # fmt: skip
 """The meaning of Definition.flags of a loop."""
 UNSHARED_LOOPS: Final = frozenset({"single", "taskloop", "masked"})

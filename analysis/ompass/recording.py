@@ -161,7 +161,7 @@ class Recording:
 
     def simulate(
         self, *, threads: Sequence[int] = (), policies: Sequence[str] = ("libomp",), machine: str = "",
-        seed: int = 1, untraced: bool = False, anyway: bool = False,
+        seed: int = 1, untraced: bool = False, anyway: bool = False, taskgraph: bool = False,
     ) -> Simulated:  # fmt: skip
         """Returns predicted runs. `machine` is a machine file or an hwloc synthetic string.
 
@@ -177,6 +177,7 @@ class Recording:
             seed=seed,
             untraced=untraced,
             anyway=anyway,
+            taskgraph=taskgraph,
         )
         return shown(Simulated, predicted)
 

@@ -10,7 +10,7 @@ import pytest
 
 from ompass import _core
 from ompass.simulation import changes, order_changes
-from ompass.simulation.changes import loop_changes, task_changes
+from ompass.simulation.changes import graph_changes, loop_changes, task_changes
 from ompass.simulation.trial import Candidate, Change, Trial, Tried, Way
 
 PROGRAM_NS = 10_000_000
@@ -75,6 +75,17 @@ def test_loops_below_half_a_percent_of_the_work_get_no_advice(
     work_ns: int, found: Values, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert of_loop(monkeypatch, work_ns=work_ns, longest_ns=work_ns) == found
+
+
+@pytest.mark.parametrize(("create_ns", "found"), [(9_999, {}), (10_000, {"taskgraph": (12,)})])
+def test_graphs_are_replayed_if_their_creation_takes_one_percent_of_the_time(
+    create_ns: int, found: Values, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graph = _core.GraphShape(construct=5, n_graphs=9, n_tasks=12, n_replayed=108, create_ns=create_ns)
+    monkeypatch.setattr(changes, "graphs", lambda program: (graph,))
+    trial: Any = Listed()
+    trial.base = SimpleNamespace(wall_ns=1_000_000)
+    assert values_of(list(graph_changes(trial))) == found
 
 
 SPLIT: Values = {"iterations": ()}

@@ -108,4 +108,5 @@ def test_every_kind_has_a_name_of_its_own_number() -> None:
     assert {kind: name for kind, name in WAIT_KINDS.items() if kind < 128} == WAITS
     assert {kind - 128: name for kind, name in WAIT_KINDS.items() if kind >= 128} == LOCKS
     assert LOOPS[3] == "single"
+    assert LOOPS[9] == "workdistribute"
     assert 4 not in LOOPS, "threads that do not execute a single are in the same construct"

@@ -14,6 +14,7 @@
 #include "simulation/engine.h"
 #include "simulation/recorder.h"
 #include "simulation/transform.h"
+#include "simulation/transform_graphs.h"
 #include "simulation/transform_order.h"
 
 namespace ompass {
@@ -94,6 +95,13 @@ using namespace simulation;
     X(uint64_t, n, "dependences", from.second.n)                                                                       \
     X(uint64_t, depth, "the n-th task depends on task n - depth; 0: no such number", from.second.depth)
 
+#define OMPASS_GRAPH_SHAPE(X)                                                                                          \
+    X(uint32_t, construct, "construct of the first task of each graph", program.constructs[from.first])                \
+    X(uint64_t, n_graphs, "graphs that a replay would start", from.second.n_graphs)                                    \
+    X(uint64_t, n_tasks, "tasks of the largest graph", from.second.n_tasks)                                            \
+    X(uint64_t, n_replayed, "tasks of all these graphs", from.second.n_replayed)                                       \
+    X(uint64_t, create_ns, "recorded time of their creation", from.second.create_ns)
+
 #define OMPASS_LOCK_SHAPE(X)                                                                                           \
     X(uint32_t, lock, "number of the lock", static_cast<uint32_t>(&from - locks.data()))                               \
     X(uint32_t, construct, "the place that acquires it most often; 0: unknown", program.constructs[from.place])        \
@@ -132,6 +140,7 @@ OMPASS_STRUCT(PythonShape, Row, OMPASS_SHAPE);
 OMPASS_STRUCT(PythonLoopShape, Row, OMPASS_LOOP_SHAPE);
 OMPASS_STRUCT(PythonWaitShape, Row, OMPASS_WAIT_SHAPE);
 OMPASS_STRUCT(PythonDependenceShape, Row, OMPASS_DEPENDENCE_SHAPE);
+OMPASS_STRUCT(PythonGraphShape, Row, OMPASS_GRAPH_SHAPE);
 OMPASS_STRUCT(PythonLockShape, Row, OMPASS_LOCK_SHAPE);
 OMPASS_STRUCT(PythonBarrierShape, Row, OMPASS_BARRIER_SHAPE);
 OMPASS_STRUCT(PythonRegionShape, Row, OMPASS_REGION_SHAPE);
@@ -404,8 +413,13 @@ void bind_memory(nb::module_ &m) {
 void bind_shapes(nb::module_ &m) {
     bind_row<PythonShape>(m, "TaskShape", "How the tasks of one construct are created.");
     bind_row<PythonLoopShape>(m, "LoopShape", "A worksharing loop of several threads.");
+    bind_row<PythonGraphShape>(m, "GraphShape", "Graphs of tasks that one place creates again and again.");
     m.def("shapes", &shape_rows, nb::arg("program"), "Returns how the tasks of each construct are created.");
     m.def("loops", &loop_rows, nb::arg("program"), "Returns the worksharing loops of several threads.");
+    OMPASS_BIND_SHAPES(m, "graphs", PythonGraphShape, graphs_of, OMPASS_GRAPH_SHAPE,
+                       "Returns the graphs of tasks that one place creates three times or more, if they are alike.");
+    bind_change(m, "replay_graphs", &replay_graphs,
+                "Replays the graphs that begin with a task of the construct, except each first one.");
 }
 
 void bind_order(nb::module_ &m) {

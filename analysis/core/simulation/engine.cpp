@@ -140,7 +140,8 @@ void SimulatedRun::continue_task(Thread &thread) {
             const uint32_t child = operation.task();
             const ProgramTask &created = program_.tasks[child];
             if (terms_.is_as_recorded(created) || !terms_.runs_inline(created, child, pending_.waits(child)))
-                pay(thread, State::kCreate, terms_.creation_ns(operation), result_.operations.create);
+                pay(thread, State::kCreate, terms_.creation_ns(operation),
+                    created.flags & ProgramTask::kReplayed ? result_.operations.replay : result_.operations.create);
             task.untraced += terms_.traced_creation_ns(created);
             threads_.wait_for_step(thread, Step::kCreate);
             __builtin_prefetch(&program_.operations[created.first_op]);

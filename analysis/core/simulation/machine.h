@@ -33,6 +33,7 @@ struct Cost {
 #define OMPASS_SIMULATED_COSTS(X)                                                                                      \
     X(create, "to allocate and prepare a task; not given: the recorded time of each creation")                         \
     X(depend, "added to the creation of a task with depend clauses that ran at once in a recorded team of one")        \
+    X(replay, "to start a task again from the record of a graph (taskgraph), in place of its creation")                \
     X(contended, "added to a creation while another thread looks for tasks to steal; part of recorded creations")      \
     X(enqueue, "to put a task into a queue")                                                                           \
     X(dequeue, "to take a task from the thread's own queue")                                                           \

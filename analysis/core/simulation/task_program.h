@@ -81,6 +81,7 @@ struct ProgramTask {
         kUrgent = 16, // has a priority
         kSerialised = 32, // ran at once in a team of one, and is simulated as a deferred task
         kDependent = 64, // ran at once in a team of one and has depend clauses, which cost more in a larger team
+        kReplayed = 128, // started from the record of a graph instead of created
     };
     uint32_t first_op = 0;
     uint32_t creator = 0;

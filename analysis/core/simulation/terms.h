@@ -39,6 +39,7 @@ struct Terms {
     }
     uint64_t creation_ns(Operation operation) const {
         const ProgramTask &task = program_.tasks[operation.task()];
+        if (task.flags & ProgramTask::kReplayed) return cost.replay;
         if (is_as_recorded(task)) return operation.cost();
         if (task.flags & ProgramTask::kDependent)
             return cost.depend + (creation_given_ ? cost.create : changes.serialised_create_ns);
@@ -48,9 +49,11 @@ struct Terms {
         return std::max<uint64_t>(operation.cost() - std::min(operation.cost(), changes.untraced_create_ns), least);
     }
     // Returns the delay of a creation while other threads look for tasks. A creation recorded in a larger team
-    // includes the cost in that team.
+    // includes the cost in that team. A replay has the whole cost, because it also puts tasks into queues.
     uint64_t contended_ns(const ProgramTask &task) const {
-        const bool includes = !creation_given_ && !(task.flags & (ProgramTask::kSerialised | ProgramTask::kDependent));
+        const bool includes =
+            !creation_given_ &&
+            !(task.flags & (ProgramTask::kSerialised | ProgramTask::kDependent | ProgramTask::kReplayed));
         return cost.contended - std::min(cost.contended, includes ? recorded_contended_ns_ : 0);
     }
     // Return the cost of recording to subtract from the work of a task and of its creator.

@@ -15,7 +15,7 @@ from ompass.model import Run
 from ompass.readers.run import open_run
 from ompass.reports.content import collect, same_place
 from ompass.simulation.addresses import shared_address
-from ompass.simulation.changes import loop_changes, task_changes
+from ompass.simulation.changes import graph_changes, loop_changes, task_changes
 from ompass.simulation.fitting import fitted
 from ompass.simulation.machine import Machine, read_machine
 from ompass.simulation.order_changes import order_changes
@@ -143,6 +143,7 @@ def advise(
 
 def _candidates(trial: Trial, run: Run, resolver: Resolver) -> Iterator[Candidate]:
     yield from task_changes(trial)
+    yield from graph_changes(trial)
     yield from loop_changes(trial)
     yield from order_changes(trial, run)
     yield from without_atomics(trial, collect(run, resolver).findings)

@@ -18,9 +18,11 @@ from ompass.simulation.reader import (
     balanced,
     coarser,
     finer,
+    graphs,
     loop_shapes,
     placed,
     prioritised,
+    replayed,
     spread_out,
     task_shapes,
     untied,
@@ -135,6 +137,20 @@ def _without_waits(trial: Trial, shape: TaskShape) -> Candidate:
             return trial.of_program("dependences", place, lambda: depending)
     make = partial(without_phases, program, shape.construct)
     return trial.of_program("phases", place, make, at_most=True, count=shape.most_phases)
+
+
+def graph_changes(trial: Trial) -> Iterator[Candidate]:
+    """Yields replays of graphs of tasks, where the recorded creations take enough time."""
+    for shape in graphs(trial.program):
+        if shape.create_ns >= LEAST_GAIN * trial.base.wall_ns:
+            way = Way(partial(replayed, trial.program, shape.construct))
+            yield trial.best(
+                "taskgraph",
+                shape.construct,
+                {shape.n_tasks: way},
+                count=shape.n_graphs,
+                share_ns=shape.create_ns,
+            )
 
 
 def loop_changes(trial: Trial) -> Iterator[Candidate]:

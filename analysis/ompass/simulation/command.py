@@ -108,6 +108,14 @@ def simulate_command(
             "lacks.",
         ),
     ] = False,
+    taskgraph: Annotated[
+        bool,
+        typer.Option(
+            "--taskgraph",
+            help="Replay graphs of tasks that the program creates again and again, as `taskgraph` of OpenMP "
+            "6.0 does.",
+        ),
+    ] = False,
     record: Annotated[
         Path | None,
         typer.Option(
@@ -137,6 +145,7 @@ def simulate_command(
             seed=seed,
             untraced=untraced,
             anyway=anyway,
+            taskgraph=taskgraph,
             record=record,
         )
     report = simulation_report(simulation)
@@ -182,9 +191,9 @@ def advise_command(
 ) -> None:
     """Simulate changes of a recorded program, and rank them by the time that they save.
 
-    Tries cut-offs, coarser and finer grain, several producers, fewer waits, dependences, locks and barriers,
-    other schedules of loops, divided serial work, the extension, and more threads; `ompass docs simulation`
-    lists all changes. Also shows how much a faster construct would save.
+    Tries cut-offs, coarser and finer grain, several producers, replayed graphs of tasks, fewer waits,
+    dependences, locks and barriers, other schedules of loops, divided serial work, the extension, and more
+    threads; `ompass docs simulation` lists all changes. Also shows how much a faster construct would save.
     """
     check_json_output(as_json, output)
     with waiting(f"trying changes of {directory.name}"):

@@ -12,6 +12,7 @@ from ompass._core import (
     BarrierShape,
     Blocking,
     DependenceShape,
+    GraphShape,
     LockShape,
     LogError,
     LoopShape,
@@ -30,6 +31,7 @@ from ompass.readers.run import check_directory, core_errors
 
 __all__ = [
     "DependenceShape",
+    "GraphShape",
     "LoopShape",
     "MemorySystem",
     "RecordedMemory",
@@ -183,6 +185,16 @@ def in_team(program: TaskProgram, threads: int) -> TaskProgram:
 def with_larger_chunks(program: TaskProgram, construct: int, factor: int, chunk_ns: int) -> TaskProgram:
     """Returns the program with chunks of the loop `factor` times as large."""
     return _core.enlarge_chunks(program, construct, factor, chunk_ns)
+
+
+def graphs(program: TaskProgram) -> tuple[GraphShape, ...]:
+    """Returns the graphs of tasks that one place creates three times or more, if they are alike."""
+    return _core.graphs(program)
+
+
+def replayed(program: TaskProgram, construct: int) -> TaskProgram:
+    """Returns the program that replays the graphs that begin with a task of the construct (taskgraph)."""
+    return _core.replay_graphs(program, construct)
 
 
 def placed(program: TaskProgram, construct: int, n_domains: int) -> TaskProgram:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, reduce
 from pathlib import Path
 
 from ompass.errors import NothingToShowError, UsageError
@@ -21,9 +21,11 @@ from ompass.simulation.reader import (
     SimulatedRun,
     SimulationOptions,
     TaskProgram,
+    graphs,
     in_team,
     read_task_program,
     recorded_memory,
+    replayed,
     run_simulation,
 )
 from ompass.simulation.refusals import Doubt, misfit, refusal
@@ -90,14 +92,16 @@ def simulate(
     seed: int = 1,
     untraced: bool = False,
     anyway: bool = False,
+    taskgraph: bool = False,
     program: TaskProgram | None = None,
     record: Path | None = None,
     progress: Callable[[str], None] = lambda what: None,
 ) -> Simulation:
     """Simulates the run in a directory. `threads` () is the recorded number; `program` avoids a second read.
 
-    `untraced`: subtract the cost of recording. `anyway`: predict even where the trace lacks facts. `record`:
-    run directory to create from the only simulated run.
+    `untraced`: subtract the cost of recording. `anyway`: predict even where the trace lacks facts.
+    `taskgraph`: replay repeated graphs of tasks. `record`: run directory to create from the only simulated
+    run.
 
     Raises UsageError for unknown policies and too many threads, NothingToShowError if every prediction is
     refused, and the errors of read_task_program.
@@ -116,6 +120,9 @@ def simulate(
         _prepare(record, path, machine, policies, threads, seed)
     options = SimulationOptions(seed=seed, record_in=str(record or ""), recorded_run=str(path))
     unfit = misfit(program, predict(program, read_machine(), "libomp", program.n_threads))
+    replays: tuple[str, ...] = ()
+    if taskgraph:
+        program, replays = _with_replays(program)
     found: list[Prediction] = []
     refused: dict[int, Refusal] = {}
     for policy in policies:
@@ -143,8 +150,22 @@ def simulate(
         tuple(found),
         tuple(refused.values()),
         notes_on(program, [one.run for one in found], any(n != program.n_threads for n in threads))
+        + replays
         + ((f"This prediction is doubtful, because {unfit.reason}.",) if unfit else ()),
     )
+
+
+def _with_replays(program: TaskProgram) -> tuple[TaskProgram, tuple[str, ...]]:
+    """Returns the program with all graphs replayed that repeat, and a note on them."""
+    found = graphs(program)
+    if not found:
+        return program, ("No place creates the same graph of tasks three times, so none is replayed.",)
+    n_graphs, n_tasks = (sum(getattr(one, name) for one in found) for name in ("n_graphs", "n_replayed"))
+    note = (
+        f"{plural(n_graphs, 'graph')} of {plural(n_tasks, 'task')} in total are replayed from a record. The "
+        "machine file has the cost of a replay."
+    )
+    return reduce(lambda made, shape: replayed(made, shape.construct), found, program), (note,)
 
 
 def _prepare(

@@ -58,7 +58,7 @@ class Change:
     limit_ns: int = 0  # the shortest possible time under this limit; 0: unknown
     iterations: int = 0  # grain, finer: iterations of a taskloop in each changed task; 0: unknown
     also: tuple[int, ...] = ()  # other constructs that the change concerns
-    count: int = 0  # dependences, waits, acquisitions, barriers or regions that it concerns
+    count: int = 0  # dependences, waits, acquisitions, barriers, regions or graphs that it concerns
     share_ns: int = 0  # the recorded time that it concerns; 0: unknown
     is_least: bool = False  # True if the gain lacks an unknown part, so the true one may be larger
     shared: SharedAddress | None = None  # dependence: the address that most of the tasks name; None: unknown

@@ -116,6 +116,7 @@ TITLES: Mapping[str, Callable[[Change], str]] = {
     "grain": lambda c: f"Merge {c.value} of these tasks into one",
     "finer": lambda c: f"Split each of these tasks into {c.value}",
     "producer": lambda c: f"Let {c.value} tasks create these tasks instead of one",
+    "taskgraph": lambda c: "Record the graph of these tasks once, and replay it",
     "phases": lambda c: "Wait only for needed tasks instead of all of them",
     "dependences": lambda c: "Wait for needed data instead of all tasks",
     "untied": lambda c: "Make these tasks untied",
@@ -160,6 +161,10 @@ CURES: Mapping[str, Callable[[Change], str]] = {
     ),
     "finer": lambda c: f"write `grainsize({c.iterations})` on the taskloop",
     "producer": lambda c: "split the loop that creates them: a taskloop, or tasks that create a part each",
+    "taskgraph": lambda c: (
+        "write `taskgraph` (OpenMP 6.0) around the code that creates the tasks, and pass values that change "
+        "between executions by reference; needs a compiler and a runtime that replay task graphs"
+    ),
     "phases": lambda c: "replace the taskwaits between the phases by depend clauses on the tasks",
     "dependences": lambda c: (
         "remove the taskwait, and write `depend(in: ...)` and `depend(out: ...)` on the tasks, for the data "
@@ -230,6 +235,10 @@ CURES: Mapping[str, Callable[[Change], str]] = {
     "serial": lambda c: "write a parallel loop, or tasks, for it",
 }
 REASONS: Mapping[str, Callable[[Change], str]] = {
+    "taskgraph": lambda c: (
+        f"the same {plural(c.value, 'task')}, with the same dependences, created "
+        f"{plural(c.count, 'more time')} in {duration(c.share_ns)}"
+    ),
     "phases": lambda c: f"each such task waits up to {plural(c.count, 'time')}",
     "waits": lambda c: f"{plural(c.count, 'wait')}, each for all tasks so far",
     "dependence": lambda c: f"{plural(c.count, 'dependence')} keep these tasks in order{_address(c)}",

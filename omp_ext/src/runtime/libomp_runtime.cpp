@@ -57,6 +57,9 @@ pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 void *find_real(const char *name) { return ompass::find_in_own_runtime(name); }
 
+Hook &hook_at(size_t i) { return __start_omp_ext_hooks[i]; }
+size_t n_hooks() { return static_cast<size_t>(__stop_omp_ext_hooks - __start_omp_ext_hooks); }
+
 // ---------------------------------------------------------------- references of the program
 
 struct References {
@@ -65,8 +68,20 @@ struct References {
     bool other_waits = false;
     bool runtime_tasks = false; // tasks that the runtime must know
     bool target_tasks = false;
-    bool task_graphs = false; // graphs of tasks that the runtime records and replays, with functions that we lack
+    char unknown[64] = ""; // a function for tasks that we do not know; empty: none
 };
+
+// True for a function that may get a task from __kmpc_omp_task_alloc and that we neither replace nor expect. Compilers
+// newer than this library call such functions, for example for taskgraph.
+bool is_unknown_task_function(const char *name) {
+    if (strncmp(name, "__kmpc_", 7) != 0 || !strstr(name, "task")) return false;
+    for (const char *start :
+         {"__kmpc_omp_target_task_alloc", "__kmpc_proxy_task_completed", "__kmpc_omp_has_task_team"})
+        if (strncmp(name, start, strlen(start)) == 0) return false;
+    for (size_t i = 0; i < n_hooks(); i++)
+        if (strcmp(name, hook_at(i).name) == 0) return false;
+    return true;
+}
 
 void add_references(const ompass::LoadedLibrary &library, References &references) {
     if (library.range().holds(&state) || library.range().begin == runtime_code.begin) return;
@@ -85,8 +100,7 @@ void add_references(const ompass::LoadedLibrary &library, References &references
                                   "omp_fulfill_event", "__kmpc_omp_taskyield", "GOMP_taskyield"})
             references.other_waits |= starts_with(start);
         references.target_tasks |= starts_with("__kmpc_omp_target");
-        for (const char *start : {"__kmpc_taskgraph", "__kmpc_start_record", "__kmpc_end_record"})
-            references.task_graphs |= starts_with(start);
+        if (is_unknown_task_function(name)) snprintf(references.unknown, sizeof references.unknown, "%s", name);
         for (const char *start :
              {"__kmpc_task_reduction_", "__kmpc_taskred_", "__kmpc_task_allow_completion_event", "__kmpc_omp_target",
               "__kmpc_proxy_task", "__tgt_target", "GOMP_target", "GOMP_taskgroup_reduction", "GOMP_task_reduction",
@@ -154,9 +168,6 @@ void decide_on_light_tasks() {
                              std::memory_order_relaxed);
 }
 
-Hook &hook_at(size_t i) { return __start_omp_ext_hooks[i]; }
-size_t n_hooks() { return static_cast<size_t>(__stop_omp_ext_hooks - __start_omp_ext_hooks); }
-
 void set_target(Hook &hook, void *target) {
     if (target) __atomic_store_n(hook.target, target, __ATOMIC_RELEASE);
 }
@@ -217,9 +228,9 @@ void decide() {
             "schedules all tasks.");
         runtime_is_known = false;
     }
-    if (wanted && runtime_is_known && references.task_graphs) {
-        say("the program records graphs of tasks (taskgraph), which only the runtime can replay; the runtime schedules "
-            "all tasks.");
+    if (wanted && runtime_is_known && *references.unknown) {
+        say("the program calls %s, which this library does not know; the runtime schedules all tasks.",
+            references.unknown);
         runtime_is_known = false;
     }
     cancellation = find_cancellation();
