@@ -281,6 +281,31 @@ def test_figures_are_there_before_they_are_scrolled_to_and_in_print(
     context.close()
 
 
+NEVER_IN_SIGHT = (
+    "window.requestIdleCallback = () => 0;"
+    " window.IntersectionObserver = class { observe() {} unobserve() {} };"
+    " addEventListener('afterprint', () => (window.printed = ['[data-later]', '.plot', '.plot svg.marks',"
+    " '.graph svg'].map(each => document.querySelectorAll(each).length)));"
+)
+
+
+def test_a_print_of_a_served_page_has_the_sections_that_nobody_scrolled_to(
+    browser: Browser, dependent: Path
+) -> None:
+    server, url = start(dependent)
+    context = browser.new_context(viewport={"width": 1400, "height": 900})
+    context.add_init_script(NEVER_IN_SIGHT)
+    visit = Viewed(context.new_page(), url)
+    assert visit.page.locator("[data-later]").count() == 2  # schedule and graph
+    visit.page.pdf()
+    n_later, n_figures, n_drawn, n_graphs = visit.page.evaluate("printed")
+    assert (n_later, n_drawn, n_graphs) == (0, n_figures, 2)
+    assert n_figures >= 5
+    assert visit.complaints == []
+    context.close()
+    end(server)
+
+
 def test_every_control_and_picture_has_a_name(shown: Visit) -> None:
     unnamed = shown.page.evaluate(
         "[...document.querySelectorAll("

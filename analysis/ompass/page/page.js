@@ -52,14 +52,13 @@
     // Returns the function that draws figures, from the page, or from the server (requested once).
     let asked = null;
     function embedder() {
-        asked ||= window.vegaEmbed ? Promise.resolve(window.vegaEmbed) : new Promise((resolve, reject) => {
-            const script = document.createElement("script");
-            script.src = "figures.js";
-            script.onload = () => resolve(window.vegaEmbed);
-            script.onerror = () => reject(new Error("the server does not answer"));
-            document.head.append(script);
-        });
+        if (window.vegaEmbed) return Promise.resolve(window.vegaEmbed);
+        asked ||= fetch("figures.js").then((reply) => reply.text()).then(addFigureScript);
         return asked;
+    }
+    function addFigureScript(text) {
+        if (!window.vegaEmbed) document.head.append(made("script", {}, text));
+        return window.vegaEmbed;
     }
     // Requests the script after the page is shown, when the browser is idle.
     window.addEventListener("load", () => plots.length && requestIdleCallback(drawInIdleTime));
@@ -96,10 +95,24 @@
             width = window.innerWidth;
         }, 200);
     });
-    // Prints in the light theme. Draws the figures that are not yet drawn, if there was no idle time for them.
+    // Returns the server's answer, for which the page waits.
+    window.askNow = (method, name, body) => {
+        const request = new XMLHttpRequest();
+        request.open(method, name, false);
+        if (body) request.setRequestHeader("Content-Type", "application/json");
+        request.send(body);
+        if (request.status !== 200) throw new Error(request.responseText || "the server does not answer");
+        return request.responseText;
+    };
+    // Draws all figures that are not there yet. A print waits for no promise, so the script is there at once.
+    window.ompassDrawFigures = () => {
+        if (plots.length && !window.vegaEmbed) addFigureScript(askNow("GET", "figures.js"));
+        plots.filter((place) => !place.querySelector("svg.marks")).forEach(draw);
+    };
+    // Prints in the light theme.
     let themeBefore = "";
     window.addEventListener("beforeprint", () => {
-        plots.filter((place) => !drawn.has(place)).forEach(draw);
+        window.ompassDrawFigures();
         themeBefore = root.dataset.theme;
         root.dataset.theme = "light";
         window.ompassTimeline?.drawNow();

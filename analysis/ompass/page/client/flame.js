@@ -33,7 +33,9 @@ class Flame {
         tools.append(group, this.path);
         this.picture = document.createElement("div");
         place.append(tools, this.picture);
+        this.draw(); // a print does not wait for the observer
         new ResizeObserver(() => this.draw()).observe(place);
+        new MutationObserver(() => this.draw()).observe(document.documentElement, { attributeFilter: ["data-theme"] });
         place.addEventListener("keydown", (event) => this.key(event));
     }
 

@@ -35,6 +35,7 @@ class GraphPicture {
         this.boxes.className = "boxes";
         this.boxes.tabIndex = 0;
         place.append(tools, this.icicle, this.boxes);
+        this.draw(); // a print does not wait for the observer
         new ResizeObserver(() => this.draw()).observe(place);
         new MutationObserver(() => this.draw()).observe(document.documentElement, { attributeFilter: ["data-theme"] });
     }
@@ -95,10 +96,14 @@ class GraphPicture {
         return made;
     }
 
+    sheet(width, height) {
+        return svgElement("svg", { xmlns: SVG, width, height, viewBox: `0 0 ${width} ${height}`, "font-family": "sans-serif", "font-size": 11 });
+    }
+
     drawIcicle() {
         const width = this.place.clientWidth;
         const height = 24;
-        const picture = svgElement("svg", { xmlns: SVG, width, height: this.levels(this.root) * height, "font-family": "sans-serif", "font-size": 11 });
+        const picture = this.sheet(width, this.levels(this.root) * height);
         const visit = (number, left, room, level) => {
             if (room < 0.3) return;
             const group = this.groups[number];
@@ -135,7 +140,7 @@ class GraphPicture {
         const width = Math.max(leaves * across, this.place.clientWidth - 20);
         const ink = getComputedStyle(document.documentElement).getPropertyValue("--ink").trim() || "#000000";
         const paper = getComputedStyle(document.documentElement).getPropertyValue("--paper").trim() || "#ffffff";
-        const picture = svgElement("svg", { xmlns: SVG, width, height: this.levels(this.root) * down + 30, "font-family": "sans-serif", "font-size": 11 });
+        const picture = this.sheet(width, this.levels(this.root) * down + 30);
         for (const [number, [x, y]] of place) {
             const group = this.groups[number];
             const from = place.get(group.parent);

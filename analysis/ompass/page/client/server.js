@@ -3,20 +3,33 @@
 // while the page is open.
 
 function fillLater(section) {
-    const run = Number(section.id.split("-").pop()) - 1;
-    ask("part", { run, part: section.dataset.later })
-        .then((reply) => reply.json())
-        .then(({ markup, figures }) => {
-            const made = document.createElement("div");
-            made.innerHTML = markup; // from the server, which escapes every name
-            const filled = made.firstElementChild;
-            section.replaceWith(filled);
-            window.ompassAdopt(filled, figures);
-            startGraphs(filled);
-            startFlames(filled);
-        })
+    ask("part", partOf(section)).then((reply) => reply.json()).then((part) => fill(section, part))
         .catch((error) => (section.querySelector(".note").textContent = error.message));
 }
+
+function partOf(section) { return { run: Number(section.id.split("-").pop()) - 1, part: section.dataset.later }; }
+
+function fill(section, { markup, figures }) {
+    if (!section.isConnected) return; // a print has filled it
+    const made = document.createElement("div");
+    made.innerHTML = markup; // from the server, which escapes every name
+    const filled = made.firstElementChild;
+    section.replaceWith(filled);
+    window.ompassAdopt(filled, figures);
+    startGraphs(filled);
+    startFlames(filled);
+}
+
+// Fills all other sections before the page is printed. A print waits for no promise, so these requests block the page.
+window.addEventListener("beforeprint", () => {
+    for (const section of document.querySelectorAll("section[data-later]"))
+        try {
+            fill(section, JSON.parse(askNow("POST", "part", JSON.stringify(partOf(section)))));
+        } catch (error) {
+            section.querySelector(".note").textContent = error.message;
+        }
+    window.ompassDrawFigures();
+});
 
 const laterInSight = new IntersectionObserver((entries) => {
     for (const entry of entries)
