@@ -52,12 +52,14 @@ def values_of(candidates: list[Candidate]) -> Values:
     return {kind: () if values == (0,) else values for kind, values in found.items()}
 
 
-def of_loop(monkeypatch: pytest.MonkeyPatch, **properties: Any) -> Values:
+def of_loop(
+    monkeypatch: pytest.MonkeyPatch, *, chunk_costs: dict[int, float] | None = None, **properties: Any
+) -> Values:
     """Returns the changes of one loop: balanced and with few chunks unless the properties differ."""
     usual = {"construct": 5, "n_instances": 1, "n_chunks": 2, "n_iterations": 1000, "is_static": True}
     loop = _core.LoopShape(**(usual | {"work_ns": 1_000_000, "longest_ns": 500_000} | properties))
     monkeypatch.setattr(changes, "loop_shapes", lambda program: (loop,))
-    return values_of(list(loop_changes(cast("Trial", Listed()))))
+    return values_of(list(loop_changes(cast("Trial", Listed()), chunk_costs or {})))
 
 
 SCHEDULES: Values = {"schedule": (), "taskloop": (4, 16, 64)}
@@ -113,7 +115,11 @@ def test_iterations_are_split_where_no_schedule_balances_them(
     found: Values,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    properties = {"n_instances": n_instances, "n_iterations": n_iterations, "n_chunks": n_chunks}
+    properties: dict[str, Any] = {
+        "n_instances": n_instances,
+        "n_iterations": n_iterations,
+        "n_chunks": n_chunks,
+    }
     assert of_loop(monkeypatch, longest_ns=900_000, is_static=is_static, **properties) == found
 
 
@@ -139,6 +145,16 @@ def test_chunks_are_larger_if_getting_them_takes_a_hundredth_of_the_work(
         monkeypatch, n_instances=n_instances, n_chunks=n_chunks, work_ns=work_ns, longest_ns=work_ns // 2
     )
     assert found.get("chunk") == factors
+
+
+@pytest.mark.parametrize(("cost_ns", "found"), [(9.0, False), (11.0, True)])
+def test_a_measured_time_of_chunks_replaces_the_one_of_the_machine(
+    cost_ns: float, found: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loop: dict[str, Any] = {"n_chunks": 1000, "work_ns": 1_000_000, "longest_ns": 500_000, "is_static": False}
+    assert "chunk" in of_loop(monkeypatch, **loop)
+    assert ("chunk" in of_loop(monkeypatch, chunk_costs={5: cost_ns}, **loop)) is found
+    assert "chunk" in of_loop(monkeypatch, chunk_costs={6: cost_ns}, **loop), "another loop"
 
 
 def of_tasks(

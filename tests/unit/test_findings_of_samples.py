@@ -71,7 +71,12 @@ def chunked(n_chunks: int, n_iterations: int = 100_000, kind: int = 11) -> Run:
 def test_chunks_are_too_small_if_the_runtime_takes_a_tenth_of_the_time() -> None:
     found = the(chunked(100_000), "small_chunks", samples=sampled(library=RUNTIME, n=50))
     assert found.construct == 1
-    assert dict(found.numbers) == {"chunks": 100_000, "chunk_ns": 2000, "cost_per_chunk_ns": 1000}
+    assert dict(found.numbers) == {
+        "chunks": 100_000,
+        "chunk_ns": 2000,
+        "cost_per_chunk_ns": 1000,
+        "samples": 50,
+    }
     assert "schedule(dynamic, 10)" in found.cure
     few = sampled(library=RUNTIME, n=9, of=100)
     assert all(f.kind != "small_chunks" for f in findings(chunked(100_000), samples=few))

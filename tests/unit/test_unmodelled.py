@@ -16,7 +16,13 @@ from ompass.simulation.machine import read_machine
 from ompass.simulation.order_changes import order_changes
 from ompass.simulation.reader import read_task_program
 from ompass.simulation.trial import Trial
-from ompass.simulation.unmodelled import doubt_of, hides_lock_passing, lock_passing_ns, without_atomics
+from ompass.simulation.unmodelled import (
+    doubt_of,
+    hides_lock_passing,
+    lock_passing_ns,
+    sampled_chunk_costs,
+    without_atomics,
+)
 from ompass.simulation.words import advice_of
 from ompass.symbols.resolver import UNKNOWN
 
@@ -125,3 +131,11 @@ def test_contended_atomic_updates_bound_the_gain_by_their_sampled_time(tmp_path:
     assert change.gain == pytest.approx(0.5, abs=0.01)
     assert change.share_ns == 40 * MS
     assert not list(without_atomics(trial, ()))
+
+
+def test_enough_samples_show_the_time_of_chunks() -> None:
+    def found(construct: int, samples: int) -> Finding:
+        numbers = (("cost_per_chunk_ns", 738.0), ("samples", float(samples)))
+        return Finding("small_chunks", "problem", "", "", "", MS, construct, numbers=numbers)
+
+    assert sampled_chunk_costs((found(1, 50), found(2, 1), found(3, 0))) == {1: 738.0}

@@ -121,6 +121,7 @@ def small_chunks(facts: Facts) -> Iterator[Evidence]:
         chunks=loop.n_chunks,
         chunk_ns=chunk_ns,
         cost_per_chunk_ns=lost_ns / loop.n_chunks,
+        samples=part.n,
     )
 
 

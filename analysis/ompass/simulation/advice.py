@@ -28,7 +28,13 @@ from ompass.simulation.reader import (
 from ompass.simulation.refusals import Doubt
 from ompass.simulation.runs import DeclaredData, notes_on, predict
 from ompass.simulation.trial import LEAST_GAIN, Candidate, Change, Trial, Way, middle_of_shortest
-from ompass.simulation.unmodelled import doubt_of, hides_lock_passing, lock_passing_ns, without_atomics
+from ompass.simulation.unmodelled import (
+    doubt_of,
+    hides_lock_passing,
+    lock_passing_ns,
+    sampled_chunk_costs,
+    without_atomics,
+)
 from ompass.simulation.words import Advice, advice_of, on_more_threads
 from ompass.symbols.resolver import UNKNOWN, Location, Resolver
 from ompass.units import duration
@@ -144,9 +150,10 @@ def advise(
 def _candidates(trial: Trial, run: Run, resolver: Resolver) -> Iterator[Candidate]:
     yield from task_changes(trial)
     yield from graph_changes(trial)
-    yield from loop_changes(trial)
+    findings = collect(run, resolver).findings
+    yield from loop_changes(trial, sampled_chunk_costs(findings))
     yield from order_changes(trial, run)
-    yield from without_atomics(trial, collect(run, resolver).findings)
+    yield from without_atomics(trial, findings)
     more = 2 * trial.threads
     if trial.machine.topology is None or more <= len(trial.machine.topology.cpus):
         change, way = trial.best(

@@ -6,7 +6,7 @@ order_changes.py has the changes that let more of the program run at the same ti
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -153,8 +153,11 @@ def graph_changes(trial: Trial) -> Iterator[Candidate]:
             )
 
 
-def loop_changes(trial: Trial) -> Iterator[Candidate]:
-    """Yields worksharing loops with other distributions."""
+def loop_changes(trial: Trial, chunk_costs: Mapping[int, float]) -> Iterator[Candidate]:
+    """Yields worksharing loops with other distributions.
+
+    `chunk_costs`: the measured times to get a chunk, ns, by construct of the loop; the machine has others.
+    """
     program, threads = trial.program, trial.threads
     for loop in loop_shapes(program):
         construct = loop.construct
@@ -169,11 +172,12 @@ def loop_changes(trial: Trial) -> Iterator[Candidate]:
                 yield trial.best(
                     "taskloop", construct, _ways(as_taskloop, trial, construct, numbers), at_most=True
                 )
-        if loop.n_chunks * trial.chunk_ns > LEAST_GAIN * loop.work_ns:
+        chunk_ns = round(chunk_costs.get(construct, trial.chunk_ns))
+        if loop.n_chunks * chunk_ns > LEAST_GAIN * loop.work_ns:
             most = loop.n_chunks / loop.n_instances / threads
             factors = [factor for factor in _CHUNKS if factor * _MANY <= most]
             ways = {
-                factor: Way(partial(with_larger_chunks, program, construct, factor, trial.chunk_ns))
+                factor: Way(partial(with_larger_chunks, program, construct, factor, chunk_ns))
                 for factor in factors
             }
             if ways:

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Times of a recorded run that its simulation lacks, and the resulting doubts about advice.
 
-Owns the time to pass a lock between threads, the time of contended atomic updates, and missing processors.
+Owns the times to pass a lock between threads and to get a chunk, contended atomic updates, and missing
+processors.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Final
 
 from ompass.metrics.facts import Finding
 from ompass.metrics.processors import described, processors_of
-from ompass.metrics.thresholds import CROWDED
+from ompass.metrics.thresholds import CROWDED, LEAST_SAMPLES
 from ompass.model import Run
 from ompass.simulation.reader import SimulatedRun, TaskProgram
 from ompass.simulation.refusals import LITTLE, MOST_MISFIT, Doubt, misfit, refusal
@@ -69,6 +70,18 @@ def doubt_of(run: Run, trial: Trial, as_recorded: SimulatedRun) -> Doubt | None:
     if doubt := refusal(program, trial.threads, trial.base):
         return doubt
     return None if _is_disturbed(run, program) else misfit(program, as_recorded, trial.passing_ns)
+
+
+def sampled_chunk_costs(findings: tuple[Finding, ...]) -> dict[int, float]:
+    """Returns the times to get a chunk of a loop, ns, by construct, where enough samples show them."""
+    costs = {}
+    for finding in findings:
+        numbers = dict(finding.numbers)
+        if finding.kind != "small_chunks" or finding.construct is None:
+            continue
+        if numbers["samples"] >= LEAST_SAMPLES:
+            costs[finding.construct] = numbers["cost_per_chunk_ns"]
+    return costs
 
 
 def without_atomics(trial: Trial, findings: tuple[Finding, ...]) -> Iterator[Candidate]:
