@@ -148,6 +148,8 @@ extern int (*omp_get_num_threads)();
 extern int (*omp_get_level)();
 extern int (*omp_get_thread_num)();
 extern int32_t (*kmpc_global_thread_num)(void *location);
+extern int32_t (*kmpc_omp_task_parts)(void *location, int32_t thread, void *block);
+extern void (*kmpc_proxy_task_completed)(int32_t thread, void *block);
 
 } // namespace omp_ext::abi
 

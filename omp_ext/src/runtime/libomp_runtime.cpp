@@ -34,6 +34,8 @@ int (*omp_get_num_threads)();
 int (*omp_get_level)();
 int (*omp_get_thread_num)();
 int32_t (*kmpc_global_thread_num)(void *);
+int32_t (*kmpc_omp_task_parts)(void *, int32_t, void *);
+void (*kmpc_proxy_task_completed)(int32_t, void *);
 
 namespace {
 
@@ -132,7 +134,9 @@ bool find_runtime() {
         return function != nullptr;
     };
     return find(omp_get_num_threads, "omp_get_num_threads") && find(omp_get_level, "omp_get_level") &&
-           find(omp_get_thread_num, "omp_get_thread_num") && find(kmpc_global_thread_num, "__kmpc_global_thread_num");
+           find(omp_get_thread_num, "omp_get_thread_num") && find(kmpc_global_thread_num, "__kmpc_global_thread_num") &&
+           find(kmpc_omp_task_parts, "__kmpc_omp_task_parts") &&
+           find(kmpc_proxy_task_completed, "__kmpc_proxy_task_completed");
 }
 
 // True if a tool may be active.

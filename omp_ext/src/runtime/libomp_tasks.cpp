@@ -28,11 +28,17 @@ namespace {
 
 Block *block_of(const Task &task) { return static_cast<Block *>(task.block); }
 
+// True if the runtime may use a task, or its parent, after it has freed the task: with a tool, the runtime clears the
+// parent's frame, and Intel's looks for exported dependences. A team of one runs tasks inside their creator.
+bool must_outlive_call(const Worker &worker) { return tool_is_active() && worker.team->n_workers > 1; }
+
+void end_runtime_body(Task &task);
+
 // Replaces the destructors of a task that may be discarded, because the runtime calls them in any case.
 int32_t run_destructors(int32_t thread, void *block) {
     Task &task = *task_of(block);
     if (task.flags & kDestructors) task.destructors(thread, block);
-    if (!(task.flags & kUndeferred)) end_body(*this_worker, task);
+    if (!(task.flags & kUndeferred)) end_runtime_body(task);
     return 0;
 }
 
@@ -175,7 +181,7 @@ int32_t number_of_this_thread(int32_t passed) {
     return worker ? worker->runtime_thread : passed;
 }
 
-// Runs the program's routine; the runtime calls it for each of our tasks, unless execute() was called with `directly`.
+// Runs the program's routine; the runtime calls it for each of our tasks that execute() does not run itself.
 int32_t run_routine(int32_t thread, void *block) {
     Task &task = *task_of(block);
     Worker *began = this_worker;
@@ -194,7 +200,7 @@ int32_t run_routine(int32_t thread, void *block) {
         note_release(task.parent);
         if (task.group) note_release(task.group);
     }
-    if (!(task.flags & kMayBeDiscarded)) end_body(*this_worker, task);
+    if (!(task.flags & kMayBeDiscarded)) end_runtime_body(task);
     return 0;
 }
 
@@ -497,6 +503,20 @@ static void begin_unseen(const Worker &worker, void *location, void *block) {
 
 namespace abi {
 
+namespace {
+
+// Ends the body of a runtime task that is not undeferred. Called inside this task.
+void end_runtime_body(Task &task) {
+    Worker &worker = *this_worker;
+    // The runtime keeps a task, and its ancestors, as long as a child exists.
+    if (must_outlive_call(worker))
+        task.proxy =
+            real___kmpc_omp_task_alloc()(nullptr, worker.runtime_thread, kProxyBlock, sizeof(Block), 0, nullptr);
+    end_body(worker, task);
+}
+
+} // namespace
+
 Task *make_task(Worker &worker, void *location, int32_t flags, size_t block_bytes, size_t shared_bytes, Routine routine,
                 const void *code) {
     report_current(worker);
@@ -529,10 +549,10 @@ Task *make_task(Worker &worker, void *location, int32_t flags, size_t block_byte
     block->shareds = task + 1;
     task->block = block;
     task->pool = nullptr;
+    task->proxy = nullptr;
+    task->n_holds.store(has_holds(*worker.current) ? 1 : 0, std::memory_order_relaxed);
     set_up(*task, worker, task_flags, location, block_bytes, shared_bytes, routine, code);
     task->is_transparent = (flags & kTransparentBlock) != 0;
-    // Light ancestors cannot know when the runtime frees this task.
-    if (is_light(*worker.current)) worker.current->n_holds.fetch_add(1, std::memory_order_relaxed);
     return task;
 }
 
@@ -699,16 +719,21 @@ void runtime::return_to(Worker &worker, void *base_task) {
 void runtime::execute(Worker &worker, Task &task, bool directly) {
     void *location = task.location, *block = task.block;
     const int32_t thread = worker.runtime_thread;
-    directly &= !task.is_transparent;
-    if (__builtin_expect(directly && !(task.flags & (kMayBeDiscarded | kAnnotated)) && !tool_is_active(), 1)) {
+    const bool is_plain = !(task.flags & (kMayBeDiscarded | kAnnotated)) && !task.is_transparent && !has_holds(task);
+    if (__builtin_expect(directly && is_plain && !tool_is_active(), 1)) {
         const Routine routine = task.routine;
         real___kmpc_omp_task_begin_if0()(location, thread, block);
         routine(thread, block);
         real___kmpc_omp_task_complete_if0()(location, thread, block);
         return;
     }
-    if (directly && !(task.flags & kAnnotated)) block_of(task)->routine = task.routine;
+    // Unlike __kmpc_omp_task, this function does not use a task that it has run.
+    if (!must_outlive_call(worker)) {
+        kmpc_omp_task_parts(location, thread, block);
+        return;
+    }
     real___kmpc_omp_task()(location, thread, block);
+    kmpc_proxy_task_completed(thread, task.proxy); // frees both, without an event
 }
 
 } // namespace omp_ext

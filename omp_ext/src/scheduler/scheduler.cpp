@@ -48,21 +48,22 @@ void leave_group(Worker *worker, Group &group) {
     if (waiting.awaited_count.load(std::memory_order_seq_cst) == now) wake(waiting);
 }
 
-// Releases one hold of a light task, and frees the tasks that no hold keeps.
+// Releases one hold of a task, and frees the light tasks that no hold keeps.
 void release_hold(Task *task) {
-    while (is_light(*task) && task->n_holds.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+    while (has_holds(*task) && task->n_holds.fetch_sub(1, std::memory_order_acq_rel) == 1) {
         Task *parent = task->parent;
-        task->pool->give_back(task->block, task->n_lines);
+        if (is_light(*task)) task->pool->give_back(task->block, task->n_lines);
         task = parent;
     }
 }
 
-// Holds the parent of a light task that ended before its children. Called before the task is counted as complete.
+// Holds the parent of a task that ended before its children. Called before the task is counted as complete.
 void hold_parent(const Task &task) {
-    if (is_light(*task.parent)) task.parent->n_holds.fetch_add(1, std::memory_order_relaxed);
+    if (has_holds(*task.parent)) task.parent->n_holds.fetch_add(1, std::memory_order_relaxed);
 }
 
-// Arms the task's count of children, so the last child frees the task's block. Called after the task's end is counted.
+// Arms the task's count of children, so the last child releases the task. Called after the end of a light task is
+// counted, but inside a runtime task, which the runtime may free when it has ended.
 [[gnu::noinline]] void defer_release(Task &task) {
     task.n_holds.fetch_add(1, std::memory_order_relaxed); // the children
     task.suspension = nullptr;
@@ -201,6 +202,11 @@ namespace {
     worker.counters = counters;
 }
 
+// Keeps the light ancestors of a runtime task until its descendants are complete. Called inside the task.
+void release_ancestors(Task &task) {
+    if (has_holds(task) && must_defer_release(task)) defer_release(task);
+}
+
 void end_light(Worker &worker, Task &task, bool must_defer) {
     if (__builtin_expect(must_defer, 0)) return defer_release(task);
     if (task.pool == &worker.blocks) {
@@ -218,7 +224,7 @@ void run(Worker &worker, Task &task) {
     const int64_t mark = worker.mark;
     DependenceTable *table = worker.table;
     Group *group = task.group;
-    const bool is_child = task.parent == outer;
+    const bool is_child = task.parent == outer, is_light_task = is_light(task);
     if (!is_child) task.flags |= kRemote;
     if (__builtin_expect(task.domain != worker.domain, 0) && !worker.team->serves(worker, task.domain))
         worker.statistics.n_run_from[task.domain].add();
@@ -228,7 +234,7 @@ void run(Worker &worker, Task &task) {
     worker.table = nullptr;
     inject_sleep();
     bool must_defer = false;
-    if (is_light(task)) {
+    if (is_light_task) {
         if (__builtin_expect(task.seen == nullptr, 1)) {
             execute_light(worker, task, is_simple);
             must_defer = end_execution(worker, task, is_simple);
@@ -258,7 +264,7 @@ void run(Worker &worker, Task &task) {
     if (is_child) outer->n_done_here++;
     if (group) leave_group(&worker, *group);
     add(worker.n_done, 1);
-    if (is_light(task)) end_light(worker, task, must_defer);
+    if (is_light_task) end_light(worker, task, must_defer); // the runtime has freed its own task
 }
 
 namespace {
@@ -427,13 +433,14 @@ void end_undeferred(Worker &worker, Task &task) {
     worker.mark = task.outer_mark;
     worker.table = task.outer_table;
     worker.counters = task.outer_counters;
-    if (!is_light(task)) return;
+    if (!is_light(task)) return release_ancestors(task);
     if ((task.flags & kDestructors) || task.proxy) runtime::clean_up(worker, task);
     if (__builtin_expect(task.seen != nullptr, 0)) observer->task_ends(task.seen);
     end_light(worker, task, must_defer_release(task));
 }
 
 void end_body(Worker &worker, Task &task) {
+    if (!is_light(task)) release_ancestors(task);
     // The body and the event may end in either order; the second completes the task.
     if ((task.flags & kDetachable) && task.n_to_complete.fetch_sub(1, std::memory_order_acq_rel) != 1) {
         worker.left_to_event = true;

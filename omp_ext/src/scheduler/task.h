@@ -66,13 +66,14 @@ struct Task : QueueEntry {
     // The other completed children, in the lower 32 bits. If kArmed is set, bits 32 to 62 are the awaited number, and
     // the child that reaches it resumes the task, or releases a hold of a light task that has ended.
     std::atomic<uint64_t> n_done_elsewhere;
-    // Light tasks: one for the task itself; one for each light child that ended before its own children; if the task
-    // ends before its children, one that the last child releases. The release of the last hold frees the block.
+    // Light tasks and their descendants: one for the task itself; one for each child that ended before its own children;
+    // if the task ends before its children, one that the last child releases. The release of the last hold frees the
+    // block of a light task, and releases the parent. Other tasks: 0.
     std::atomic<uint32_t> n_holds;
 
     std::atomic<int> n_to_complete; // detachable: 2, then 1 when the body has ended or the event is fulfilled
     DependenceNode *node; // its dependences, or null
-    void *proxy; // proxy task of a light task, or null
+    void *proxy; // light: its proxy task; runtime task: a child that keeps it in memory; or null
     ChildList queued_children; // its children in inboxes
     void *seen; // the tool's data of the task, or its counter (counters.h), or null
     union {
@@ -95,6 +96,8 @@ struct Task : QueueEntry {
 inline constexpr uint64_t kArmed = uint64_t{1} << 63;
 
 inline bool is_light(const Task &task) { return task.pool != nullptr; }
+// True for light tasks and their descendants, until the last hold is released.
+inline bool has_holds(const Task &task) { return task.n_holds.load(std::memory_order_relaxed) != 0; }
 
 // Called by the running thread.
 inline uint32_t n_children_to_wait_for(const Task &task, uint64_t n_done_elsewhere) {

@@ -69,6 +69,7 @@ void begin_implicit_task(Worker &worker, Task &task, int domain) {
     task.creator = worker.number;
     task.n_created = task.n_done_here = 0;
     task.n_done_elsewhere.store(0, std::memory_order_relaxed);
+    task.n_holds.store(0, std::memory_order_relaxed);
 }
 
 // Assigns domains without threads to the nearest one with threads. Called when all have joined.
