@@ -76,6 +76,7 @@ void on_implicit_task(ompt_scope_endpoint_t endpoint, ompt_data_t *parallel, omp
     ThreadState *thread = recorder::thread(ThreadKind::kOther, true);
     if (!thread) return held_tasks::forget_announcement();
     held_tasks::report_current(*thread);
+    const bool is_measured = thread->wrapper.is_open || thread->announced.kind; // by the enqueuing call
     if (thread->announced.kind && !(flags & ompt_task_taskwait)) {
         const auto announced = std::exchange(thread->announced.kind, Announcement::kNothing);
         if (announced == Announcement::kHeldTask) data->ptr = thread->announced.task;
@@ -105,6 +106,7 @@ void on_implicit_task(ompt_scope_endpoint_t endpoint, ompt_data_t *parallel, omp
     task->construct = construct->id;
     task->flags = static_cast<uint16_t>((has_dependences ? kDependent : 0) | untied);
     create_deferred(*thread, task, construct);
+    if (!is_measured) end_creation(*thread); // the wrapper of the allocation may have begun it
 }
 
 // Short path: undeferred tasks of known constructs without a wrapper. on_other_create() handles all others. An

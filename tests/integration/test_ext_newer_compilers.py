@@ -8,13 +8,16 @@ mark for hidden helper tasks, and no libomp up to 23 observes the second.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 
 import pytest
 
 from ext_programs import ext_library
-from toolchains import Toolchain, compile_source, toolchain_named
+from toolchains import TOOLCHAINS, Toolchain, compile_source, toolchain_named
 
-TOOLCHAIN = pytest.mark.parametrize("name", ["clang-14", "clang-16", "clang-19"])
+TOOLCHAIN = pytest.mark.parametrize(
+    "name", [toolchain.name for toolchain in TOOLCHAINS if not toolchain.name.startswith("gcc")]
+)
 MODES = pytest.mark.parametrize(
     "mode",
     [{}, {"OMP_EXT_TASKS": "runtime"}, {"OMP_EXT_STRICT": "1", "OMP_EXT_DOMAINS": "2"}],
@@ -23,16 +26,20 @@ MODES = pytest.mark.parametrize(
 
 
 def scheduled(
-    source: str, toolchain: Toolchain, *arguments: str, threads: str = "4", **mode: str
+    source: str,
+    toolchain: Toolchain,
+    *arguments: str,
+    mode: Mapping[str, str] | None = None,
+    flags: Sequence[str] = (),
 ) -> tuple[int, str]:
     """Runs a program under the extension; returns the number of tasks created there, and all messages."""
-    program = compile_source(source, toolchain)
+    program = compile_source(source, toolchain, flags=flags)
     settings = {
         "LD_PRELOAD": str(ext_library()),
-        "OMP_NUM_THREADS": threads,
+        "OMP_NUM_THREADS": "4",
         "OMP_EXT_SCHEDULE": "1",
         "OMP_EXT_STATISTICS": "1",
-        **mode,
+        **(mode or {}),
     }
     finished = toolchain.run([str(program), *arguments], settings)
     assert finished.returncode == 0, f"{arguments} {mode}:\n{finished.stdout}{finished.stderr}"
@@ -43,7 +50,7 @@ def scheduled(
 @TOOLCHAIN
 @MODES
 def test_a_thread_of_the_team_runs_each_task_for_the_pool(name: str, mode: dict[str, str]) -> None:
-    n_created, _ = scheduled("ext/newer_compiler.c", toolchain_named(name), "pool", **mode)
+    n_created, _ = scheduled("ext/newer_compiler.c", toolchain_named(name), "pool", mode=mode)
     assert n_created == 2000
 
 
@@ -53,7 +60,20 @@ def test_a_thread_of_the_team_runs_each_task_for_the_pool(name: str, mode: dict[
 def test_siblings_wait_for_children_of_transparent_tasks(
     name: str, mode: dict[str, str], threads: str
 ) -> None:
-    scheduled("ext/newer_compiler.c", toolchain_named(name), "transparent", threads=threads, **mode)
+    scheduled(
+        "ext/newer_compiler.c",
+        toolchain_named(name),
+        "transparent",
+        mode={**mode, "OMP_NUM_THREADS": threads},
+    )
+
+
+@MODES
+@pytest.mark.parametrize("name", ["clang-23"])
+def test_clauses_of_a_compiler_that_knows_them_keep_their_meaning(name: str, mode: dict[str, str]) -> None:
+    flags = ("-fopenmp-version=60",)
+    n_created, _ = scheduled("ext/openmp6.c", toolchain_named(name), mode=mode, flags=flags)
+    assert n_created == 5 * 100 + 10
 
 
 @TOOLCHAIN
