@@ -40,6 +40,8 @@ _SIMULATE_EPILOG = (
 
   ompass simulate t.ompass --machine-file 4x-xeon-x7550 --threads 32 --policy strict,locality
 
+  ompass simulate t.ompass --taskgraph                      replays graphs of tasks that repeat
+
   ompass simulate t.ompass --threads 1,2,4 --json > predicted.json
 
   ompass simulate t.ompass --threads 16 --record sixteen.ompass; ompass report sixteen.ompass
