@@ -93,6 +93,14 @@ Sampling read_sampling() {
 
 } // namespace
 
+bool wants_early_samples() {
+    const auto is_set = [](const char *name) {
+        const char *text = getenv(name);
+        return text && *text;
+    };
+    return is_set("OMPASS_LAUNCH") && !is_set("OMPASS_SAMPLE") && !is_set("OMPASS_ENABLED");
+}
+
 Options read_options() {
     Options options;
     options.enabled = read_switch(say, "OMPASS_ENABLED", true);

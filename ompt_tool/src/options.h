@@ -27,4 +27,7 @@ struct Options {
 // Reads the variables. Reports invalid values on stderr, with the valid ones, and uses the default instead.
 Options read_options();
 
+// True if `ompass run` started the program and asks for the usual samples. Reports nothing.
+bool wants_early_samples();
+
 } // namespace ompass

@@ -194,6 +194,12 @@ void sync_this_thread() {
     if (this_thread) sync_switch(*this_thread, run_switch.load());
 }
 
+// The time before the first use of OpenMP is often the largest serial part.
+__attribute__((constructor)) void sample_early() {
+    const bool is_first = static_cast<pid_t>(syscall(SYS_gettid)) == getpid();
+    if (is_first && !getauxval(AT_SECURE) && wants_early_samples()) Samples::begin_early();
+}
+
 void stop_at_exit(void *) { stop(format::EndReason::kExit); }
 
 // Ends recording if the runtime does not report its end. Destructors of other libraries may still use OpenMP; an exit

@@ -16,7 +16,7 @@ from typing import IO, Any
 import pytest
 
 from command import command_line
-from toolchains import REPOSITORY, CompileProgram, Toolchain
+from toolchains import PROGRAMS, REPOSITORY, CompileProgram, Toolchain
 
 PATIENCE_S = 300
 N = "40000"
@@ -107,6 +107,29 @@ def test_the_name_of_a_program_leads_to_its_lock_and_to_its_false_dependence(
     marked = path.read_text(encoding="utf-8").splitlines()
     (line,) = [number for number, text in enumerate(marked, 1) if "// DISEASE" in text]
     assert f"{source}:{line}" in first
+
+
+def test_a_serial_part_before_the_first_region_is_named_by_its_line(
+    ompass: Newcomer, compile_program: CompileProgram
+) -> None:
+    program = compile_program("first_steps/setup.c", opt_level="-O2", flags=["-lm"])
+    text = " ".join(ompass("--once", program).split())
+    source = (PROGRAMS / "first_steps" / "setup.c").read_text(encoding="utf-8").splitlines()
+    (line,) = [number for number, text in enumerate(source, 1) if "// HOT" in text]
+    assert re.search(rf"\d% of its samples are in set_up, most of them at setup\.c:{line}\b", text), text
+    ompass("validate", ompass.run_directory)
+
+
+def test_the_program_of_a_forked_child_has_no_samples_of_its_parent(
+    ompass: Newcomer, compile_program: CompileProgram
+) -> None:
+    program = compile_program("first_steps/forked.c", opt_level="-O2", flags=["-lm"])
+    ompass("--once", "--no-report", program)
+    for directory in ompass.directory.glob("*.ompass"):
+        report = json.loads(ompass("report", directory, "--json"))
+        assert report["samples"]["threads_refused"] == 0
+        lines = {line["function"] for line in report["samples"]["lines"]}
+        assert "before_fork" not in lines
 
 
 def test_later_reports_show_the_advice_again(ompass: Newcomer, quicksort: Path) -> None:

@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -479,9 +481,27 @@ def test_serial_part_is_named_by_what_ran_in_it() -> None:
         assert the(serial_run(), "serial_fraction", samples=samples).because.endswith("(Amdahl)")
 
 
-def test_samples_do_not_describe_an_earlier_serial_part() -> None:
-    early = the(serial_run(earlier_cpu_ns=150 * MS), "serial_fraction", samples=SERIAL_SAMPLES)
-    assert early.because.endswith("before the first use of OpenMP, when no samples are taken")
+@pytest.mark.parametrize(
+    ("hz", "end"),
+    [
+        (0, "before the first use of OpenMP, when no samples were taken"),
+        (2000, "before the first use of OpenMP, when no samples were taken"),
+        (100, "; 90.0% of its samples are in set_up, most of them at a.c:8"),  # 100 samples are a second
+    ],
+)
+def test_an_earlier_serial_part_is_named_if_it_was_sampled(hz: int, end: str) -> None:
+    run = serial_run(earlier_cpu_ns=150 * MS)
+    assert the(run, "serial_fraction", samples=SERIAL_SAMPLES, sample_hz=hz).because.endswith(end)
+
+
+def test_the_serial_part_is_named_by_a_line_of_the_program_not_of_a_library() -> None:
+    def inside_libm(sample: LocatedSample) -> LocatedSample:
+        inner = Line("do_sin", "/glibc/s_sin.c", 129, "libm.so.6", "s_sin.c:129", "", "libm")
+        return replace(sample, calls=(inner, *sample.calls[-2:]))
+
+    samples = (*map(inside_libm, SERIAL_SAMPLES[:3]), SERIAL_SAMPLES[-1])
+    because = the(serial_run(), "serial_fraction", samples=samples).because
+    assert because.endswith("; 90.0% of its samples are in set_up, most of them at a.c:8")
 
 
 def loads_of(kind: str = "task", n: int = 200, **fields: Any) -> SampledLoad:

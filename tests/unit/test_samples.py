@@ -19,10 +19,18 @@ from made_runs import made_run, made_samples, thread
 from made_traces import Schedule, Spawn, Wait, Work, write_trace
 from ompass.errors import DamagedRunError
 from ompass.readers.run import STACK_WORD, Sample, find_problems, open_run, read_samples
-from ompass.sampled import IO, MEMORY, MPI, OWN, RUNTIME
+from ompass.sampled import IO, MEMORY, MPI, OWN, RUNTIME, TOOL
 from ompass.samples.content import SampleContent, with_callers
 from ompass.samples.exports import folded_stacks, parse_pprof, pprof_profile, speedscope_profile
-from ompass.samples.metrics import Line, LocatedSample, Owner, hot_calls, hot_libraries, hot_lines
+from ompass.samples.metrics import (
+    Line,
+    LocatedSample,
+    Owner,
+    hot_calls,
+    hot_libraries,
+    hot_lines,
+    shown_lines,
+)
 from ompass.samples.report import sample_fields, sample_parts
 from ompass.symbols.libraries import group_of, group_of_calls, may_create_tasks
 from ompass.symbols.unwinder import FrameTable, Unwinder
@@ -268,6 +276,22 @@ def test_shares_refer_to_the_owner_and_to_all_samples(content: SampleContent) ->
     assert next(hot for hot in hot_lines(located) if hot.n == 30).error == pytest.approx(
         (0.75 * 0.25 / 40) ** 0.5
     )
+
+
+def test_people_see_lines_of_the_program_instead_of_lines_of_libraries() -> None:
+    own = Line("f", "/src/a.c", 5, "prog", "a.c:5")
+    tool = Line("create", "/ompass/tasks.cpp", 9, "libompass.so", "tasks.cpp:9", "", TOOL)
+    sine = Line("do_sin", "/glibc/s_sin.c", 129, "libm.so.6", "s_sin.c:129", "", "libm")
+    samples = (
+        LocatedSample(0, TASK, (own,), "", 1),
+        LocatedSample(0, TASK, (tool, own), TOOL, 2),
+        LocatedSample(0, TASK, (sine, own), "libm", 4),
+        LocatedSample(0, TASK, (tool,), TOOL, 8),
+        LocatedSample(0, TASK, (sine,), "libm", 16),
+        LocatedSample(0, TASK, (), "", 32),
+    )
+    assert {hot.what.place: hot.n for hot in shown_lines(samples)} == {"a.c:5": 7, "recording": 8, "libm": 16}
+    assert hot_lines(samples)[0].what == sine
 
 
 def test_a_function_that_calls_itself_counts_once(content: SampleContent) -> None:

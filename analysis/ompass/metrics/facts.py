@@ -82,6 +82,7 @@ class Facts:
     critical_names: Mapping[int, str] = field(default_factory=dict)  # known names of critical constructs
     n_wanted: int = 0  # threads that OMP_NUM_THREADS asks for; 0: it is not set
     is_of_gcc: bool = False  # True if the program creates tasks by functions of libgomp
+    sample_hz: int = 0  # samples per second of processor time; 0: unknown
 
     @property
     def n_completed(self) -> int:

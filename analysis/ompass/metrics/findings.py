@@ -325,6 +325,7 @@ def find_causes(
     critical_names: Mapping[int, str] | None = None,
     n_wanted: int = 0,
     is_of_gcc: bool = False,
+    sample_hz: int = 0,
 ) -> tuple[Finding, ...]:
     """Returns all findings: problems, most expensive first, then notes.
 
@@ -332,7 +333,7 @@ def find_causes(
 
     `breakdown` has Scope.REGIONS, whatever scope is shown; `samples` are of processor time; `critical_names`
     are the known names of critical constructs; `n_wanted` is the number of threads in OMP_NUM_THREADS;
-    `is_of_gcc` is True if the program creates tasks by functions of libgomp.
+    `is_of_gcc` is True if the program creates tasks by functions of libgomp; `sample_hz`: samples per second.
     """
     facts = Facts(
         run,
@@ -345,6 +346,7 @@ def find_causes(
         critical_names or {},
         n_wanted,
         is_of_gcc,
+        sample_hz,
     )
     found: list[Finding] = []
     if breakdown.thread_time_ns >= thresholds.JUDGED_THREAD_TIME_NS:

@@ -79,22 +79,27 @@ def _what_ran(facts: Facts) -> str:
     counts: Counter[tuple[str, str]] = Counter()
     for sample in facts.samples:
         if sample.owner.kind == "serial":
-            # a line of the program, not of a called library
-            line = next((call for call in sample.calls if call.line), None)
+            line = sample.own_line
             counts[(line.function, line.place) if line else ("", "")] += sample.weight
     n_samples = counts.total()
     by_function: Counter[str] = Counter()
     for (function, _), n in counts.items():
         by_function[function] += n
     by_function.pop("", None)
-    if facts.samples and facts.run.earlier_cpu_ns > _alone_ns(facts.run):
-        return "; most of it came before the first use of OpenMP, when no samples are taken"
+    earlier_ns = facts.run.earlier_cpu_ns
+    if facts.samples and earlier_ns > _alone_ns(facts.run) and not _are_sampled(facts, n_samples, earlier_ns):
+        return "; most of it came before the first use of OpenMP, when no samples were taken"
     # Samples do not distinguish phases.
     if n_samples < thresholds.LEAST_SAMPLES or not by_function or _verification_ns(facts.run):
         return ""
     function, n = by_function.most_common(1)[0]
     place = max((key for key in counts if key[0] == function), key=lambda key: (counts[key], key))[1]
     return f"; {percent(n / n_samples)} of its samples are in {function}, most of them at {place}"
+
+
+def _are_sampled(facts: Facts, n_samples: int, ns: int) -> bool:
+    """True if there are at least half of the samples that this processor time gives."""
+    return bool(facts.sample_hz) and 2 * n_samples * 1e9 >= ns * facts.sample_hz
 
 
 def _alone_ns(run: Run) -> int:

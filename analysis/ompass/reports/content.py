@@ -102,6 +102,7 @@ def collect(
             names,
             _wanted_threads(run),
             creates_by_libgomp,
+            samples.frequency_hz if samples else 0,
         ),
         locations=locations,
         problems=(*_problems(run, problems), *damage),

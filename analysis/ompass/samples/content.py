@@ -245,4 +245,5 @@ def _line(location: Location) -> Line:
     else:
         place = PurePosixPath(location.file or location.module).name or location.place
         label = f"{place} ({compact_name(location.function, 60)})" if location.function else place
-    return Line(location.function, location.file, location.line, location.module, place, label)
+    library = group_of(location.module, location.function)
+    return Line(location.function, location.file, location.line, location.module, place, label, library)

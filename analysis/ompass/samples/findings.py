@@ -40,7 +40,7 @@ def _part(facts: Facts, condition: Callable[[LocatedSample], bool]) -> _Part:
         n_all += sample.weight
         if condition(sample):
             constructs[sample.owner.construct] += sample.weight
-            line = next((call for call in sample.calls if call.line), None)
+            line = sample.own_line
             lines[line.label if line else ""] += sample.weight
     n = constructs.total()
     return _Part(

@@ -11,9 +11,10 @@ import math
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
 from ompass.model import share
+from ompass.sampled import OWN, TOOL
 
 Key = TypeVar("Key", bound=Hashable)
 
@@ -36,6 +37,7 @@ class Line:
     module: str
     place: str  # for people: `fib.c:12`; without a line, the name of the file or module
     label: str = ""  # for people: `fib.c:12 (fib)`, with a shortened function
+    library: str = OWN  # group of the library that it belongs to
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +50,24 @@ class LocatedSample:
     library: str  # group of the called libraries; empty: the program's own code
     weight: int
     behaviour: str = ""  # what the instruction spends its time on, as in symbols.instructions
+
+    @property
+    def own_line(self) -> Line | None:
+        """The innermost line of the program's own code; None if there is none or lines are unknown."""
+        return next((call for call in self.calls if call.line and call.library == OWN), None)
+
+    @property
+    def shown_line(self) -> Line | None:
+        """The line for people: the call out of the program's own code; else the name of the library."""
+        if not self.calls:
+            return None
+        inner = self.calls[0]
+        if inner.library == OWN:
+            return inner
+        if own := next((call for call in self.calls if call.library == OWN), None):
+            return own
+        group = RECORDING if inner.library == TOOL else inner.library
+        return Line("", "", 0, inner.module, group, group, inner.library)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +95,17 @@ def owners_by_samples(samples: Sequence[LocatedSample]) -> tuple[tuple[Owner, in
     return tuple(sorted(counts.items(), key=lambda item: (-item[1], item[0].kind, item[0].construct)))
 
 
+RECORDING: Final = "recording"
+"""The place of samples in Ompass's own libraries that have no caller in the program."""
+
+
+def shown_lines(samples: Sequence[LocatedSample]) -> tuple[Hot[Line], ...]:
+    """Returns the lines of the program that contain the samples or call the libraries with them."""
+    return _hottest(samples, lambda sample: [line] if (line := sample.shown_line) else [])
+
+
 def hot_lines(samples: Sequence[LocatedSample]) -> tuple[Hot[Line], ...]:
-    """Returns the lines with samples, by owner and count."""
+    """Returns the innermost lines with samples, by owner and count."""
     return _hottest(samples, lambda sample: sample.calls[:1])
 
 

@@ -22,6 +22,7 @@ from ompass.samples.metrics import (
     hot_libraries,
     hot_lines,
     owners_by_samples,
+    shown_lines,
 )
 from ompass.symbols.names import compact_name
 from ompass.units import percent, plural
@@ -102,7 +103,7 @@ def sample_fields(content: SampleContent) -> dict[str, Any] | None:
         ],
         "loads_refusal": content.loads_refusal() or None,
         "owners": _owners(content),
-        "lines": _lines(content, least=0.0),
+        "lines": _lines(content, least=0.0, for_people=False),
         "functions": _functions(content, "", hot_functions(samples), 0.0),
         "calls": _functions(content, "", hot_calls(samples), 0.0),
         "libraries": _libraries(content, every=True),
@@ -175,9 +176,14 @@ def _owners(content: SampleContent) -> Table:
     )
 
 
-def _lines(content: SampleContent, least: float = _LEAST_SHARE, more: str = "--json") -> Table:
-    """Returns the hot lines; functions where lines are unknown, and modules where names are unknown."""
-    found = hot_lines(content.samples)
+def _lines(
+    content: SampleContent, least: float = _LEAST_SHARE, more: str = "--json", *, for_people: bool = True
+) -> Table:
+    """Returns the hot lines; functions where lines are unknown, and modules where names are unknown.
+
+    For people, samples in a library belong to the line that calls it.
+    """
+    found = shown_lines(content.samples) if for_people else hot_lines(content.samples)
     has_lines = any(hot.what.line for hot in found)
     return Table.of(
         "Hot lines" if has_lines else "Hot functions",

@@ -115,6 +115,15 @@ perf_event_attr load_event(const LoadEvent &found, uint32_t frequency_hz) {
 
 uint64_t word_at(const uint64_t *words, size_t n_words, size_t place) { return place < n_words ? words[place] : 0; }
 
+// The rings of begin_early(), until open() or a fork.
+struct EarlyRings {
+    PerfRing ring, rare;
+    uint64_t period_ns = 0;
+    uint32_t tid = 0; // thread that began; 0: none, or recording has begun
+    bool is_late = false; // recording has begun, perhaps in a constructor that ran earlier
+};
+constinit EarlyRings early;
+
 SampleEvent kind_of(const LoadEvent &found) { return found.precise_ip ? SampleEvent::kLoads : SampleEvent::kOps; }
 
 } // namespace
@@ -175,6 +184,39 @@ int Samples::open_rings(SampleEvent kind) {
     return 0;
 }
 
+void Samples::begin_early() {
+    if (early.is_late) return;
+    early.period_ns = mean_period_ns(Sampling::kUsualHz);
+    perf_event_attr event = task_clock_event(early.period_ns);
+    if (early.ring.open(event, kFirstPages, kLeastPages)) return;
+    event.sample_period *= kRare;
+    early.rare.open(event, kRarePages, kLeastPages);
+    early.tid = static_cast<uint32_t>(getpid());
+}
+
+// Uses the rings of begin_early() if this thread filled them. Otherwise ends their events.
+bool Samples::take_over_early(uint32_t tid) {
+    early.is_late = true;
+    if (!early.tid) return false;
+    const bool is_child = early.tid != static_cast<uint32_t>(getpid()); // of a fork: it lacks the mappings
+    const bool is_fit = !is_child && tid == early.tid && head_.frequency_hz == Sampling::kUsualHz;
+    early.tid = 0;
+    if (is_fit) {
+        ring_.swap(early.ring);
+        rare_.swap(early.rare);
+        period_ns_ = early.period_ns;
+        period_length_ = std::max(kFirstSamples, head_.frequency_hz / kFirstPart);
+        head_.event = SampleEvent::kTaskClock;
+    } else if (is_child) {
+        early.ring.forget_after_fork();
+        early.rare.forget_after_fork();
+    } else {
+        early.ring.close();
+        early.rare.close();
+    }
+    return is_fit;
+}
+
 int Samples::open(const Sampling &sampling, const std::string &directory, uint32_t index, uint32_t tid) {
     sampling_ = &sampling;
     head_.index = index;
@@ -184,7 +226,8 @@ int Samples::open(const Sampling &sampling, const std::string &directory, uint32
     credit_ns_ = random_ % mean_period_ns(head_.frequency_hz);
     loads_error_ = !sampling.loads ? 0 : !sampling.load_event ? ENODEV : open_rings(kind_of(*sampling.load_event));
     if (loads_error_) head_.frequency_hz = Sampling::kUsualHz;
-    if (!sampling.loads || loads_error_)
+    first_time_ = clock::now();
+    if ((!sampling.loads || loads_error_) && !(index == 0 && take_over_early(tid)))
         if (const int error = open_rings(SampleEvent::kTaskClock)) return error;
     begin_log(directory, tid);
     return 0;
@@ -257,7 +300,8 @@ uint64_t Samples::time_of(const uint64_t *record, clock::Reading &now) const {
     if (!now.ticks) now = clock::read_both();
     const uint64_t ns = record[1];
     const uint64_t before = now.monotonic_ns > ns ? clock::from_ns(now.monotonic_ns - ns) : 0;
-    return now.ticks - before - clock::state.offset.load(std::memory_order_relaxed);
+    const uint64_t time = now.ticks - before - clock::state.offset.load(std::memory_order_relaxed);
+    return std::max(time, first_time_);
 }
 
 bool Samples::is_left_out() {

@@ -38,6 +38,9 @@ public:
     // Starts sampling the calling thread. Returns 0 or errno. If the kernel refuses samples of loads, samples time
     // instead, and loads_error() returns the reason. `sampling` and `directory` must outlive this object.
     int open(const Sampling &sampling, const std::string &directory, uint32_t index, uint32_t tid);
+    // Starts sampling the first thread of the process at the usual frequency, before it uses OpenMP. open() takes over
+    // the samples of that thread if it starts recording. Call it once, on that thread.
+    static void begin_early();
     // Starts on a ring that already holds samples of that event; for tests.
     void open_on(PerfRing &ring, format::SampleEvent event, const std::string &directory, uint32_t index);
     int loads_error() const { return loads_error_; } // 0: not refused, or not requested
@@ -66,6 +69,7 @@ private:
     static constexpr size_t kMostWords = 256; // more than any record of the kernel has
 
     int open_rings(format::SampleEvent event);
+    bool take_over_early(uint32_t tid);
     perf_event_attr event_of(format::SampleEvent event);
     uint64_t random_period();
     uint32_t represented_by_next();
@@ -82,6 +86,7 @@ private:
     PerfRing ring_;
     PerfRing rare_; // one in kRare samples of the first thread, for the time in which ring_ is full
     uint64_t last_time_ = 0; // time of the last sample taken from ring_
+    uint64_t first_time_ = 0; // earlier samples, which begin_early() took, get this time
     uint64_t missing_until_ = 0; // samples from last_time_ to this time may be missing in ring_
     SampleLog log_; // created at the first sample, because many threads have none
     format::SamplesHeader head_ = {}; // header of the log
