@@ -6,6 +6,8 @@ from __future__ import annotations
 import io
 from collections.abc import Sequence
 from statistics import median
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -14,7 +16,7 @@ from hypothesis import strategies as st
 from made_runs import MS, construct, definition, made_run, team
 from ompass.comparison.content import compare_sides, side_of
 from ompass.comparison.metrics import SIGNIFICANT_P, Change, Repeat, changes, counts, in_rounds
-from ompass.comparison.report import brief_comparison, comparison_report, headline
+from ompass.comparison.report import brief_comparison, comparison_report, headline, judgement
 from ompass.metrics import thresholds
 from ompass.metrics.breakdown import Scope
 from ompass.model import StateTimes
@@ -61,6 +63,33 @@ def test_a_change_is_named_by_its_significance() -> None:
     assert verdict([100 * MS], [111 * MS]) == "single"
     assert verdict([100 * MS], [109 * MS]) == "noise"
     assert verdict([100], [100 + thresholds.NOISE_PER_EVENT_NS]) == "noise"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "words"),
+    [
+        (QUIET, [t + 40 for t in QUIET], "slower: 4.0% more time, +3.7% to +4.3% with 98% certainty"),
+        ([t + 40 for t in QUIET], QUIET, "faster: 3.8% less time"),
+        (
+            QUIET,
+            [1003, 1000, 1002, 1001],
+            "<0.1% less time, which may be chance: the runs of a side differ as much",
+        ),
+        (QUIET[:4], [t + 40 for t in QUIET[:4]], "which may be chance: 4 against 4 runs are too few"),
+        ([100 * MS], [111 * MS], "11.0% more time, which may be chance: a side has a single run"),
+        ([100 * MS], [109 * MS], "9.0% more time, which may be chance: single runs differ by up to 10.0%"),
+        (QUIET, [t + 5 for t in QUIET], "about equal: 0.5% more time, below the minimum difference of 2.0%"),
+    ],
+)
+def test_the_judgement_is_one_sentence_without_statistics(
+    before: Sequence[int], after: Sequence[int], words: str
+) -> None:
+    change = in_series(before, after)[0]
+    one: Any = SimpleNamespace(time=change, n_before=len(before), n_after=len(after))
+    said = judgement(one)
+    assert words in said, said
+    assert "p =" not in said
+    assert ("slower" in said or "faster" in said) == (change.verdict in ("more", "less"))
 
 
 def test_the_minimum_difference_depends_on_the_order_of_the_runs() -> None:
@@ -179,7 +208,7 @@ def test_two_recorded_runs_are_compared_figure_by_figure() -> None:
         assert [change.before_median, change.after_median] == wanted
         assert change.p_value is None
     assert "single run" in headline(compared)
-    assert any("times are not tested" in note for note in content.notes)
+    assert any("no time is tested" in note for note in content.notes)
     values = plain(comparison_report(content))["compared"][0]["changes"]
     assert sum(v["after_ns"] for v in values if v["figure"] in ("work", "create", "schedule", "sync", "idle")
                and v["construct"] is None) == pytest.approx(
@@ -218,6 +247,19 @@ def test_the_default_report_names_large_changes_as_such() -> None:
     assert "Different counts: tasks" in "\n".join(lines)
     assert lines[-2].strip().startswith("ompass compare fine.ompass well.ompass --full")
     assert {each.kind for each in (c.key for c in content.compared[0].changes) if each} >= {"task"}
+
+
+def test_equal_times_are_equal_in_the_table() -> None:
+    before, after = (
+        side_of(name, {2: [(collect(made_run(team(0, [{"work_ns": ms * MS}] * 2))), ms * MS)]}, False)
+        for name, ms in (("a", 100), ("b", 150))
+    )
+    content = compare_sides(before, after, Scope.REGIONS)
+    out = io.StringIO()
+    print_report(TerminalConsole(width=80, file=out), brief_comparison(content))
+    rows = {line.split()[0]: line.strip() for line in out.getvalue().splitlines() if line.startswith("  ")}
+    assert rows["time"].endswith("single run")
+    assert rows["create"].endswith("equal")
 
 
 def test_recording_explains_no_change_by_a_factor() -> None:

@@ -53,6 +53,11 @@ class Compared:
         return self.time.alternating
 
     @property
+    def is_undecided(self) -> bool:
+        """True if the runs are too few for the test."""
+        return self.time.least_p > SIGNIFICANT_P
+
+    @property
     def time(self) -> Change[Place]:
         return self.changes[0]
 
@@ -210,12 +215,11 @@ def _notes(before: Side, after: Side, compared: Sequence[Compared]) -> list[str]
     repeated = [one for one in compared if one not in single]
     if single:
         notes.append(
-            "a single run does not show the noise of the machine: times are not tested, and a difference "
-            f"below {minimum_text(single[0].time)} is called noise. Counts are exact. Name directories of "
-            "runs, or sweeps with --repeat 5 or more."
+            "a side has a single run, so no time is tested. Counts are exact. Name directories of runs, or "
+            "sweeps with --repeat 5 or more."
         )
-    elif any(one.time.least_p > SIGNIFICANT_P for one in compared):
-        notes.append("these runs are too few for this test: p <= 0.02 needs 5 on each side.")
+    elif any(one.is_undecided for one in compared):
+        notes.append("these runs are too few to decide: it takes 5 on each side.")
     else:
         notes.append(_PER_FIGURE)
     if not before.is_sweep and compared[0].threads_before != compared[0].threads_after:

@@ -56,11 +56,11 @@ alternating sides share drift, so their means are closer together than the test 
 VERDICTS: Final = {
     "more": "more",
     "less": "less",
-    "same": "no difference shown",
-    "slight": "less than the minimum difference",
-    "few": "too few runs to decide",
-    "single": "one run: not tested",
-    "noise": "within the noise of single runs",
+    "same": "may be chance",
+    "slight": "about equal",
+    "few": "may be chance: few runs",
+    "single": "single run",
+    "noise": "may be chance",
 }
 
 STATE_NAMES = ("work", "create", "schedule", "sync", "idle")

@@ -46,23 +46,26 @@ def judgement(one: Compared) -> str:
         if time.before_median
         else "no time before"
     )
-    found = time.interval
-    if found and 0 < found.low < math.inf and time.p_value is not None:
-        size += f" (98% interval {_signed(found.low)} to {_signed(found.high)})"
     n_runs = f"{one.n_before} against {plural(one.n_after, 'run')}"
-    tested = f"p = {time.p_value or 0:.2g} ({n_runs})"
     return {
-        "more": f"slower: {size}, {tested}",
-        "less": f"faster: {size}, {tested}",
-        "same": f"no difference shown: {size}, {tested}",
-        "slight": f"{size}, {tested}, which is less than the minimum difference, {minimum_text(time)}",
-        "few": f"{size}, but {n_runs} are too few for a test",
+        "more": f"slower: {size}{_certain(time)} ({n_runs})",
+        "less": f"faster: {size}{_certain(time)} ({n_runs})",
+        "same": f"{size}, which may be chance: the runs of a side differ as much ({n_runs})",
+        "slight": f"about equal: {size}, below the minimum difference of {minimum_text(time)} ({n_runs})",
+        "few": f"{size}, which may be chance: {n_runs} are too few to decide",
         "single": f"{size}, more than single runs usually vary"
         if time.is_manifold
-        else f"{size}; with a single run on a side, it may be chance",
-        "noise": f"{size}; with a single run on a side, only {minimum_text(time)} or more is worth a second "
-        "look",
+        else f"{size}, which may be chance: a side has a single run",
+        "noise": f"{size}, which may be chance: single runs differ by up to {minimum_text(time)}",
     }[time.verdict]
+
+
+def _certain(time: Change[Place]) -> str:
+    """Returns the interval of the relative change, if it is known."""
+    found = time.interval
+    if found is None or not 0 < found.low < math.inf:
+        return ""
+    return f", {_signed(found.low)} to {_signed(found.high)} with 98% certainty"
 
 
 def _of_program(one: Compared) -> str:
@@ -128,7 +131,8 @@ def brief_comparison(content: ComparisonContent) -> Report:
     return replace(
         comparison_report(content),
         sections=tuple(section for one in content.compared for section in _brief_sections(one)),
-        notes=content.notes[:1],
+        # The note on p concerns columns that only the full report has.
+        notes=content.notes[:1] if any(one.is_undecided for one in content.compared) else (),
         commands=(
             (f"ompass report {shlex.quote(content.after)}", "what slows the program now"),
             (
@@ -183,6 +187,8 @@ def _brief_changes(title: str, changes: Sequence[Change[Place]]) -> Table:
 
 
 def _verdict(change: Change[Place]) -> str:
+    if change.before == change.after:
+        return "equal"
     if change.verdict == "noise" and change.is_manifold:
         return f"below {percent(MINIMUM_OF_ALL)} of the thread-time"
     return VERDICTS[change.verdict]
