@@ -98,6 +98,52 @@ def test_a_run_without_problems_says_so_in_one_sentence() -> None:
     assert "\n".join(printed(run_report(content_of(run)))).count("No problem found") == 1
 
 
+def test_the_head_says_of_what_shares_are_and_work_and_create_add_up_to_them() -> None:
+    content = content_of(fine_run())
+    for report in (brief_report(content), run_report(content)):
+        lines = printed(report)
+        (scope,) = [line.strip() for line in lines if "shares are of" in line]
+        assert scope == "All parallel regions: 2 threads x 100 ms = 200 ms; shares are of this time."
+    (section,) = [each for each in brief_report(content).sections if each.key == "tasks"]
+    (table,) = [part for part in section.parts if isinstance(part, Table)]
+    titles = [column.title for column in table.columns]
+    assert titles[-1] == "share"
+    for row in table.rows:
+        value = dict(zip(titles, row, strict=True))
+        assert value["share"] == pytest.approx((value["work"] + value["create"]) / (200 * MS))
+        assert value["mean work"] == pytest.approx(value["work"] / value["tasks"])
+
+
+def test_the_mean_work_of_tasks_is_one_figure_in_findings_and_tables() -> None:
+    busy = {"preempted_ns": 8 * MS, "work_preempted_ns": 8 * MS}
+    rows = team(
+        0, [{"work_ns": 40 * MS, "create_ns": 30 * MS, "schedule_ns": 30 * MS, "n_tasks": 40_000, **busy}] * 2
+    )
+    for preempted_ns, said in (
+        (0, "1 µs of work each, "),
+        (8 * MS, "1 µs of work each (800 ns on a processor)"),
+    ):
+        tasks = [
+            construct(1, k, [1000] * 40_000, create_ns=15 * MS, preempted_ns=preempted_ns) for k in (0, 1)
+        ]
+        content = content_of(made_run(rows, tasks, wall_ns=110 * MS))
+        (fine,) = [finding for finding in content.findings if finding.kind == "too_fine"]
+        assert f"80,000 tasks did {said}" in fine.because
+        assert any(
+            re.search(r"sort.c:11 sort .* 1(\.00)? µs ", line) for line in printed(brief_report(content))
+        )
+
+
+def test_the_granularity_says_how_many_tasks_were_timed() -> None:
+    run = fine_run()
+    timed = "\n".join(printed(run_report(content_of(run))))
+    assert "were timed" not in timed
+    part = run.replace(constructs=tuple(row.replace(n_completed=50_000) for row in run.constructs))
+    assert "160,000 of 200,000 tasks were timed one by one" in " ".join(
+        printed(run_report(content_of(part)), 120)
+    )
+
+
 def test_findings_of_sibling_tasks_are_one() -> None:
     content = content_of(fine_run())
     fine = [finding for finding in content.findings if finding.kind == "too_fine"]

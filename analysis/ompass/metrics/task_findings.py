@@ -77,7 +77,7 @@ def _too_fine(facts: Facts, fine: _FineTasks) -> Evidence:
     measured = "an estimated" if facts.run.create_estimated else "a measured"
     counted = " (including the reading of hardware counters)" if facts.run.counters else ""
     because = (
-        f"{count(task.n_completed)} tasks did {duration(work_ns)} of work each{counted}, against "
+        f"{_tasks_did(task, work_ns)}{counted}, against "
         f"{measured} {duration(cost_ns)} to create and dispatch one: "
         f"{percent(facts.breakdown.share(total_ns))} of the thread-time"
     )
@@ -89,7 +89,7 @@ def _too_fine(facts: Facts, fine: _FineTasks) -> Evidence:
         )
     elif task.mean_create_ns >= thresholds.COPYING_CREATE_NS:
         return evidence(
-            f"{count(task.n_completed)} tasks did {duration(work_ns)} of work each, but creating one took "
+            f"{_tasks_did(task, work_ns)}, but creating one took "
             f"{duration(task.mean_create_ns)}, several times as long as a creation that copies no data: "
             f"{percent(facts.breakdown.share(total_ns))} of the thread-time",
             total_ns,
@@ -119,6 +119,13 @@ def _too_fine(facts: Facts, fine: _FineTasks) -> Evidence:
         target_work_ns=target_ns,
         undeferred_share=1.0 - deferred,
     )
+
+
+def _tasks_did(task: ConstructTotals, work_ns: float) -> str:
+    """Returns the mean work as in the table of constructs, and its part on a processor if it is smaller."""
+    mean = duration(task.mean_work_ns)
+    running = f" ({duration(work_ns)} on a processor)" if duration(work_ns) != mean else ""
+    return f"{count(task.n_completed)} tasks did {mean} of work each{running}"
 
 
 # ---------------------------------------------------------------- threads that found no task

@@ -25,8 +25,8 @@ _ROWS: Final = 3
 _IMPORTANT: Final = ("unlogged", "dropped", "second_runtime")
 """Notes without which the figures would mislead."""
 _CONSTRUCTS: Final = ("tasks", "loops", "regions")
-_TITLES: Final = ("task", "tasks", "work", "mean work", "loop", "kind", "runs", "time", "max/mean", "lost",
-                  "region", "team", "wall", "idle", "share")  # fmt: skip
+_TITLES: Final = ("task", "tasks", "work", "create", "mean work", "loop", "kind", "runs", "time", "max/mean",
+                  "lost", "region", "team", "wall", "idle", "share")  # fmt: skip
 
 
 def brief_report(content: ReportContent) -> Report:
@@ -47,7 +47,7 @@ def _sections(content: ReportContent, whole: Report) -> Iterator[Section]:
     if "findings" in sections:
         yield replace(sections["findings"], most_lines=_FINDING_LINES, more=more)
     states = sections["thread-time"]
-    yield replace(states, parts=tuple(part for part in states.parts if isinstance(part, Table)))
+    yield replace(states, parts=states.parts[:2])  # the scope of all shares, and the states
     key = next((key for key in _CONSTRUCTS if key in sections), "")
     if key:
         parts = [_brief(part, more) for part in sections[key].parts if isinstance(part, Table)]

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -11,6 +12,7 @@ from ompass.metrics.processors import knows_switches
 from ompass.model import CpuTimes, share
 from ompass.reports.content import ReportContent
 from ompass.reports.model import Bar, Column, Kind, Table, data, fields
+from ompass.units import count
 
 
 def place_columns(content: ReportContent, title: str) -> tuple[Column, Column]:
@@ -48,7 +50,7 @@ def tasks_table(content: ReportContent) -> Table:
                 "share",
                 Kind.SHARE,
                 lambda task: content.breakdown.share(task.cost_ns),
-                "of all thread-time: work and creation",
+                "work and create, of all thread-time",
                 kept=True,
             ),
             *fields("tasks_created=n_created tasks_cancelled=n_cancelled tasks_undeferred=n_undeferred"),
@@ -151,4 +153,15 @@ def granularity_table(content: ReportContent) -> Table:
         ),
         content.bins,
         most=64,
+        notes=tuple(_untimed(content.tasks, n_timed)),
     )
+
+
+def _untimed(tasks: Sequence[ConstructTotals], n_timed: int) -> Iterator[str]:
+    """Yields the number of timed tasks, if it differs from the number of tasks."""
+    n_tasks = sum(task.n_completed for task in tasks)
+    if n_timed < n_tasks:
+        yield (
+            f"{count(n_timed)} of {count(n_tasks)} tasks were timed one by one; the other ones are in the "
+            "mean work of their construct."
+        )

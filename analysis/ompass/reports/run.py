@@ -202,7 +202,7 @@ def _sections(content: ReportContent, tables: Mapping[str, Table]) -> Iterator[S
         "thread-time",
         "Where the thread-time went",
         (
-            f"{scope_words(content.breakdown)}.",
+            f"{scope_words(content.breakdown)}; shares are of this time.",
             states_table(content.breakdown.states),
             *presence_words(content.breakdown.presence),
         ),
