@@ -440,6 +440,7 @@ void end_thread(ThreadState &thread) {
     thread.log.unmap();
     thread.header = &thread.log.header();
     thread.constructs.clear();
+    thread.parts.clear();
     thread.places.count(false);
     thread.current = &thread.base_task;
 }

@@ -5,7 +5,6 @@
 
 #include <array>
 #include <atomic>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <random>
@@ -22,43 +21,10 @@
 #include "events/decoder.h"
 #include "log/process_log.h"
 #include "pyramid_agrees.h"
+#include "recording_fixture.h"
 
 namespace ompass {
 namespace {
-
-std::string fresh_directory() {
-    std::string path = testing::TempDir() + "ompass-native-XXXXXX"; // mkdtemp replaces the X
-    return std::string(mkdtemp(path.data())) + "/run.ompass";
-}
-
-class Recording : public testing::Test {
-protected:
-    void prepare(const char *mode) {
-        directory_ = fresh_directory();
-        setenv("OMPASS_DIR", directory_.c_str(), 1);
-        setenv("OMPASS_MODE", mode, 1);
-        setenv("OMPASS_SUMMARY", "off", 1);
-    }
-    void begin(const char *mode) {
-        prepare(mode);
-        ASSERT_TRUE(recorder::start("test"));
-        recorder::note_wrappers(true); // the tests write creation records
-    }
-    void TearDown() override { std::filesystem::remove_all(std::filesystem::path(directory_).parent_path()); }
-
-    std::string directory_;
-};
-
-const void *address(uintptr_t n) { return reinterpret_cast<const void *>(n); }
-
-TaskState *create(ThreadState &thread, uintptr_t construct) {
-    TaskState *task = thread.pool.take();
-    TaskConstruct *known = thread.constructs.at(address(construct), 0);
-    task->construct = known->id;
-    task->flags = 0;
-    create_deferred(thread, task, known);
-    return task;
-}
 
 void run_inline(ThreadState &thread, uintptr_t construct, unsigned depth, std::atomic<uint64_t> &n_tasks) {
     TaskState *task = thread.pool.peek();

@@ -81,7 +81,7 @@ static bool is_in(const ThreadState &thread, const format::RegionInstance *insta
 static void leave_region(ThreadState &thread, const TaskState &task);
 
 // Ends an implicit task, but keeps its state.
-static void leave_implicit(ThreadState &thread, const TaskState *task) {
+static void leave_implicit(ThreadState &thread, TaskState *task) {
     EnteredRegion *region = thread.region;
     if (thread.loops.depth) end_unreported_loops(thread, clock::now());
     if (region->implicit == task) region->implicit = nullptr;
@@ -101,6 +101,7 @@ static void leave_implicit(ThreadState &thread, const TaskState *task) {
         if (thread.tracing) thread.log.untimed(format::kImplicitEnd, 0);
     }
     thread.current = task->below ? task->below : &thread.base_task;
+    task->owner = nullptr;
 }
 
 // Ends the region that the thread entered last. Ignores the runtime's region data: libomp reuses the data of a nested
@@ -147,7 +148,6 @@ TaskState *begin_implicit(ThreadState &thread, format::RegionInstance *instance,
     task->flags = kImplicit | kStarted | (instance ? 0 : kInitial);
     task->id = thread.new_id();
     task->worked = 0;
-    task->owner = task;
     task->local = nullptr;
     if (!instance) { // initial task: from here on the thread runs user code outside of every region
         task->construct = 0;
@@ -183,7 +183,7 @@ TaskState *begin_implicit(ThreadState &thread, format::RegionInstance *instance,
         if (thread.tracing) thread.log.timed(format::kImplicitBegin, team_size, now, instance->id);
     }
     note_cpu(thread, cpu::current());
-    task->below = thread.current;
+    put_on_stack(thread, task, task);
     enter(thread, task, now);
     return task;
 }

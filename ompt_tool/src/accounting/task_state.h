@@ -10,7 +10,9 @@
 // threads runs a part: a separate state that lives from a start or resumption to the next suspension or the completion.
 // One thread at a time runs any other task.
 //
-// A state in a pool has: creator == the pool's owner; creating, n_predecessors == 0; id == 0 or a dependent task's.
+// A state has owner != null if and only if it is on a thread's stack. An untied task is not; its parts are.
+// A state in a pool has: creator == the pool's owner; owner == null; creating, n_predecessors == 0; id == 0 or a
+// dependent task's.
 #pragma once
 
 #include <atomic>
@@ -54,11 +56,14 @@ struct alignas(64) TaskState {
     uint64_t ready; // time of its creation or, after a suspension, of its return to the queue
     uint64_t worked; // work since its start, including inline descendants; inline tasks: owner->worked at the start
     TaskState *below; // the task suspended under it on this thread; in a pool: the next free state
-    TaskState *owner; // itself, or for inline tasks the innermost task around it that is not inline
+    TaskState *owner; // on a stack: itself, or for inline tasks the innermost task around it that is not inline
     TaskConstruct *local; // its construct on the thread that runs it; null for implicit tasks
     uint32_t construct; // not set for inline tasks, whose construct is local->id
     uint16_t creator; // thread index
-    uint16_t creator_cpu;
+    union {
+        uint16_t creator_cpu; // before the start
+        uint16_t stack; // index of the thread whose stack it is on, while owner is set
+    };
     uint16_t flags; // TaskFlag
     uint8_t n_predecessors;
     uint8_t creating; // inside a wrapped creation
@@ -130,7 +135,7 @@ private:
     // Asserts that this state may be in this pool.
     void check_rest([[maybe_unused]] const TaskState &state) const {
         OMPASS_ASSERT(state.creator == owner_);
-        OMPASS_ASSERT(state.creating == 0 && state.n_predecessors == 0);
+        OMPASS_ASSERT(state.owner == nullptr && state.creating == 0 && state.n_predecessors == 0);
     }
     bool refill();
     void flush_chain();

@@ -165,6 +165,7 @@ void end_inline_slowly(ThreadState &thread, TaskState *task) {
     if (task->flags & (kHasChildren | kHasDescendants)) task->below->flags |= kHasDescendants;
     *thread.n_tasks += thread.counting & !(task->flags & kUncounted);
     thread.current = task->below;
+    task->owner = nullptr;
     thread.pool.give_back(task);
 }
 
@@ -173,7 +174,7 @@ void convert_inline(ThreadState &thread, TaskState *task) {
     task->below->flags |= kHasChildren | kHasDescendants;
     task->construct = task->local->id;
     task->worked = 0;
-    task->owner = task;
+    if (task->owner) task->owner = task; // it may be on no stack
     task->local->slot->n_converted++;
 }
 
@@ -238,10 +239,18 @@ static TaskState *take_part(ThreadState &thread, TaskState *task) {
     part->construct = task->construct;
     part->flags = kPart | kStarted | kHasChildren | kHasDescendants;
     part->local = thread.constructs.of(task->construct);
-    part->owner = part;
     part->worked = 0;
     part->whole = task;
+    thread.parts.add(part);
     return part;
+}
+
+// Returns the state of a part that leaves the stack to its pool.
+static void free_part(ThreadState &thread, TaskState *part) {
+    thread.parts.remove(part);
+    part->owner = nullptr;
+    part->id = 0;
+    thread.pool.give_back(part);
 }
 
 // Ends a part of a task that has been queued again. Another thread may have continued and completed the task by now.
@@ -253,24 +262,27 @@ static void leave_part(ThreadState &thread, TaskState *part, uint64_t now) {
     } else { // the task's duration was counted without this part
         part->local->slot->inclusive_ticks += part->worked;
     }
-    part->id = 0;
-    thread.pool.give_back(part);
+    free_part(thread, part);
 }
 
-// Returns `task` or its part on this thread's stack, from `top` downwards; null if there is none.
-static TaskState *find_on_stack(TaskState *top, const TaskState *task) {
-    for (TaskState *entry = top; entry; entry = entry->below)
-        if (entry == task || ((entry->flags & kPart) && entry->whole == task)) return entry;
-    return nullptr;
+// Returns `task` or its part on this thread's stack; null if there is none.
+static TaskState *find_on_stack(const ThreadState &thread, TaskState *task) {
+    return task->owner && task->stack == thread.index ? task : thread.parts.find(*task);
 }
 
-// Makes `entry` the top of the stack. The parts above it have been queued again.
-static void unwind_to(ThreadState &thread, TaskState *top, const TaskState *entry, uint64_t now) {
-    while (top != entry) {
+// Makes `entry`, which is on the stack, its top. The tasks above it have been queued again. Each of them leaves the
+// stack, so all calls together take no more steps than tasks were put there. In the child of a fork, `entry` may be a
+// state of the parent.
+static void unwind_to(ThreadState &thread, TaskState *top, TaskState *entry, uint64_t now) {
+    while (top != entry && top->below && top->owner) {
         TaskState *above = top;
         top = top->below;
-        if (above->flags & kPart) leave_part(thread, above, now);
+        if (above->flags & kPart)
+            leave_part(thread, above, now);
+        else
+            above->owner = nullptr;
     }
+    if (top != entry) entry->below = &thread.base_task;
 }
 
 void start_task(ThreadState &thread, TaskState *task, uint64_t now) {
@@ -304,13 +316,11 @@ void start_task(ThreadState &thread, TaskState *task, uint64_t now) {
     }
     task->worked = 0;
     task->flags |= kStarted;
-    if (task->flags & kUntied) {
+    if (task->flags & kUntied)
         task = take_part(thread, task);
-    } else {
+    else
         task->local = construct;
-        task->owner = task;
-    }
-    task->below = thread.current;
+    put_on_stack(thread, task, task);
     thread.current = task;
     open_interval(thread, format::kOpenWork);
     thread.header->open_construct = construct->id;
@@ -341,8 +351,7 @@ void begin_untimed(ThreadState &thread, TaskState *task, TaskConstruct &construc
     thread.region->slot->n_from_domain[std::min(task->home - 1, format::kDomainCounts - 1)]++;
     task->flags |= kStarted | kUntimed;
     task->local = &construct;
-    task->owner = task;
-    task->below = thread.current;
+    put_on_stack(thread, task, task);
     thread.current = task;
     // The interval begins at the last event, because finding the task took almost no time.
     open_interval(thread, format::kOpenWork);
@@ -355,8 +364,7 @@ void begin_untimed_inline(ThreadState &thread, TaskState *task, TaskConstruct &c
         task->flags |= kUncounted;
     }
     task->local = &construct;
-    task->owner = thread.current->owner;
-    task->below = thread.current;
+    put_on_stack(thread, task, thread.current->owner);
     thread.current = task;
 }
 
@@ -374,12 +382,12 @@ void resume_task(ThreadState &thread, TaskState *task) {
     TaskState *top = thread.current;
     leave_for(thread, task->ready, now);
     thread.previous.creator = nullptr;
-    TaskState *entry = find_on_stack(top, task);
+    TaskState *entry = find_on_stack(thread, task);
     if (entry) {
         unwind_to(thread, top, entry, now);
     } else {
         entry = task->flags & kUntied ? take_part(thread, task) : task;
-        entry->below = top;
+        put_on_stack(thread, entry, entry);
         if (!(task->flags & (kUntied | kImplicit | kInline))) entry->local = thread.constructs.of(task->construct);
         if (entry->flags & kWaiting) { // statistics and trace count it as a new wait from here on
             entry->wait = &thread.places.wait_of(entry->wait->id);
@@ -419,7 +427,7 @@ void complete_task(ThreadState &thread, TaskState *task, TaskState *next, uint32
     }
     TaskState *below = entry->below ? entry->below : &thread.base_task;
     if (below->flags & kLight) next = below;
-    TaskState *on_stack = next && next != task ? find_on_stack(below, next) : below;
+    TaskState *on_stack = next && next != task ? find_on_stack(thread, next) : below;
     if (thread.tracing) {
         if (!on_stack || on_stack == below)
             thread.log.complete(status, now);
@@ -428,13 +436,11 @@ void complete_task(ThreadState &thread, TaskState *task, TaskState *next, uint32
     }
     if (task->flags & kDependent) task->end = now;
     *thread.n_tasks += thread.counting;
-    if (entry != task) {
-        entry->id = 0;
-        thread.pool.give_back(entry);
-    }
+    if (entry != task) free_part(thread, entry);
     note_end(thread, thread.header->open_sequence, slot.id, now);
     if (__builtin_expect(status == format::kStatusDetach, 0)) {
         slot.n_detached++;
+        task->owner = nullptr;
         task->end = now;
         task->detached_in = thread.header->open_sequence;
     } else {

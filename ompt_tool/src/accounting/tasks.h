@@ -29,9 +29,17 @@ inline void count_duration(format::ConstructSlot &slot, uint64_t ticks, uint32_t
     slot.histogram[bin < format::kHistogramBins ? bin : format::kHistogramBins - 1] += weight;
 }
 
+// Puts a state on top of the thread's stack. The caller makes it current.
+inline void put_on_stack(const ThreadState &thread, TaskState *task, TaskState *owner) {
+    task->owner = owner;
+    task->stack = static_cast<uint16_t>(thread.index);
+    task->below = thread.current;
+}
+
 // Returns the state of a task that is over to its pool.
 inline void free_task(ThreadState &thread, TaskState *task) {
     const bool dependent = task->flags & kDependent;
+    task->owner = nullptr;
     task->creating = 0;
     task->n_predecessors = 0;
     if (!dependent) task->id = 0; // a successor may still read the end of a dependent task
@@ -70,8 +78,7 @@ inline void begin_inline(ThreadState &thread, TaskState *task) {
     TaskState *creator = thread.current;
     thread.creation.inline_period = construct->period;
     thread.creation.left_out = false;
-    task->below = creator;
-    task->owner = creator->owner;
+    put_on_stack(thread, task, creator->owner);
     task->flags |= kStarted;
     if (__builtin_expect(thread.work.is_sample | creator->creating | (construct->slot->countdown == 1), 0))
         return begin_inline_slowly(thread, task);
@@ -87,6 +94,7 @@ inline void end_inline(ThreadState &thread, TaskState *task) {
     *thread.n_tasks += thread.counting;
     thread.work.dirty = true;
     thread.current = task->below;
+    task->owner = nullptr;
     thread.pool.give_back(task); // the task ran on its creating thread
     if (thread.tracing) thread.log.inline_end();
 }
@@ -97,7 +105,7 @@ void convert_inline(ThreadState &thread, TaskState *task);
 // True if the thread runs this task, or a part of it.
 inline bool runs(const ThreadState &thread, const TaskState *task) {
     const TaskState *current = thread.current;
-    return current == task || ((current->flags & kPart) && current->whole == task);
+    return current == task || ((current->flags & kPart) && current->whole == task && current->id == task->id);
 }
 
 // Counts a creation. `home`: 1 + the domain in which the extension placed the task; 0: the runtime holds it.

@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "accounting/parts.h"
 #include "accounting/places.h"
 #include "accounting/task_state.h"
 #include "format/invariants.h"
@@ -280,6 +281,7 @@ struct OwnState {
     HeldTasks held;
     omp_ext_counters light_counters; // where the extension counts kUntimed tasks and tasks in them
     Regions regions;
+    PartTable parts; // those on the stack
     TaskState base_task; // user code outside of all tasks
     Kernels kernels;
     int counter_set; // counters::kNone unless has_counters

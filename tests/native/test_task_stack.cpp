@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+// The stack of tasks of a thread. Untied tasks continue on other threads, and tasks that left the stack return. The
+// tool must find a task on the stack as a walk down the stack does, at a cost that does not depend on the depth.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <memory>
+#include <random>
+#include <vector>
+
+#include "accounting/parts.h"
+#include "accounting/regions.h"
+#include "accounting/waits.h"
+#include "analyses/validate.h"
+#include "recording_fixture.h"
+
+namespace ompass {
+namespace {
+
+// Finds a task, or its part, by a walk down the stack.
+TaskState *walk_to(const ThreadState &thread, const TaskState *task) {
+    for (TaskState *frame = thread.current; frame; frame = frame->below)
+        if (frame == task || (frame->flags & kPart && frame->whole == task && frame->id == task->id)) return frame;
+    return nullptr;
+}
+
+size_t depth_of(const ThreadState &thread) {
+    size_t depth = 0;
+    for (const TaskState *frame = thread.current; frame; frame = frame->below) depth++;
+    return depth;
+}
+
+TEST(PartTable, finds_what_a_map_finds) {
+    PartTable table;
+    std::vector<std::unique_ptr<TaskState>> tasks(3000);
+    for (auto &task : tasks) task = std::make_unique<TaskState>();
+    std::map<std::pair<const TaskState *, uint64_t>, TaskState *> known;
+    std::vector<std::unique_ptr<TaskState>> parts;
+    std::mt19937 random(5);
+    uint64_t next_id = 1;
+    for (int step = 0; step < 60'000; step++) {
+        TaskState &task = *tasks[random() % tasks.size()];
+        const auto found = known.find({&task, task.id});
+        ASSERT_EQ(table.find(task), found == known.end() ? nullptr : found->second);
+        const bool shrinks = step / 10'000 % 2;
+        if (random() % 8 == 0) {
+            task.id = next_id++; // a new task in the same state; a part of the old one may remain
+        } else if (found == known.end() && !shrinks) {
+            TaskState *part = parts.emplace_back(std::make_unique<TaskState>()).get();
+            part->whole = &task;
+            part->id = task.id;
+            table.add(part);
+            known[{&task, task.id}] = part;
+        } else if (!known.empty()) {
+            const auto removed = found != known.end() ? found : std::next(known.begin(), random() % known.size());
+            table.remove(removed->second);
+            known.erase(removed);
+        }
+    }
+    for (const auto &[key, part] : known) table.remove(part);
+    for (const auto &task : tasks) EXPECT_EQ(table.find(*task), nullptr);
+    table.clear();
+}
+
+// A team of threads whose events this test makes.
+struct Team {
+    static constexpr uint32_t kThreads = 3;
+
+    Team() {
+        for (uint32_t i = 0; i < kThreads; i++)
+            threads[i] = make_thread(i == 0 ? format::ThreadKind::kInitial : format::ThreadKind::kWorker);
+        void *data = nullptr;
+        begin_region(*threads[0], address(0x1000), &data);
+        for (uint32_t i = 0; i < kThreads; i++)
+            implicit[i] = begin_implicit(*threads[i], static_cast<format::RegionInstance *>(data), kThreads);
+    }
+    void end() {
+        for (uint32_t i = kThreads; i-- > 0;) {
+            if (!runs(*threads[i], implicit[i])) resume_task(*threads[i], implicit[i]);
+            begin_wait(*threads[i], format::kRegionBarrier, nullptr);
+        }
+        end_wait(*threads[0], format::kRegionBarrier);
+        for (uint32_t i = kThreads; i-- > 0;) end_implicit(*threads[i], implicit[i]);
+        end_region(*threads[0]);
+    }
+
+    ThreadState *threads[kThreads];
+    TaskState *implicit[kThreads];
+};
+
+class TaskStack : public Recording, public testing::WithParamInterface<unsigned> {};
+
+TEST_P(TaskStack, resumes_tasks_where_a_walk_finds_them) {
+    begin("trace");
+    Team team;
+    std::mt19937 random(GetParam());
+    struct Started {
+        TaskState *task;
+        ThreadState *thread; // null: untied
+    };
+    std::vector<TaskState *> created;
+    std::vector<Started> started;
+    const auto any_thread = [&]() -> ThreadState & { return *team.threads[random() % Team::kThreads]; };
+    const auto take_any = [&](auto &from) {
+        std::swap(from[random() % from.size()], from.back());
+        return from.back();
+    };
+    const auto resume = [&](ThreadState &thread, TaskState *task) {
+        if (runs(thread, task)) return;
+        TaskState *expected = walk_to(thread, task), *const top = thread.current;
+        resume_task(thread, task);
+        if (expected)
+            ASSERT_EQ(thread.current, expected);
+        else
+            ASSERT_EQ(thread.current->below, top);
+        ASSERT_TRUE(runs(thread, task));
+    };
+    const auto complete = [&](const Started &ended) {
+        ThreadState &thread = ended.thread ? *ended.thread : any_thread();
+        resume(thread, ended.task);
+        std::erase_if(started, [&](const Started &other) { return other.task == ended.task; });
+        TaskState *next = nullptr, *const below = thread.current->below;
+        if (!started.empty() && random() % 2) {
+            const Started candidate = take_any(started);
+            if (!candidate.thread || candidate.thread == &thread) next = candidate.task;
+        }
+        const TaskState *expected = next ? walk_to(thread, next) : below;
+        complete_task(thread, ended.task, next, format::kStatusComplete);
+        if (expected)
+            ASSERT_EQ(thread.current, expected);
+        else
+            ASSERT_TRUE(runs(thread, next));
+    };
+    for (int step = 0; step < 3000; step++) {
+        switch (random() % 6) {
+        case 0: created.push_back(create(any_thread(), 0x2000, 0)); break;
+        case 1: created.push_back(create(any_thread(), 0x3000, kUntied)); break;
+        case 2:
+            if (!created.empty()) {
+                TaskState *task = take_any(created);
+                created.pop_back();
+                ThreadState &thread = any_thread();
+                start_task(thread, task, clock::now());
+                started.push_back({task, task->flags & kUntied ? nullptr : &thread});
+            }
+            break;
+        case 3:
+            if (!started.empty()) complete(take_any(started));
+            break;
+        case 4:
+            if (random() % 4 == 0) {
+                const size_t i = random() % Team::kThreads; // a thread returns to its implicit task
+                resume(*team.threads[i], team.implicit[i]);
+            }
+            break;
+        default:
+            if (!started.empty()) {
+                const Started task = take_any(started);
+                resume(task.thread ? *task.thread : any_thread(), task.task);
+            }
+        }
+        if (HasFatalFailure()) return;
+    }
+    while (!started.empty()) complete(started.back());
+    for (TaskState *task : created) discard_task(*team.threads[0], task);
+    team.end();
+    recorder::stop(format::EndReason::kFinalized);
+    EXPECT_EQ(validate_run(directory_), std::vector<std::string>{});
+}
+
+INSTANTIATE_TEST_SUITE_P(, TaskStack, testing::Range(1u, 9u));
+
+// Returns the seconds of the fastest of five rounds. In each, tasks run on top of a stack of this depth, leave it and
+// return.
+double seconds_on_stack(ThreadState &thread, size_t depth, uint16_t flags) {
+    std::vector<TaskState *> below;
+    for (size_t i = 0; i < depth; i++) {
+        below.push_back(create(thread, 0x2000, kUntied));
+        start_task(thread, below.back(), clock::now());
+    }
+    double fastest = 1e9;
+    for (int round = 0; round < 5; round++) {
+        const auto begin = std::chrono::steady_clock::now();
+        for (int i = 0; i < 200; i++) {
+            TaskState *task = create(thread, 0x3000, flags);
+            start_task(thread, task, clock::now());
+            resume_task(thread, below.back()); // `task` has been queued again
+            resume_task(thread, task);
+            complete_task(thread, task, below.back(), format::kStatusComplete);
+        }
+        fastest = std::min(fastest, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+    }
+    EXPECT_GE(depth_of(thread), depth);
+    for (; !below.empty(); below.pop_back()) complete_task(thread, below.back(), nullptr, format::kStatusComplete);
+    return fastest;
+}
+
+TEST_F(Recording, a_task_returns_to_a_deep_stack_as_fast_as_to_a_shallow_one) {
+    begin("profile");
+    ThreadState &thread = *recorder::thread(format::ThreadKind::kInitial);
+    for (const uint16_t flags : {uint16_t{0}, uint16_t{kUntied}})
+        EXPECT_LT(seconds_on_stack(thread, 100'000, flags), 20 * seconds_on_stack(thread, 10, flags));
+}
+
+// The state of a task may serve a new task while another thread still has a part of the old one.
+TEST_F(Recording, a_left_part_of_a_completed_task_is_no_part_of_the_next_task_with_its_state) {
+    begin("trace");
+    Team team;
+    ThreadState &first = *team.threads[0], &second = *team.threads[1];
+    TaskState *old = create(first, 0x2000, kUntied);
+    start_task(second, old, clock::now());
+    resume_task(first, old); // continues on the first thread; the second one has not reported that it left
+    complete_task(first, old, nullptr, format::kStatusComplete);
+    TaskState *next = create(first, 0x2000, kUntied);
+    ASSERT_EQ(next, old);
+    EXPECT_FALSE(runs(second, next));
+    start_task(second, next, clock::now());
+    EXPECT_EQ(second.current->id, next->id);
+    complete_task(second, next, nullptr, format::kStatusComplete);
+    team.end();
+    recorder::stop(format::EndReason::kFinalized);
+    EXPECT_EQ(validate_run(directory_), std::vector<std::string>{});
+}
+
+// After a fork, the runtime still names tasks whose states were on the parent's stacks.
+TEST_F(Recording, a_task_of_the_process_that_forked_is_resumed) {
+    begin("profile");
+    ThreadState &thread = *recorder::thread(format::ThreadKind::kInitial);
+    TaskState *outer = create(thread, 0x2000), *inner = create(thread, 0x2000);
+    start_task(thread, outer, clock::now());
+    start_task(thread, inner, clock::now());
+    thread.current = &thread.base_task; // the child has new states of threads, with the same indices
+    resume_task(thread, outer);
+    EXPECT_EQ(thread.current, outer);
+    EXPECT_EQ(outer->below, &thread.base_task);
+    complete_task(thread, outer, nullptr, format::kStatusComplete);
+    EXPECT_EQ(thread.current, &thread.base_task);
+}
+
+} // namespace
+} // namespace ompass
