@@ -137,9 +137,10 @@ def test_of_equal_gains_more_tasks_come_last_and_bounds_after_others() -> None:
         change("share", 0.3, at_most=True),
         change("producer", 0.3),
         change("threads", 0.6),
+        change("taskgraph", 0.6),
         change("untied", 0.009),
     ]
-    assert [one.kind for one, _ in ranked(found)] == ["producer", "share", "split", "threads"]
+    assert [one.kind for one, _ in ranked(found)] == ["producer", "share", "split", "taskgraph", "threads"]
 
 
 def test_twelve_changes_and_more_threads_get_an_uncertainty() -> None:

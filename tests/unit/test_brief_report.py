@@ -277,7 +277,11 @@ def test_notes_are_sentences_of_the_chosen_kinds() -> None:
 
 def test_small_gains_and_more_threads_are_no_findings() -> None:
     content = content_of(fine_run())
-    changes = (change("untied", 0.04, 99, function="f"), change("threads", 0.5, 0, function=""))
+    changes = (
+        change("untied", 0.04, 99, function="f"),
+        change("threads", 0.5, 0, function=""),
+        change("taskgraph", 0.5, 99, function="f"),
+    )
     assert [one.kind for one in causes(with_changes(content, *changes))] == ["too_fine"]
 
 

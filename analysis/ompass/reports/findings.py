@@ -56,7 +56,8 @@ _ALTERNATIVES: Final = (
     ("barrier", "region"),
 )
 """Kinds of changes that exclude each other: a report shows only the best one."""
-_NO_CHANGE: Final = ("threads", "extension")  # changes of the start command only
+# Changes of the start command only, and one that no released runtime supports. `ompass advise` shows them.
+_NO_CHANGE: Final = ("threads", "extension", "taskgraph")
 _SPENT: Final = {
     "create": "creating tasks",
     "schedule": "getting ready tasks to run",

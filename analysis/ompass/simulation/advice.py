@@ -45,8 +45,9 @@ FASTER = 2.0  # speed-up of a construct in the causal profile
 _LEAST_SHARE = 0.005  # least part of the work: smaller constructs are ignored
 _CHECKED = 12  # changes with a computed uncertainty
 _CLOSE = 0.005  # difference of gains below which a change that keeps the order of the program comes first
-# Changes that leave the program as it is come last, whatever they gain.
-_NOT_OF_PROGRAM = ("threads",)
+# Changes that come last, whatever they gain: no released runtime replays graphs, and more threads leave the
+# program as it is.
+_LAST = ("taskgraph", "threads")
 _ADDS_TASKS = ("split", "finer")
 
 
@@ -193,8 +194,8 @@ def ranked(found: Iterable[Candidate]) -> list[Candidate]:
     for change, way in enough:
         if not any(_contains(other, change) for other, _ in kept):
             kept.append((change, way))
-    of_program = [one for one in kept if one[0].kind not in _NOT_OF_PROGRAM]
-    return of_program[:_CHECKED] + [one for one in kept if one[0].kind in _NOT_OF_PROGRAM]
+    first = [one for one in kept if one[0].kind not in _LAST]
+    return first[:_CHECKED] + [one for kind in _LAST for one in kept if one[0].kind == kind]
 
 
 # Kinds that remove the same waiting: if the first one gains as much, the second one adds nothing.
