@@ -157,6 +157,13 @@ def test_a_second_run_can_be_refused(ompass: Newcomer, quicksort: Path, options:
     assert ("Next: ompass run --twice -- " in printed) == refused
 
 
+def test_a_trace_that_outgrows_its_limit_is_reported_in_a_line(ompass: Newcomer, quicksort: Path) -> None:
+    printed = ompass("--twice", "--limit", "100k", quicksort, N)
+    (line,) = [line for line in printed.splitlines() if "no prediction" in line]
+    assert line == "ompass: no prediction: the trace became too large (--limit SIZE allows more)"
+    assert "less time predicted" not in printed
+
+
 def test_a_program_that_writes_a_file_or_reads_a_pipe_runs_once(
     ompass: Newcomer, compile_program: CompileProgram
 ) -> None:

@@ -6,12 +6,15 @@ tests/native/test_simulated_order.cpp has the programs that made traces cannot e
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from made_traces import Body, Locked, Schedule, Spawn, Wait, Work, write_trace
+from ompass.simulation import trial
 from ompass.simulation.advice import AdviceContent, Change, advise, ranked
 from ompass.simulation.report import advice_report
 from ompass.simulation.trial import Way
@@ -26,6 +29,39 @@ def advice_on(tmp_path: Path, body: Body, threads: int = 2) -> AdviceContent:
 def only(content: AdviceContent, kind: str) -> Change:
     (change,) = [change for change in content.changes if change.kind == kind]
     return change
+
+
+def recursion(depth: int) -> Body:
+    """Returns a binary tree of short tasks, each with a wait for its children."""
+    if not depth:
+        return (Work(300),)
+    return (Spawn(recursion(depth - 1)), Spawn(recursion(depth - 1)), Wait())
+
+
+def test_advice_on_a_large_program_tries_fewer_values_and_finds_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write_trace(tmp_path / "made.ompass", Schedule(recursion(9), 2))
+    whole = advise(path)
+    monkeypatch.setattr(trial, "LARGE", 1)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {0, 1, 2})
+    less = advise(path)
+    for kind in ("depth", "time"):
+        one, other = only(whole, kind), only(less, kind)
+        assert other.gain == pytest.approx(one.gain, abs=0.01)
+        assert len(other.tried) < len(one.tried)
+        walls = {tried.value: tried.wall_ns for tried in one.tried}
+        assert all(walls[tried.value] == tried.wall_ns for tried in other.tried), "the same runs"
+    assert [one.kind for one in less.changes] == [one.kind for one in whole.changes]
+    assert less.causal[0].gain == whole.causal[0].gain
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 13, 30])
+def test_coarse_values_leave_gaps_that_the_second_step_fills(n: int) -> None:
+    values = trial.coarse_values(n)
+    assert values[0] == 0
+    assert values[-1] == n - 1
+    assert all(b - a <= 3 for a, b in pairwise(values))
 
 
 def test_a_wait_in_a_loop_is_moved_out_of_it(tmp_path: Path) -> None:

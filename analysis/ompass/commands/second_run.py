@@ -113,7 +113,9 @@ def _store_advice(trace: Path, *others: Path) -> bool:
     """Stores advice in the traced run and in `others`. Returns False if the trace does not permit advice."""
     try:
         if any(thread.n_dropped for thread in open_run(trace).threads):
-            return False  # the rest of the program would look like one long task
+            # The rest of the program would look like one long task.
+            say("no prediction: the trace became too large (--limit SIZE allows more)")
+            return False
         with waiting("predicting the gain of changes"):
             advice = plain(advice_report(advise(trace)))
         for directory in (trace, *others):

@@ -43,6 +43,7 @@ __all__ = ["FASTER", "Advice", "AdviceContent", "Causal", "Change", "advise", "m
 
 FASTER = 2.0  # speed-up of a construct in the causal profile
 _LEAST_SHARE = 0.005  # least part of the work: smaller constructs are ignored
+_MOST_OF_LARGE = 6  # constructs of a large program in the causal profile: those with the most work
 _CHECKED = 12  # changes with a computed uncertainty
 _CLOSE = 0.005  # difference of gains below which a change that keeps the order of the program comes first
 # Changes that come last, whatever they gain: no released runtime replays graphs, and more threads leave the
@@ -160,7 +161,9 @@ def _candidates(trial: Trial, run: Run, resolver: Resolver) -> Iterator[Candidat
         change, way = trial.best(
             "threads", None, {more: Way(options={"threads": more})}, at_most=not trial.base.levels
         )
-        limit, limit_ns = trial.limit_of(change.wall_ns)
+        # Only a memory model allows advice on more threads; else the limit explains why they gain nothing.
+        is_known = bool(trial.base.levels) or change.gain < LEAST_GAIN
+        limit, limit_ns = trial.limit_of(change.wall_ns) if is_known else ("memory", 0)
         yield replace(change, limit=limit, limit_ns=limit_ns), way
 
 
@@ -214,7 +217,8 @@ def causal_profile(trial: Trial) -> Iterator[Causal]:
     """Yields the gain from making each construct FASTER times as fast, best first."""
     total = max(1, trial.program.work_ns)
     found = []
-    for construct, ns in trial.program.work_of_constructs.items():
+    works = sorted(trial.program.work_of_constructs.items(), key=lambda item: -item[1])
+    for construct, ns in works[: _MOST_OF_LARGE if trial.is_large else None]:
         if ns < _LEAST_SHARE * total:
             continue
         way = Way(options={"speed": {construct: FASTER}})

@@ -7,7 +7,9 @@ Owns the choice of the best value of a change, and the uncertainty of prediction
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any
@@ -28,6 +30,10 @@ LEAST_GAIN = 0.01
 _EQUAL = 0.01  # relative difference below which runs count as equally long
 _SEEDS = (2, 3)
 _COSTS = (0.5, 2.0)  # factors by which the machine's costs may be wrong
+LARGE = 500_000
+"""Tasks, dependences and accesses of a program from which fewer values are tried, and several at a time."""
+_MOST_AT_A_TIME = 4  # each changed copy of a program takes memory
+_COARSE = 3  # of so many values of a large program, one is tried first, then those around the best one
 _AT_LIMIT = 0.9  # share of the time from which a lock or a chain counts as the limit
 _ENOUGH = 8  # times the threads, with which loops are so short that a chain becomes the limit
 _FREE = SimulationOptions(costs={"create": ((1, 0.0),)})  # operations of the runtime take no time
@@ -123,7 +129,7 @@ class Trial:
 
         The ways of a change have the same locks.
         """
-        runs = {value: self.run(way) for value, way in ways.items()}
+        runs = self._runs_of(ways)
         tried = [Tried(value, run.wall_ns) for value, run in runs.items()]
         queued = [run.n_tasks - run.n_inlined for run in runs.values()]
         best = tried[middle_of_shortest([one.wall_ns for one in tried], queued)]
@@ -132,6 +138,34 @@ class Trial:
         gain = self.gain_of(self.base, runs[best.value], way)
         change = Change(kind, construct, best.value, wall_ns, gain, tried=tuple(tried), at_most=at_most)
         return replace(change, **properties), way
+
+    @property
+    def is_large(self) -> bool:
+        program = self.program
+        return program.n_tasks + program.n_dependences + program.n_accesses >= LARGE
+
+    def _runs_of(self, ways: Mapping[int, Way]) -> dict[int, SimulatedRun]:
+        """Returns the runs of all values, in their order; of a large program, those around the best one."""
+        values = list(ways)
+        first = coarse_values(len(values)) if self.is_large else range(len(values))
+
+        def run_at(places: Sequence[int]) -> dict[int, SimulatedRun]:
+            work = [partial(self.run, ways[values[k]]) for k in places]
+            return dict(zip(places, self._at_once(work), strict=True))
+
+        runs = run_at(first)
+        best = min(runs, key=lambda k: runs[k].wall_ns)
+        rest = [k for k in range(len(values)) if k not in runs and abs(k - best) < _COARSE]
+        runs |= run_at(rest)
+        return {values[k]: runs[k] for k in sorted(runs)}
+
+    def _at_once(self, work: Sequence[Callable[[], SimulatedRun]]) -> list[SimulatedRun]:
+        """Returns the results in order; of a large program, simulates several at a time."""
+        n_workers = min(len(work), _MOST_AT_A_TIME, len(os.sched_getaffinity(0)))
+        if n_workers < 2 or not self.is_large:
+            return [one() for one in work]
+        with ThreadPoolExecutor(n_workers) as pool:
+            return list(pool.map(lambda one: one(), work))
 
     def _passing(self, way: Way) -> int:
         """Returns the time to pass locks that a way of a change leaves."""
@@ -189,9 +223,11 @@ class Trial:
     def range_of(self, gain: float, way: Way) -> tuple[float, float]:
         """Returns the smallest and the largest gain over other seeds and other costs."""
         program = way.program() if way.program else None
-        gains = [gain]
-        for base, variant in self._variants:
-            gains.append(self.gain_of(base, variant(program=program, **way.options), way))
+        runs = self._at_once(
+            [partial(variant, program=program, **way.options) for _, variant in self._variants]
+        )
+        bases = (base for base, _ in self._variants)
+        gains = [gain, *(self.gain_of(base, run, way) for base, run in zip(bases, runs, strict=True))]
         return min(gains), max(gains)
 
     def with_range(self, change: Change, way: Way) -> Change:
@@ -202,10 +238,15 @@ class Trial:
     def _variants(self) -> list[tuple[SimulatedRun, Callable[..., SimulatedRun]]]:
         """Other seeds and other costs, each with the run of the unchanged program."""
         variants = [
-            *(partial(self.simulate, seed=seed) for seed in _SEEDS),
+            *(partial(self.simulate, seed=seed) for seed in _SEEDS[: 1 if self.is_large else None]),
             *(partial(self.simulate, machine=self.machine.with_costs(factor)) for factor in _COSTS),
         ]
-        return [(variant(), variant) for variant in variants]
+        return list(zip(self._at_once(variants), variants, strict=True))
+
+
+def coarse_values(n: int) -> list[int]:
+    """Returns the places of n values that are tried first, the last one included."""
+    return sorted({*range(0, n, _COARSE), n - 1})
 
 
 def middle_of_shortest(walls: Sequence[float], n_tasks: Sequence[int]) -> int:
