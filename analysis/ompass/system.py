@@ -49,7 +49,11 @@ def stolen_ns(cpus: Collection[int], stat: Path = _STAT) -> int | None:
 
 
 def answer_of(
-    command: Sequence[str], environ: Mapping[str, str] | None = None, *, errors_too: bool = False
+    command: Sequence[str],
+    environ: Mapping[str, str] | None = None,
+    *,
+    errors_too: bool = False,
+    limit_s: float = _ANSWER_SECONDS,
 ) -> str | None:
     """Returns stdout of the command (`errors_too`: and stderr); None if it cannot be run, fails or hangs."""
     try:
@@ -59,7 +63,7 @@ def answer_of(
             stderr=subprocess.STDOUT if errors_too else subprocess.DEVNULL,
             text=True,
             errors="replace",
-            timeout=_ANSWER_SECONDS,
+            timeout=limit_s,
             check=True,
             env=environ,
         ).stdout

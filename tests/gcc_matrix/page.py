@@ -7,11 +7,12 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+import generated_part
 import toolchains
 from gcc_matrix.runs import OTHER, REFUSED, SAME, Outcome
 
 PAGE = toolchains.REPOSITORY / "docs" / "gcc-programs.md"
-_BEGIN, _END = "<!-- written by ./run gcc-matrix -->", "<!-- end -->"
+_COMMAND = "gcc-matrix"
 BOTH = "same or refused"
 UNKNOWN = "not tried"
 
@@ -67,15 +68,12 @@ def tables(cells: Cells, runtimes: Sequence[str], gcc: str, outcomes: Sequence[O
 
 def write(text: str, page: Path = PAGE) -> None:
     """Puts these tables into the page in place of the earlier ones."""
-    whole = page.read_text(encoding="utf-8")
-    before, after = whole[: whole.index(_BEGIN)], whole[whole.index(_END) :]
-    page.write_text(f"{before}{_BEGIN}\n\n{text}\n{after}", encoding="utf-8")
+    generated_part.write(text, page, _COMMAND)
 
 
 def named_in(page: Path = PAGE) -> list[str]:
     """Returns the functions that the generated part of the page names."""
-    whole = page.read_text(encoding="utf-8")
-    return re.findall(r"`(\w+)`", whole[whole.index(_BEGIN) : whole.index(_END)])
+    return re.findall(r"`(\w+)`", generated_part.read(page, _COMMAND))
 
 
 def _wrapped(names: Sequence[str]) -> str:

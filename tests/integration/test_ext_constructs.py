@@ -107,6 +107,21 @@ def test_a_library_loaded_later_may_need_the_tasks_of_the_runtime(
     assert finished.returncode == 0, finished.stdout + finished.stderr
 
 
+@pytest.mark.parametrize("threads", [2, 4])
+def test_tasks_that_nothing_announced_do_not_hang(threads: int, toolchain: Toolchain) -> None:
+    program = compile_source("ext/unreferenced.c", toolchain)
+    settings = {
+        "LD_PRELOAD": str(ext_library()),
+        "OMP_EXT_SCHEDULE": "1",
+        "OMP_EXT_STATISTICS": "1",
+        "OMP_NUM_THREADS": str(threads),
+    }
+    finished = run([str(program)], toolchain, settings)
+    assert finished.returncode == 0, finished.stdout + finished.stderr
+    # The tasks of the first region, which others had begun without the scheduler, belong to the runtime.
+    assert "tasks: 200 created, 200 run" in finished.stderr
+
+
 SIZES = pytest.mark.parametrize(("threads", "domains"), [(2, 2), (4, 2), (4, 4), (8, 4)])
 NONE_ELSEWHERE = "outside 0, rescued 0\n"
 

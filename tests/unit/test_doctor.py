@@ -13,13 +13,13 @@ import pytest
 from typer.testing import CliRunner
 
 from ompass.commands.main import application
-from ompass.doctor import checks, perf_events, probes
+from ompass.doctor import checks, perf_events, probes, trial
 from ompass.doctor.checks import Check, Verdict, examine_machine
 from ompass.launch.runtimes import Runtime
 
 NAMES = {
-    "tool", "reader", "libomp", "clang", "gcc", "fortran", "hwloc", "papi", "perf", "symbols", "clock",
-    "topology", "quota", "directory",
+    "tool", "reader", "libomp", "extension", "clang", "gcc", "fortran", "hwloc", "papi", "perf", "symbols",
+    "clock", "topology", "quota", "directory",
 }  # fmt: skip
 
 
@@ -53,7 +53,32 @@ def test_only_a_runtime_with_ompt_is_accepted(
         checks, "find_runtimes", lambda _: (Runtime("libomp", Path("/l/libomp.so.5"), True, True),)
     )
     monkeypatch.setattr(probes, "ask_runtime", lambda _: answer)
-    assert [check.verdict for check in checks._runtimes({})] == verdicts
+    monkeypatch.setattr(trial, "problem_of_tool", lambda *_: "")
+    monkeypatch.setattr(trial, "problem_of_extension", lambda *_: "")
+    found = [check.verdict for check in checks._runtimes({}) if check.name == "libomp"]
+    assert found == verdicts
+
+
+@pytest.mark.parametrize("tool", ["", "it crashed"])
+@pytest.mark.parametrize("extension", ["", "it hung"])
+def test_tool_and_extension_are_tried_apart(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, tool: str, extension: str
+) -> None:
+    runtime = Runtime("libomp", Path("/l/libomp.so.5"), True, True)
+    monkeypatch.setattr(checks, "find_runtimes", lambda _: (runtime,))
+    monkeypatch.setattr(probes, "ask_runtime", lambda _: probes.RuntimeAnswer(True, "OpenMP 201611", ""))
+    monkeypatch.setattr(probes, "loading_problem", lambda _: "")
+    monkeypatch.setattr(checks, "library_path", lambda _: tmp_path / "libomp_ext.so")
+    monkeypatch.setattr(trial, "problem_of_tool", lambda *_: tool)
+    monkeypatch.setattr(trial, "problem_of_extension", lambda *_: extension)
+    (tmp_path / "libompass.so").touch()
+    found = list(checks._runtimes({"OMPASS_LIBRARY": str(tmp_path / "libompass.so")}))
+    runtimes = [check for check in found if check.name == "libomp" and check.verdict is not Verdict.MISSING]
+    (of_extension,) = (check for check in found if check.name == "extension")
+    assert [check.verdict for check in runtimes] == [Verdict.LIMITED if tool else Verdict.OK]
+    assert tool in runtimes[0].found
+    assert of_extension.verdict is (Verdict.LIMITED if extension else Verdict.OK)
+    assert extension in of_extension.found
 
 
 def test_library_without_an_openmp_runtime_does_not_start() -> None:

@@ -16,7 +16,8 @@ from ompass.doctor.checks import Check, Verdict, examine_machine
 from ompass.errors import CannotRecordError
 from ompass.launch.plan import Plan, RunOptions, plan_recording
 from ompass.launch.program import Program, inspect_program
-from ompass.launch.runtimes import find_runtimes
+from ompass.launch.runtime_versions import runtime_version
+from ompass.launch.runtimes import Runtime, find_runtimes
 from ompass.launch.tool import find_tool_library
 from ompass.reports.terminal import print_lines
 
@@ -100,6 +101,14 @@ def _kind(program: Program) -> str:
     )
 
 
+def _version(runtime: Runtime) -> str:
+    """Returns the version of LLVM's and Intel's runtimes, after a comma; others state none."""
+    if not runtime.is_llvm:
+        return ""
+    version = runtime_version(runtime.path)
+    return "".join(f", {text}" for text in (version.described, *version.known()))
+
+
 def _lines_known(program: Program) -> str:
     if program.elf is None or program.is_script:
         return "not checked"
@@ -113,9 +122,8 @@ def _print_program(name: str, program: Program, plan: Plan | None, refusal: Cann
     rows = [("program", f"{program.path}, {_kind(program)}")]
     for runtime in program.runtimes:
         ompt = "with OMPT" if runtime.has_ompt else "without OMPT"
-        rows.append(
-            ("runtime", f"{runtime.kind}, {runtime.path}{', linked in' if runtime.is_static else ''}, {ompt}")
-        )
+        place = f"{runtime.path}{', linked in' if runtime.is_static else ''}"
+        rows.append(("runtime", f"{runtime.kind}, {place}{_version(runtime)}, {ompt}"))
     if not program.runtimes:
         rows.append(("runtime", "the program is linked with none"))
     rows.append(("debug info", _lines_known(program)))
@@ -140,6 +148,7 @@ def _program_json(program: Program, plan: Plan | None, refusal: CannotRecordErro
                 "path": str(r.path),
                 "ompt": r.has_ompt,
                 "gomp": r.has_gomp,
+                "version": runtime_version(r.path).name if r.is_llvm else "",
                 "static": r.is_static,
             }
             for r in program.runtimes

@@ -13,9 +13,11 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from ompass.doctor import perf_events, probes
+from ompass.doctor import perf_events, probes, trial
 from ompass.errors import IncompleteInstallationError
-from ompass.launch.runtimes import find_runtimes
+from ompass.installation import Component, library_path
+from ompass.launch.runtime_versions import runtime_version
+from ompass.launch.runtimes import Runtime, find_runtimes
 from ompass.launch.tool import find_tool_library
 from ompass.metrics.processors import describe_processors
 from ompass.readers.run import CORE_FILE, read_group_limits
@@ -79,28 +81,58 @@ def _reader() -> Iterator[Check]:
 
 
 def _runtimes(environ: Mapping[str, str]) -> Iterator[Check]:
-    runtimes = find_runtimes(environ)
-    speaking = 0
-    for runtime in runtimes:
+    n_good = 0
+    for runtime in find_runtimes(environ):
         answer = probes.ask_runtime(runtime.path)
-        if answer.has_ompt:
-            speaking += 1
-            gomp = "" if runtime.has_gomp else "; cannot run gcc's programs"
-            yield Check("libomp", Verdict.OK, f"{runtime.path}, {answer.version}, with OMPT{gomp}")
+        found = f"{runtime.path}, {runtime_version(runtime.path).described}"
+        problem = answer.problem or _trial_of_tool(runtime.path, environ)
+        if problem:
+            yield Check("libomp", Verdict.LIMITED, f"{found}: {problem}", "use another one (--libomp FILE)")
         else:
-            yield Check(
-                "libomp",
-                Verdict.LIMITED,
-                f"{runtime.path}: {answer.problem}",
-                "use another one (--libomp FILE)",
-            )
-    if not speaking:
+            n_good += 1
+            gomp = "" if runtime.has_gomp else "; cannot run gcc's programs"
+            yield Check("libomp", Verdict.OK, f"{found}, {answer.version}, with OMPT{gomp}{_known(runtime)}")
+        if answer.version:
+            yield _extension(runtime)
+    if not n_good:
         yield Check(
             "libomp",
             Verdict.MISSING,
             "no OpenMP runtime with OMPT was found",
             "Debian, Ubuntu: apt install libomp5; Fedora: dnf install libomp; conda: llvm-openmp",
         )
+
+
+def _known(runtime: Runtime) -> str:
+    return "".join(f"; {note}" for note in runtime_version(runtime.path).known())
+
+
+def _trial_of_tool(path: Path, environ: Mapping[str, str]) -> str:
+    """Returns what is wrong with a recording on this runtime; empty if there is no tool to try."""
+    try:
+        tool = find_tool_library(environ)
+    except IncompleteInstallationError:
+        return ""
+    if probes.loading_problem(tool):
+        return ""
+    problem = trial.problem_of_tool(path, tool)
+    return f"the tool does not work on it: {problem}" if problem else ""
+
+
+def _extension(runtime: Runtime) -> Check:
+    try:
+        library = library_path(Component.EXT)
+    except IncompleteInstallationError as error:
+        return Check("extension", Verdict.LIMITED, error.what, error.cure)
+    problem = trial.problem_of_extension(runtime.path, library)
+    if problem:
+        return Check(
+            "extension",
+            Verdict.LIMITED,
+            f"libomp_ext.so does not work on {runtime.path}: {problem}",
+            "use another runtime for programs with locality domains",
+        )
+    return Check("extension", Verdict.OK, f"libomp_ext.so is active on {runtime.path}")
 
 
 def _compilers() -> Iterator[Check]:

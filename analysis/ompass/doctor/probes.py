@@ -16,7 +16,13 @@ from pathlib import Path
 from ompass.launch.libraries import loader_cache
 from ompass.system import answer_of
 
-_ASK_RUNTIME = "import ctypes, sys; r = ctypes.CDLL(sys.argv[1]); print('threads', r.omp_get_max_threads())"
+_ASK_RUNTIME = """
+import ctypes, sys
+try:
+    print("threads", ctypes.CDLL(sys.argv[1]).omp_get_max_threads())
+except (OSError, AttributeError) as error:
+    print("reason:", error)
+"""
 _LOAD = """
 import ctypes, sys
 try:
@@ -52,7 +58,8 @@ def ask_runtime(path: Path) -> RuntimeAnswer:
     }
     answer = answer_of([sys.executable, "-c", _ASK_RUNTIME, str(path)], environ, errors_too=True)
     if answer is None or "threads 1" not in answer:
-        return RuntimeAnswer(False, "", "it does not start")
+        reason = re.search(r"^reason: (.*)$", answer or "", re.MULTILINE)
+        return RuntimeAnswer(False, "", f"it does not start{f' ({reason[1]})' if reason else ''}")
     match = re.search(r"_OPENMP\s*=\s*'?(\d+)", answer)
     version = f"OpenMP {match[1]}" if match else "OpenMP version unknown"
     has_ompt = "TOOL REGISTRATION" in answer

@@ -89,7 +89,11 @@ void *target_for(Hook &hook, const void *caller);
 bool is_in_runtime(const void *code);
 // True once a library of the process refers to a function that creates tasks.
 bool may_create_tasks();
+// Notes that the program creates tasks, although no library refers to such a function (it found the function by dlsym).
 void note_task_creation();
+// Makes may_create_tasks true if tasks were noted. Called at each fork: the threads of a running region must all see the
+// same answer, because those that join the scheduler wait for all others.
+void adopt_noted_tasks();
 
 // Settings of the runtime, read once.
 bool cancellation_is_on();

@@ -126,6 +126,7 @@ auto begin_region(Function function, void *data, Begin &&begin, bool has_first_w
         Depth() { depth++; }
         ~Depth() { depth--; }
     };
+    adopt_noted_tasks();
     if (depth >= kMaxDepth || !may_create_tasks()) {
         // The scheduler handles neither the region nor its tasks.
         struct Outside {

@@ -66,6 +66,14 @@ OMP_EXT_HOOK(void, __kmpc_fork_teams,
     OMPASS_JUMP real___kmpc_fork_teams()(location, n_arguments, microtask, first, second, third, fourth, fifth);
 }
 
+OMP_EXT_HOOK(void, __kmpc_fork_call,
+             (void *location, int32_t n_arguments, void (*microtask)(), void *first, void *second, void *third,
+              void *fourth, void *fifth),
+             (location, n_arguments, microtask, first, second, third, fourth, fifth)) {
+    adopt_noted_tasks();
+    OMPASS_JUMP real___kmpc_fork_call()(location, n_arguments, microtask, first, second, third, fourth, fifth);
+}
+
 // Called by each thread of a team with the runtime's copy of the arguments, which is unique to the team while it lives.
 OMP_EXT_HOOK(int32_t, __kmp_invoke_microtask,
              (void (*microtask)(), int32_t thread, int32_t number, int32_t n_arguments, void **arguments,

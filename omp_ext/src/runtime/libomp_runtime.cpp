@@ -42,7 +42,8 @@ namespace {
 enum State { kUnresolved, kLeftAlone, kActive };
 
 std::atomic<int> state{kUnresolved};
-std::atomic<bool> tasks_may_come{false};
+enum Tasks { kNone, kNoted, kMayCome };
+std::atomic<int> tasks{kNone};
 std::atomic<bool> other_waits_may_come{false};
 bool runtime_is_known;
 bool handles_forks;
@@ -221,7 +222,7 @@ void decide() {
     References references;
     ompass::look_at_libraries(look_for_references, &references);
     const bool wanted = options.schedule == 1 || (options.schedule < 0 && references.placement);
-    if (references.tasks) tasks_may_come.store(true, std::memory_order_relaxed);
+    if (references.tasks) tasks.store(kMayCome, std::memory_order_relaxed);
     if (references.other_waits) note_other_waits();
     runtime_is_known = find_runtime();
     if (wanted && !runtime_is_known && !std::exchange(says_unknown, true))
@@ -297,9 +298,16 @@ void end_for_lack_of(const char *name) {
 
 bool is_in_runtime(const void *code) { return runtime_code.holds(code); }
 
-bool may_create_tasks() { return tasks_may_come.load(std::memory_order_relaxed); }
+bool may_create_tasks() { return tasks.load(std::memory_order_relaxed) == kMayCome; }
 void note_task_creation() {
-    if (!may_create_tasks()) tasks_may_come.store(true, std::memory_order_relaxed);
+    int none = kNone;
+    if (tasks.load(std::memory_order_relaxed) == kNone)
+        tasks.compare_exchange_strong(none, kNoted, std::memory_order_relaxed);
+}
+void adopt_noted_tasks() {
+    // Inside a region, some threads of it may have begun and others not.
+    if (tasks.load(std::memory_order_relaxed) == kNoted && omp_get_level() == 0)
+        tasks.store(kMayCome, std::memory_order_relaxed);
 }
 
 void note_other_waits() { other_waits_may_come.store(true, std::memory_order_relaxed); }

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`./run runtime-matrix`: runs the programs on every runtime and compiler, and writes docs/runtimes.md."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import toolchains
+from generated_part import write
+from runtime_matrix.page import PAGE, table
+from runtime_matrix.runs import WAYS, Campaign, Case, Outcome, cases_of, pairs
+
+_EXAMPLES = """examples:
+  ./run runtime-matrix                          all programs; writes docs/runtimes.md
+  ./run runtime-matrix --runtime 'libomp 23'    one runtime; writes no page
+  ./run runtime-matrix --only tied,untied       two programs; writes no page"""
+
+
+def main() -> int:
+    arguments = parsed()
+    chosen = [pair for pair in pairs() if arguments.runtime in ("", pair.runtime)]
+    if missing := sorted({lack for pair in chosen for lack in pair.toolchain.missing()}):
+        sys.exit(f"missing: {', '.join(missing)} (tests/fetch-runtimes PYTHON --all fetches runtimes)")
+    tool = Path(os.environ.get("OMPASS_LIBRARY", toolchains.BUILD / "lib" / "libompass.so"))
+    cases = cases_of(chosen, WAYS, arguments.only)
+    outcomes = run_with_progress(Campaign(tool), cases, arguments.at_once)
+    text = table(chosen, WAYS, outcomes)
+    print(text)
+    if not arguments.only and not arguments.runtime:
+        write(text, PAGE, "runtime-matrix")
+    return int(any(outcome.wrong and outcome.is_ours for outcome in outcomes))
+
+
+def run_with_progress(campaign: Campaign, cases: Sequence[Case], at_once: int) -> list[Outcome]:
+    """Runs all cases; writes each wrong one to stderr, and how far it is."""
+    begin, outcomes = time.monotonic(), []
+    for number, outcome in enumerate(campaign.run_all(cases, at_once), 1):
+        outcomes.append(outcome)
+        if outcome.wrong:
+            say(f"{outcome.case}: {outcome.wrong}")
+        if number % 100 == 0 or number == len(cases):
+            say(f"{number} of {len(cases)} runs, {time.monotonic() - begin:.0f} s")
+    return outcomes
+
+
+def parsed() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="./run runtime-matrix",
+        description="Run small programs, which together have every kind of task, on each runtime and with "
+        "each compiler, under the tool and the extension. Show how many are right: output, counts, and the "
+        "sum of the states. Exits with 1 if any is not.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    names = sorted({pair.runtime for pair in pairs()})
+    parser.add_argument("--runtime", default="", metavar="NAME", choices=names, help=", ".join(names))
+    parser.add_argument("--only", default="", metavar="PROGRAMS", help="programs, separated by commas")
+    parser.add_argument(
+        "--at-once",
+        type=int,
+        default=os.cpu_count() or 1,
+        metavar="N",
+        help="runs side by side (one per processor)",
+    )
+    return parser.parse_args()
+
+
+def say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
