@@ -7,6 +7,7 @@ Runs each program as a newcomer does: in its directory, with no option.
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -155,6 +156,18 @@ def test_a_second_run_can_be_refused(ompass: Newcomer, quicksort: Path, options:
     refused = options[0] in ("--within", "--limit")
     assert ("no second run" in printed) == refused
     assert ("Next: ompass run --twice -- " in printed) == refused
+
+
+def test_a_program_with_more_threads_than_processors_runs_once(
+    ompass: Newcomer, compile_program: CompileProgram
+) -> None:
+    n_threads = 8 * len(os.sched_getaffinity(0))
+    path = REPOSITORY / "tests" / "diseases" / "programs" / "oversubscribed_barriers.c"
+    ompass.environment["OMP_NUM_THREADS"] = str(n_threads)
+    printed = ompass(compile_program(path))
+    assert "1. More threads than processors" in printed
+    assert "running it again" not in printed
+    assert "less time" not in printed
 
 
 def test_a_trace_that_outgrows_its_limit_is_reported_in_a_line(ompass: Newcomer, quicksort: Path) -> None:

@@ -43,6 +43,20 @@ def test_samples_of_work_name_its_cause(
     assert findings(working(), samples=few) == findings(working()), "too few samples"
 
 
+@pytest.mark.parametrize(("n", "is_found"), [(25, True), (15, False)])
+def test_atomic_updates_are_judged_without_the_time_that_others_took(n: int, is_found: bool) -> None:
+    late = {"preempted_ns": 80 * MS, "work_preempted_ns": 80 * MS}
+    busy = on_processors(team(0, [{"work_ns": 100 * MS, **late}] * 2), [])
+    kinds = problems_with(busy, n)
+    assert "disturbed" in kinds
+    assert ("atomic_contention" in kinds) == is_found
+
+
+def problems_with(run: Run, n: int) -> list[str]:
+    """Returns the problems of a run with n samples of atomic updates in a hundred."""
+    return [f.kind for f in findings(run, samples=sampled(ATOMIC, OWN, n)) if f.severity == "problem"]
+
+
 def test_waits_in_loops_are_not_judged_on_a_busy_machine() -> None:
     late = {"preempted_ns": 20 * MS, "work_preempted_ns": 20 * MS}
     busy = on_processors(team(0, [{"work_ns": 100 * MS, **late}] * 2), [])

@@ -84,7 +84,9 @@ def with_advice(content: ReportContent, first: FirstRun, limits: Limits) -> Repo
 
 def _has_something_to_change(content: ReportContent) -> bool:
     shared = content.n_tasks or any(loop.time_ns for loop in content.loops)
-    return bool(shared) and any(finding.severity == "problem" for finding in content.findings)
+    problems = {finding.kind for finding in content.findings if finding.severity == "problem"}
+    # Advice would simulate a processor for each thread.
+    return bool(shared) and bool(problems) and "oversubscribed" not in problems
 
 
 def _record_again(directory: Path, first: FirstRun, limits: Limits) -> Path | None:

@@ -69,8 +69,8 @@ KINDS: Final = (
         "crowd",
         "More threads than processors",
         thread_findings.oversubscribed,
-        "run at most as many threads as there are processors (OMP_NUM_THREADS, OMP_DYNAMIC=true, one level "
-        "of nested regions)",
+        "run at most as many threads as there are processors: set OMP_NUM_THREADS or OMP_DYNAMIC=true, "
+        "lower num_threads clauses and omp_set_num_threads, and nest no regions",
         even_if_busy=True,
         follows=True,
     ),

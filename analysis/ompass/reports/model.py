@@ -192,8 +192,8 @@ class Report:
 
 
 def sentence(text: str) -> str:
-    """Returns the words of a finding as a sentence."""
-    return f"{text[:1].upper()}{text[1:]}."
+    """Returns the words of a finding as a sentence; empty without words."""
+    return f"{text[:1].upper()}{text[1:]}." if text else ""
 
 
 def place_fields(location: Location) -> dict[str, Any]:

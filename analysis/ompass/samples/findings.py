@@ -54,9 +54,13 @@ def _part(facts: Facts, condition: Callable[[LocatedSample], bool]) -> _Part:
 def _judged(
     facts: Facts, part: _Part, lost_ns: float, least_share: float, where: str, remark: str = ""
 ) -> Iterator[Evidence]:
-    """Yields the evidence of a part that takes at least `least_share` of the thread-time."""
+    """Yields the evidence of a part that takes at least `least_share` of the thread-time.
+
+    Other programs lengthen the thread-time, but not the sampled processor time.
+    """
     lost = facts.breakdown.share(lost_ns)
-    if part.n < thresholds.LEAST_SAMPLES or lost < least_share:
+    own_ns = facts.breakdown.thread_time_ns - facts.taken_ns
+    if part.n < thresholds.LEAST_SAMPLES or share(lost_ns, own_ns) < least_share:
         return
     at = f", most of it at {part.place}" if part.place else ""
     yield evidence(

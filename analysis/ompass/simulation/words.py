@@ -33,7 +33,10 @@ class Advice:
 
     @property
     def gain_text(self) -> str:
-        return gain(self.gain, is_bound=self.at_most, is_least=self.at_least)
+        """The gain, and the times with and without the change."""
+        words = gain(self.gain, is_bound=self.at_most, is_least=self.at_least)
+        before_ns = self.wall_ns / (1 - self.gain) if self.gain < 1 else 0
+        return f"{words} ({duration(self.wall_ns)} instead of {duration(before_ns)})"
 
     def as_values(self) -> dict[str, Any]:
         """Returns the fields for JSON."""
@@ -72,16 +75,15 @@ def _address(change: Change) -> str:
 def _reason(change: Change) -> str:
     reason = REASONS.get(change.kind)
     low, high = f"{change.low:.0%}", f"{change.high:.0%}"
-    return (
-        (reason(change) + "; " if reason else "")
-        + f"{duration(change.wall_ns)} predicted"
-        + (f" ({low} to {high} less, {RANGE})" if low != high else "")
-        + (LEAST if change.is_least else "")
-        + LIMITS[change.limit](change)
+    parts = (
+        reason(change) if reason else "",
+        f"{low} to {high} less, {RANGE}" if low != high else "",
+        LEAST if change.is_least else "",
     )
+    return "; ".join(filter(None, parts)) + LIMITS[change.limit](change)
 
 
-LEAST = "; it lacks the time to pass the lock to another thread, which other programs hid"
+LEAST = "the gain lacks the time to pass the lock to another thread, which other programs hid"
 RANGE = "if the runtime takes half or twice the time, or threads take other tasks"
 """The meaning of the range of a gain."""
 
