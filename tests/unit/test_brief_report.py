@@ -12,11 +12,12 @@ from typing import Any
 
 import pytest
 
-from made_runs import MS, construct, definition, made_run, made_samples, team, wait
+from made_runs import MS, construct, definition, made_run, made_samples, region, team, wait
+from ompass.commands.second_run import has_something_to_change
 from ompass.launch.second_run import MOST_BYTES, MOST_NS, TASK_BYTES, trace_bytes, why_not_traced
 from ompass.metrics.facts import Finding
 from ompass.metrics.findings import KINDS
-from ompass.model import Run, StateTimes
+from ompass.model import OUTSIDE, Run, StateTimes
 from ompass.readers.meta import TRACE, traced_run
 from ompass.reports.brief import brief_report
 from ompass.reports.content import ReportContent, collect
@@ -317,6 +318,18 @@ def test_advice_is_kept_with_the_trace_of_a_run(tmp_path: Path) -> None:
     for broken in ("", "[]", "{}", '{"advice": [{}]}', '{"advice": [1]}'):
         (tmp_path / "advice.json").write_text(broken)
         assert read_advice(run) is None
+
+
+def test_a_program_runs_again_if_a_trace_may_show_a_change() -> None:
+    outside = region(OUTSIDE, 0, work_ns=300 * MS)
+    rows = team(0, [{"work_ns": 100 * MS}] * 2)
+    serial = content_of(made_run([*rows, outside], wall_ns=400 * MS))
+    assert [f.kind for f in serial.findings if f.severity == "problem"] == ["serial_fraction"]
+    assert has_something_to_change(serial), "a gcc program with a static loop has regions only"
+    healthy = content_of(made_run(rows, wall_ns=100 * MS))
+    assert not has_something_to_change(healthy)
+    crowd = Finding("oversubscribed", "problem", "More threads than processors", "16 on 2", "run fewer", MS)
+    assert not has_something_to_change(replace(serial, findings=(crowd, *serial.findings)))
 
 
 def test_long_programs_and_large_traces_are_not_traced_for_advice() -> None:

@@ -69,7 +69,7 @@ def with_advice(content: ReportContent, first: FirstRun, limits: Limits) -> Repo
         if trace_bytes(run) <= limits.most_bytes and _store_advice(run.path):
             return replace(content, advice=read_advice(run))
         return content
-    if limits.twice is False or not _has_something_to_change(content):
+    if limits.twice is False or not has_something_to_change(content):
         return content
     if is_rank(os.environ):
         return content  # the other ranks would have to run again, too
@@ -82,8 +82,10 @@ def with_advice(content: ReportContent, first: FirstRun, limits: Limits) -> Repo
     return replace(content, advice=read_advice(run)) if trace and _store_advice(trace, run.path) else content
 
 
-def _has_something_to_change(content: ReportContent) -> bool:
-    shared = content.n_tasks or any(loop.time_ns for loop in content.loops)
+def has_something_to_change(content: ReportContent) -> bool:
+    """True if a trace may show a change that cures a problem of this run."""
+    # The static loops of gcc programs do not call the runtime: such a run has only regions.
+    shared = content.n_tasks or content.loops or any(region.max_team_size > 1 for region in content.regions)
     problems = {finding.kind for finding in content.findings if finding.severity == "problem"}
     # Advice would simulate a processor for each thread.
     return bool(shared) and bool(problems) and "oversubscribed" not in problems
