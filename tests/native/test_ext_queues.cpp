@@ -2,6 +2,7 @@
 // The deque, the inbox and the dependence graph with real threads; also for ThreadSanitizer.
 #include <algorithm>
 #include <atomic>
+#include <ctime>
 #include <gtest/gtest.h>
 #include <memory>
 #include <thread>
@@ -338,6 +339,66 @@ TEST(Dependences, AnAddressNamedTwiceCountsOnce) {
     graph.complete_task(first);
     EXPECT_EQ(graph.ready, (std::vector<size_t>{first, second}));
     graph.complete_task(second);
+}
+
+// Complete tasks cost nothing later: without that, each of these tests takes minutes.
+constexpr int kMany = 100'000;
+constexpr int kMostSeconds = 10; // of processor time, also under a sanitizer
+
+double processor_seconds() { return static_cast<double>(clock()) / CLOCKS_PER_SEC; }
+
+void wait_often(Graph &graph, const omp_ext::Dependence &dependence) {
+    const double begin = processor_seconds();
+    for (int i = 0; i < kMany && processor_seconds() - begin < kMostSeconds; i++) {
+        omp_ext::DependenceNode *node = enter_wait(graph.table, &dependence, 1);
+        release_creation(node);
+        EXPECT_TRUE(omp_ext::is_ready(node));
+        release_reference(node);
+    }
+    EXPECT_LT(processor_seconds() - begin, kMostSeconds);
+}
+
+TEST(Dependences, WaitsDoNotMeetCompleteReaders) {
+    int x = 0;
+    Graph graph;
+    for (int i = 0; i < kMany; i++) graph.create({{&x, kIn}});
+    for (size_t i = 0; i < kMany; i++) graph.complete_task(i);
+    wait_often(graph, {&x, kInOut});
+}
+
+TEST(Dependences, WaitsForAllMemoryDoNotMeetCompleteTasks) {
+    std::vector<int> memory(kMany);
+    Graph graph;
+    for (int &x : memory) graph.create({{&x, kInOut}});
+    for (size_t i = 0; i < kMany; i++) graph.complete_task(i);
+    wait_often(graph, {nullptr, kInOut});
+}
+
+TEST(Dependences, ReadersDoNotMeetACompleteSet) {
+    int x = 0;
+    Graph graph;
+    for (int i = 0; i < kMany; i++) graph.create({{&x, kInOutSet}});
+    for (size_t i = 0; i < kMany; i++) graph.complete_task(i);
+    const double begin = processor_seconds();
+    for (size_t i = kMany; i < 2 * kMany && processor_seconds() - begin < kMostSeconds; i++)
+        graph.complete_task(graph.create({{&x, kIn}}));
+    EXPECT_LT(processor_seconds() - begin, kMostSeconds);
+}
+
+TEST(Dependences, AWriterFollowsTheReadersThatRemain) {
+    int x = 0;
+    Graph graph;
+    for (int i = 0; i < 1000; i++) {
+        const size_t reader = graph.create({{&x, kIn}});
+        if (reader % 10 != 0) graph.complete_task(reader);
+    }
+    const size_t writer = graph.create({{&x, kInOut}});
+    for (size_t i = 0; i < 1000; i += 10) {
+        EXPECT_FALSE(graph.is_ready(writer));
+        graph.complete_task(i);
+    }
+    EXPECT_TRUE(graph.is_ready(writer));
+    graph.complete_task(writer);
 }
 
 } // namespace

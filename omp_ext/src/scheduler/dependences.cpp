@@ -41,12 +41,17 @@ void clear(std::vector<DependenceNode *> &nodes) {
     nodes.clear();
 }
 
-// Makes `node` a successor of all incomplete nodes of `earlier`.
-void follow(DependenceNode *node, const std::vector<DependenceNode *> &earlier) {
+// Makes `node` a successor of all incomplete nodes of `earlier`. Removes the others, so that no later node meets them.
+void follow(DependenceNode *node, std::vector<DependenceNode *> &earlier) {
+    size_t n_kept = 0;
     for (DependenceNode *predecessor : earlier) {
-        if (predecessor == node) continue;
+        if (predecessor == node) {
+            earlier[n_kept++] = predecessor;
+            continue;
+        }
         predecessor->lock.lock();
-        if (predecessor->is_complete) {
+        const bool is_complete = predecessor->is_complete;
+        if (is_complete) {
             note_acquire(predecessor);
         } else {
             // If a task names an address twice, the newest successor is the task itself.
@@ -60,12 +65,35 @@ void follow(DependenceNode *node, const std::vector<DependenceNode *> &earlier) 
             }
         }
         predecessor->lock.unlock();
+        if (is_complete)
+            release_reference(predecessor);
+        else
+            earlier[n_kept++] = predecessor;
     }
+    earlier.resize(n_kept);
 }
 
-void follow(DependenceNode *node, const Accesses &accesses, DependenceKind kind) {
+void follow(DependenceNode *node, Accesses &accesses, DependenceKind kind) {
     const bool joins = kind != DependenceKind::kInOut && kind == accesses.kind;
     follow(node, joins ? accesses.before : accesses.last);
+}
+
+// Makes room for one more node, and first removes the complete ones. Costs O(1) for each added node.
+void make_room(std::vector<DependenceNode *> &nodes) {
+    if (nodes.size() < nodes.capacity() || nodes.size() < 32) return;
+    size_t n_kept = 0;
+    for (DependenceNode *node : nodes) {
+        node->lock.lock();
+        const bool is_complete = node->is_complete;
+        if (is_complete) note_acquire(node);
+        node->lock.unlock();
+        if (is_complete)
+            release_reference(node);
+        else
+            nodes[n_kept++] = node;
+    }
+    nodes.resize(n_kept);
+    if (n_kept > nodes.capacity() / 2) nodes.reserve(2 * nodes.capacity());
 }
 
 void record(DependenceNode *node, Accesses &accesses, DependenceKind kind) {
@@ -77,6 +105,7 @@ void record(DependenceNode *node, Accesses &accesses, DependenceKind kind) {
     }
     if (!accesses.last.empty() && accesses.last.back() == node) return;
     add_reference(node);
+    make_room(accesses.last);
     accesses.last.push_back(node);
 }
 
@@ -103,7 +132,15 @@ void follow_all(DependenceTable &table, DependenceNode *node, const Dependence &
         const auto found = table.by_address.find(dependence.address);
         if (found != table.by_address.end()) follow(node, found->second, dependence.kind);
     } else {
-        for (const auto &[address, accesses] : table.by_address) follow(node, accesses.last);
+        for (auto entry = table.by_address.begin(); entry != table.by_address.end();) {
+            follow(node, entry->second.last);
+            if (entry->second.last.empty()) { // then all are complete
+                clear(entry->second.before);
+                entry = table.by_address.erase(entry);
+            } else {
+                ++entry;
+            }
+        }
     }
 }
 

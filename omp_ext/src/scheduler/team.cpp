@@ -23,6 +23,9 @@ constinit thread_local Worker *this_worker = nullptr;
 namespace {
 
 std::atomic<Team *> teams{nullptr}; // newest first; only grows
+// Teams by key and size. The lists only grow. A program has many teams if many of its threads start regions.
+constexpr size_t kBuckets = 4096;
+std::atomic<Team *> buckets[kBuckets];
 SpinLock teams_lock; // held while adding
 // The last team of the thread, which it usually joins again.
 thread_local Team *last_team __attribute__((tls_model("initial-exec"))) = nullptr;
@@ -32,10 +35,26 @@ T *make_array(int n) {
     return new T[static_cast<size_t>(n)];
 }
 
+std::atomic<Team *> &bucket_of(const void *key, int n_workers) {
+    const auto number = reinterpret_cast<uintptr_t>(key) + static_cast<uintptr_t>(n_workers);
+    return buckets[(number * 0x9E3779B97F4A7C15u) >> 52]; // 12 bits
+}
+
 Team *find_team(const void *key, int n_workers) {
-    for (Team *team = teams.load(std::memory_order_acquire); team; team = team->next)
+    for (Team *team = bucket_of(key, n_workers).load(std::memory_order_acquire); team; team = team->next_in_bucket)
         if (team->key == key && team->n_workers == n_workers) return team;
     return nullptr;
+}
+
+// Both under teams_lock.
+void add_to_list(Team *team) {
+    team->next = teams.load(std::memory_order_relaxed);
+    teams.store(team, std::memory_order_release);
+}
+void add_to_table(Team *team) {
+    std::atomic<Team *> &bucket = bucket_of(team->key, team->n_workers);
+    team->next_in_bucket = bucket.load(std::memory_order_relaxed);
+    bucket.store(team, std::memory_order_release);
 }
 
 Team &team_of(const void *key, int n_workers) {
@@ -46,8 +65,8 @@ Team &team_of(const void *key, int n_workers) {
         team = find_team(key, n_workers);
         if (!team) {
             team = new Team(key, n_workers);
-            team->next = teams.load(std::memory_order_relaxed);
-            teams.store(team, std::memory_order_release);
+            add_to_list(team);
+            add_to_table(team);
         }
         teams_lock.unlock();
     }
@@ -139,8 +158,7 @@ Worker *join_alone(int32_t runtime_thread) {
     if (!team) {
         team = new Team(nullptr, 1);
         teams_lock.lock();
-        team->next = teams.load(std::memory_order_relaxed);
-        teams.store(team, std::memory_order_release);
+        add_to_list(team);
         teams_lock.unlock();
     }
     Worker &worker = team->workers[0];
@@ -195,6 +213,7 @@ Team *first_team() { return teams.load(std::memory_order_acquire); }
 
 void forget_teams() {
     teams.store(nullptr, std::memory_order_relaxed);
+    for (std::atomic<Team *> &bucket : buckets) bucket.store(nullptr, std::memory_order_relaxed);
     idle_teams = nullptr;
     forget_stacks();
     last_team = nullptr; // only one thread remains

@@ -134,7 +134,8 @@ struct Team {
     const int n_workers;
     const int n_surplus; // workers in excess of processors; this many may sleep even if tasks are queued
     const bool takes_turns; // true if domains share processors, as they may on a described machine (topology.h)
-    Team *next = nullptr; // in the table of teams
+    Team *next = nullptr; // in the list of all teams
+    Team *next_in_bucket = nullptr; // in the table of teams
     Team *next_idle = nullptr; // in the list of idle teams of one thread
     Worker *const workers; // n_workers
     DomainQueues *const domain_queues; // domains::count()
