@@ -17,7 +17,7 @@ namespace omp_ext {
 namespace {
 
 constexpr unsigned kLookedAt = 16; // entries that a constrained search examines
-constexpr unsigned kBatch = 16; // entries moved to the thief's domain at once
+constexpr unsigned kBatch = 16; // most entries moved to the thief's domain at once
 
 Task *task_of(QueueEntry *entry) { return static_cast<Task *>(entry); }
 
@@ -78,7 +78,8 @@ Task *find_in_domain(const Search &search) {
     return task;
 }
 
-// Searches other domains, not in strict mode. An unconstrained thief also moves a batch of entries to its own domain.
+// Searches other domains, not in strict mode. An unconstrained thief also moves half of a short inbox to its own domain.
+// It takes single entries of a long one, because moving an entry costs as much as taking it.
 Task *find_outside(const Search &search) {
     Worker &worker = search.worker;
     Team &team = *worker.team;
