@@ -9,11 +9,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import pytest
 
-from ext_programs import ext_library
+from ext_programs import ext_library, ways_to_load
+from ompass import _core
+from recorded_run import OUTSIDE, check_accounts_agree, check_sound
 from toolchains import TOOLCHAINS, Toolchain, compile_source, toolchain_named
+
+# Tasks of each clause. Of four ways to create transparent tasks, one has another level, and one a taskloop
+# of four tasks.
+N_TASKS = {"pool": 2000, "transparent": 32 + 32 + 40 + 28}
 
 TOOLCHAIN = pytest.mark.parametrize(
     "name", [toolchain.name for toolchain in TOOLCHAINS if not toolchain.name.startswith("gcc")]
@@ -87,3 +94,26 @@ def test_the_runtime_gets_all_tasks_of_programs_with_unknown_calls(name: str) ->
     n_created, messages = scheduled("ext/taskgraph.c", toolchain_named(name))
     assert n_created == 0
     assert len(re.findall(r"calls __kmpc_\w+_record_task, which this library does not know", messages)) == 1
+
+
+@pytest.mark.parametrize("order", ["extension-tool", "tool-extension"])
+@pytest.mark.parametrize("recording", ["profile", "trace"])
+@pytest.mark.parametrize("clause", ["pool", "transparent"])
+@TOOLCHAIN
+def test_the_tool_records_these_tasks(
+    name: str, clause: str, recording: str, order: str, libompass: Path, tmp_path: Path
+) -> None:
+    toolchain = toolchain_named(name)
+    program = compile_source("ext/newer_compiler.c", toolchain)
+    settings = {
+        **ways_to_load(libompass)[order],
+        "OMP_NUM_THREADS": "3",
+        "OMPASS_DIR": str(tmp_path / "run.ompass"),
+        "OMPASS_MODE": recording,
+    }
+    finished = toolchain.run([str(program), clause], settings)
+    assert finished.returncode == 0, finished.stdout + finished.stderr
+    profile = check_sound(tmp_path / "run.ompass")
+    if recording == "trace":
+        check_accounts_agree(profile, _core.replay_trace(str(tmp_path / "run.ompass")))
+    assert sum(row.n_tasks for row in profile.regions if row.construct != OUTSIDE) == N_TASKS[clause]
