@@ -226,7 +226,7 @@
             const more = place.nextElementSibling;
             if (more && more.querySelector(".more")) more.remove();
         }
-        const copy = made("button", { type: "button" }, "Copy as CSV");
+        const copy = made("button", { type: "button", className: "copy" }, "Copy as CSV");
         copy.addEventListener("click", () => {
             const cell = (text) => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
             // Quotes text that spreadsheets would compute; a number may begin with a sign.

@@ -80,12 +80,14 @@ class GraphPicture {
 
     draw() {
         if (!this.place.clientWidth) return;
+        const focused = this.place.contains(document.activeElement) ? document.activeElement.dataset.number : undefined;
         this.drawIcicle();
         this.drawBoxes();
+        if (focused !== undefined) this.place.querySelector(`[data-number="${focused}"]`)?.focus();
     }
 
     clickable(group, ...parts) {
-        const made = svgElement("g", { tabindex: 0, role: "button", "aria-label": this.text(group), class: "group" }, svgElement("title", {}, this.text(group)), ...parts);
+        const made = svgElement("g", { tabindex: 0, role: "button", "aria-label": this.text(group), class: "group", "data-number": group.number }, svgElement("title", {}, this.text(group)), ...parts);
         made.addEventListener("click", () => this.open(group.number));
         made.addEventListener("keydown", (event) => {
             if (event.key === "Enter" || event.key === " ") {
