@@ -2,13 +2,19 @@
 """Makes the pictures of docs/pictures.md: records programs of bots/, opens `ompass view`, takes screenshots.
 
 python tests/pictures.py [NAME...]       # writes all pictures, or these, to docs/pictures
+python tests/pictures.py --pages FOLDER [NAME...]
 
-Needs the build (release preset), the package and Chromium. Look at each picture before you commit it.
+The second form writes whole pages of programs, of a sweep and of a comparison, each in two widths, light and
+dark: look at them after a change of the page.
+
+Needs the build (release preset), the package and Chromium; --pages needs Open MPI too. Look at each picture
+before you commit it.
 """
 
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 import shutil
 import subprocess
@@ -20,7 +26,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Browser, Page, sync_playwright
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 PICTURES = REPOSITORY / "docs" / "pictures"
@@ -215,11 +221,102 @@ VIEWS = {
 }
 
 
-def photograph(names: list[str]) -> None:
-    with tempfile.TemporaryDirectory() as scratch, sync_playwright() as playwright:
+# ---------------------------------------------------------------- whole pages
+
+
+def ompass(*words: object) -> None:
+    subprocess.run(
+        [*OMPASS, *map(str, words)], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+
+
+def page_of(words: str, threads: int = 2) -> Callable[[Path, Path], None]:
+    """Returns the function that records a program in a folder and writes its page to a path."""
+    return lambda folder, path: ompass(
+        "report", record(folder, "run", words, threads), "--html", path, "--sources"
+    )
+
+
+def page_of_job(folder: Path, path: Path) -> None:
+    source = REPOSITORY / "tests" / "programs" / "ranks" / "uneven.c"
+    include = REPOSITORY / "ompt_tool" / "include"
+    program = folder / "uneven"
+    environment = os.environ | {
+        "OMPI_CC": "clang-19", "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+        "OMPI_MCA_rmaps_base_oversubscribe": "1", "OMP_NUM_THREADS": "2",
+    }  # fmt: skip
+    build = ["mpicc", "-O2", "-g", "-fopenmp", f"-I{include}", str(source), "-o", str(program)]
+    subprocess.run(build, check=True, env=environment)
+    run = ["mpirun", "-n", "4", *OMPASS, "run", "-q", "--no-report", "--mode", "trace", "--", str(program)]
+    subprocess.run(run, check=True, env=environment, cwd=folder)
+    ompass("report", *sorted(folder.glob("*.ompass")), "--html", path, "--sources")
+
+
+def page_of_sweep(folder: Path, path: Path) -> None:
+    bot = REPOSITORY / "build/release/bots/cilksort-tasks"
+    options = ("-q", "--threads", "1,2,4", "--repeat", 3, "-o", folder / "cilksort.sweep", "--html", path)
+    ompass("scale", *options, "--", bot, "--class", "small")
+
+
+def page_of_comparison(folder: Path, path: Path) -> None:
+    runs = [
+        record(folder, side, f"fib-tasks --size 27 --cutoff {cutoff}")
+        for side, cutoff in (("before", "none"), ("after", "final"))
+    ]
+    ompass("compare", *runs, "--html", path, "--sources")
+
+
+PAGES: dict[str, Callable[[Path, Path], None]] = {
+    "fine": page_of("fib-tasks --size 24 --cutoff none"),
+    "factorisation": page_of("lu-depend --class test"),
+    "loops": page_of("sparselu-for --class test"),
+    "threads": page_of("sort-tasks --class test", 64),
+    "job": page_of_job,
+    "healthy": page_of("alignment-tasks --class test"),
+    "sweep": page_of_sweep,
+    "comparison": page_of_comparison,
+}
+WIDTHS = (1400, 2560)
+SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
+DRAWN = (
+    "(!window.ompassTimeline || ompassTimeline.drawn)"
+    " && [...document.querySelectorAll('.plot')].every(each => each.querySelector('svg.marks'))"
+)
+
+
+def photograph_pages(target: Path, names: list[str]) -> None:
+    target.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as scratch, chromium() as browser:
+        for name in names:
+            folder = Path(scratch) / name
+            folder.mkdir()
+            path = folder / f"{name}.html"
+            PAGES[name](folder, path)
+            for width in WIDTHS:
+                for scheme in SCHEMES:
+                    context = browser.new_context(
+                        viewport={"width": width, "height": width * 5 // 8}, color_scheme=scheme
+                    )
+                    page = context.new_page()
+                    page.goto(path.as_uri())
+                    page.wait_for_function(DRAWN, timeout=120_000)
+                    page.screenshot(path=target / f"{name}-{width}-{scheme}.png", full_page=True)
+                    context.close()
+            print(f"{name}: {path.stat().st_size:,} bytes", flush=True)
+
+
+@contextmanager
+def chromium() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
             executable_path=shutil.which("chromium"), args=["--no-sandbox", "--disable-gpu"]
         )
+        yield browser
+        browser.close()
+
+
+def photograph(names: list[str]) -> None:
+    with tempfile.TemporaryDirectory() as scratch, chromium() as browser:
         for name in names:
             picture = VIEWS[name]
             folder = Path(scratch) / name
@@ -239,7 +336,6 @@ def photograph(names: list[str]) -> None:
                     page.screenshot(path=path)
                 context.close()
             print(f"docs/pictures/{name}.png", flush=True)
-        browser.close()
 
 
 def screen() -> None:
@@ -269,9 +365,16 @@ def screen() -> None:
     print("docs/pictures/top.svg")
 
 
-if __name__ == "__main__":
-    chosen = sys.argv[1:] or [*VIEWS, "top"]
+def main(words: list[str]) -> None:
+    if words[:1] == ["--pages"]:
+        return photograph_pages(Path(words[1]), words[2:] or [*PAGES])
+    chosen = words or [*VIEWS, "top"]
     PICTURES.mkdir(exist_ok=True)
     photograph([name for name in chosen if name in VIEWS])
     if "top" in chosen:
         screen()
+    return None
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

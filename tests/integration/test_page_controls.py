@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -224,7 +225,9 @@ def test_lanes_are_high_if_they_are_few_and_the_axis_has_one_offset(shown: Visit
         " ompassTimeline.drawAxis(new Proxy({measureText},"
         " {get: (own, name) => own[name] || write(name), set: () => true})); return texts; }"
     )
-    assert not any("+" in text for text in page.evaluate(drawn))
+    texts = page.evaluate(drawn)
+    assert not any("+" in text for text in texts)
+    assert len({len(text.split()[0].partition(".")[2]) for text in texts}) == 1, f"unequal digits: {texts}"
     page.evaluate("ompassTimeline.show(ompassTimeline.end / 2, ompassTimeline.end / 2 + 400)")
     texts = page.evaluate(drawn)
     assert texts[0].endswith("+")
@@ -378,6 +381,22 @@ def test_stacks_that_grew_differ_from_those_that_shrank(browser: Browser, tmp_pa
     assert abs(red["h"]) < 20
     assert abs(red["few"]) < 20, "five samples against one may be chance"
     assert any(name.startswith("f: 30 samples on 4, 10 samples on one (+20 samples)") for name in fills)
+    assert visit.complaints == []
+
+
+def test_low_lanes_share_labels_that_do_not_overlap(browser: Browser, tmp_path: Path) -> None:
+    body = tuple(Spawn((Work(500),), 2) for _ in range(500))
+    made = write_trace(tmp_path / "wide.ompass", Schedule((*body, Wait()), 64, 1))
+    content, pyramid = collect(open(made).run), open_pyramid(made, keep=False)
+    text = html_report([RunPart(content)], timeline=Timeline([(content, pyramid)]))
+    visit = page_with(browser, tmp_path / "page.html", text)
+    visit.page.wait_for_function("ompassTimeline.drawn")
+    assert visit.page.evaluate("ompassTimeline.lines.length") == 65
+    tops = visit.page.locator(".gutter .label").evaluate_all(
+        "all => all.map(each => each.getBoundingClientRect()).map(({top, bottom}) => [top, bottom])"
+    )
+    assert len(tops) > 30
+    assert all(above[1] <= below[0] + 0.5 for above, below in pairwise(tops))
     assert visit.complaints == []
 
 

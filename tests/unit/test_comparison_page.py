@@ -93,6 +93,20 @@ def test_the_page_begins_with_the_verdict_and_the_figures_of_both_sides() -> Non
     assert (flame["before"], flame["after"], flame["unit"]) == ("before", "after", "ms")
 
 
+def test_the_page_states_that_a_side_has_no_samples() -> None:
+    content = compared()
+    without = replace(content, compared=tuple(replace(one, stacks=None) for one in content.compared))
+    assert "no samples of processor time" in page(without)
+    assert "data-flame=" not in page(without).partition("<script")[0]
+
+
+def test_the_page_is_named_after_its_sides() -> None:
+    content = replace(compared(), before="/tmp/x/old.ompass", after="/tmp/x/new.ompass")
+    assert "<h2>old.ompass to new.ompass</h2>" in page(content)
+    alike = replace(content, after="/tmp/y/old.ompass")
+    assert "<h2>/tmp/x/old.ompass to /tmp/y/old.ompass</h2>" in page(alike)
+
+
 def test_paired_constructs_show_both_places_and_their_lines_on_request() -> None:
     text = page(compared())
     assert "a.c:10 (blocks)" in text

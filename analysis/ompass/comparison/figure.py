@@ -33,7 +33,7 @@ def construct_times(changes: Sequence[Change[Place]]) -> Spec | None:
     """Returns the work and creation of constructs on both sides, the largest change first."""
     rows: list[Spec] = [
         {
-            "construct": f"{change.key.label()}, {change.figure}",
+            "construct": f"{change.figure}: {change.key.label()}",
             "order": order,
             "side": side,
             "seconds": value / 1e9,
@@ -57,7 +57,7 @@ def construct_times(changes: Sequence[Change[Place]]) -> Spec | None:
                 "field": "construct",
                 "type": "nominal",
                 "sort": {"field": "order"},
-                "axis": {"title": None, "labelLimit": 260},
+                "axis": {"title": None, "labelLimit": 320},
             },
             "yOffset": {"field": "side", "type": "nominal", "sort": sides},
             "x": {"field": "seconds", "type": "quantitative", "axis": seconds_axis("thread-time")},

@@ -20,7 +20,7 @@ from ompass.comparison.report import comparison_report
 from ompass.figures.render import BrowserScript
 from ompass.figures.style import STATE_COLOURS, Spec
 from ompass.graph.content import GraphContent
-from ompass.page.comparison import comparison_head, comparison_parts
+from ompass.page.comparison import comparison_head, comparison_parts, side_names
 from ompass.page.excerpts import Excerpts
 from ompass.page.markup import Markup, element, join
 from ompass.page.sections import (
@@ -111,7 +111,7 @@ def html_report(
         content.parts.append(drawn)
         content.links.append(element("a", "Timeline", href="#timeline"))
     if comparison is not None:
-        name = f"{comparison.before} to {comparison.after}"
+        name = side_names(comparison)
         parts = comparison_parts(comparison, sources)
         report, head = comparison_report(comparison), comparison_head(comparison)
         content.add_article(name, "comparison", "", report, parts, head=head)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import PurePath
 
 from ompass.comparison.content import Compared, ComparisonContent
 from ompass.comparison.figure import construct_times, thread_time
@@ -19,10 +20,16 @@ from ompass.page.sections import Part
 from ompass.page.source import source_lines
 from ompass.page.summary import tile
 from ompass.plain_text import visible
-from ompass.reports.model import Section, sentence
+from ompass.reports.model import Section, sentence, sentences
 from ompass.samples.stacks import stack_tree
 from ompass.scaling.content import Place
 from ompass.units import duration, plural
+
+
+def side_names(content: ComparisonContent) -> str:
+    """Returns the names of both sides; without their folders, if they differ without them."""
+    before, after = (PurePath(side).name for side in (content.before, content.after))
+    return f"{before} to {after}" if before != after else f"{content.before} to {content.after}"
 
 
 def comparison_head(content: ComparisonContent) -> Markup:
@@ -65,7 +72,7 @@ def comparison_parts(content: ComparisonContent, sources: bool) -> Iterator[Part
         on = f" on {plural(one.threads_after, 'thread')}" if len(content.compared) > 1 else ""
         yield from _parts(content, one, on, sources)
     if content.notes:
-        yield Part(Section("notes", "Notes", tuple(sentence(note.rstrip(".")) for note in content.notes)))
+        yield Part(Section("notes", "Notes", sentences(content.notes)))
 
 
 def _parts(content: ComparisonContent, one: Compared, on: str, sources: bool) -> Iterator[Part]:
@@ -86,12 +93,15 @@ def _parts(content: ComparisonContent, one: Compared, on: str, sources: bool) ->
 
 
 def _stacks(one: Compared, on: str) -> Iterator[Part]:
+    section = Section(f"stacks-{one.threads_after}", f"Stacks that changed{on}", ())
     if one.stacks is None:
+        said = "One side has no samples of processor time; `ompass samples` states the reason."
+        yield Part(replace(section, parts=(said,)))
         return
     before, after = one.stacks
     said = f"Sampled processor time of a run, both sides together. {difference('before')}"
     drawn = flame(stack_tree(after, before), unit="ms", before="before", after="after", grain=one.grain_ms)
-    yield Part(Section(f"stacks-{one.threads_after}", f"Stacks that changed{on}", (said,)), drawn=drawn)
+    yield Part(replace(section, parts=(said,)), drawn=drawn)
 
 
 def _details(content: ComparisonContent, one: Compared, change: Change[Place], sources: bool) -> Markup:

@@ -29,7 +29,7 @@ from ompass.plain_text import visible, visible_values
 from ompass.readers.schedule import Schedule
 from ompass.reports.constructs import counters_of
 from ompass.reports.content import ReportContent
-from ompass.reports.model import Advice, Section, Table, sentence
+from ompass.reports.model import Advice, Section, Table, sentence, sentences
 from ompass.reports.ranks import job_of_reports, job_report
 from ompass.reports.run import run_report
 from ompass.reuse.figure import reuse_beyond, reuse_histogram
@@ -129,7 +129,7 @@ def sweep_parts(content: ScalingContent) -> Iterator[Part]:
         if section.key == "sweep-time":
             yield from _grown_stacks(content)
     if report.notes:
-        yield Part(Section("notes", "Notes", report.notes))
+        yield Part(Section("notes", "Notes", sentences(report.notes)))
 
 
 def _grown_stacks(content: ScalingContent) -> Iterator[Part]:

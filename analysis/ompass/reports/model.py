@@ -196,6 +196,11 @@ def sentence(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}." if text else ""
 
 
+def sentences(texts: Iterable[str]) -> tuple[str, ...]:
+    """Returns each text as a sentence, whether or not it ends with a period."""
+    return tuple(sentence(text.rstrip(".")) for text in texts)
+
+
 def place_fields(location: Location) -> dict[str, Any]:
     """Returns the location of a construct, for programs; None for unknown fields."""
     return {

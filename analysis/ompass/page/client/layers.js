@@ -30,7 +30,7 @@ class Layers {
     }
 
     finder(make) {
-        this.input = make("input", { type: "search", placeholder: "find construct, line", "aria-label": "Find a construct or line", title: "Marks the tasks of matching constructs (/)", size: 15 });
+        this.input = make("input", { type: "search", placeholder: "find construct, line", "aria-label": "Find a construct or line", title: "Marks the tasks of matching constructs (/)", size: 20 });
         this.count = make("span", { class: "found", role: "status" });
         this.input.addEventListener("input", () => this.find(this.input.value));
         this.input.addEventListener("keydown", (event) => {

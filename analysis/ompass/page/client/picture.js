@@ -21,10 +21,12 @@ const colourOf = (() => {
 const hexOf = (colour) => `#${colour.map((part) => Math.round(part).toString(16).padStart(2, "0")).join("")}`;
 const blend = (colour, other, part) => colour.map((value, k) => value * (1 - part) + other[k] * part);
 
-function timeText(ns, step = Math.abs(ns)) {
+// Returns a time with three digits, or with those that distinguish times `step` apart.
+function timeText(ns, step = 0) {
     const units = [["s", 1e9], ["ms", 1e6], ["µs", 1e3], ["ns", 1]];
     const [unit, size] = units.find(([, each]) => Math.max(Math.abs(ns), step) >= each) || units[3];
-    const digits = Math.min(Math.max(Math.ceil(-Math.log10(Math.max(step, 1e-3) / size)) + (step === Math.abs(ns) ? 2 : 0), 0), 9);
+    const least = step || Math.abs(ns) / 100;
+    const digits = Math.min(Math.max(Math.ceil(-Math.log10(Math.max(least, 1e-3) / size)), 0), 9);
     return `${(ns / size).toFixed(digits)} ${unit}`;
 }
 

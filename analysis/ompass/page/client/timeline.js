@@ -10,6 +10,7 @@ const KEYS = [
 ];
 const SHORTEST_NS = 20;
 const LANES = [[4, 72], [6, 60], [10, 44], [20, 28], [48, 16], [120, 8], [Infinity, 4]]; // height in pixels by number of rows
+const LABEL_HEIGHT = 12;
 const GAP = 1;
 
 class Timeline {
@@ -131,12 +132,15 @@ class Timeline {
             return line;
         });
         this.height = top;
-        const labels = this.lines.filter((line) => line.height >= 12).map((line) => {
+        // Lanes that are lower than a label share one.
+        let below = 0;
+        const labelled = this.lines.filter((line) => line.top >= below && (below = line.top + Math.max(line.height, LABEL_HEIGHT)));
+        const labels = labelled.map((line) => {
             const attributes = { class: "label", style: "", title: line.row.label };
             const isGroup = line.row.rows.length > 0;
             const label = this.make(isGroup ? "button" : "span", attributes, isGroup ? `${line.open ? "▾" : "▸"} ${line.row.label}` : line.row.label);
             label.style.top = `${line.top}px`;
-            label.style.height = `${line.height}px`;
+            label.style.height = `${Math.max(line.height, LABEL_HEIGHT)}px`;
             label.style.paddingLeft = `${line.depth * 8}px`;
             if (isGroup) {
                 label.type = "button";
