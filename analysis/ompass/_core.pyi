@@ -40,13 +40,14 @@ class Module(Row):
 
 class Definition(Row):
     """A construct in the source: a task, a parallel region, a kernel, a phase, a wait or a loop."""
-    def __init__(self, *, id: int = 0, kind: str = '', flags: int = 0, module: int = 0, offset: int = 0, name: str = '') -> None: ...
+    def __init__(self, *, id: int = 0, kind: str = '', flags: int = 0, module: int = 0, offset: int = 0, name: str = '', is_place_around: bool = False) -> None: ...
     id: Final[int]  # index into Run.definitions
     kind: Final[str]  # program (id 0: outside of every region), task, parallel, kernel, phase, wait or loop
     flags: Final[int]  # of a task: OMPT flags at its first creation; of a wait or loop: its kind; else 0
     module: Final[int]  # index into Run.modules; -1: unknown
     offset: Final[int]  # ELF virtual address of the return address in the module (look up offset - 1); 0: unknown
     name: Final[str]  # name of a kernel or phase; else empty
+    is_place_around: Final[bool]  # true if module and offset are those of the task or region around it, because its own return address was in the runtime
 
 class ThreadRow(Row):
     """One recorded thread."""

@@ -18,8 +18,8 @@ namespace ompass::format {
 // Version 1 had shorter slots and no off-CPU times (they are 0, with CpuSource::kNone). Version 2 had no short records,
 // version 3 no page faults and no system time (ThreadHeader::has_system_use is 0). Version 4 counted a detached task for
 // the thread and region where its event was fulfilled, without its time, and had no numbers and releases of locks.
-// Version 5 had no depend clauses.
-inline constexpr uint32_t kVersion = 6;
+// Version 5 had no depend clauses, version 6 no kPlaceAround.
+inline constexpr uint32_t kVersion = 7;
 inline constexpr uint32_t kFirstWithEventTimes = 5, kFirstWithDependClauses = 6;
 inline constexpr uint32_t kOldestVersion = 1;
 inline constexpr size_t kPageBytes = 4096;
@@ -145,13 +145,17 @@ struct DefinitionRecord {
     uint32_t bytes; // size of the record with its text; written last
     DefinitionKind kind;
     uint32_t id;
-    uint32_t flags; // tasks: OMPT task flags at first creation; waits: kind of wait; loops: kind of work
+    uint32_t flags; // tasks: OMPT task flags at first creation; waits: kind of wait; loops: kind of work; kPlaceAround
     uint32_t module; // id of the module; ~0: unknown
     uint32_t text_bytes;
     uint64_t address; // ELF virtual address of the return address; modules: load bias when first seen
     // followed by text_bytes of text: the name of a kernel or phase; "hex build id\0path" of a module
 };
 static_assert(sizeof(DefinitionRecord) == 32);
+
+// A flag of definitions: the return address of the call is in the runtime, because the compiler made the call a jump or
+// the runtime made it. `module` and `address` describe the task or region around the call. OMPT uses other bits.
+inline constexpr uint32_t kPlaceAround = 1u << 20;
 
 // A parallel region in flight. An entry of the pool is reused after every thread has closed its part. The primary
 // thread writes all fields except those marked atomic, and last_arrival, which all threads raise by an atomic maximum.
@@ -417,7 +421,9 @@ constexpr uint32_t mutex_number(uint32_t argument) { return argument >> kMutexKi
 // Numbers of OMPT (OpenMP 5.1, section 4.4.4) that records carry.
 inline constexpr uint32_t kTaskwait = 5; // ompt_sync_region_taskwait
 inline constexpr uint32_t kTaskgroup = 6; // ompt_sync_region_taskgroup
+inline constexpr uint32_t kImplicitBarrier = 2; // ompt_sync_region_barrier_implicit
 inline constexpr uint32_t kImplementationBarrier = 4; // ompt_sync_region_barrier_implementation
+inline constexpr uint32_t kWorksharingBarrier = 8; // ompt_sync_region_barrier_implicit_workshare
 inline constexpr uint32_t kRegionBarrier = 9; // ompt_sync_region_barrier_implicit_parallel
 inline constexpr uint32_t kTaskwaitDepend = 63; // our own sync region kind, for `taskwait depend`
 // Other kinds of waits: of a task for its dependences, and for locks (the OMPT mutex kind with kMutexWait's bit).

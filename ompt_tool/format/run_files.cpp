@@ -178,7 +178,8 @@ Problem read_definitions(RunFiles &run, std::span<const char> contents, uint64_t
                 return {path, at, "is damaged: constructs out of order"};
             if (record.module != ~0u && record.module >= run.modules.size())
                 return {path, at, "is damaged: construct in an unknown module"};
-            run.definitions.push_back({record.kind, record.flags, record.module, record.address, text});
+            run.definitions.push_back({record.kind, record.flags & ~format::kPlaceAround, record.module, record.address,
+                                       text, (record.flags & format::kPlaceAround) != 0});
         }
         place += record.bytes;
     }

@@ -61,6 +61,7 @@ struct Definition {
     uint32_t module = ~0u;
     uint64_t address = 0;
     std::string name;
+    bool is_place_around = false; // the place of the task or region around the construct
 };
 
 // Copied bytes of a file, with the same alignment as in the file.

@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "accounting/calls.h"
 #include "accounting/held_tasks.h"
 #include "accounting/loops.h"
 #include "accounting/regions.h"
@@ -22,8 +23,6 @@ namespace ompass {
 namespace {
 
 using format::ThreadKind;
-
-constinit Library runtime = {}; // the code of the runtime that we observe; empty if it is part of the program
 
 TaskState *task_of(ompt_data_t *data) { return data ? static_cast<TaskState *>(data->ptr) : nullptr; }
 
@@ -43,7 +42,7 @@ void on_thread_end(ompt_data_t *) {
 // True if the runtime begins the region for itself, as libomp does for its hidden helper threads. It does so from its
 // own code, on a thread other than the first, and outside of every other region.
 bool is_runtimes_own(const ThreadState &thread, const void *address) {
-    return runtime.holds(address) && thread.index != 0 && thread.region == &thread.regions.outside;
+    return runtime_code.holds(address) && thread.index != 0 && thread.region == &thread.regions.outside;
 }
 
 void on_parallel_begin(ompt_data_t *, const ompt_frame_t *, ompt_data_t *parallel, unsigned, int, const void *address) {
@@ -84,13 +83,17 @@ void on_implicit_task(ompt_scope_endpoint_t endpoint, ompt_data_t *parallel, omp
         if (announced != Announcement::kAddress) return;
     }
     if (flags & ompt_task_taskwait) { // OMPT reports `taskwait depend` as a task
-        begin_wait(*thread, format::kTaskwaitDepend, address);
+        // gcc's undeferred tasks with dependences wait inside our wrapper.
+        const void *wrapped = thread->wrapper.is_open ? thread->wrapper.address : nullptr;
+        begin_wait(*thread, format::kTaskwaitDepend, wrapped ? wrapped : address);
         return;
     }
     if (thread->wrapper.is_open) address = wrapped_address(*thread, address);
     // For a large taskloop, the runtime makes tasks that create the others. All belong to the taskloop.
-    TaskConstruct *const creating = wrappers::runtime_code.holds(address) ? thread->current->local : nullptr;
-    TaskConstruct *construct = creating ? creating : thread->constructs.at(address, static_cast<uint32_t>(flags));
+    const bool by_runtime = wrappers::active && runtime_code.holds(address);
+    TaskConstruct *const creating = by_runtime ? thread->current->local : nullptr;
+    TaskConstruct *construct =
+        creating ? creating : thread->constructs.at(place_of_call(*thread, address), static_cast<uint32_t>(flags));
     const int untied = flags & ompt_task_untied ? kUntied : 0;
     if ((flags & ompt_task_undeferred) && !has_dependences) {
         TaskState *task = thread->pool.peek();
@@ -367,7 +370,8 @@ int initialize(ompt_function_lookup_t lookup, int, ompt_data_t *) {
     // Any address in the runtime's code; not ompt_set_callback, which the extension replaces.
     const auto *entry = reinterpret_cast<const void *>(lookup("ompt_get_thread_data"));
     claim_runtime(entry);
-    if (const Library own = own_runtime(); *own.path) runtime = own;
+    if (const Library own = own_runtime(); *own.path) runtime_code = own;
+    if (const Library ours = library_of(reinterpret_cast<const void *>(&on_thread_begin)); *ours.path) tool_code = ours;
     process_log::look_for_other_runtime();
     wrappers::activate(recorder::options().wrappers);
     // The extension also reports the begin and end of creations.

@@ -32,7 +32,7 @@ from ompass.samples.report import samples_report
 from ompass.simulation.stored import StoredAdvice, StoredChange, read_advice, store_advice
 from ompass.simulation.words import TITLES
 from ompass.symbols.kept import NAMES_FILE
-from ompass.symbols.resolver import NO_CALLER, Location
+from ompass.symbols.location import Location
 from ompass.units import durations_alike
 from toolchains import REPOSITORY
 
@@ -387,7 +387,6 @@ def test_waits_and_tasks_keep_their_figures_on_a_narrow_terminal(width: int) -> 
 
 def test_a_report_names_no_cure_that_the_run_has_already() -> None:
     content = collect(fine_run())
-    assert "ompass run" not in NO_CALLER
     assert all("ompass run)" not in problem for problem in content.problems)
     samples = made_samples(content.run)
     assert "ompass samples" not in "".join(

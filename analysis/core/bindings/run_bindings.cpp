@@ -67,7 +67,11 @@ using Texts = nb::typed<nb::tuple, nb::str, nb::ellipsis>;
       from.module == ~0u ? -1 : static_cast<int64_t>(from.module))                                                     \
     X(uint64_t, offset, "ELF virtual address of the return address in the module (look up offset - 1); 0: unknown",    \
       from.address)                                                                                                    \
-    X(nb::str, name, "name of a kernel or phase; else empty", text(from.name))
+    X(nb::str, name, "name of a kernel or phase; else empty", text(from.name))                                         \
+    X(bool, is_place_around,                                                                                           \
+      "true if module and offset are those of the task or region around it, because its own "                          \
+      "return address was in the runtime",                                                                             \
+      from.is_place_around)
 
 #define OMPASS_PYTHON_RUN(X)                                                                                           \
     X(std::filesystem::path, path, "run directory, as given", directory)                                               \

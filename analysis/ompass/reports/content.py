@@ -6,7 +6,7 @@ Owns the rule by which constructs are merged: same kind (of wait, of loop), func
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ompass.errors import DamagedRunError, NothingToShowError, RunNotFoundError
@@ -21,7 +21,8 @@ from ompass.model import Run
 from ompass.readers.meta import read_meta
 from ompass.samples.content import SampleContent, collect_samples
 from ompass.simulation.stored import StoredAdvice, read_advice
-from ompass.symbols.resolver import NO_CALLER, UNKNOWN, Location, Resolver
+from ompass.symbols.places import notes_on_places
+from ompass.symbols.resolver import UNKNOWN, Location, Resolver
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +106,7 @@ def collect(
             samples.frequency_hz if samples else 0,
         ),
         locations=locations,
-        problems=(*_problems(run, problems), *damage),
+        problems=(*problems, *notes_on_places(run, locations), *damage),
         waits=waits,
         loops=loops,
         locality=locality(run),
@@ -114,13 +115,6 @@ def collect(
         source_lines=resolver.answers.lines,
         advice=read_advice(run),
     )
-
-
-def _problems(run: Run, problems: Iterable[str]) -> Iterator[str]:
-    """Yields problems of symbols; for a run without wrappers, adds the improvement by wrappers."""
-    for problem in problems:
-        without = problem == NO_CALLER and run.create_estimated
-        yield f"{problem} (for tasks, wrappers are enough: ompass run)" if without else problem
 
 
 def _wanted_threads(run: Run) -> int:

@@ -22,11 +22,12 @@ class Location:
 
     @property
     def place(self) -> str:
-        """`fib.c:12`; without a line `fib.c+0x1234`, with its address; else `fib+0x1234`, else `?`."""
+        """`fib.c:12`; without a line `fib.c+0x1234`, with its address; else `fib+0x1234`, `fib` or `?`."""
         if self.line:
             return f"{PurePosixPath(self.file).name}:{self.line}"
         known = self.file or self.module
-        return f"{PurePosixPath(known).name}+{self.offset:#x}" if known else "?"
+        address = f"+{self.offset:#x}" if self.offset else ""
+        return f"{PurePosixPath(known).name}{address}" if known else "?"
 
     def label(self) -> str:
         """Returns `fib.c:12 (fib)`, or its known parts."""

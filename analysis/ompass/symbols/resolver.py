@@ -20,15 +20,9 @@ from ompass.symbols.unwinder import Rules
 if TYPE_CHECKING:
     from ompass.symbols.program_files import ModuleFile
 
-__all__ = ["NO_CALLER", "UNKNOWN", "Location", "Resolver"]
+__all__ = ["UNKNOWN", "Location", "Resolver"]
 
 Value = TypeVar("Value")
-
-# An OpenMP call at the end of a function may be a jump, which returns into the runtime.
-NO_CALLER = (
-    "some constructs were called from the OpenMP runtime itself, so their lines are unknown: "
-    "compile with -fno-optimize-sibling-calls"
-)
 
 
 class Resolver:
@@ -88,9 +82,7 @@ class Resolver:
             return UNKNOWN
         path = self._modules[module].path
         if runtime_kind(PurePosixPath(path).name):
-            if NO_CALLER not in self.problems:
-                self.problems.append(NO_CALLER)
-            return Location("", "", 0, (), path, offset)
+            return Location("", "", 0, (), path)
         self._look_for_lines(module)
         self._note(module)
         return self._answer(self.answers.calls, (module, offset), self._look_up_call, self._is_found)

@@ -8,6 +8,7 @@
 #include <dlfcn.h>
 #include <utility>
 
+#include "accounting/calls.h"
 #include "accounting/waits.h"
 #include "omp_ext_tool.h"
 
@@ -32,7 +33,7 @@ void *task_created(const void *code, int flags, int has_dependences, int domain)
     code = wrapped_address(*thread, code);
     TaskState *task = thread->pool.take();
     if (!task) return nullptr;
-    TaskConstruct *construct = thread->constructs.at(code, static_cast<uint32_t>(flags));
+    TaskConstruct *construct = thread->constructs.at(place_of_call(*thread, code), static_cast<uint32_t>(flags));
     if (thread->samples_light) thread->light_counters.by_code[omp_ext_place_of(code)] = &construct->light_counters;
     task->construct = construct->id;
     task->flags = has_dependences ? kDependent : 0;
@@ -91,7 +92,7 @@ void *undeferred_begins(const void *code, int flags) {
     ThreadState *thread = recorder::thread(format::ThreadKind::kOther, true);
     if (!thread) return nullptr;
     if (thread->wrapper.is_open) code = wrapped_address(*thread, code);
-    TaskConstruct *construct = thread->constructs.at(code, static_cast<uint32_t>(flags));
+    TaskConstruct *construct = thread->constructs.at(place_of_call(*thread, code), static_cast<uint32_t>(flags));
     TaskState *task = thread->pool.take();
     if (!task) return nullptr;
     if (!thread->has_counters) thread->light_counters.by_code[omp_ext_place_of(code)] = &construct->light_counters;
@@ -233,6 +234,8 @@ bool observe(const void *runtime) {
     auto *observe = reinterpret_cast<decltype(&omp_ext_observe)>(dlsym(RTLD_DEFAULT, "omp_ext_observe"));
     auto *report = reinterpret_cast<decltype(&omp_ext_report_current)>(dlsym(RTLD_DEFAULT, "omp_ext_report_current"));
     if (report) report_counted = report;
+    if (const Library extension = library_of(reinterpret_cast<const void *>(schedules)); *extension.path)
+        extension_code = extension;
     return observe && observe(&kObserver);
 }
 

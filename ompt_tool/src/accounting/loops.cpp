@@ -2,7 +2,7 @@
 // The events of loops and other constructs that share work.
 #include "accounting/loops.h"
 
-#include "log/process_log.h"
+#include "accounting/calls.h"
 
 namespace ompass {
 
@@ -36,10 +36,9 @@ void begin_loop(ThreadState &thread, uint32_t work, uint64_t n_iterations, const
     if (is_shared) end_unreported_loops(thread, now);
     if (thread.loops.depth == OpenLoops::kMaxDepth) return;
     const EnteredRegion &region = *thread.region;
-    format::LoopSlot &loop = address || !region.instance
-                                 ? thread.places.loop(address, family(work))
-                                 : thread.places.loop_of(process_log::construct_at(format::DefinitionKind::kLoop,
-                                                                                   region.construct, family(work)));
+    const void *place =
+        address || !region.instance ? place_of_call(thread, address) : process_log::at(region.construct);
+    format::LoopSlot &loop = thread.places.loop(place, family(work));
     thread.loops.open[thread.loops.depth++] = {&loop, thread.current, now, 0, 0, is_shared};
     const bool leads = !is_shared || region.primary || !region.instance;
     const bool has_iterations = family(work) != format::kWorkSingle && work != format::kWorkMasked;

@@ -2,6 +2,7 @@
 // The events of parallel regions.
 #include "accounting/regions.h"
 
+#include "accounting/calls.h"
 #include "accounting/loops.h"
 #include "accounting/waits.h"
 #include "log/process_log.h"
@@ -45,9 +46,10 @@ void begin_region(ThreadState &thread, const void *address, void **parallel_data
     thread.previous.creator = nullptr;
     format::RegionInstance *instance = process_log::take_instance();
     *parallel_data = instance;
+    const void *place = place_of_call(thread, address); // before the thread enters the region
     EnteredRegion *region = instance ? thread.push_region() : nullptr;
     if (!region) return;
-    const auto [_, construct, end_wait] = known_region(thread, address);
+    const auto [_, construct, end_wait] = known_region(thread, place);
     region->slot = thread.region_slot(construct, format::DefinitionKind::kParallel);
     region->address = address;
     region->instance = instance;

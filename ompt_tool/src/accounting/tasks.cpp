@@ -94,8 +94,8 @@ uint64_t leave_for(ThreadState &thread, uint64_t ready, uint64_t now) {
 [[gnu::noinline]] void count_dependence(ThreadState &thread, TaskConstruct &construct, uint32_t predecessor,
                                         uint64_t delay, uint64_t idle) {
     if (!construct.dependence)
-        construct.dependence = &thread.places.wait_of(
-            process_log::construct_at(format::DefinitionKind::kWait, construct.id, format::kDependenceWait));
+        construct.dependence = &thread.places.wait_of(process_log::construct_of_address(
+            format::DefinitionKind::kWait, process_log::at(construct.id), format::kDependenceWait));
     format::WaitSlot &wait = *construct.dependence;
     wait.n_waits++;
     wait.n_long += delay > thread.exit_ticks;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "accounting/unreported_waits.h"
 
+#include "accounting/calls.h"
 #include "accounting/held_tasks.h"
 #include "accounting/waits.h"
 
@@ -71,7 +72,7 @@ void UnreportedCall::count_poll(uint64_t now) {
         extend_lock(thread, kind_, *polling.wait, polling.begin, now);
     } else if (now - polling.begin > thread.exit_ticks) {
         count_wait(thread, kind_, address_, polling.begin, now);
-        polling.wait = &thread.places.wait(address_, format::kMutexWait | kind_);
+        polling.wait = &thread.places.wait(place_of_call(thread, address_), format::kMutexWait | kind_);
     }
     polling.end = now;
     polling.mark = thread.header->mark;

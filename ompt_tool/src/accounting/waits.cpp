@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "accounting/calls.h"
 #include "accounting/loops.h"
 #include "log/process_log.h"
 
@@ -21,15 +22,23 @@ void note_waited_for(format::RegionInstance &instance, uint32_t n_barriers, uint
                      __ATOMIC_RELAXED);
 }
 
+// True for the kinds of barriers at the end of a loop. gcc's explicit barriers have one of them, too.
+bool may_end_loop(uint32_t kind) {
+    return kind == format::kImplementationBarrier || kind == format::kWorksharingBarrier ||
+           kind == format::kImplicitBarrier;
+}
+
 // Returns the wait at this barrier. At a region's end, workers report no address, and the primary reports the address
-// of the region. At the end of a loop, runtimes of gcc programs report no address.
+// of the region. At the end of a loop, runtimes of gcc programs report no address, and the address is unknown if the
+// region ends there.
 format::WaitSlot &barrier_wait(ThreadState &thread, uint32_t kind, const void *address) {
     const EnteredRegion &region = *thread.region;
-    if (!region.instance || (address && address != region.address)) return thread.places.wait(address, kind);
-    if (!address && kind == format::kImplementationBarrier && region.loop)
-        return thread.places.wait_of(
-            process_log::construct_at(format::DefinitionKind::kWait, region.loop->id, format::kImplementationBarrier));
-    return thread.places.wait_of(region.instance->end_wait);
+    if (!region.instance) return thread.places.wait(address, kind);
+    const bool is_known = address && !is_in_runtime(address), ends = address ? address == region.address : true;
+    if (!is_known && region.loop && may_end_loop(kind) && (address || kind == format::kImplementationBarrier))
+        return thread.places.wait(process_log::at(region.loop->id), kind);
+    if (ends) return thread.places.wait_of(region.instance->end_wait);
+    return thread.places.wait(place_of_call(thread, address), kind);
 }
 
 void arrive(ThreadState &thread, uint64_t now) {
@@ -81,8 +90,7 @@ Holder holders[kHolders];
 uint32_t take_over(const ThreadState &thread, uint64_t lock) {
     const uint64_t hash = lock * 0x9E3779B97F4A7C15ull;
     std::atomic<uint64_t> &holder = holders[hash >> 55].of;
-    const TaskConstruct *local = thread.current->local;
-    const uint64_t construct = local ? local->id : thread.region->construct;
+    const uint64_t construct = construct_around(thread);
     const uint64_t mine = hash << format::kConstructBits | construct, before = holder.load(std::memory_order_relaxed);
     if (before != mine) holder.store(mine, std::memory_order_relaxed);
     constexpr uint64_t kConstruct = format::kArgumentLimit - 1;
@@ -150,11 +158,11 @@ void begin_wait(ThreadState &thread, uint32_t kind, const void *address) {
     const uint64_t now = clock::now();
     close_open(thread, now);
     thread.previous.creator = nullptr;
-    open_wait(thread, thread.places.wait(address, kind), kind, now);
+    open_wait(thread, thread.places.wait(place_of_call(thread, address), kind), kind, now);
 }
 
 void name_wait(ThreadState &thread, uint32_t kind, const void *address) {
-    const format::WaitSlot &wait = thread.places.wait(address, kind);
+    const format::WaitSlot &wait = thread.places.wait(place_of_call(thread, address), kind);
     thread.traced_wait = wait.id;
     thread.log.wait_place(wait.id);
 }
@@ -242,7 +250,7 @@ void begin_gap(ThreadState &thread) {
 void begin_lock(ThreadState &thread, uint32_t kind, const void *address, uint64_t now) {
     close_open(thread, now);
     thread.previous.creator = nullptr;
-    thread.lock = &thread.places.wait(address, format::kMutexWait | kind);
+    thread.lock = &thread.places.wait(place_of_call(thread, address), format::kMutexWait | kind);
     if (thread.tracing) {
         trace_place(thread, *thread.lock);
         thread.log.timed(format::kMutexAcquire, kind, now);

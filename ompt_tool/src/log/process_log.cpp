@@ -48,12 +48,12 @@ struct Place {
 struct ConstructKey {
     Place place;
     DefinitionKind kind;
-    uint32_t flags; // kind of a wait or loop; else 0
+    uint32_t flags; // kind of a wait or loop, and kPlaceAround
 
     friend bool operator==(const ConstructKey &, const ConstructKey &) = default;
     struct Hash {
         size_t operator()(const ConstructKey &key) const {
-            const uint64_t what = static_cast<uint64_t>(key.kind) << 8 | key.flags;
+            const uint64_t what = static_cast<uint64_t>(key.kind) << 8 ^ key.flags ^ key.flags >> 8;
             return (key.place.offset ^ what << 48 ^ static_cast<uint64_t>(key.place.module) << 32) *
                    0x9E3779B97F4A7C15ull;
         }
@@ -204,7 +204,7 @@ static Place place_of(uintptr_t address) {
 // Requires the lock. Returns the id of the construct.
 static uint32_t find_or_define(DefinitionKind kind, Place place, uint32_t flags) {
     const bool by_flags = kind == DefinitionKind::kWait || kind == DefinitionKind::kLoop;
-    const ConstructKey key = {place, kind, by_flags ? flags : 0};
+    const ConstructKey key = {place, kind, by_flags ? flags : flags & format::kPlaceAround};
     if (const auto known = shared->by_key.find(key); known != shared->by_key.end()) return known->second;
     if (shared->n_constructs >= format::kArgumentLimit) return 0;
     const uint32_t id = shared->n_constructs++;
@@ -217,12 +217,10 @@ static uint32_t find_or_define(DefinitionKind kind, Place place, uint32_t flags)
 
 uint32_t construct_of_address(DefinitionKind kind, const void *return_address, uint32_t flags) {
     const std::lock_guard lock(shared->lock);
-    return find_or_define(kind, place_of(reinterpret_cast<uintptr_t>(return_address)), flags);
-}
-
-uint32_t construct_at(DefinitionKind kind, uint32_t other, uint32_t flags) {
-    const std::lock_guard lock(shared->lock);
-    return find_or_define(kind, other < shared->places.size() ? shared->places[other] : Place(), flags);
+    const auto address = reinterpret_cast<uintptr_t>(return_address);
+    const uintptr_t stand_in = ~address; // see at() and inside()
+    if (stand_in >= 2 * shared->places.size()) return find_or_define(kind, place_of(address), flags);
+    return find_or_define(kind, shared->places[stand_in >> 1], stand_in & 1 ? flags | format::kPlaceAround : flags);
 }
 
 uint32_t module_at(uint64_t address) {

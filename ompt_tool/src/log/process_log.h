@@ -20,8 +20,11 @@ void begin(uint64_t earlier_cpu_ns);
 // Return the id of a construct, and define it at the first call. 0: there are too many.
 // A construct with this return address and kind. Waits and loops also differ by `flags`, which are below 256.
 uint32_t construct_of_address(format::DefinitionKind kind, const void *return_address, uint32_t flags);
-// A construct of this kind at the place of `other`, an id from construct_of_address.
-uint32_t construct_at(format::DefinitionKind kind, uint32_t other, uint32_t flags);
+// Return a return address for a call whose own is unknown. Tables of addresses and construct_of_address() accept it.
+// The construct of the call gets the place of construct `id`; inside() marks it as the place around the call. The
+// addresses are the kernel's, so no code is there.
+inline const void *at(uint32_t id) { return reinterpret_cast<const void *>(~(uintptr_t{id} << 1)); }
+inline const void *inside(uint32_t id) { return reinterpret_cast<const void *>(~(uintptr_t{id} << 1 | 1)); }
 // A kernel or phase with this name.
 uint32_t construct_of_name(format::DefinitionKind kind, const char *name);
 

@@ -21,7 +21,6 @@ namespace ompass::wrappers {
 
 bool active = false;
 bool forwards_in_regions = false;
-Code runtime_code = {};
 
 namespace {
 
@@ -96,10 +95,6 @@ void activate(bool is_enabled) {
     const bool is_forwarded =
         extension && library_of(first).holds(extension) && dlsym(RTLD_NEXT, "__kmpc_omp_task_alloc");
     active = is_enabled && (is_forwarded || is_ours(first));
-    runtime_code = {};
-    if (!active) return;
-    const Library runtime = own_runtime();
-    if (*runtime.path) runtime_code = {runtime.begin, runtime.end};
 }
 
 } // namespace ompass::wrappers

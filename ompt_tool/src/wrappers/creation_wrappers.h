@@ -10,13 +10,6 @@ namespace ompass::wrappers {
 
 extern bool active;
 
-// The runtime's code; empty if the wrappers are not active, or if the runtime is linked into the program.
-struct Code {
-    uintptr_t begin, end;
-    bool holds(const void *address) const { return reinterpret_cast<uintptr_t>(address) - begin < end - begin; }
-};
-extern Code runtime_code;
-
 // Returns the calling thread if a wrapper measures the call; null if it only forwards the call. `is_own`: the call is
 // for the recorded runtime.
 inline ThreadState *recording_thread(bool is_own) {

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Constructs whose calls return into the runtime have the place of the loop, region or task around them."""
+
+from __future__ import annotations
+
+from pathlib import PurePosixPath
+
+import pytest
+
+from marked_programs import lines_of
+from ompass.model import LOOPS, WAIT_KINDS, Definition, Run
+from ompass.readers.run import open_run
+from ompass.reports.content import collect
+from ompass.reports.findings import note_parts
+from ompass.reports.model import plain
+from ompass.reports.run import run_report
+from ompass.runtime_names import runtime_kind
+from ompass.symbols.resolver import Resolver
+from toolchains import Record, Toolchain
+
+SOURCE = "waits/jumps.c"
+LINES = lines_of(SOURCE)
+GCC_LINES = 4  # gcc gives its calls the line of a neighbour
+Marked = set[tuple[str, int]]
+
+
+def kind_of(definition: Definition) -> str:
+    names = {"wait": WAIT_KINDS, "loop": LOOPS}.get(definition.kind, {})
+    return names.get(definition.flags, definition.kind)
+
+
+def in_runtime(run: Run, definition: Definition) -> bool:
+    name = PurePosixPath(run.modules[definition.module].path).name if definition.module >= 0 else ""
+    return bool(runtime_kind(name)) or name in ("libompass.so", "libomp_ext.so")
+
+
+def shown_around(run: Run) -> Marked:
+    """Returns kind and line of the constructs that have the place of the task or region around them."""
+    resolver = Resolver.of_run(run)
+    return {(kind_of(d), resolver.locate(d).line) for d in run.definitions if d.is_place_around}
+
+
+def is_near(line: int, name: str, toolchain: Toolchain) -> bool:
+    return abs(line - LINES[name]) <= (GCC_LINES if toolchain.name.startswith("gcc") else 0)
+
+
+@pytest.mark.parametrize("preload", [True, False])
+@pytest.mark.parametrize("mode", ["profile", "trace"])
+def test_no_construct_is_in_the_runtime(
+    record: Record, toolchain: Toolchain, mode: str, preload: bool
+) -> None:
+    run = open_run(record(SOURCE, toolchain=toolchain, mode=mode, preload=preload).run_dir)
+    assert [kind_of(d) for d in run.definitions if in_runtime(run, d)] == []
+    is_gcc = toolchain.name.startswith("gcc")
+    around = shown_around(run)
+    expected = {"parallel": "outer_region", "region barrier": "outer_region"}
+    expected["implementation barrier" if is_gcc else "explicit barrier"] = "region_of_barrier"
+    if is_gcc:  # the functions of clang's tasks return a value, so their last calls are no jumps
+        expected["taskwait"] = "task_of_taskwait"
+    assert {kind for kind, _ in around} == expected.keys()
+    assert all(is_near(line, expected[kind], toolchain) for kind, line in around), around
+
+
+def test_a_barrier_at_the_end_of_a_single_is_at_the_single(record: Record, toolchain: Toolchain) -> None:
+    """The loop that the region ends with is known, so nothing is uncertain."""
+    run = open_run(record(SOURCE, toolchain=toolchain, preload=True).run_dir)
+    resolver = Resolver.of_run(run)
+    kinds = ("worksharing barrier", "implicit barrier", "implementation barrier")  # of old and new runtimes
+    at_single = [
+        d
+        for d in run.definitions
+        if kind_of(d) in kinds and is_near(resolver.locate(d).line, "single", toolchain)
+    ]
+    assert at_single or toolchain.name.startswith("gcc")  # there, the region's end is the single's barrier
+    assert not any(d.is_place_around for d in at_single)
+
+
+@pytest.mark.parametrize("preload", [True, False])
+def test_the_note_names_the_constructs_and_the_cure(record: Record, preload: bool) -> None:
+    run = open_run(record(SOURCE, preload=preload).run_dir)
+    content = collect(run)
+    (note,) = (text for text in note_parts(content) if "returns into the OpenMP runtime" in text)
+    assert "1 explicit barrier and 1 parallel region have" in note
+    assert f"jumps.c:{LINES['region_of_barrier']}" in note
+    assert f"jumps.c:{LINES['outer_region']}" in note
+    assert "-fno-optimize-sibling-calls" in note
+    assert ("ompass run" in note) == (not preload)
+    assert "libomp" not in str(plain(run_report(content))["waits"])
+
+
+def test_without_jumps_there_is_no_note(record: Record) -> None:
+    run = open_run(record(SOURCE, flags=("-fno-optimize-sibling-calls",), preload=True).run_dir)
+    assert not shown_around(run)
+    assert not any("returns into" in text for text in note_parts(collect(run)))
+
+
+def test_tasks_of_a_taskloop_have_its_region_without_wrappers(record: Record, toolchain: Toolchain) -> None:
+    run = open_run(record("kinds/taskloop_many.c", toolchain=toolchain, preload=False).run_dir)
+    assert not any(in_runtime(run, d) for d in run.definitions)
+    assert any(kind == "task" and line for kind, line in shown_around(run))
