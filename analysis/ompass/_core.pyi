@@ -77,7 +77,7 @@ class RegionRow(Row):
     One thread's time in all instances of one parallel construct.
     total_ns == work_ns + create_ns + schedule_ns + sync_ns + idle_ns, exactly.
     """
-    def __init__(self, *, construct: int = 0, thread: int = 0, level: int = 0, n_instances: int = 0, n_primary: int = 0, wall_ns: int = 0, capacity_ns: int = 0, max_team_size: int = 0, total_ns: int = 0, nested_ns: int = 0, work_ns: int = 0, create_ns: int = 0, schedule_ns: int = 0, sync_ns: int = 0, idle_ns: int = 0, implicit_ns: int = 0, lock_ns: int = 0, n_tasks: int = 0, domain: int = 0, n_rescued: int = 0, n_steals: int = 0, n_failed_steals: int = 0, steal_ns: int = 0, failed_steal_ns: int = 0, n_from_domain: tuple[int, ...] = (), counters: tuple[int, ...] = (), preempted_ns: int = 0, blocked_ns: int = 0, work_preempted_ns: int = 0, work_blocked_ns: int = 0, n_minor_faults: int = 0, n_major_faults: int = 0, system_ns: int = 0) -> None: ...
+    def __init__(self, *, construct: int = 0, thread: int = 0, level: int = 0, n_instances: int = 0, n_primary: int = 0, wall_ns: int = 0, capacity_ns: int = 0, max_team_size: int = 0, total_ns: int = 0, nested_ns: int = 0, work_ns: int = 0, create_ns: int = 0, schedule_ns: int = 0, sync_ns: int = 0, idle_ns: int = 0, implicit_ns: int = 0, lock_ns: int = 0, n_tasks: int = 0, domain: int = 0, n_rescued: int = 0, n_steals: int = 0, n_failed_steals: int = 0, steal_ns: int = 0, failed_steal_ns: int = 0, n_from_domain: tuple[int, ...] = (), counters: tuple[int, ...] = (), preempted_ns: int = 0, blocked_ns: int = 0, work_preempted_ns: int = 0, work_blocked_ns: int = 0, n_minor_faults: int = 0, n_major_faults: int = 0, system_ns: int = 0, schedule_preempted_ns: int = 0, schedule_blocked_ns: int = 0, sync_preempted_ns: int = 0, sync_blocked_ns: int = 0, idle_preempted_ns: int = 0, idle_blocked_ns: int = 0, n_smaller: int = 0, max_requested: int = 0) -> None: ...
     construct: Final[int]  # number of the parallel construct; -1: outside every region
     thread: Final[int]  # number of the thread
     level: Final[int]  # nesting depth of its first instance, 1 is outermost; 0 outside every region
@@ -111,6 +111,14 @@ class RegionRow(Row):
     n_minor_faults: Final[int]  # page faults of the thread there that needed no disk; -1: unknown
     n_major_faults: Final[int]  # page faults there that read a disk; -1: unknown
     system_ns: Final[int]  # time there in the operating system's kernel, in any state; -1: unknown
+    schedule_preempted_ns: Final[int]  # part of schedule_ns, preempted
+    schedule_blocked_ns: Final[int]  # part of schedule_ns, blocked
+    sync_preempted_ns: Final[int]  # part of sync_ns, preempted
+    sync_blocked_ns: Final[int]  # part of sync_ns, blocked
+    idle_preempted_ns: Final[int]  # part of idle_ns, preempted
+    idle_blocked_ns: Final[int]  # part of idle_ns, blocked
+    n_smaller: Final[int]  # instances that it led with fewer threads than requested
+    max_requested: Final[int]  # most threads requested for such an instance
     @staticmethod
     def describe() -> list[tuple[str, str, str]]: """Returns name, SQL type (empty: not a column) and meaning of each field."""
 

@@ -154,6 +154,12 @@ struct omp_ext_observer {
 void omp_ext_report_current(void);
 
 /*
+ * Returns the return address of the program's call that began a region last on this thread. Call it when OMPT reports
+ * the begin of a region whose return address is in this library: of gcc's regions, which begin in a function of ours.
+ */
+const void *omp_ext_region_call(void);
+
+/*
  * Registers the observer, which must live as long as the process; null removes it. Call it before the first parallel
  * region. Returns 1 if the library schedules this program; 0 if it leaves tasks to the runtime until the program asks
  * for placement, or if the observer is smaller than the library's (reported on stderr).

@@ -94,6 +94,8 @@ void omp_ext_report_current(void) {
     if (this_worker && this_worker->counters) report_current(*this_worker);
 }
 
+const void *omp_ext_region_call(void) { return abi::call_of_region(); }
+
 void omp_ext_display(void) {
     domains::display();
     display_settings();

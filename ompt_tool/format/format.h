@@ -18,7 +18,7 @@ namespace ompass::format {
 // Version 1 had shorter slots and no off-CPU times (they are 0, with CpuSource::kNone). Version 2 had no short records,
 // version 3 no page faults and no system time (ThreadHeader::has_system_use is 0). Version 4 counted a detached task for
 // the thread and region where its event was fulfilled, without its time, and had no numbers and releases of locks.
-// Version 5 had no depend clauses, version 6 no kPlaceAround.
+// Version 5 had no depend clauses, version 6 neither kPlaceAround nor requested numbers of threads.
 inline constexpr uint32_t kVersion = 7;
 inline constexpr uint32_t kFirstWithEventTimes = 5, kFirstWithDependClauses = 6;
 inline constexpr uint32_t kOldestVersion = 1;
@@ -330,7 +330,8 @@ static_assert(sizeof(ExtentHeader) + kSlotsPerExtent * kSlotBytes <= kSlotExtent
     X(kMutexAcquire, 1, 1, "v", "mutex_acquire", "asks for a lock; argument OMPT mutex kind")                          \
     X(kMutexAcquired, 1, 1, "v", "mutex_acquired", "has the lock; argument OMPT mutex kind | number of the lock << 8") \
     X(kRegionBegin, 3, 1, "c", "region_begin",                                                                         \
-      "primary thread enters a parallel region; argument construct, word 1 its id, word 2 its nesting level")          \
+      "primary thread enters a parallel region; argument construct, word 1 its id, word 2 its nesting level "          \
+      "| requested threads << 32")                                                                                     \
     X(kRegionEnd, 3, 1, "vi", "region_end",                                                                            \
       "primary leaves region word 1; word 2 last arrival * 2 + had tasks; argument team size")                         \
     X(kImplicitBegin, 2, 1, "-v", "implicit_begin", "implicit task of region word 1 begins; argument team size")       \

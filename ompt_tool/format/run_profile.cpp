@@ -109,15 +109,18 @@ uint64_t ended_ns(const Conversion &to, const format::ThreadHeader &header) {
 
 struct StateTimes {
     uint64_t state_ns[format::kStates], total_ns;
-    format::OffCpuTicks off_cpu, off_cpu_work; // in nanoseconds
+    format::OffCpuTicks off_cpu, off_cpu_work, off_cpu_state[format::kStates]; // in nanoseconds
 };
 
-// Sets the off-CPU time in total and in work. The parts add up.
+// Sets the off-CPU time in total, in work and in the other states. Total and work add up; the others are rounded.
 void split_off_cpu(const Conversion &to, const RegionSlot &slot, StateTimes &time) {
     const uint64_t work_ns = time.state_ns[static_cast<size_t>(State::kWork)];
     format::OffCpuTicks rest = slot.off_cpu_anywhere;
     for (size_t i = 0; i < format::kStates; i++)
-        if (i != static_cast<size_t>(State::kWork)) rest += slot.off_cpu[i];
+        if (i != static_cast<size_t>(State::kWork)) {
+            rest += slot.off_cpu[i];
+            time.off_cpu_state[i] = to.within(slot.off_cpu[i], time.state_ns[i]);
+        }
     time.off_cpu_work = to.within(slot.off_cpu[static_cast<size_t>(State::kWork)], work_ns);
     const uint64_t most =
         slot.off_cpu_anywhere.preempted | slot.off_cpu_anywhere.blocked ? time.total_ns : time.total_ns - work_ns;

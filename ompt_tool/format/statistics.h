@@ -88,8 +88,17 @@ struct RegionSlot {
     OffCpuTicks off_cpu_implicit; // part of implicit_ticks
     OffCpuTicks off_cpu_anywhere; // part of all state_ticks, if CpuSource::kClocks leaves the state unknown
     SystemUse system_use; // in the thread's part of the regions
+    uint64_t n_smaller; // primary only: instances with fewer threads than requested
+    uint64_t max_requested; // primary only: most threads requested for such an instance
 };
 static_assert(sizeof(RegionSlot) <= kSlotBytes);
+
+// Counts an instance with `team_size` threads, for which the program asked for `n_requested`.
+constexpr void count_request(RegionSlot &slot, uint64_t n_requested, uint64_t team_size) {
+    if (n_requested <= team_size) return;
+    slot.n_smaller++;
+    if (n_requested > slot.max_requested) slot.max_requested = n_requested;
+}
 
 // The constructs for which threads waited. The last entry is the sum of all others.
 inline constexpr unsigned kWaitedForEntries = 8;
@@ -222,7 +231,15 @@ namespace ompass {
     X(int64_t, n_major_faults, "page faults there that read a disk; -1: unknown",                                      \
       to.system_use(slot.system_use.n_major_faults))                                                                   \
     X(int64_t, system_ns, "time there in the operating system's kernel, in any state; -1: unknown",                    \
-      to.system_use(slot.system_use.system_ns))
+      to.system_use(slot.system_use.system_ns))                                                                        \
+    X(uint64_t, schedule_preempted_ns, "part of schedule_ns, preempted", time.off_cpu_state[2].preempted)              \
+    X(uint64_t, schedule_blocked_ns, "part of schedule_ns, blocked", time.off_cpu_state[2].blocked)                    \
+    X(uint64_t, sync_preempted_ns, "part of sync_ns, preempted", time.off_cpu_state[3].preempted)                      \
+    X(uint64_t, sync_blocked_ns, "part of sync_ns, blocked", time.off_cpu_state[3].blocked)                            \
+    X(uint64_t, idle_preempted_ns, "part of idle_ns, preempted", time.off_cpu_state[4].preempted)                      \
+    X(uint64_t, idle_blocked_ns, "part of idle_ns, blocked", time.off_cpu_state[4].blocked)                            \
+    X(uint64_t, n_smaller, "instances that it led with fewer threads than requested", slot.n_smaller)                  \
+    X(uint64_t, max_requested, "most threads requested for such an instance", slot.max_requested)
 
 // The last entry of X is the rule that combines the rows of several threads.
 #define OMPASS_CONSTRUCT_ROW(X)                                                                                        \

@@ -45,12 +45,15 @@ bool is_runtimes_own(const ThreadState &thread, const void *address) {
     return runtime_code.holds(address) && thread.index != 0 && thread.region == &thread.regions.outside;
 }
 
-void on_parallel_begin(ompt_data_t *, const ompt_frame_t *, ompt_data_t *parallel, unsigned, int, const void *address) {
+void on_parallel_begin(ompt_data_t *, const ompt_frame_t *, ompt_data_t *parallel, unsigned n_requested, int,
+                       const void *address) {
     unloads::check_unless_notified();
     ThreadState *thread = recorder::thread(ThreadKind::kOther, true);
     if (!thread) return;
     held_tasks::report_current(*thread);
-    begin_region(*thread, address, &parallel->ptr, is_runtimes_own(*thread, address));
+    if (extension_code.holds(address)) // gcc's regions begin in a function of the extension
+        if (const void *call = held_tasks::region_call()) address = call;
+    begin_region(*thread, address, &parallel->ptr, n_requested, is_runtimes_own(*thread, address));
 }
 
 void on_parallel_end(ompt_data_t *, ompt_data_t *, int, const void *) {

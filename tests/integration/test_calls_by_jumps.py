@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 
 import pytest
 
+from ext_programs import ext_library
 from marked_programs import lines_of
+from needs import require_toolchain
 from ompass.model import LOOPS, WAIT_KINDS, Definition, Run
 from ompass.readers.run import open_run
 from ompass.reports.content import collect
@@ -16,7 +18,7 @@ from ompass.reports.model import plain
 from ompass.reports.run import run_report
 from ompass.runtime_names import runtime_kind
 from ompass.symbols.resolver import Resolver
-from toolchains import Record, Toolchain
+from toolchains import Record, Toolchain, toolchain_named
 
 SOURCE = "waits/jumps.c"
 LINES = lines_of(SOURCE)
@@ -98,3 +100,13 @@ def test_tasks_of_a_taskloop_have_its_region_without_wrappers(record: Record, to
     run = open_run(record("kinds/taskloop_many.c", toolchain=toolchain, preload=False).run_dir)
     assert not any(in_runtime(run, d) for d in run.definitions)
     assert any(kind == "task" and line for kind, line in shown_around(run))
+
+
+def test_regions_of_gcc_keep_their_places_under_the_extension(record: Record, libompass: Path) -> None:
+    toolchain = require_toolchain(toolchain_named("gcc-12-libomp-19"))
+    preloaded = {"LD_PRELOAD": f"{ext_library()} {libompass}", "OMP_EXT_SCHEDULE": "1"}
+    run = open_run(record(SOURCE, toolchain=toolchain, environment=preloaded).run_dir)
+    assert [kind_of(d) for d in run.definitions if in_runtime(run, d)] == []
+    plain_run = open_run(record(SOURCE, toolchain=toolchain).run_dir)
+    n_regions = len({d.offset for d in plain_run.definitions if d.kind == "parallel"})
+    assert len({d.offset for d in run.definitions if d.kind == "parallel"}) == n_regions

@@ -210,6 +210,7 @@ public:
         const uint64_t duration = in_window(part.begin, walk.now());
         if (duration == 0 && !is_counted()) return;
         count_region(account_.regions[part.construct], duration, team_size);
+        format::count_request(account_.regions[part.construct], part.n_requested, team_size);
         account_.regions[part.construct].capacity_ticks += duration * team_size;
         if (part.outer().id) account_.regions[part.outer().construct].nested_ticks += duration;
     }

@@ -51,6 +51,7 @@ template <typename Data>
 struct RegionPart {
     uint64_t id = 0; // 0: outside every region
     uint32_t construct = 0, level = 0, team_size = 1;
+    uint32_t n_requested = 0; // threads that the program asked for; 0: unknown, or the thread is not the primary
     uint32_t n_barriers = 0; // barriers that the thread has reached
     bool primary = false;
     uint64_t begin = 0;

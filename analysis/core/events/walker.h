@@ -620,6 +620,7 @@ private:
         parts_.push_back({.id = record_.words[1],
                           .construct = record_.argument,
                           .level = static_cast<uint32_t>(record_.words[2]),
+                          .n_requested = static_cast<uint32_t>(record_.words[2] >> 32),
                           .primary = true,
                           .begin = now()});
         observer_.began_region(*this, part());

@@ -11,7 +11,7 @@ import enum
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from ompass.metrics.processors import Presence, of_rows, sum_presence, with_rest
+from ompass.metrics.processors import Presence, WaitTimes, of_rows, sum_presence, wait_times, with_rest
 from ompass.model import OUTSIDE, RegionRow, Run, StateTimes, SystemUse, share, sums
 
 HELPER = "helper"  # kind of the threads on which the runtime runs `target nowait` tasks
@@ -39,6 +39,7 @@ class ThreadShare:
     outside_ns: int  # part of the thread-time outside every region; 0 unless the scope is PROGRAM
     presence: Presence | None = None  # None: unknown
     system_use: SystemUse | None = None  # None: unknown
+    waiting: WaitTimes | None = None  # in regions; None: unknown
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +58,16 @@ class RegionShare:
     lock_ns: int
     n_tasks: int
     threads: tuple[ThreadShare, ...]
+    n_smaller: int = 0  # instances with fewer threads than the program asked for
+    n_requested: int = 0  # most threads that it asked for in such an instance
 
     @property
     def presence(self) -> Presence | None:
         return sum_presence(t.presence for t in self.threads)
+
+    @property
+    def waiting(self) -> WaitTimes | None:
+        return WaitTimes.sum(t.waiting for t in self.threads)
 
     @property
     def system_use(self) -> SystemUse | None:
@@ -101,6 +108,11 @@ class Breakdown:
     def system_use(self) -> SystemUse | None:
         """The page faults and the time in the kernel; None if unknown for any thread."""
         return SystemUse.sum(t.system_use for t in self.threads)
+
+    @property
+    def waiting(self) -> WaitTimes | None:
+        """The times of waits in regions; None if unknown for any thread."""
+        return WaitTimes.sum(t.waiting for t in self.threads)
 
     def share(self, part_ns: float) -> float:
         """Returns a part over the thread-time, 0 to 1; 0 in an empty scope."""
@@ -176,6 +188,10 @@ def thread_shares(run: Run, rows: Iterable[RegionRow]) -> tuple[ThreadShare, ...
             outside_ns=sum(row.total_ns for row in mine if row.construct == OUTSIDE),
             presence=of_rows(mine, known[thread].cpu_source if thread in known else ""),
             system_use=SystemUse.of(mine),
+            waiting=wait_times(
+                [row for row in mine if row.construct != OUTSIDE],
+                known[thread].cpu_source if thread in known else "",
+            ),
         )
         for thread, mine in sorted(by_thread.items())
     )
@@ -213,6 +229,8 @@ def region_shares(run: Run, rows: Iterable[RegionRow], groups: Mapping[int, int]
             states=sum_states(map(StateTimes.of, mine)),
             **sums(mine, f"wall_ns capacity_ns nested_ns {_PARTS}"),
             threads=thread_shares(run, mine),
+            n_smaller=sum(row.n_smaller for row in mine),
+            n_requested=max(row.max_requested for row in mine),
         )
         for construct, mine in by_construct.items()
     ]

@@ -83,6 +83,7 @@ class Facts:
     n_wanted: int = 0  # threads that OMP_NUM_THREADS asks for; 0: it is not set
     is_of_gcc: bool = False  # True if the program creates tasks by functions of libgomp
     sample_hz: int = 0  # samples per second of processor time; 0: unknown
+    environment: Mapping[str, str] = field(default_factory=dict)  # the recorded variables of OpenMP
 
     @property
     def n_completed(self) -> int:

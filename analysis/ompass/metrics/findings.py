@@ -13,7 +13,7 @@ from typing import Final
 
 from ompass.latency.findings import memory_contention
 from ompass.latency.metrics import SampledLoad
-from ompass.metrics import notes, task_findings, thread_findings, thresholds
+from ompass.metrics import idle_findings, notes, task_findings, team_findings, thread_findings, thresholds
 from ompass.metrics.breakdown import Breakdown
 from ompass.metrics.constructs import ConstructTotals
 from ompass.metrics.facts import Evidence, Facts, Finding
@@ -69,8 +69,6 @@ KINDS: Final = (
         "crowd",
         "More threads than processors",
         thread_findings.oversubscribed,
-        "run at most as many threads as there are processors: set OMP_NUM_THREADS or OMP_DYNAMIC=true, "
-        "lower num_threads clauses and omp_set_num_threads, and nest no regions",
         even_if_busy=True,
         follows=True,
     ),
@@ -198,11 +196,24 @@ KINDS: Final = (
         "let the threads do other work meanwhile, or wait by OpenMP: depend clauses, taskwait, barriers",
     ),
     Kind(
+        "slow_wakeups",
+        "no share",
+        "Threads sleep in short waits",
+        idle_findings.slow_wakeups,
+    ),
+    Kind(
         "fewer_threads",
         "no share",
         "A region has fewer threads than it could have",
-        thread_findings.fewer_threads,
+        team_findings.fewer_threads,
         "remove the limit: an if or num_threads clause, omp_set_num_threads, OMP_DYNAMIC or OMP_THREAD_LIMIT",
+        even_if_busy=True,
+    ),
+    Kind(
+        "smaller_team",
+        "team",
+        "A team is smaller than asked for",
+        team_findings.smaller_team,
         even_if_busy=True,
     ),
     Kind(
@@ -326,6 +337,7 @@ def find_causes(
     n_wanted: int = 0,
     is_of_gcc: bool = False,
     sample_hz: int = 0,
+    environment: Mapping[str, str] | None = None,
 ) -> tuple[Finding, ...]:
     """Returns all findings: problems, most expensive first, then notes.
 
@@ -333,7 +345,8 @@ def find_causes(
 
     `breakdown` has Scope.REGIONS, whatever scope is shown; `samples` are of processor time; `critical_names`
     are the known names of critical constructs; `n_wanted` is the number of threads in OMP_NUM_THREADS;
-    `is_of_gcc` is True if the program creates tasks by functions of libgomp; `sample_hz`: samples per second.
+    `is_of_gcc` is True if the program creates tasks by functions of libgomp; `sample_hz`: samples per second;
+    `environment` has the variables of OpenMP.
     """
     facts = Facts(
         run,
@@ -347,6 +360,7 @@ def find_causes(
         n_wanted,
         is_of_gcc,
         sample_hz,
+        environment or {},
     )
     found: list[Finding] = []
     if breakdown.thread_time_ns >= thresholds.JUDGED_THREAD_TIME_NS:

@@ -12,9 +12,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from ompass.model import CpuTimes, RegionRow, Run, StateTimes, ThreadRow
+from ompass.model import CpuTimes, RegionRow, Run, StateTimes, ThreadRow, sums
 
 SWITCHES = "switches"
+_WORKER = "worker"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +32,66 @@ class Presence:
         if self.work is None or not self.whole.total_ns:
             return 0.0
         return self.work.off_cpu_ns / self.whole.total_ns
+
+
+@dataclass(frozen=True, slots=True)
+class WaitTimes:
+    """Time of threads that had nothing to run: spun_ns + slept_ns + preempted_ns is the whole."""
+
+    spun_ns: int = 0  # on a processor
+    slept_ns: int = 0  # off the processor by themselves
+    preempted_ns: int = 0
+    waking_ns: int = 0  # part of slept_ns: from the end of the wait until the thread ran again
+
+    @property
+    def total_ns(self) -> int:
+        return self.spun_ns + self.slept_ns + self.preempted_ns
+
+    @staticmethod
+    def sum(parts: Iterable[WaitTimes | None]) -> WaitTimes | None:
+        """Returns the sum; None if there is no part, or if one is unknown."""
+        known = list(parts)
+        if not known or None in known:
+            return None
+        return WaitTimes(**sums(known, "spun_ns slept_ns preempted_ns waking_ns"))
+
+
+def wait_times(rows: Sequence[RegionRow], source: str) -> WaitTimes | None:
+    """Returns the waits in one thread's rows, whose times come from `source`; None if it lacks states.
+
+    A thread that sleeps in sync, outside of locks, is on its way into a region or out of a barrier.
+    """
+    if source != SWITCHES:
+        return None
+    total = sums(
+        rows,
+        "schedule_ns sync_ns idle_ns lock_ns schedule_blocked_ns sync_blocked_ns idle_blocked_ns "
+        "schedule_preempted_ns sync_preempted_ns idle_preempted_ns",
+    )
+    slept_ns = total["schedule_blocked_ns"] + total["sync_blocked_ns"] + total["idle_blocked_ns"]
+    preempted_ns = total["schedule_preempted_ns"] + total["sync_preempted_ns"] + total["idle_preempted_ns"]
+    waited_ns = total["schedule_ns"] + total["sync_ns"] + total["idle_ns"]
+    waking_ns = max(total["sync_blocked_ns"] - total["lock_ns"], 0)
+    return WaitTimes(max(waited_ns - slept_ns - preempted_ns, 0), slept_ns, preempted_ns, waking_ns)
+
+
+def waits_outside_regions(run: Run) -> WaitTimes | None:
+    """Returns the time of workers outside of regions; None if unknown."""
+    workers = [thread for thread in run.threads if thread.kind == _WORKER]
+    if not knows_switches(run) or not workers:
+        return None
+    inside_ns: dict[int, int] = {}
+    for row in run.regions:
+        inside_ns[row.thread] = inside_ns.get(row.thread, 0) + row.total_ns
+    parts = []
+    for thread in workers:
+        # A recording that was cut short ends with the last event of each thread.
+        end_ns = (thread.ended_ns or run.wall_ns) if run.complete else thread.last_ns
+        rest_ns = max(end_ns - thread.first_ns - inside_ns.get(thread.thread, 0), 0)
+        slept_ns = min(thread.unaccounted_blocked_ns, rest_ns)
+        preempted_ns = min(thread.unaccounted_preempted_ns, rest_ns - slept_ns)
+        parts.append(WaitTimes(rest_ns - slept_ns - preempted_ns, slept_ns, preempted_ns))
+    return WaitTimes.sum(parts)
 
 
 def knows_switches(run: Run) -> bool:

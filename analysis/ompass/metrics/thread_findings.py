@@ -11,6 +11,7 @@ from typing import Final
 from ompass.metrics import thresholds
 from ompass.metrics.breakdown import RegionShare, Scope
 from ompass.metrics.facts import Evidence, Facts, evidence
+from ompass.metrics.idle_findings import sleeping_cure
 from ompass.metrics.processors import describe_processors, described, processor_time, processors_of
 from ompass.metrics.waits import LoopTotals, WaitTotals
 from ompass.model import LOCKS, OUTSIDE, UNSHARED_LOOPS, Run, SystemUse, share
@@ -145,44 +146,6 @@ def undivided(facts: Facts) -> Iterator[Evidence]:
             busiest_thread=most,
             max_work_ns=work[most],
         )
-
-
-def fewer_threads(facts: Facts) -> Iterator[Evidence]:
-    """Yields regions with fewer threads than the program could have had."""
-    breakdown = facts.breakdown
-    n_most = facts.n_wanted or max((r.max_team_size for r in breakdown.regions), default=0)
-    n_most = min(n_most, int(processors_of(facts.run)) or n_most)  # a missing thread is bound nowhere
-    if n_most < 2 or not breakdown.wall_ns or facts.crowded:
-        return
-    # Where other regions run at the same time, threads are not missing.
-    active = sum(r.states.work_ns + r.states.create_ns for r in breakdown.regions) / breakdown.wall_ns
-    for region in breakdown.regions:
-        missing = n_most - region.max_team_size
-        # A damaged recording may lack the size of a team.
-        if missing <= 0 or not region.max_team_size or active >= thresholds.ACTIVE_PART * n_most:
-            continue
-        work_ns = region.states.work_ns + region.states.create_ns
-        lost_ns = min(work_ns / region.max_team_size, region.wall_ns) * missing
-        if lost_ns < thresholds.FEWER_SHARE * n_most * breakdown.wall_ns:
-            continue
-        asked = "OMP_NUM_THREADS asks for" if facts.n_wanted else "other regions had"
-        where = " inside of another region" if region.level > 1 else ""
-        yield evidence(
-            f"{plural(region.n_instances, 'instance')} of this region{where} had "
-            f"{plural(region.max_team_size, 'thread')}, although {asked} {n_most}, and ran for "
-            f"{duration(region.wall_ns)}",
-            lost_ns,
-            region.construct,
-            cure=_NESTED_CURE if region.level > 1 else "",
-            team=region.max_team_size,
-            threads=n_most,
-        )
-
-
-_NESTED_CURE: Final = (
-    "call it outside of the other region, or allow nested teams (OMP_MAX_ACTIVE_LEVELS) and give the outer "
-    "region fewer threads"
-)
 
 
 def short_regions(facts: Facts) -> Iterator[Evidence]:
@@ -504,6 +467,7 @@ def throttled(facts: Facts) -> Iterator[Evidence]:
     times = f", {plural(run.n_throttled, 'time')} in this run" if run.n_throttled > 0 else ""
     allowed = processors_of(run)
     n_threads = max(int(allowed), 1)
+    sleep = sleeping_cure(facts)
     yield evidence(
         f"the control group (container, batch system) allows {described(run)} processors on average. "
         f"Once threads have used that much of a period of {duration(run.quota_period_us * 1000)}, they stop "
@@ -511,7 +475,7 @@ def throttled(facts: Facts) -> Iterator[Evidence]:
         f"{duration(facts.throttled_ns)}, {percent(share)} of the thread-time",
         facts.throttled_ns,
         cure="raise the quota (docker --cpus, Kubernetes limits.cpu, systemd CPUQuota), or run as many "
-        f"threads as it allows: OMP_NUM_THREADS={n_threads}",
+        f"threads as it allows: OMP_NUM_THREADS={n_threads}{sleep and f'; or {sleep}'}",
         processors=run.n_usable_cpus,
         allowed_processors=allowed,
         throttled_periods=run.n_throttled,
@@ -549,6 +513,12 @@ def bound_together(facts: Facts) -> Iterator[Evidence]:
     )
 
 
+_FEWER_CURE: Final = (
+    "run at most as many threads as there are processors: set OMP_NUM_THREADS or OMP_DYNAMIC=true, lower "
+    "num_threads clauses and omp_set_num_threads, and nest no regions"
+)
+
+
 def oversubscribed(facts: Facts) -> Iterator[Evidence]:
     """Yields more threads than processors."""
     if not facts.crowded or facts.tied_together:
@@ -570,6 +540,7 @@ def oversubscribed(facts: Facts) -> Iterator[Evidence]:
         f"processor {percent(breakdown.share(processor.preempted_ns))} of their time, while threads without "
         f"work used the processors for {duration(lost_ns)}",
         lost_ns,
+        cure=f"{_FEWER_CURE}; or {sleep}" if (sleep := sleeping_cure(facts)) else _FEWER_CURE,
         is_note=facts.n_processors > 1
         and lost_ns < thresholds.CROWDED_SHARE * processor.running_ns
         and waited < thresholds.CROWDED_WAITS,

@@ -104,6 +104,7 @@ def collect(
             _wanted_threads(run),
             creates_by_libgomp,
             samples.frequency_hz if samples else 0,
+            read_meta(run.path).environment,
         ),
         locations=locations,
         problems=(*problems, *notes_on_places(run, locations), *damage),

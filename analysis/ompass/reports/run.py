@@ -15,8 +15,8 @@ from ompass import __version__
 from ompass.metrics.breakdown import Breakdown, Scope
 from ompass.metrics.facts import Finding
 from ompass.metrics.locality import Locality
-from ompass.metrics.processors import Presence, described, processor_values
-from ompass.metrics.thresholds import OFF_PROCESSOR_SHARE
+from ompass.metrics.processors import Presence, described, processor_values, waits_outside_regions
+from ompass.metrics.thresholds import OFF_PROCESSOR_SHARE, SHOWN_SHARE
 from ompass.model import Run, StateTimes, SystemUse, share
 from ompass.packed import shown_path
 from ompass.readers.meta import TRACE
@@ -85,6 +85,19 @@ def presence_fields(presence: Presence | None) -> dict[str, Any]:
     return {
         "cpu": cpu_fields(whole) | source if whole else None,
         "work_cpu": cpu_fields(work) if work else None,
+    }
+
+
+def waiting_fields(content: ReportContent) -> dict[str, Any]:
+    """Returns what threads did while they waited, in regions and outside, as JSON fields."""
+    times = {
+        "in_regions": content.breakdown.waiting,
+        "outside_regions": waits_outside_regions(content.run),
+    }
+    names = "spun_ns slept_ns preempted_ns waking_ns"
+    return {
+        where: {column.key: column.value(time) for column in fields(names)} if time else None
+        for where, time in times.items()
     }
 
 
@@ -170,6 +183,7 @@ def _values(content: ReportContent, tables: Mapping[str, Table]) -> dict[str, An
         **state_fields(breakdown.states),
         **presence_fields(breakdown.presence),
         "system_use": system_use_fields(breakdown.system_use),
+        "waiting": waiting_fields(content),
         "implicit_ns": breakdown.implicit_ns,
         "lock_ns": breakdown.lock_ns,
         "tasks": content.n_tasks,
@@ -205,6 +219,7 @@ def _sections(content: ReportContent, tables: Mapping[str, Table]) -> Iterator[S
             f"{scope_words(content.breakdown)}; shares are of this time.",
             states_table(content.breakdown.states),
             *presence_words(content.breakdown.presence),
+            *waiting_words(content),
         ),
     )
     for key, table, drawn in (
@@ -252,6 +267,18 @@ def presence_words(presence: Presence | None) -> Iterator[str]:
         f"Threads were off-CPU for {percent(share(times.off_cpu_ns, times.total_ns))} of {what}: "
         f"preempted {preempted}, blocked {blocked}; they ran for {duration(times.running_ns)} of it."
     )
+
+
+def waiting_words(content: ReportContent) -> Iterator[str]:
+    """Yields how long waiting threads spun and slept, if they waited for a noticeable time."""
+    inside, outside = content.breakdown.waiting, waits_outside_regions(content.run)
+    parts = [
+        f"{where} they spun for {duration(times.spun_ns)} and slept for {duration(times.slept_ns)}"
+        for where, times in (("in regions", inside), ("outside of regions", outside))
+        if times and content.breakdown.share(times.total_ns) >= SHOWN_SHARE
+    ]
+    if parts:
+        yield f"Waiting threads: {'; '.join(parts)}."
 
 
 def states_table(states: StateTimes) -> Table:

@@ -87,6 +87,9 @@ void *target_for(Hook &hook, const void *caller);
 [[noreturn]] void end_for_lack_of(const char *name);
 // True if this address belongs to the runtime that we schedule.
 bool is_in_runtime(const void *code);
+
+// Returns the return address of the program's call that began one of gcc's regions last on this thread.
+const void *call_of_region();
 // True once a library of the process refers to a function that creates tasks.
 bool may_create_tasks();
 // Notes that the program creates tasks, although no library refers to such a function (it found the function by dlsym).

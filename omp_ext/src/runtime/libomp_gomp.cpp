@@ -106,6 +106,7 @@ struct Region {
 constexpr int kMaxDepth = 64;
 thread_local Region regions[kMaxDepth];
 thread_local int depth = 0;
+thread_local const void *region_call = nullptr; // return address of the program's call that began a region last
 
 void run_region(void *argument) {
     const Region &region = *static_cast<Region *>(argument);
@@ -119,9 +120,11 @@ void run_region(void *argument) {
         this_worker = outer;
 }
 
-// Calls begin(function, data) with run_region in the place of the program's function.
+// Calls begin(function, data) with run_region in the place of the program's function. `call`: return address of the
+// program's call.
 template <typename Begin>
-auto begin_region(Function function, void *data, Begin &&begin, bool has_first_word = false) {
+auto begin_region(const void *call, Function function, void *data, Begin &&begin, bool has_first_word = false) {
+    region_call = call;
     struct Depth {
         Depth() { depth++; }
         ~Depth() { depth--; }
@@ -146,20 +149,21 @@ auto begin_region(Function function, void *data, Begin &&begin, bool has_first_w
 
 OMP_EXT_HOOK(void, GOMP_parallel, (Function function, void *data, unsigned n_threads, unsigned flags),
              (function, data, n_threads, flags)) {
-    begin_region(function, data, [=](Function f, void *d) { real_GOMP_parallel()(f, d, n_threads, flags); });
+    begin_region(__builtin_return_address(0), function, data,
+                 [=](Function f, void *d) { real_GOMP_parallel()(f, d, n_threads, flags); });
 }
 
 OMP_EXT_HOOK(unsigned, GOMP_parallel_reductions, (Function function, void *data, unsigned n_threads, unsigned flags),
              (function, data, n_threads, flags)) {
     return begin_region(
-        function, data, [=](Function f, void *d) { return real_GOMP_parallel_reductions()(f, d, n_threads, flags); },
-        true);
+        __builtin_return_address(0), function, data,
+        [=](Function f, void *d) { return real_GOMP_parallel_reductions()(f, d, n_threads, flags); }, true);
 }
 
 OMP_EXT_HOOK(void, GOMP_parallel_sections,
              (Function function, void *data, unsigned n_threads, unsigned n_sections, unsigned flags),
              (function, data, n_threads, n_sections, flags)) {
-    begin_region(function, data,
+    begin_region(__builtin_return_address(0), function, data,
                  [=](Function f, void *d) { real_GOMP_parallel_sections()(f, d, n_threads, n_sections, flags); });
 }
 
@@ -168,7 +172,7 @@ OMP_EXT_HOOK(void, GOMP_parallel_sections,
                  (Function function, void *data, unsigned n_threads, long start, long end, long step, long chunk,      \
                   unsigned flags),                                                                                     \
                  (function, data, n_threads, start, end, step, chunk, flags)) {                                        \
-        begin_region(function, data,                                                                                   \
+        begin_region(__builtin_return_address(0), function, data,                                                      \
                      [=](Function f, void *d) { real_##name()(f, d, n_threads, start, end, step, chunk, flags); });    \
     }
 OMP_EXT_PARALLEL_LOOP(GOMP_parallel_loop_static)
@@ -181,12 +185,14 @@ OMP_EXT_PARALLEL_LOOP(GOMP_parallel_loop_nonmonotonic_guided)
     OMP_EXT_HOOK(void, name,                                                                                           \
                  (Function function, void *data, unsigned n_threads, long start, long end, long step, unsigned flags), \
                  (function, data, n_threads, start, end, step, flags)) {                                               \
-        begin_region(function, data,                                                                                   \
+        begin_region(__builtin_return_address(0), function, data,                                                      \
                      [=](Function f, void *d) { real_##name()(f, d, n_threads, start, end, step, flags); });           \
     }
 OMP_EXT_PARALLEL_RUNTIME_LOOP(GOMP_parallel_loop_runtime)
 OMP_EXT_PARALLEL_RUNTIME_LOOP(GOMP_parallel_loop_nonmonotonic_runtime)
 OMP_EXT_PARALLEL_RUNTIME_LOOP(GOMP_parallel_loop_maybe_nonmonotonic_runtime)
+
+const void *abi::call_of_region() { return region_call; }
 
 // ---------------------------------------------------------------- barriers
 

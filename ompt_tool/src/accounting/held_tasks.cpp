@@ -227,6 +227,7 @@ constexpr omp_ext_observer kObserver = {
 } // namespace
 
 void (*report_counted)() = [] {};
+const void *(*region_call)() = []() -> const void * { return nullptr; };
 
 bool observe(const void *runtime) {
     auto *schedules = reinterpret_cast<decltype(&omp_ext_schedules)>(dlsym(RTLD_DEFAULT, "omp_ext_schedules"));
@@ -234,6 +235,8 @@ bool observe(const void *runtime) {
     auto *observe = reinterpret_cast<decltype(&omp_ext_observe)>(dlsym(RTLD_DEFAULT, "omp_ext_observe"));
     auto *report = reinterpret_cast<decltype(&omp_ext_report_current)>(dlsym(RTLD_DEFAULT, "omp_ext_report_current"));
     if (report) report_counted = report;
+    auto *call = reinterpret_cast<decltype(&omp_ext_region_call)>(dlsym(RTLD_DEFAULT, "omp_ext_region_call"));
+    if (call) region_call = call;
     if (const Library extension = library_of(reinterpret_cast<const void *>(schedules)); *extension.path)
         extension_code = extension;
     return observe && observe(&kObserver);

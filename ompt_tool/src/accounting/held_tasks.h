@@ -17,6 +17,10 @@ inline void report_current(const ThreadState &thread) {
     if (__builtin_expect(thread.current->flags & kUntimed, 0)) report_counted();
 }
 
+// Returns the return address of the program's call that began a region last on this thread, as the extension noted it;
+// null: it notes none.
+extern const void *(*region_call)();
+
 // Discards the extension's announcement of the next event.
 void forget_announcement();
 

@@ -38,7 +38,8 @@ const Regions::Known &known_region(ThreadState &thread, const void *address) {
 
 // ---------------------------------------------------------------- regions
 
-void begin_region(ThreadState &thread, const void *address, void **parallel_data, bool is_runtimes) {
+void begin_region(ThreadState &thread, const void *address, void **parallel_data, uint32_t n_requested,
+                  bool is_runtimes) {
     const uint64_t now = clock::now();
     close_open(thread, now);
     read_clocks(thread, now);
@@ -56,6 +57,7 @@ void begin_region(ThreadState &thread, const void *address, void **parallel_data
     region->construct = construct;
     region->begin = now;
     region->level = region->outer->level + 1;
+    region->n_requested = n_requested;
     region->primary = true;
     instance->begin = now;
     instance->construct = construct;
@@ -70,7 +72,9 @@ void begin_region(ThreadState &thread, const void *address, void **parallel_data
     if (region->slot->level == 0) region->slot->level = region->level;
     note_region(thread);
     open_interval(thread, format::kOpenFork);
-    if (thread.tracing) thread.log.timed(format::kRegionBegin, construct, now, instance->id, instance->level);
+    if (thread.tracing)
+        thread.log.timed(format::kRegionBegin, construct, now, instance->id,
+                         instance->level | uint64_t{n_requested} << 32);
 }
 
 // True if the thread is in this region, or leads a region nested in it.
@@ -127,6 +131,7 @@ void end_region(ThreadState &thread) {
     slot.wall_ticks += duration;
     slot.capacity_ticks += duration * instance->team_size;
     if (instance->team_size > slot.max_team_size) slot.max_team_size = instance->team_size;
+    format::count_request(slot, region->n_requested, instance->team_size);
     if (const uint32_t what = settle_waited_for(*instance, region->n_barriers); what && thread.tracing)
         thread.log.untimed(format::kWaitedFor, what);
     if (thread.tracing)

@@ -6,8 +6,10 @@
 
 namespace ompass {
 
-// Called by the primary thread. `is_runtimes`: the runtime begins the region for its own helper threads.
-void begin_region(ThreadState &thread, const void *address, void **parallel_data, bool is_runtimes = false);
+// Called by the primary thread. `n_requested`: threads that the program asked for; 0: unknown. `is_runtimes`: the runtime
+// begins the region for its own helper threads.
+void begin_region(ThreadState &thread, const void *address, void **parallel_data, uint32_t n_requested = 0,
+                  bool is_runtimes = false);
 void end_region(ThreadState &thread);
 
 // Called by every thread of the team. `instance` is null for an initial task.

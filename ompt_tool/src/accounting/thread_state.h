@@ -106,6 +106,7 @@ struct EnteredRegion {
     uint64_t loop_ticks; // its time in the loop
     uint32_t construct;
     uint32_t level;
+    uint32_t n_requested; // threads that the program asked for; 0 unless this thread leads the region
     uint32_t n_barriers; // barriers that this thread has reached
     bool primary;
 #if OMPASS_ASSERTIONS
