@@ -84,6 +84,7 @@ class Outcome:
 
     case: Case
     wrong: str
+    is_late: bool = False  # did not end in time, perhaps because of other programs
     is_ours: bool = True  # a fault of the tool or the extension, not of the runtime or the compiler alone
 
 
@@ -145,8 +146,9 @@ def cases_of(chosen: Sequence[Pair], ways: Sequence[Way], only: str = "") -> lis
 class Campaign:
     """Runs cases with one build of the tool; keeps the outputs without tool and extension."""
 
-    def __init__(self, tool: Path) -> None:
+    def __init__(self, tool: Path, limit_s: float = _LIMIT_S) -> None:
         self._tool = tool
+        self._limit_s = limit_s
         self._plain: dict[tuple[str, str], str | None] = {}
 
     def run_all(self, cases: Sequence[Case], at_once: int) -> Iterator[Outcome]:
@@ -167,7 +169,7 @@ class Campaign:
         try:
             self._check(case, expected)
         except subprocess.TimeoutExpired:
-            return Outcome(case, f"did not end within {_LIMIT_S:.0f} s")
+            return Outcome(case, f"did not end within {self._limit_s:.0f} s", is_late=True)
         except (AssertionError, RuntimeError, OSError) as error:
             return Outcome(case, next(iter(str(error).splitlines()), repr(error)))
         return Outcome(case, "")
@@ -195,7 +197,7 @@ class Campaign:
             settings |= {"OMPASS_MODE": way.mode, "OMPASS_DIR": str(run_dir), "OMPASS_SUMMARY": "off"}
         if way.mode and not way.preload:
             settings["OMP_TOOL_LIBRARIES"] = str(self._tool)
-        return case.pair.toolchain.run(_command(case), settings, cwd=run_dir.parent, timeout_s=_LIMIT_S)
+        return case.pair.toolchain.run(_command(case), settings, cwd=run_dir.parent, timeout_s=self._limit_s)
 
     def _run_plain(self, case: Case) -> str | None:
         """Returns the output without tool and extension; None if the program fails there, too."""
@@ -205,7 +207,7 @@ class Campaign:
             with tempfile.TemporaryDirectory() as folder:
                 try:
                     finished = case.pair.toolchain.run(
-                        _command(case), settings, cwd=Path(folder), timeout_s=_LIMIT_S
+                        _command(case), settings, cwd=Path(folder), timeout_s=self._limit_s
                     )
                 except subprocess.TimeoutExpired:
                     finished = None
