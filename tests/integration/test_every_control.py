@@ -244,7 +244,7 @@ USES = {
 
 UNUSUAL = {"pointercancel"}  # events that no reader makes
 
-WATCH = (Path(__file__).parents[1] / "support" / "controls.js").read_text()
+WATCH = Path(__file__).with_name("every_control.js").read_text()
 
 
 def watched(browser: Browser) -> Page:
