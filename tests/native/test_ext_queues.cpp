@@ -57,12 +57,12 @@ TEST(Deque, KnowsTheTagOfTheNewest) {
 }
 
 TEST(Task, KnowsItsAncestorsAtAnyDepth) {
-    constexpr size_t kTasks = 70'000; // more than the range of depths
+    constexpr size_t kTasks = 70'000; // more than the range of QueueEntry::depth
     const std::unique_ptr<Task[]> chain(new Task[kTasks]), other(new Task[kTasks]);
     for (Task *tasks : {chain.get(), other.get()})
         for (size_t i = 0; i < kTasks; i++) {
             tasks[i].parent = i > 0 ? &tasks[i - 1] : nullptr;
-            tasks[i].depth = static_cast<uint16_t>(std::min<size_t>(i, UINT16_MAX));
+            tasks[i].level = static_cast<uint32_t>(i);
         }
     for (const size_t i : {size_t{0}, size_t{1}, size_t{65'534}, size_t{65'535}, size_t{65'536}, kTasks - 1})
         for (const size_t k : {size_t{0}, size_t{1}, size_t{65'534}, size_t{65'535}, size_t{65'536}, kTasks - 1}) {

@@ -82,7 +82,8 @@ inline void set_up(Task &task, const Worker &worker, uint16_t flags, void *locat
     task.routine = routine;
     task.location = location;
     task.flags = flags;
-    task.depth = parent.depth < UINT16_MAX ? static_cast<uint16_t>(parent.depth + 1) : UINT16_MAX;
+    task.level = parent.level + 1;
+    task.depth = task.level < UINT16_MAX ? static_cast<uint16_t>(task.level) : UINT16_MAX;
     task.named_domain = task.child_domain = kNoDomain;
     if (parent.child_domain == kNoDomain)
         task.domain = worker.domain;

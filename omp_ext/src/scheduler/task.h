@@ -47,6 +47,7 @@ enum TaskFlag : uint16_t {
 struct Task : QueueEntry {
     // Written by the creating thread.
     bool is_transparent; // its children and its siblings may depend on each other
+    uint32_t level; // as QueueEntry::depth, but not saturated
     Task *parent; // null: implicit
     Group *group; // innermost taskgroup, or null
     int32_t (*routine)(int32_t, void *); // the program's function
@@ -109,9 +110,7 @@ inline bool has_children_to_wait_for(const Task &task) {
 
 // True for a descendant and for the ancestor itself. Reads few ancestors: they may be in another processor's cache.
 inline bool is_descendant(const Task *task, const Task *ancestor) {
-    // Depths saturate: among the deepest tasks, only the chain decides.
-    while (task != ancestor && task->depth == UINT16_MAX) task = task->parent;
-    for (int n = task->depth - ancestor->depth; n > 0; n--) task = task->parent;
+    while (task->level > ancestor->level) task = task->parent;
     return task == ancestor;
 }
 

@@ -81,7 +81,7 @@ void begin_implicit_task(Worker &worker, Task &task, int domain) {
     task.pool = nullptr;
     task.seen = nullptr;
     task.flags = kImplicitTask;
-    task.depth = 0;
+    task.level = task.depth = 0;
     task.domain = worker.domain;
     task.named_domain = static_cast<int16_t>(domain);
     task.child_domain = kNoDomain;
