@@ -18,7 +18,7 @@ namespace ompass::format {
 // Version 1 had shorter slots and no off-CPU times (they are 0, with CpuSource::kNone). Version 2 had no short records,
 // version 3 no page faults and no system time (ThreadHeader::has_system_use is 0). Version 4 counted a detached task for
 // the thread and region where its event was fulfilled, without its time, and had no numbers and releases of locks.
-// Version 5 had no depend clauses, version 6 neither kPlaceAround nor requested numbers of threads.
+// Version 5 had no depend clauses, version 6 neither kPlaceAround nor requested numbers of threads nor kPlacedNowhere.
 inline constexpr uint32_t kVersion = 7;
 inline constexpr uint32_t kFirstWithEventTimes = 5, kFirstWithDependClauses = 6;
 inline constexpr uint32_t kOldestVersion = 1;
@@ -349,7 +349,8 @@ static_assert(sizeof(ExtentHeader) + kSlotsPerExtent * kSlotBytes <= kSlotExtent
       "after a pause: argument 1 if in a wait, word 1 current task, word 2 its construct")                             \
     X(kDomain, 1, 0, "v", "domain", "from here on this thread runs tasks in locality domain `argument`")               \
     X(kPlaced, 1, 0, "v", "placed",                                                                                    \
-      "the task that starts next was placed in another domain; argument that domain * 2 + rescued")                    \
+      "the task that starts next was placed in another domain; argument that domain * 2 + rescued; or, with argument " \
+      "67108863, the runtime schedules it: no domain")                                                                 \
     X(kSteal, 1, 1, "v", "steal",                                                                                      \
       "end of an attempt to take a task from another's queue; argument ticks * 2 + succeeded")                         \
     X(kReadNear, 1, 0, "", "read_near", "a short read close to the last access of this thread, see below")             \
@@ -410,6 +411,7 @@ inline constexpr EventTraits kEventTraits[kEventKinds] = {
 
 inline constexpr unsigned kConstructBits = 26; // width of a construct in an argument
 inline constexpr uint32_t kArgumentLimit = 1u << kConstructBits;
+inline constexpr uint32_t kPlacedNowhere = kArgumentLimit - 1; // argument of kPlaced: the runtime schedules the task
 inline constexpr uint32_t kWithoutCreate = 1u << 25; // in the argument of a create_span_long
 // Locks have numbers from 1 on, hashes of OMPT's wait ids: few locks of one program share a number. 0: not recorded.
 inline constexpr unsigned kMutexKindBits = 8;

@@ -20,7 +20,7 @@ from toolchains import TOOLCHAINS, Toolchain, compile_source, toolchain_named
 
 # Tasks of each clause. Of four ways to create transparent tasks, one has another level, and one a taskloop
 # of four tasks.
-N_TASKS = {"pool": 2000, "transparent": 32 + 32 + 40 + 28}
+N_TASKS = {"pool": 2000, "later": 2000, "transparent": 32 + 32 + 40 + 28}
 
 TOOLCHAIN = pytest.mark.parametrize(
     "name", [toolchain.name for toolchain in TOOLCHAINS if not toolchain.name.startswith("gcc")]
@@ -98,7 +98,7 @@ def test_the_runtime_gets_all_tasks_of_programs_with_unknown_calls(name: str) ->
 
 @pytest.mark.parametrize("order", ["extension-tool", "tool-extension"])
 @pytest.mark.parametrize("recording", ["profile", "trace"])
-@pytest.mark.parametrize("clause", ["pool", "transparent"])
+@pytest.mark.parametrize("clause", ["pool", "transparent", "later"])
 @TOOLCHAIN
 def test_the_tool_records_these_tasks(
     name: str, clause: str, recording: str, order: str, libompass: Path, tmp_path: Path

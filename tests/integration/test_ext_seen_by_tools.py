@@ -17,9 +17,12 @@ from pathlib import Path
 import pytest
 
 from ext_programs import compile_with_ext, ext_library
+from needs import require_toolchain
 from ompass import _core
 from ompass.metrics.locality import locality
 from ompass.readers.run import open_run
+from ompass.simulation.machine import find_machine
+from ompass.simulation.runs import simulate
 from recorded_run import (
     check_accounts_agree,
     check_facts,
@@ -109,6 +112,31 @@ def test_a_profile_counts_held_tasks_though_it_times_only_some(
     if program.name == "tied":
         n_timed = sum(row.n_timed for row in profile.constructs)
         assert 0 < n_timed < sum(row.n_completed for row in profile.constructs)
+
+
+@pytest.mark.parametrize("name", ["clang-14", "clang-19-libomp-15", "clang-19", "clang-19-libiomp5"])
+def test_target_tasks_have_no_domain(name: str, libompass: Path, run_recorded: RunRecorded) -> None:
+    # Threads of the team run target tasks up to libomp 15 and on Intel's runtime.
+    toolchain = require_toolchain(toolchain_named(name))
+    recorded = run_recorded(
+        compile_source("kinds/hidden_helper.c", toolchain),
+        toolchain,
+        mode="trace",
+        threads=4,
+        environment={
+            "LD_PRELOAD": f"{ext_library()}:{libompass}",
+            "OMP_TOOL_LIBRARIES": "",
+            **SCHEDULED,
+        },
+    )
+    profile = check_sound(recorded.run_dir)
+    replay = _core.replay_trace(str(recorded.run_dir))
+    check_accounts_agree(profile, replay)
+    simulated = recorded.run_dir.with_name("simulated.ompass")
+    machine = find_machine("pack:2 core:2 pu:1")
+    simulate(recorded.run_dir, machine=machine, policies=["locality"], anyway=True, record=simulated)
+    for run in (profile, replay, _core.replay_trace(str(simulated))):
+        assert sum(sum(row.n_from_domain) for row in run.regions) == 60
 
 
 @pytest.mark.parametrize("mode", ["profile", "trace"])

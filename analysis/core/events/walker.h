@@ -535,11 +535,11 @@ private:
         Frame &frame = push(Frame::kDeferred, record_.words[1] & format::kIdMask, record_.argument);
         frame.ready = std::min(ready, now());
         frame.start = now();
-        // The extension holds all tasks or none, so a task without kPlaced has its home in this domain.
-        if (context_.domain) {
-            frame.home = static_cast<int32_t>(context_.placed ? (context_.placed - 1) >> 1 : context_.domain - 1);
-            frame.rescued = context_.placed && (context_.placed - 1) & 1;
-            context_.placed = 0;
+        // Once a thread has run a task of the extension, a task without kPlaced has its home in the thread's domain.
+        const uint32_t placed = std::exchange(context_.placed, 0);
+        if (context_.domain && placed != format::kPlacedNowhere + 1) {
+            frame.home = static_cast<int32_t>(placed ? (placed - 1) >> 1 : context_.domain - 1);
+            frame.rescued = placed && (placed - 1) & 1;
         }
         observer_.started(*this, frame, record_.kind == format::kStartReady,
                           record_.words[1] & (format::kOtherCore | format::kOtherDomain));

@@ -146,8 +146,8 @@ void Recorder::start(uint32_t number, uint32_t task, uint64_t now) {
     if (creator != number) word |= format::kOtherCore;
     if (domain_of_[creator] != domain_of_[number]) word |= format::kOtherDomain;
     const int home = program_.tasks[task].home;
-    if (placed_ && home >= 0 && static_cast<uint32_t>(home) != domain_of_[number])
-        thread.log.add_untimed(format::kPlaced, static_cast<uint32_t>(home) * 2);
+    if (placed_ && static_cast<uint32_t>(home) != domain_of_[number])
+        thread.log.add_untimed(format::kPlaced, home < 0 ? format::kPlacedNowhere : static_cast<uint32_t>(home) * 2);
     if (!ready_.empty() && ready_[task])
         thread.log.add(format::kStartReady, construct_of(task), now, {word, now - std::min(now, ready_[task] - 1)});
     else

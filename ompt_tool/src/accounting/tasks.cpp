@@ -309,6 +309,7 @@ void start_task(ThreadState &thread, TaskState *task, uint64_t now) {
     }
     if (task->home && count_domains(thread, *task)) slot.n_other_domain++, moved |= format::kOtherDomain;
     if (thread.tracing) {
+        if (!task->home && thread.held.traced_domain) thread.log.untimed(format::kPlaced, format::kPlacedNowhere);
         if (task->n_predecessors)
             thread.log.timed(format::kStartReady, task->construct, now, task->id | moved, waited);
         else
