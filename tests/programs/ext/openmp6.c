@@ -40,6 +40,7 @@ int main(void) {
                 count_task();
             }
         }
+#pragma omp taskwait // the loop writes what the tasks above read
 #pragma omp taskloop threadset(omp_pool) grainsize(10)
         for (int i = 0; i < N; i++) value[i]++;
     }
