@@ -573,6 +573,13 @@ constexpr uint64_t limit_ticks(uint64_t ns, uint64_t rate) {
 // not idle. A wait whose last gap is longer is a long wait.
 inline constexpr uint64_t kExitNanoseconds = 1000;
 
+// Returns the state that gives back the `excess`: the time between the end of a region and a later reading of the clock
+// with which a worker left the region's last barrier. (It may read the clock before it can see that the region has
+// ended.) The last gap of the barrier has this time. A gap that may be shorter than exit_ticks was sync.
+constexpr State state_of_excess(bool has_tasks, uint64_t excess, uint64_t exit_ticks) {
+    return has_tasks && excess > exit_ticks ? State::kIdle : State::kSync;
+}
+
 // A call that OMPT does not report and that takes less than this did not wait: its time remains work.
 inline constexpr uint64_t kUnreportedNanoseconds = 100;
 

@@ -72,13 +72,14 @@ void close_part(const RunFiles &run, const RegionInstance &instance, ThreadAccou
                 uint32_t wait_id, uint32_t loop_id, uint64_t end, format::OffCpuTicks off_cpu = {}) {
     RegionSlot &slot = account.region(part.region);
     format::WaitSlot none{}, &wait = wait_id && wait_id < run.definitions.size() ? account.wait(wait_id) : none;
+    const uint64_t exit_ticks = RunClock(*run.process).limit_ticks(format::kExitNanoseconds);
     if (end < part.begin) { // see close_part() of the tool
-        add(slot, State::kSync, end - part.begin);
-        format::gap_ticks(wait, State::kSync) += end - part.begin;
+        const State state = format::state_of_excess(instance.has_tasks, part.begin - end, exit_ticks);
+        add(slot, state, end - part.begin);
+        format::gap_ticks(wait, state) += end - part.begin;
         wait.ticks += end - part.begin;
         return;
     }
-    const uint64_t exit_ticks = RunClock(*run.process).limit_ticks(format::kExitNanoseconds);
     const uint64_t arrival = std::clamp(instance.last_arrival[(part.n_barriers - 1) & 1], part.begin, end);
     const uint64_t rest = end - arrival;
     const bool is_idle = instance.has_tasks && rest > exit_ticks;
@@ -124,12 +125,15 @@ void close_open_interval(const RunFiles &run, const format::ThreadHeader &header
         slot.off_cpu_anywhere += open;
         open = {};
     }
-    if (instance && instance->end != 0 && header.open_state == OpenState::kOpenGap) {
-        // The worker waits for its next region. Its part of the last region ended with that region.
+    const bool waits = header.open_state == OpenState::kOpenGap;
+    if (instance && instance->end != 0 && (waits || instance->end < header.mark)) {
+        // The worker waits for its next region, or has just left the last barrier. Its part of the last region ended
+        // with that region.
         const format::PendingPart part = {header.open_instance, header.open_sequence, header.mark, header.open_region,
                                           header.open_barrier};
-        close_part(run, *instance, account, part, header.open_wait, header.open_loop, instance->end, open);
-        if (header.open_wait && header.open_wait < run.definitions.size() && header.barrier_begin < header.mark)
+        close_part(run, *instance, account, part, waits ? header.open_wait : 0, header.open_loop, instance->end, open);
+        if (waits && header.open_wait && header.open_wait < run.definitions.size() &&
+            header.barrier_begin < header.mark)
             account.wait(header.open_wait).ticks += header.mark - header.barrier_begin;
         account.last = std::max(header.mark, instance->end);
         return;

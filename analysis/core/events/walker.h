@@ -184,7 +184,8 @@ public:
             const uint64_t end_of_region = observer_.region(part().id).end;
             const uint64_t end = std::max(context_.mark, end_of_region ? end_of_region : observer_.end_of_run());
             add_last_off_cpu(end);
-            if (end_of_region && context_.activity == Activity::kWait && !part().primary)
+            const bool is_over = context_.activity == Activity::kWait || end_of_region < context_.mark;
+            if (end_of_region && is_over && !part().primary)
                 close_part();
             else
                 close_interval(end);
@@ -420,7 +421,10 @@ private:
         last_gap_.until_arrival = std::min(std::max(arrival, context_.mark) - context_.mark, length);
         last_gap_.idle = tasks_ran ? length : last_gap_.until_arrival;
         last_gap_.is_long = last_gap_.idle > exit_ticks_;
-        charge_wait(arrival, tasks_ran ? State::kIdle : State::kSync, end);
+        if (end < context_.mark)
+            charge(format::state_of_excess(had_tasks, context_.mark - end, exit_ticks_), end);
+        else
+            charge_wait(arrival, tasks_ran ? State::kIdle : State::kSync, end);
     }
     // Ends the open interval. ready: time at which the task that starts now became ready.
     [[gnu::always_inline]] void close_interval(uint64_t end, uint64_t ready = ~uint64_t{0}) {

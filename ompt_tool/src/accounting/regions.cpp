@@ -224,9 +224,10 @@ static void close_part(ThreadState &thread, unsigned place, uint64_t end) {
             shortened(off_cpu.leaving, end - split);
     }
     if (end < part.begin) {
-        // A clock was read tens of nanoseconds early. Sync gives the difference back, so that the sum stays exact.
-        ticks[static_cast<size_t>(State::kSync)] -= part.begin - end;
-        format::gap_ticks(wait, State::kSync) -= part.begin - end;
+        const uint64_t excess = part.begin - end;
+        const State state = format::state_of_excess(instance->has_tasks, excess, thread.exit_ticks);
+        ticks[static_cast<size_t>(state)] -= excess;
+        format::gap_ticks(wait, state) -= excess;
     } else {
         const uint64_t idle = split - part.begin + (is_idle ? end - split : 0), sync = is_idle ? 0 : end - split;
         ticks[static_cast<size_t>(State::kIdle)] += idle;
