@@ -21,10 +21,10 @@ const colourOf = (() => {
 const hexOf = (colour) => `#${colour.map((part) => Math.round(part).toString(16).padStart(2, "0")).join("")}`;
 const blend = (colour, other, part) => colour.map((value, k) => value * (1 - part) + other[k] * part);
 
-// Returns a time with three digits, or with those that distinguish times `step` apart.
-function timeText(ns, step = 0) {
+// Returns a time with three digits, or with those that distinguish times `step` apart, in the unit that suits `longest`.
+function timeText(ns, step = 0, longest = Math.abs(ns)) {
     const units = [["s", 1e9], ["ms", 1e6], ["µs", 1e3], ["ns", 1]];
-    const [unit, size] = units.find(([, each]) => Math.max(Math.abs(ns), step) >= each) || units[3];
+    const [unit, size] = units.find(([, each]) => Math.max(longest, step) >= each) || units[3];
     const least = step || Math.abs(ns) / 100;
     const digits = Math.min(Math.max(Math.ceil(-Math.log10(Math.max(least, 1e-3) / size)), 0), 9);
     return `${(ns / size).toFixed(digits)} ${unit}`;

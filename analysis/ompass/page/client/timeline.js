@@ -365,7 +365,7 @@ class Timeline {
             context.globalAlpha = 0.16;
             context.fillRect(x, AXIS_HEIGHT - 6, 1, this.height);
             context.globalAlpha = 1;
-            const text = timeText(tick - base, step);
+            const text = timeText(tick - base, step, ticks.at(-1) - base);
             const room = context.measureText(text).width;
             const left = Math.min(Math.max(x - room / 2, 0), this.width - room);
             if (left > taken) context.fillText(text, left, 3);
@@ -596,7 +596,7 @@ class Timeline {
                 hatchRectangles(this.offCpu(line, values, n), capacity, left, line.top, line.height);
         });
         const { ticks, step } = ticksOf(this.view.begin, this.view.end, this.width, 90);
-        const axis = ticks.map((tick) => `<text x="${left + this.x(tick)}" y="12" text-anchor="middle">${svgText(timeText(tick, step))}</text>`);
+        const axis = ticks.map((tick) => `<text x="${left + this.x(tick)}" y="12" text-anchor="middle">${svgText(timeText(tick, step, ticks.at(-1)))}</text>`);
         let at = 4;
         const legend = this.entries().map((entry) => {
             const text = `<rect x="${at}" y="${this.height + 8}" width="10" height="10" fill="${hexOf(colourOf(entry.colour))}"/><text x="${at + 14}" y="${this.height + 17}">${svgText(entry.label)}</text>`;
