@@ -322,6 +322,7 @@ def test_every_control_of_a_saved_page_is_used(browser: Browser, page: Path) -> 
     use_all(watched(browser), page.as_uri())
 
 
+@pytest.mark.slow  # takes a minute
 def test_every_control_of_a_served_page_is_used(browser: Browser, dependent: Path) -> None:
     server, url = start(dependent)
     keeping = browser.new_page()  # keeps the server running while the other page is loaded again
