@@ -10,7 +10,7 @@ namespace ompass {
 
 void *PlaceTable::look_up(Place &place, const void *address, uint32_t number, format::DefinitionKind kind) {
     place.address = address;
-    place.key = key_of(kind, number);
+    place.key = static_cast<uint32_t>(kind) << 8 | number;
     place.slot = slot_of(process_log::construct_of_address(kind, address, number), kind);
     return place.slot;
 }

@@ -44,13 +44,10 @@ private:
     };
 
     void *find(const void *address, uint32_t number, format::DefinitionKind kind) {
-        const uint32_t key = key_of(kind, number);
+        const uint32_t key = static_cast<uint32_t>(kind) << 8 | number;
         Place &place = places_[hash(address) % kPlaces];
         if (__builtin_expect(place.address == address && place.key == key && place.slot, 1)) return place.slot;
         return look_up(place, address, number, kind);
-    }
-    static uint32_t key_of(format::DefinitionKind kind, uint32_t number) {
-        return static_cast<uint32_t>(kind) << format::kConstructBits | number;
     }
     static unsigned hash(const void *address) {
         return static_cast<unsigned>(reinterpret_cast<uintptr_t>(address) * 0x9E3779B97F4A7C15ull >> 56);

@@ -46,10 +46,7 @@ enum TaskFlag : uint16_t {
     // is distributed like the work of undeferred tasks.
     kUntimed = 16384,
     kAdopted = 32768, // its state was made by the first thread that reported it, not by its creator (held_tasks.cpp)
-    kSampled = kTimed | kUntimed,
-    // Pairs of flags that no running task has.
-    kOver = kImplicit | kInline, // in a pool; other flags may remain
-    kDetached = kImplicit | kPart // its code has ended, its event is not fulfilled
+    kSampled = kTimed | kUntimed
 };
 
 // A plain task touches only cache line 1, a task that waits also the begin of line 2. The rest of lines 2 and 3 is for
@@ -90,10 +87,6 @@ struct alignas(64) TaskState {
 };
 static_assert(sizeof(TaskState) == 192);
 
-inline bool is_over(const TaskState &task) { return (task.flags & kOver) == kOver; }
-// True if the runtime can know it as a task that is not over: not in a pool, not detached, not a part.
-inline bool is_alive(const TaskState &task) { return !is_over(task) && !(task.flags & kPart); }
-inline bool is_detached(const TaskState &task) { return (task.flags & kDetached) == kDetached; }
 inline bool is_untimed_deferred(const TaskState &task) { return (task.flags & (kUntimed | kInline)) == kUntimed; }
 
 class TaskPool {

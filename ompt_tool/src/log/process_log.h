@@ -33,11 +33,6 @@ uint32_t module_at(uint64_t address);
 
 // Returns a free entry with a new `sequence`, an `index`, and zeros; null: no memory.
 format::RegionInstance *take_instance();
-// Returns the entry at this place of the pool; null if the pool is smaller.
-inline constexpr uint64_t kMostInstances = uint64_t{1} << 20;
-format::RegionInstance *instance_at(uint64_t index);
-// Adds one thread's part to the region. Returns false if the region is over, so that the entry may be free.
-bool join_instance(format::RegionInstance *instance);
 
 // Closes one thread's part in the region. The last call frees the entry.
 void close_instance(format::RegionInstance *instance);
@@ -47,9 +42,6 @@ void renew_calibration(); // reads the clocks again, at most every 100 ms
 void look_for_other_runtime();
 void note_create_gap(uint64_t ticks);
 void note_misuse();
-// Count what the runtime reported against its own earlier events, and numbers that the tool does not know.
-void note_contradiction(format::Contradiction what);
-void note_unknown_value(format::UnknownValue::Kind kind, uint32_t value);
 void close(format::EndReason reason, uint64_t end_ticks);
 void note_last_limits(); // after close(): records the limits of the control groups; opens files
 void settle(); // after close(): marks that no log will be lengthened or cut
