@@ -203,7 +203,7 @@ static void regions(long length) {
     for (long i = 0; i < length; i++) small_region(NULL);
 }
 
-// ---------------------------------------------------------------- operations beside a long chain
+// ---------------------------------------------------------------- operations that meet a long chain
 
 static long n_operations;
 
@@ -291,7 +291,7 @@ static void tasks_after_children(long length) { // most children have ended
     some_tasks();
 }
 
-static void lock_at_locks(long length) { // one more lock, beside many that are held
+static void lock_at_locks(long length) { // one more lock, while many are held
     omp_lock_t *all = malloc((size_t)(length + 1) * sizeof *all);
     for (long i = 0; i <= length; i++) omp_init_lock(&all[i]);
     for (long i = 0; i < length; i++) omp_set_lock(&all[i]);

@@ -7,11 +7,11 @@ import argparse
 import json
 import os
 import sys
-import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import toolchains
+from campaigns import add_at_once, with_progress
 from gcc_matrix.page import cells_of, tables, write
 from gcc_matrix.programs import corpus, functions_of_libgomp
 from gcc_matrix.runs import MODES, OTHER, RUNTIMES, THREADS, Campaign, Case, Outcome, cases_of
@@ -27,7 +27,7 @@ def main() -> int:
     tool = Path(os.environ.get("OMPASS_LIBRARY", toolchains.BUILD / "lib" / "libompass.so"))
     programs = corpus(arguments.compiler, arguments.only)
     cases = cases_of(programs, arguments.runtimes, arguments.threads, arguments.modes, arguments.rounds)
-    outcomes = show_progress(Campaign(tool), cases, arguments.at_once)
+    outcomes = run(Campaign(tool), cases, arguments.at_once)
     functions = functions_of_libgomp(arguments.compiler)
     cells = cells_of(functions, arguments.runtimes, outcomes)
     text = tables(cells, arguments.runtimes, arguments.compiler, outcomes)
@@ -42,16 +42,13 @@ def main() -> int:
     return int(any(outcome.kind == OTHER for outcome in outcomes))
 
 
-def show_progress(campaign: Campaign, cases: Sequence[Case], at_once: int) -> list[Outcome]:
+def run(campaign: Campaign, cases: Sequence[Case], at_once: int) -> list[Outcome]:
     """Runs all cases; writes each that ended otherwise to stderr, and how far it is."""
-    begin, outcomes = time.monotonic(), []
-    for number, outcome in enumerate(campaign.run_all(cases, at_once), 1):
-        outcomes.append(outcome)
-        if outcome.kind == OTHER:
-            say(f"{outcome.case}: {outcome.detail}")
-        if number % 100 == 0 or number == len(cases):
-            say(f"{number} of {len(cases)} runs, {time.monotonic() - begin:.0f} s")
-    return outcomes
+    return with_progress(
+        campaign.run_all(cases, at_once),
+        len(cases),
+        lambda outcome: f"{outcome.case}: {outcome.detail}" if outcome.kind == OTHER else "",
+    )
 
 
 def as_values(outcomes: Sequence[Outcome]) -> list[dict[str, object]]:
@@ -118,21 +115,11 @@ def parsed() -> argparse.Namespace:
     parser.add_argument(
         "--compiler", default="gcc-12", metavar="GCC", help="the gcc that builds them (gcc-12)"
     )
-    parser.add_argument(
-        "--at-once",
-        type=int,
-        default=os.cpu_count() or 1,
-        metavar="N",
-        help="runs side by side (one per processor)",
-    )
+    add_at_once(parser)
     parser.add_argument(
         "--json", type=Path, metavar="FILE", help="write every run and every function to FILE"
     )
     return parser.parse_args()
-
-
-def say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

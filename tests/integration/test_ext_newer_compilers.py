@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tasks of OpenMP 6.0 under libomp_ext.so, created by the calls of compilers newer than those of the tests.
+"""Tasks of OpenMP 6.0 under libomp_ext.so, created by the calls of newer compilers than the tests have.
 
 clang 23 marks tasks of the clauses `threadset(omp_pool)` and `transparent`. libomp 14 to 20 take the first
 mark for hidden helper tasks, and no libomp up to 23 observes the second.

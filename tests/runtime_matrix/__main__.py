@@ -6,11 +6,11 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-import time
 from collections.abc import Sequence
 from pathlib import Path
 
 import toolchains
+from campaigns import add_at_once, with_progress
 from generated_part import write
 from runtime_matrix.page import PAGE, table
 from runtime_matrix.runs import WAYS, Campaign, Case, Outcome, cases_of, pairs
@@ -29,7 +29,7 @@ def main() -> int:
         sys.exit(f"missing: {', '.join(missing)} (tests/fetch-runtimes PYTHON --all fetches runtimes)")
     tool = Path(os.environ.get("OMPASS_LIBRARY", toolchains.BUILD / "lib" / "libompass.so"))
     cases = cases_of(chosen, WAYS, arguments.only)
-    outcomes = repeat_late(tool, run_with_progress(Campaign(tool), cases, arguments.at_once))
+    outcomes = repeat_late(tool, run(Campaign(tool), cases, arguments.at_once))
     text = table(chosen, WAYS, outcomes)
     print(text)
     if not arguments.only and not arguments.runtime:
@@ -37,16 +37,13 @@ def main() -> int:
     return int(any(outcome.wrong and outcome.is_ours for outcome in outcomes))
 
 
-def run_with_progress(campaign: Campaign, cases: Sequence[Case], at_once: int) -> list[Outcome]:
+def run(campaign: Campaign, cases: Sequence[Case], at_once: int) -> list[Outcome]:
     """Runs all cases; writes each wrong one to stderr, and how far it is."""
-    begin, outcomes = time.monotonic(), []
-    for number, outcome in enumerate(campaign.run_all(cases, at_once), 1):
-        outcomes.append(outcome)
-        if outcome.wrong:
-            say(f"{outcome.case}: {outcome.wrong}")
-        if number % 100 == 0 or number == len(cases):
-            say(f"{number} of {len(cases)} runs, {time.monotonic() - begin:.0f} s")
-    return outcomes
+    return with_progress(
+        campaign.run_all(cases, at_once),
+        len(cases),
+        lambda outcome: f"{outcome.case}: {outcome.wrong}" if outcome.wrong else "",
+    )
 
 
 def repeat_late(tool: Path, outcomes: Sequence[Outcome]) -> list[Outcome]:
@@ -70,18 +67,8 @@ def parsed() -> argparse.Namespace:
     names = sorted({pair.runtime for pair in pairs()})
     parser.add_argument("--runtime", default="", metavar="NAME", choices=names, help=", ".join(names))
     parser.add_argument("--only", default="", metavar="PROGRAMS", help="programs, separated by commas")
-    parser.add_argument(
-        "--at-once",
-        type=int,
-        default=os.cpu_count() or 1,
-        metavar="N",
-        help="runs side by side (one per processor)",
-    )
+    add_at_once(parser)
     return parser.parse_args()
-
-
-def say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

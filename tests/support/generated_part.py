@@ -9,7 +9,7 @@ _END = "<!-- end -->"
 
 
 def write(text: str, page: Path, command: str) -> None:
-    """Puts `text` into the page in place of what `./run COMMAND` wrote earlier."""
+    """Replaces the part of the page that `./run COMMAND` writes by `text`."""
     before, _, after = _divided(page, command)
     page.write_text(f"{before}\n\n{text}\n{after}", encoding="utf-8")
 

@@ -119,7 +119,7 @@ def test_spinning_threads_that_need_processors_should_sleep() -> None:
 
 
 def limited_run(work_ms: int, level: int = 1, asked: int = 8, **fields: Any) -> Run:
-    """One region with one thread instead of `asked`, beside one with four threads and 100 ms of work."""
+    """Returns a run of two regions: one thread instead of `asked`, and four threads with 100 ms of work."""
     small = region(
         0, 0, level=level, work_ns=work_ms * MS, wall_ns=work_ms * MS, capacity_ns=work_ms * MS,
         n_smaller=1, max_requested=asked,

@@ -2,8 +2,8 @@
 """The version of an OpenMP runtime, and what is known of that version.
 
 Owns the list of tested releases. Nothing decides by the version how to record: tool and extension look for
-functions, and the doctor tries them. LLVM's runtimes do not state their release. This module reads it off the
-functions that a release added, and the compiler that built the runtime, usually that of the same release.
+functions, and the doctor tries them. LLVM's runtimes do not state their release. This module derives it from
+the functions that a release added, and from the compiler that built the runtime (usually of that release).
 """
 
 from __future__ import annotations

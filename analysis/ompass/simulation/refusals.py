@@ -124,7 +124,7 @@ _UNDIVIDED: Final = (
     ),
     ("sections_ns", 1.0, "sections, and the trace does not show the time of each section", ""),
 )
-"""Of each part: the field with its time, the share of the difference in doubt, the reason, and the cure.
+"""For each part: the field with its time, the share of the difference in doubt, the reason, and the cure.
 
 An empty cure means to record the run on the simulated number of threads.
 """

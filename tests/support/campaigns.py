@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the long commands share: how far they are, and how many runs they start side by side."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Callable, Iterable
+from typing import TypeVar
+
+_Outcome = TypeVar("_Outcome")
+
+
+def with_progress(
+    outcomes: Iterable[_Outcome], total: int, complaint: Callable[[_Outcome], str]
+) -> list[_Outcome]:
+    """Returns all outcomes. Writes complaints that are not empty to stderr, and the number of ended runs."""
+    begin, ended = time.monotonic(), []
+    for number, outcome in enumerate(outcomes, 1):
+        ended.append(outcome)
+        if text := complaint(outcome):
+            _say(text)
+        if number % 100 == 0 or number == total:
+            _say(f"{number} of {total} runs, {time.monotonic() - begin:.0f} s")
+    return ended
+
+
+def add_at_once(parser: argparse.ArgumentParser) -> None:
+    """Adds the option for the number of runs side by side."""
+    parser.add_argument(
+        "--at-once",
+        type=int,
+        default=os.cpu_count() or 1,
+        metavar="N",
+        help="runs side by side (one per processor)",
+    )
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
