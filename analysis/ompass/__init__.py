@@ -10,8 +10,7 @@ docs/architecture.md lists the layers of the package, and the layers that each o
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+TYPE_CHECKING = False  # typing is slow to load, for the many ranks of an MPI job
 if TYPE_CHECKING:
     from os import PathLike
 

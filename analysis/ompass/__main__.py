@@ -5,7 +5,12 @@ import sys
 
 
 def main() -> None:
-    """Runs the installed command."""
+    """Runs the installed command. A rank of an MPI job starts its program without loading the command."""
+    first = sys.argv[1] if len(sys.argv) > 1 else ""
+    if first == "run" or first.startswith("-") or "/" in first:
+        from ompass.launch.rank_start import start_rank
+
+        start_rank(sys.argv[1:])
     try:
         from ompass.commands.main import main as command
 

@@ -40,10 +40,10 @@ from ompass.metrics.breakdown import Scope
 from ompass.readers.run import is_sweep_directory, open_run
 from ompass.reports.brief import brief_report
 from ompass.reports.content import ReportContent, collect
-from ompass.reports.job import brief_job_report
+from ompass.reports.job import brief_job_report, reports_values
 from ompass.reports.model import Report, csv_report, plain
 from ompass.reports.ranks import job_of_reports, job_report
-from ompass.reports.run import CSV_TABLES, SCHEMA_VERSION, run_report
+from ompass.reports.run import CSV_TABLES, run_report
 from ompass.reports.terminal import print_report, svg_report
 from ompass.units import plural
 from ompass.workers import Workers
@@ -230,16 +230,7 @@ def _print(contents: list[ReportContent], sweeps: list[ScalingContent], each: bo
 
 def _json_of(contents: list[ReportContent], sweeps: list[ScalingContent]) -> object:
     """Returns a single report, or an object with all reports and, for ranks, the report on their job."""
-    reports = [run_report(content) for content in contents]
     scalings = [_report_on(sweep, brief=False) for sweep in sweeps]
-    if len(reports) + len(scalings) == 1:
-        return plain((reports + scalings)[0])
-    job = job_of_reports(contents)
-    values = {
-        "schema": "ompass-reports",
-        "schema_version": SCHEMA_VERSION,
-        "runs": reports,
-        "sweeps": scalings,
-        "job": job and job_report(job),
-    }
-    return plain(values)
+    if len(contents) + len(scalings) == 1:
+        return plain(scalings[0] if scalings else run_report(contents[0]))
+    return reports_values(contents, scalings)

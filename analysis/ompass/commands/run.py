@@ -11,7 +11,8 @@ import contextlib
 import os
 import re
 import sys
-from collections.abc import Iterable, Sequence
+import time
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -33,9 +34,9 @@ from ompass.errors import CannotRecordError, OmpassError, UsageError
 from ompass.files import file_problem
 from ompass.keeping.names import keep_names_of
 from ompass.launch.child import end_as
+from ompass.launch.launchers import position_of_program
 from ompass.launch.plan import Plan, RunOptions, plan_here
 from ompass.launch.produced import (
-    LAUNCH,
     ProducedRuns,
     absolute_pattern,
     candidates,
@@ -46,22 +47,31 @@ from ompass.launch.produced import (
     remove_existing,
     why_nothing,
 )
-from ompass.launch.program import Program, ProgramNotExecutableError, ProgramNotFoundError, inspect_program
+from ompass.launch.program import (
+    Program,
+    ProgramNotExecutableError,
+    ProgramNotFoundError,
+    find_executable,
+    inspect_program,
+)
+from ompass.launch.rank_start import LAUNCH, publish_failure, publish_plan, rank_variables, withdraw
 from ompass.launch.second_run import MOST_BYTES
 from ompass.launch.tool import scratch_directory
-from ompass.readers.meta import read_meta
-from ompass.readers.run import open_run
+from ompass.readers.run import have_ended, open_run
 from ompass.reports.brief import brief_report
-from ompass.reports.content import collect
+from ompass.reports.content import ReportContent, collect, collect_runs
+from ompass.reports.job import brief_job_report, reports_values
 from ompass.reports.model import plain
+from ompass.reports.ranks import job_of_reports, job_report
 from ompass.reports.run import run_report
 from ompass.reports.terminal import print_report
-from ompass.units import parse_duration, parse_limit
+from ompass.units import parse_duration, parse_limit, plural
 
 _EXIT_NOT_RECORDED = 125
 _MOST_HZ = 10_000
 _MOST_LINES = 4
 _MOST_SECONDS = 10  # for names of child processes; the first command that reads them stores the rest
+_MOST_SECONDS_TO_BEGIN = 1  # from the end of the first rank until all others have a run directory
 _THREADS = re.compile(r"[1-9]\d*(,[1-9]\d*)*")
 
 _EPILOG = """
@@ -70,6 +80,8 @@ _EPILOG = """
   ompass run -- ./fib 30
 
   ompass run --threads 8 --mode trace -o fib.ompass -- ./fib 30
+
+  ompass run -- mpirun -n 4 ./solver                   all ranks of an MPI job
 
   ompass run --no-wrappers --no-report -- ./fib 30     lowest overhead; report later
 
@@ -231,8 +243,10 @@ def run(
     )
     lost = False
     shown = Shown(report and not quiet, json_file, full, quiet)
+    first_word = position_of_program(command, os.environ)
     limits = Limits(
-        twice if mode is None and "OMPASS_MODE" not in os.environ else False,
+        # A job does not run again: it may use many hosts.
+        twice if mode is None and "OMPASS_MODE" not in os.environ and not first_word else False,
         _checked_time(within),
         parse_limit(options.limit_mb or os.environ.get("OMPASS_LIMIT_MB") or f"{MOST_BYTES}B"),
     )
@@ -240,9 +254,11 @@ def run(
         try:
             if json_file is not None:  # checked before the program runs for hours
                 refuse_output("--report-json", json_file, file_problem(json_file), "name another file")
-            program = inspect_program(command[0], os.environ)
+            # A launcher of MPI jobs passes its environment on to the program.
+            program = inspect_program(command[first_word], os.environ)
+            path = find_executable(command[0], os.environ) if first_word else program.path
             _, plan = plan_here(program, options, os.environ, scratch)
-            wanted, named = _place(output, program)
+            wanted, named = _place(output, program, first_word > 0)
             directory = absolute_pattern(wanted)
             check_place(directory, named)
             if force:
@@ -253,14 +269,18 @@ def run(
                 for warning in plan.warnings:
                     say(f"warning: {warning}")
             environment = _environment(plan, directory) | {LAUNCH: launch}
-            first = FirstRun.started(command, program, plan, environment)
-        except (ProgramNotFoundError, ProgramNotExecutableError, UsageError):
+            publish_plan(sys.argv[1:], command, str(path), _changed(environment))
+            first = FirstRun.started(path, command, program, plan, environment)
+        except (ProgramNotFoundError, ProgramNotExecutableError, UsageError) as error:
+            publish_failure(error.exit_code)
             raise
         except OmpassError as error:
             say(f"error: {error.one_line()}")
+            publish_failure(_EXIT_NOT_RECORDED)
             raise typer.Exit(_EXIT_NOT_RECORDED) from None
+        withdraw()
         try:
-            produced = find_produced(directory, before, first.ending.pid, launch)
+            produced = _produced(directory, before, first.ending.pid, launch)
             lost = strict and produced.main is None
             is_read = _after(produced, first, limits, shown)  # reading a run also stores its names
             _keep_names(produced.others if is_read else (produced.main, *produced.others))
@@ -319,14 +339,14 @@ def _checked_limit(text: str) -> str:
         raise UsageError(f"--limit {text}", *str(error).split("; ")) from None
 
 
-def _place(output: str, program: Program) -> tuple[str, str]:
+def _place(output: str, program: Program, has_launcher: bool) -> tuple[str, str]:
     """Returns the pattern of the run directory, and the option or variable that sets it."""
     variable = os.environ.get("OMPASS_DIR", "")
     if output:
         return output, f"-o {output}"
     if variable:
         return variable, f"OMPASS_DIR={variable}"
-    chosen = choose_directory(program.path, os.environ, os.getpid())
+    chosen = choose_directory(program.path, os.environ, os.getpid(), ranks=has_launcher)
     return chosen, f"default, as -o {chosen}"
 
 
@@ -336,22 +356,42 @@ def _environment(plan: Plan, directory: str) -> dict[str, str]:
     return {**defaults, **os.environ, **plan.variables, "OMPASS_DIR": directory}
 
 
+def _changed(environment: Mapping[str, str]) -> dict[str, str]:
+    """Returns the variables that differ from ours."""
+    return {name: value for name, value in environment.items() if os.environ.get(name) != value}
+
+
+def _produced(directory: str, before: set[Path], pid: int, launch: str) -> ProducedRuns:
+    """Returns the runs of this launch. In a job, waits a moment for the runs of all ranks."""
+    n_ranks = int(rank_variables(os.environ)[2] or 0)
+    end_s = time.monotonic() + _MOST_SECONDS_TO_BEGIN
+    while True:
+        produced = find_produced(directory, before, pid, launch)
+        if len(produced.ranks or (0,)) >= n_ranks or time.monotonic() > end_s:
+            return produced
+        time.sleep(0.02)
+
+
 def _after(produced: ProducedRuns, first: FirstRun, limits: Limits, shown: Shown) -> bool:
     """Shows the run as the user requested. Returns True if this has read the run."""
     if produced.main is None:
         reason = why_nothing(first.program, first.plan, first.ending, os.environ)
         raise CannotRecordError("nothing was recorded", *reason)
+    ranks = _whole_job(produced)
     name = _shown(produced.main)
     if not shown.quiet:
         if first.ending.signal or first.ending.exit_code:
             say(f"the program {first.ending.describe()}")
-        again = "" if shown.report else f"; `ompass report {name}` shows it"
-        say(f"recorded in {name}{again}")
-        say_others(produced.others)
-    # The reports of all ranks would run into each other; `ompass report` shows them together.
-    with_report = shown.report and not read_meta(produced.main).rank
+        _say_recorded(produced, shown)
+    # Only the first rank prints a report, on the whole job.
+    with_report = shown.report and not rank_variables(os.environ)[0].lstrip("0")
     if not with_report and shown.json_file is None:
         return False
+    if ranks:
+        with waiting(f"reading {plural(len(ranks), 'rank')}"):
+            contents = collect_runs(ranks)
+        _show_job(contents, shown, with_report)
+        return len(ranks) == 1 + len(produced.others)
     with waiting(f"reading {name}"):
         content = collect(open_run(produced.main))
     if with_report:
@@ -363,6 +403,37 @@ def _after(produced: ProducedRuns, first: FirstRun, limits: Limits, shown: Shown
         console.print()
         print_report(console, run_report(content) if shown.full else brief_report(content))
     return True
+
+
+def _whole_job(produced: ProducedRuns) -> tuple[Path, ...]:
+    """Returns the runs of all ranks when they have ended; empty if some ranks are elsewhere, or still run."""
+    rank, _, size = rank_variables(os.environ)
+    if not rank:
+        return produced.ranks  # their launcher has ended
+    if not produced.ranks or (size and len(produced.ranks) < int(size)):
+        return ()
+    return produced.ranks if have_ended(produced.ranks, _MOST_SECONDS) else ()
+
+
+def _say_recorded(produced: ProducedRuns, shown: Shown) -> None:
+    ranks = produced.ranks or tuple(filter(None, [produced.main]))
+    name = _shown(ranks[0])
+    if len(ranks) > 1:
+        say(f"recorded {plural(len(ranks), 'rank')} in {name} to {_shown(ranks[-1])}")
+    else:
+        again = "" if shown.report else f"; `ompass report {name}` shows it"
+        say(f"recorded in {name}{again}")
+    say_others([path for path in produced.others if path not in ranks])
+
+
+def _show_job(contents: Sequence[ReportContent], shown: Shown, with_report: bool) -> None:
+    if shown.json_file is not None:
+        write_result(to_json(reports_values(contents)), shown.json_file)
+    job = job_of_reports(contents)
+    if with_report and job is not None:
+        console = console_for(stderr=True)
+        console.print()
+        print_report(console, job_report(job) if shown.full else brief_job_report(job, contents))
 
 
 def _keep_names(directories: Iterable[Path | None]) -> None:

@@ -17,8 +17,9 @@ from ompass.commands.streams import say, waiting
 from ompass.errors import OmpassError
 from ompass.launch.child import Ending, run_child
 from ompass.launch.plan import Plan
-from ompass.launch.produced import LAUNCH, find_produced, is_rank, new_launch
+from ompass.launch.produced import find_produced, is_rank, new_launch
 from ompass.launch.program import Program
+from ompass.launch.rank_start import LAUNCH
 from ompass.launch.second_run import MOST_BYTES, Before, trace_bytes, why_not_traced, why_once
 from ompass.readers.meta import TRACE
 from ompass.readers.run import open_run
@@ -44,12 +45,12 @@ class FirstRun:
 
     @classmethod
     def started(
-        cls, command: Sequence[str], program: Program, plan: Plan, environment: Mapping[str, str]
+        cls, path: Path, command: Sequence[str], program: Program, plan: Plan, environment: Mapping[str, str]
     ) -> FirstRun:
-        """Runs the program to its end."""
+        """Runs the command, whose file is `path`, to its end: `program`, or a launcher that starts it."""
         before = Before.of(command)
         began = time.monotonic_ns()
-        ending = run_child(str(program.path), command, environment)
+        ending = run_child(str(path), command, environment)
         return cls(command, program, plan, environment, before, ending, time.monotonic_ns() - began)
 
 

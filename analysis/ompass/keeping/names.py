@@ -21,7 +21,7 @@ from ompass.model import Run
 from ompass.readers.run import has_ended, open_run
 from ompass.samples.content import collect_samples
 from ompass.symbols.kept import packed_names, write_packed
-from ompass.symbols.resolver import Location, Resolver
+from ompass.symbols.resolver import Location, Resolver, Resolvers
 from ompass.symbols.sources import SourceFiles
 
 _MOST_BYTES: Final = 1_000_000  # of the names file; a larger one has no source lines
@@ -32,7 +32,11 @@ _AROUND: Final = (((20, 60), (8, 8)), ((4, 44), (4, 4)))
 
 def resolver_for(run: Run) -> Resolver:
     """Returns a resolver that uses the names kept in the run; if there are none, keeps all names first."""
-    resolver = Resolver.of_run(run)
+    return _with_names(run, Resolver.of_run(run))
+
+
+def _with_names(run: Run, resolver: Resolver) -> Resolver:
+    """Returns the resolver; if no names of the run are kept, keeps all names first."""
     if not resolver.is_kept:
         n_problems = len(resolver.problems)
         with contextlib.suppress(OmpassError):  # damaged samples: the command that needs them reports that
@@ -47,11 +51,13 @@ def keep_names_of(directories: Iterable[Path], limit_s: float = math.inf) -> Non
     The first command that reads a skipped run keeps its names.
     """
     end_s = time.monotonic() + limit_s
+    resolvers = Resolvers()
     for directory in directories:
         if time.monotonic() > end_s:
             return
         with contextlib.suppress(OmpassError):
-            resolver_for(open_run(directory))
+            run = open_run(directory)
+            _with_names(run, resolvers.of_run(run))
 
 
 def keep_all_names(run: Run, resolver: Resolver) -> None:
@@ -73,7 +79,7 @@ def keep_names(run: Run, resolver: Resolver) -> None:
     Does nothing if the directory is not writable.
     """
     if resolver.has_news and _is_keepable(run, resolver) and _knows_program(run, resolver):
-        packed = _packed_with_lines(run, resolver)
+        packed = resolver.packed = resolver.packed or _packed_with_lines(run, resolver)
         with contextlib.suppress(OSError):
             write_packed(run.path, packed)
             resolver.has_news = False

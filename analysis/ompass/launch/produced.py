@@ -11,7 +11,7 @@ import re
 import secrets
 import shutil
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,21 +20,11 @@ from ompass.files import folder_problem
 from ompass.launch.child import Ending
 from ompass.launch.plan import Plan
 from ompass.launch.program import Program
+from ompass.launch.rank_start import LAUNCH, RANKS, rank_variables
 from ompass.readers.meta import Meta, read_meta
 from ompass.readers.run import is_run_directory
 
 _SUFFIX = ".ompass"
-LAUNCH = "OMPASS_LAUNCH"
-"""Identifies the launch of a process and its descendants; the tool writes it into meta.json."""
-RANK_VARIABLES = (
-    "OMPI_COMM_WORLD_RANK",
-    "PMIX_RANK",
-    "PMI_RANK",
-    "MV2_COMM_WORLD_RANK",
-    "MPI_RANKID",
-    "ALPS_APP_PE",
-    "SLURM_PROCID",
-)
 _PATTERN = re.compile(r"%(.)")
 _EXPANSIONS = {"e": r"[^/]*", "p": r"\d+", "r": r"\d+", "h": r"[^/]*", "%": "%"}
 
@@ -45,20 +35,22 @@ class ProducedRuns:
 
     main: Path | None
     others: tuple[Path, ...]
+    ranks: tuple[Path, ...] = ()  # the runs of several ranks of one job, by rank; empty otherwise
 
 
-def choose_directory(program: Path, environ: Mapping[str, str], pid: int) -> str:
+def choose_directory(program: Path, environ: Mapping[str, str], pid: int, *, ranks: bool = False) -> str:
     """Returns a value of OMPASS_DIR that no other launch uses: the program's name and our process id.
 
-    All processes of the launch share the name; the numbers of their directories differ.
+    All processes of the launch share the name; the numbers of their directories differ. `ranks`: a launcher
+    starts the program.
     """
-    rank = "-r%r" if is_rank(environ) else ""
+    rank = "-r%r" if ranks or is_rank(environ) else ""
     return f"{program.name.replace('%', '%%')}{rank}-{pid}{_SUFFIX}"
 
 
 def is_rank(environ: Mapping[str, str]) -> bool:
     """True in a process that a launcher of MPI jobs started."""
-    return any(environ.get(name, "").isdigit() for name in RANK_VARIABLES)
+    return bool(rank_variables(environ)[0])
 
 
 def absolute_pattern(pattern: str) -> str:
@@ -89,7 +81,7 @@ def remove_existing(pattern: str, environ: Mapping[str, str]) -> None:
 
     Raises UsageError if the name has patterns or belongs to several ranks, or is not of a run directory.
     """
-    if _PATTERN.search(pattern.replace("%%", "")) or any(name in environ for name in RANK_VARIABLES):
+    if _PATTERN.search(pattern.replace("%%", "")) or any(name in environ for name, _, _ in RANKS):
         raise UsageError(
             "--force", "the runs of several processes may have such a name", "remove old runs before the job"
         )
@@ -145,17 +137,27 @@ def _matching_folders(parent: str) -> list[Path]:
 def find_produced(pattern: str, before: set[Path], pid: int, launch: str) -> ProducedRuns:
     """Returns the runs of this launch that are not in `before`.
 
-    The main run is the largest run of process `pid`, or of all processes if `pid` has none. Other launches,
-    such as ranks of a job, may share the pattern.
+    The main run is the largest run of process `pid`, else the run of the first rank, else the largest one.
+    Other launches, such as ranks on other hosts, may share the pattern.
     """
     metas = {path: read_meta(path) for path in candidates(pattern) - before}
     new = sorted((path for path, meta in metas.items() if _is_of(meta, pid, launch)), key=_number)
     if not new:
         return ProducedRuns(None, ())
+    ranks = _ranks(new, metas)
     own = [path for path in new if metas[path].pid == pid]
     # A process that replaced itself with exec has several runs; the one with most data is the main one.
-    main = max(own or new, key=_bytes_of)
-    return ProducedRuns(main, tuple(path for path in new if path != main))
+    main = max(own or ranks[:1] or new, key=_bytes_of)
+    return ProducedRuns(main, tuple(path for path in new if path != main), ranks)
+
+
+def _ranks(new: Sequence[Path], metas: Mapping[Path, Meta]) -> tuple[Path, ...]:
+    """Returns the largest run of each rank, by rank; empty for fewer than two ranks."""
+    of_rank: dict[int, list[Path]] = {}
+    for path in new:
+        if (rank := metas[path].rank) is not None:
+            of_rank.setdefault(rank, []).append(path)
+    return tuple(max(of_rank[rank], key=_bytes_of) for rank in sorted(of_rank)) if len(of_rank) > 1 else ()
 
 
 def _is_of(meta: Meta, pid: int, launch: str) -> bool:

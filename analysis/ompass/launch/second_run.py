@@ -16,8 +16,8 @@ from typing import Final
 
 from ompass.launch.child import Ending
 from ompass.launch.plan import Plan
-from ompass.launch.produced import LAUNCH
 from ompass.launch.program import Program
+from ompass.launch.rank_start import LAUNCH
 from ompass.model import Run
 from ompass.units import duration, size
 

@@ -7,6 +7,7 @@ The core reads the logs; this file turns its errors into typed errors with advic
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,7 +17,7 @@ from ompass import _core
 from ompass._core import STACK_WORD, EventTable, GroupLimits, LogError, Sample, SampledThread, Samples
 from ompass.errors import DamagedRunError, RunNotFoundError
 from ompass.model import Run, TaskGraph
-from ompass.readers.meta import meta_problems
+from ompass.readers.meta import meta_problems, read_meta
 from ompass.units import plural
 
 __all__ = ["STACK_WORD", "EventTable", "Sample", "SampledThread", "Samples"]
@@ -24,6 +25,7 @@ __all__ = ["STACK_WORD", "EventTable", "Sample", "SampledThread", "Samples"]
 CORE_FILE: Final = str(_core.__file__)
 SWEEP_FILE: Final = "sweep.json"
 """The file by which a directory is recognized as a sweep."""
+_LOOK_S: Final = 0.02
 
 
 def is_run_directory(path: Path) -> bool:
@@ -69,6 +71,17 @@ def has_ended(run: Run) -> bool:
     except PermissionError:
         return False
     return False
+
+
+def have_ended(directories: Sequence[Path], limit_s: float) -> bool:
+    """Waits until the processes of these runs on this machine have ended; False after the time limit."""
+    pids = {read_meta(path).pid for path in directories} - {0}
+    end_s = time.monotonic() + limit_s
+    while pids := {pid for pid in pids if Path(f"/proc/{pid}/exe").exists()}:
+        if time.monotonic() > end_s:
+            return False
+        time.sleep(_LOOK_S)
+    return True
 
 
 def find_problems(path: Path) -> list[str]:

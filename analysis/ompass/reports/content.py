@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from ompass.errors import DamagedRunError, NothingToShowError, RunNotFoundError
 from ompass.keeping.names import keep_names
@@ -19,10 +20,11 @@ from ompass.metrics.locality import Locality, locality
 from ompass.metrics.waits import LoopTotals, WaitTotals, loop_totals, wait_totals
 from ompass.model import Run
 from ompass.readers.meta import read_meta
+from ompass.readers.run import open_run
 from ompass.samples.content import SampleContent, collect_samples
 from ompass.simulation.stored import StoredAdvice, read_advice
 from ompass.symbols.places import notes_on_places
-from ompass.symbols.resolver import UNKNOWN, Location, Resolver
+from ompass.symbols.resolver import UNKNOWN, Location, Resolver, Resolvers
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +118,13 @@ def collect(
         source_lines=resolver.answers.lines,
         advice=read_advice(run),
     )
+
+
+def collect_runs(directories: Sequence[Path]) -> list[ReportContent]:
+    """Returns the contents of several runs, such as the ranks of a job. Each name is looked up once."""
+    resolvers = Resolvers()
+    runs = map(open_run, directories)
+    return [collect(run, resolvers.of_run(run)) for run in runs]
 
 
 def _wanted_threads(run: Run) -> int:

@@ -10,15 +10,15 @@ import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from ompass.metrics.ranks import Job
 from ompass.reports.content import ReportContent
 from ompass.reports.findings import Cause, causes, verdict_of
-from ompass.reports.model import Advice, Report, Section
+from ompass.reports.model import Advice, Report, Section, plain
 from ompass.reports.next_commands import shell_word
-from ompass.reports.ranks import job_report, rank_of
-from ompass.reports.run import states_table
+from ompass.reports.ranks import job_of_reports, job_report, rank_of
+from ompass.reports.run import SCHEMA_VERSION, run_report, states_table
 from ompass.units import duration, percent, plural
 
 _UNEVEN: Final = 0.05
@@ -68,6 +68,19 @@ def brief_job_report(job: Job, contents: Sequence[ReportContent]) -> Report:
             (f"ompass report {names} --each", "every rank"),
         ),
     )
+
+
+def reports_values(contents: Sequence[ReportContent], sweeps: Sequence[Report] = ()) -> Any:
+    """Returns the reports on several runs and sweeps for programs, with the report on the job of the runs."""
+    job = job_of_reports(contents)
+    values = {
+        "schema": "ompass-reports",
+        "schema_version": SCHEMA_VERSION,
+        "runs": [run_report(content) for content in contents],
+        "sweeps": sweeps,
+        "job": job and job_report(job),
+    }
+    return plain(values)
 
 
 def _uneven(job: Job) -> Advice:

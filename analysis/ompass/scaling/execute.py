@@ -14,8 +14,9 @@ from pathlib import Path
 
 from ompass.errors import CannotRecordError, OmpassError
 from ompass.launch.plan import Plan, RunOptions, plan_here, unrecorded_variables
-from ompass.launch.produced import LAUNCH, candidates, find_produced, new_launch, why_nothing
+from ompass.launch.produced import candidates, find_produced, new_launch, why_nothing
 from ompass.launch.program import Program, inspect_program
+from ompass.launch.rank_start import LAUNCH
 from ompass.launch.recorder import ProgramFailedError, run_into
 from ompass.scaling.directory import Done, SweepDirectory
 from ompass.scaling.plan import (

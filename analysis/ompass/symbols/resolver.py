@@ -45,6 +45,7 @@ class Resolver:
         self.is_kept = kept is not None  # True if the run has a names file that can be used
         self.has_news = False  # True if `answers` has more than the names file
         self.may_keep = True  # False if the file is of a later version
+        self.packed: bytes | None = None  # the names file of the present answers, once made
         self._stopgaps: dict[tuple[int, Address], object] = {}  # answers about missing or changed files
         self._noted: set[int] = set()
         self._files: dict[int, ModuleFile] = {}
@@ -156,6 +157,7 @@ class Resolver:
         if is_sound(key[0]):
             table[key] = value
             self.has_news = True
+            self.packed = None
         else:
             self._stopgaps[stopgap] = value
         return value
@@ -228,3 +230,19 @@ class Resolver:
         from ompass.symbols.program_files import creates_tasks_by_libgomp
 
         return creates_tasks_by_libgomp(self._modules[module].path)
+
+
+class Resolvers:
+    """The resolvers of several runs. Runs of the same files, such as the ranks of a job, share one."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[tuple[str, str], ...], Resolver] = {}
+
+    def of_run(self, run: Run) -> Resolver:
+        """Returns the resolver of a run, or of an earlier run if this one has no kept names."""
+        own = Resolver.of_run(run)
+        if own.is_kept or own.problems:
+            return own
+        shared = self._known.setdefault(tuple((m.path, m.build_id) for m in run.modules), own)
+        shared.has_news = shared.has_news or shared is not own  # this run has no names file
+        return shared

@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Starts the ranks of an MPI job quickly: one `ompass run` per host, the leader, plans for all ranks there.
+
+The leader writes its plan into a file. The other ranks wait for it, and replace themselves by the program;
+they load none of the package but this file, because hundreds of them may start at a time. Imports must stay
+few.
+
+The file belongs to one job on one host. It has parts between zero bytes: a word and numbers, then
+
+    claim   pid of the leader                                the leader is working on its plan
+    plan    pid, words up to the program, the program, n variables       start the program with them
+    fail    pid, exit status                                 the leader has reported why there is no plan
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+RANKS = (
+    ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_SIZE"),
+    ("PMIX_RANK", "", ""),
+    ("PMI_RANK", "MPI_LOCALRANKID", "PMI_SIZE"),
+    ("MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_LOCAL_RANK", "MV2_COMM_WORLD_SIZE"),
+    ("MPI_RANKID", "", "MPI_NRANKS"),
+    ("ALPS_APP_PE", "", ""),
+    ("SLURM_PROCID", "SLURM_LOCALID", "SLURM_NTASKS"),
+)
+"""Variables of launchers: the rank in the job, the rank on its host, and the number of ranks."""
+_JOBS = ("PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid", "PMI_JOBID", "SLURM_JOB_ID", "SLURM_STEP_ID")
+"""Variables that name the job. Ranks without them have a parent in common."""
+LAUNCH = "OMPASS_LAUNCH"
+"""Identifies the launch of a process and its descendants; the tool writes it into meta.json."""
+_CLAIM_S = 2.0
+"""Time in which a leader that starts together with the other ranks has claimed its part."""
+_POLL_S = 0.01
+
+
+def rank_variables(environ: Mapping[str, str]) -> tuple[str, str, str]:
+    """Returns the rank, the rank on this host and the number of ranks; each is empty if it is not known."""
+    for names in RANKS:
+        values = [environ.get(name, "") for name in names]
+        if values[0].isdigit():
+            rank, local, size = (value if value.isdigit() else "" for value in values)
+            return rank, local, size
+    return "", "", ""
+
+
+def start_rank(arguments: Sequence[str]) -> None:
+    """Starts the program of an `ompass run` if another rank on this host has planned that; else returns.
+
+    `arguments`: all words of the command line after `ompass`. Returns in a process that is no rank, and in a
+    leader. Ends the process with the status of the leader if it has reported an error.
+    """
+    environ = os.environ
+    rank, local, _ = rank_variables(environ)
+    if not rank or environ.get(LAUNCH):
+        return
+    if (local or rank).lstrip("0") == "":
+        _claim(environ)
+        return
+    parts = _wait_for_plan(environ)
+    if parts is None:
+        return
+    if parts[0] == "fail":
+        sys.stdout.flush()
+        os._exit(int(parts[2]))
+    n_words = int(parts[2])
+    words, (path, n_variables) = parts[3 : 3 + n_words], parts[3 + n_words : 5 + n_words]
+    variables = parts[5 + n_words : 5 + n_words + 2 * int(n_variables)]
+    # Arguments after the program's name may differ between ranks; everything before decides the plan.
+    if list(arguments[:n_words]) != words:
+        return
+    planned = dict(zip(variables[::2], variables[1::2]))  # noqa: B905 (both have the same length)
+    try:
+        os.execve(path, list(arguments[n_words - 1 :]), {**environ, **planned})
+    except OSError:
+        return  # the other way explains why
+
+
+def publish_plan(
+    arguments: Sequence[str], command: Sequence[str], path: str, variables: Mapping[str, str]
+) -> None:
+    """Offers the plan of a leader to the other ranks on this host.
+
+    `arguments`: all words after `ompass`. `command`, the program with its arguments, is the end of them.
+    """
+    if not _is_leader(os.environ):
+        return
+    n_words = len(arguments) - len(command) + 1
+    flat = [word for pair in variables.items() for word in pair]
+    parts = ["plan", str(os.getpid()), str(n_words), *arguments[:n_words], path, str(len(variables)), *flat]
+    _write(os.environ, parts)
+
+
+def publish_failure(status: int) -> None:
+    """Ends the other ranks on this host with an exit status, if this process is their leader."""
+    if _is_leader(os.environ):
+        _write(os.environ, ["fail", str(os.getpid()), str(status)])
+
+
+def withdraw() -> None:
+    """Removes the plan at the end of a leader."""
+    if _is_leader(os.environ):
+        try:
+            os.unlink(_file(os.environ))  # noqa: PTH108 (pathlib is slow to import)
+        except OSError:
+            return
+
+
+def _is_leader(environ: Mapping[str, str]) -> bool:
+    rank, local, _ = rank_variables(environ)
+    return bool(rank) and (local or rank).lstrip("0") == "" and not environ.get(LAUNCH)
+
+
+def _claim(environ: Mapping[str, str]) -> None:
+    _write(environ, ["claim", str(os.getpid())])
+
+
+def _file(environ: Mapping[str, str]) -> str:
+    known = [environ[name] for name in _JOBS if environ.get(name)]
+    job = "-".join(known) if known else f"of{os.getppid()}"
+    name = "".join(c if c.isalnum() or c in "-." else "_" for c in job)
+    return f"{environ.get('TMPDIR') or '/tmp'}/ompass-{os.geteuid()}-{name[:150]}.plan"
+
+
+def _write(environ: Mapping[str, str], parts: Sequence[str]) -> None:
+    """Writes the file completely or not at all; without it, every rank plans for itself."""
+    path = _file(environ)
+    attempt = f"{path}.{os.getpid()}"
+    try:
+        descriptor = os.open(attempt, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
+        try:
+            os.write(descriptor, os.fsencode("\0".join(parts)))
+        finally:
+            os.close(descriptor)
+        os.rename(attempt, path)  # noqa: PTH104
+    except OSError:
+        pass
+
+
+def _wait_for_plan(environ: Mapping[str, str]) -> list[str] | None:
+    """Returns the parts of the leader's file when its plan is known; None if there is no leader."""
+    path = _file(environ)
+    give_up_s = time.monotonic() + _CLAIM_S
+    while True:
+        parts = _read(path)
+        if parts and parts[0] in ("plan", "fail"):
+            return parts
+        if not (parts and _is_alive(parts[1])) and time.monotonic() > give_up_s:
+            return None
+        time.sleep(_POLL_S)
+
+
+def _read(path: str) -> list[str] | None:
+    """Returns the parts of a file that belongs to this user; None if there is no such file."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
+    except OSError:
+        return None
+    try:
+        status = os.fstat(descriptor)
+        if status.st_uid != os.geteuid():
+            return None
+        return os.fsdecode(os.read(descriptor, status.st_size)).split("\0")
+    finally:
+        os.close(descriptor)
+
+
+def _is_alive(pid: str) -> bool:
+    try:
+        os.kill(int(pid), 0)
+    except (OSError, ValueError):
+        return False
+    return True

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+/* MPI jobs with known efficiencies. All times are spins, so they are exact on a quiet machine with a processor for each
+ * busy thread. Arguments: the kind of job, and its number of rounds. With n ranks, each round of
+ *   imbalanced     is one unit of work, two on the last rank, and a reduction
+ *   communication  is one unit of work, and one unit of small messages to and from the next rank
+ *   serialised     is one unit of work on one rank after the other
+ *   in_task        is, on two ranks in turn, one unit of work in a task, for whose message a task of the other waits
+ *   even           is one unit of work, and a barrier
+ * Rank 0 prints the efficiencies by construction, in percent:
+ *   EXPECT parallel= mpi_load_balance= mpi_communication= openmp=
+ */
+#include "../facts.h"
+
+#include <mpi.h>
+#include <omp.h>
+#include <string.h>
+
+#define UNIT_NS 20000000LL
+
+static int rank, n_ranks;
+
+static void work(double units) {
+#pragma omp parallel
+    spin_ns((long long)(units * UNIT_NS));
+}
+
+static void imbalanced(int round) {
+    int sum = 0;
+    work(rank == n_ranks - 1 ? 2 : 1);
+    MPI_Allreduce(&round, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    REQUIRE(sum == n_ranks * round);
+}
+
+/* The last message of rank 0 ends the round; it travels around all ranks. */
+static void communication(int round) {
+    const int next = (rank + 1) % n_ranks, previous = (rank + n_ranks - 1) % n_ranks;
+    (void)round;
+    work(1);
+    const long long end_ns = now_ns() + UNIT_NS;
+    int go_on = 1, received = 1;
+    while (received) {
+        if (rank == 0) {
+            go_on = now_ns() < end_ns;
+            MPI_Send(&go_on, 1, MPI_INT, next, 0, MPI_COMM_WORLD);
+            MPI_Recv(&received, 1, MPI_INT, previous, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        } else {
+            MPI_Recv(&received, 1, MPI_INT, previous, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            MPI_Send(&received, 1, MPI_INT, next, 0, MPI_COMM_WORLD);
+        }
+    }
+}
+
+static void serialised(int round) {
+    int token = round;
+    if (rank > 0) MPI_Recv(&token, 1, MPI_INT, rank - 1, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    work(1);
+    if (rank < n_ranks - 1) MPI_Send(&token, 1, MPI_INT, rank + 1, 1, MPI_COMM_WORLD);
+    MPI_Barrier(MPI_COMM_WORLD);
+    REQUIRE(token == round);
+}
+
+static void in_task(int round) {
+    int token = round;
+#pragma omp parallel num_threads(2)
+#pragma omp single
+    {
+#pragma omp task shared(token)
+        {
+            if (rank == round % 2) {
+                spin_ns(UNIT_NS);
+                MPI_Send(&token, 1, MPI_INT, 1 - rank, 2, MPI_COMM_WORLD);
+            } else {
+                MPI_Recv(&token, 1, MPI_INT, 1 - rank, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            }
+        }
+    }
+}
+
+static void even(int round) {
+    (void)round;
+    work(1);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static const struct {
+    const char *name;
+    void (*run)(int round);
+    double parallel, load_balance, communication, openmp; /* on two ranks */
+} kinds[] = {
+    {"imbalanced", imbalanced, 75, 75, 100, 100},
+    {"communication", communication, 50, 100, 50, 100},
+    {"serialised", serialised, 50, 100, 50, 100},
+    {"in_task", in_task, 25, 100, 75, 33.3},
+    {"even", even, 100, 100, 100, 100},
+};
+
+int main(int argc, char **argv) {
+    int provided;
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_SERIALIZED, &provided);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &n_ranks);
+    REQUIRE(argc == 3 && provided >= MPI_THREAD_SERIALIZED);
+    for (unsigned k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        if (strcmp(argv[1], kinds[k].name) != 0) continue;
+        for (int round = 1; round <= atoi(argv[2]); round++) kinds[k].run(round);
+        if (rank == 0)
+            printf("EXPECT parallel=%g mpi_load_balance=%g mpi_communication=%g openmp=%g\n", kinds[k].parallel,
+                   kinds[k].load_balance, kinds[k].communication, kinds[k].openmp);
+    }
+    MPI_Finalize();
+    return 0;
+}
