@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any, Final
 
 from ompass import _core
@@ -34,7 +35,9 @@ __all__ = [
     "LOCKS",
     "LOOPS",
     "N_HISTOGRAM_BINS",
+    "OPENMP_STATES",
     "OUTSIDE",
+    "STATES",
     "UNSHARED_LOOPS",
     "WAITS",
     "WAIT_KINDS",
@@ -58,6 +61,8 @@ __all__ = [
     "ThreadRow",
     "WaitRow",
     "share",
+    "shown_states",
+    "state_values",
     "sums",
 ]
 
@@ -85,6 +90,12 @@ UNSHARED_LOOPS: Final = frozenset({"single", "taskloop", "masked"})
 OUTSIDE = -1
 """The construct number of time spent outside every parallel region."""
 
+STATES: Final = ("work", "create", "schedule", "sync", "idle", "mpi", "offload")
+"""The states, in the core's order."""
+OPENMP_STATES: Final = STATES[:5]
+"""The states that every run has."""
+_STATE_VALUES: Final = attrgetter(*(f"{state}_ns" for state in STATES))
+
 
 @dataclass(frozen=True, slots=True)
 class StateTimes:
@@ -95,24 +106,20 @@ class StateTimes:
     schedule_ns: int = 0
     sync_ns: int = 0
     idle_ns: int = 0
+    mpi_ns: int = 0
+    offload_ns: int = 0
 
     @classmethod
     def of(cls, row: RegionRow) -> StateTimes:
         """Returns the states of a row."""
-        return cls(row.work_ns, row.create_ns, row.schedule_ns, row.sync_ns, row.idle_ns)
+        return cls(*state_values(row))
 
     def __add__(self, other: StateTimes) -> StateTimes:
-        return StateTimes(
-            self.work_ns + other.work_ns,
-            self.create_ns + other.create_ns,
-            self.schedule_ns + other.schedule_ns,
-            self.sync_ns + other.sync_ns,
-            self.idle_ns + other.idle_ns,
-        )
+        return StateTimes(*(a + b for a, b in zip(state_values(self), state_values(other), strict=True)))
 
     @property
     def total_ns(self) -> int:
-        return self.work_ns + self.create_ns + self.schedule_ns + self.sync_ns + self.idle_ns
+        return sum(state_values(self))
 
     @property
     def overhead_ns(self) -> int:
@@ -207,6 +214,21 @@ class TaskGraph(_core.TaskGraph):
     def program_parallelism(self) -> float:
         """Work / span of the whole program, an upper bound of its speed-up."""
         return (self.work_ns + self.outside_ns) / self.span_ns if self.span_ns else 0.0
+
+
+def state_values(times: Any) -> tuple[Any, ...]:
+    """Returns the times of all states, in the order of STATES."""
+    values: tuple[Any, ...] = _STATE_VALUES(times)
+    return values
+
+
+def shown_states(*times: Any) -> tuple[str, ...]:
+    """Returns the states of OpenMP, and each other state in which any of `times` has time."""
+    return tuple(
+        state
+        for state in STATES
+        if state in OPENMP_STATES or any(getattr(each, f"{state}_ns") for each in times)
+    )
 
 
 def share(part: float, whole: float, of_nothing: float = 0.0) -> float:

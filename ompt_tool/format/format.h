@@ -19,8 +19,9 @@ namespace ompass::format {
 // version 3 no page faults and no system time (ThreadHeader::has_system_use is 0). Version 4 counted a detached task for
 // the thread and region where its event was fulfilled, without its time, and had no numbers and releases of locks.
 // Version 5 had no depend clauses, version 6 neither kPlaceAround nor requested numbers of threads nor kPlacedNowhere.
-inline constexpr uint32_t kVersion = 7;
-inline constexpr uint32_t kFirstWithEventTimes = 5, kFirstWithDependClauses = 6;
+// Version 7 had the first five states only.
+inline constexpr uint32_t kVersion = 8;
+inline constexpr uint32_t kFirstWithEventTimes = 5, kFirstWithDependClauses = 6, kFirstWithAllStates = 8;
 inline constexpr uint32_t kOldestVersion = 1;
 inline constexpr size_t kPageBytes = 4096;
 inline constexpr size_t kHeaderBytes = kPageBytes;
@@ -46,9 +47,18 @@ enum class DefinitionKind : uint32_t {
 // Helpers belong to the runtime, such as the team of threads on which libomp runs `target nowait` tasks.
 enum class ThreadKind : uint32_t { kInitial = 0, kWorker = 1, kOther = 2, kHelper = 3 };
 
-// The five states of metrics.md, in the order of every array of states.
-enum class State : uint32_t { kWork = 0, kCreate = 1, kSchedule = 2, kSync = 3, kIdle = 4 };
-inline constexpr size_t kStates = 5;
+// The states of metrics.md, in the order of every array of states.
+enum class State : uint32_t {
+    kWork = 0,
+    kCreate = 1,
+    kSchedule = 2,
+    kSync = 3,
+    kIdle = 4,
+    kMpi = 5, // in a call of MPI
+    kOffload = 6 // in a target construct: launch, transfer or wait
+};
+inline constexpr size_t kStates = 7;
+inline constexpr const char *kStateNames[kStates] = {"work", "create", "schedule", "sync", "idle", "mpi", "offload"};
 
 // The source of a thread's off-CPU intervals. The thread is preempted if the kernel switched it out although it could
 // run, and blocked if it left the processor by itself. Both last until it runs again.

@@ -4,6 +4,7 @@
 #include "run_profile.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 
 namespace ompass {
@@ -14,6 +15,28 @@ using format::RegionSlot;
 using format::State;
 
 namespace {
+
+// Copies a region's slot of any version. Slots of older versions have five states.
+RegionSlot region_slot(uint32_t version, const char *place, size_t slot_bytes) {
+    RegionSlot slot = {};
+    if (version >= format::kFirstWithAllStates) {
+        memcpy(&slot, place, std::min(sizeof slot, slot_bytes));
+        return slot;
+    }
+    constexpr size_t kOldStates = 5, kNewStates = format::kStates - kOldStates;
+    constexpr size_t kStatesEnd = offsetof(RegionSlot, state_ticks) + kOldStates * sizeof(uint64_t);
+    constexpr size_t kToOffCpu = offsetof(RegionSlot, off_cpu) - offsetof(RegionSlot, implicit_ticks);
+    char *const to = reinterpret_cast<char *>(&slot);
+    size_t from = 0;
+    const auto copy = [&](size_t offset, size_t n_bytes) {
+        if (from < slot_bytes) memcpy(to + offset, place + from, std::min(n_bytes, slot_bytes - from));
+        from += n_bytes;
+    };
+    copy(0, kStatesEnd);
+    copy(kStatesEnd + kNewStates * sizeof(uint64_t), kToOffCpu + kOldStates * sizeof(format::OffCpuTicks));
+    copy(offsetof(RegionSlot, off_cpu_implicit), sizeof slot - offsetof(RegionSlot, off_cpu_implicit));
+    return slot;
+}
 
 void read_slots(const ThreadFile &thread, size_t n_definitions, ThreadAccount &account) {
     const size_t slot_bytes = format::slot_bytes(thread.header->version);
@@ -26,7 +49,7 @@ void read_slots(const ThreadFile &thread, size_t n_definitions, ThreadAccount &a
             if (id >= n_definitions || construct.id != id) continue; // a full disk may lack a definition
             if (construct.kind == format::DefinitionKind::kParallel ||
                 construct.kind == format::DefinitionKind::kProgram)
-                memcpy(&account.region(id), place, std::min(sizeof(RegionSlot), slot_bytes));
+                account.region(id) = region_slot(thread.header->version, place, slot_bytes);
             else if (construct.kind == format::DefinitionKind::kWait)
                 memcpy(&account.wait(id), place, std::min(sizeof(format::WaitSlot), slot_bytes));
             else if (construct.kind == format::DefinitionKind::kLoop)

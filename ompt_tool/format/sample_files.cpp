@@ -13,6 +13,9 @@ namespace {
 
 using Words = std::span<const uint64_t>;
 
+constexpr uint32_t kFirstWithAllStates = 3; // version of samples
+constexpr uint8_t kOutsideBefore = 5; // kOutsideStates of older versions
+
 // Returns false if the words are no record of the kind that the header declares.
 bool read_record(const format::SamplesHeader &header, Words words, Sample &sample) {
     size_t next = sizeof sample.head / sizeof(uint64_t);
@@ -39,7 +42,10 @@ bool read_record(const format::SamplesHeader &header, Words words, Sample &sampl
         if (next == words.size()) return false;
         sample.stack.emplace_back(word * 8, words[next++]);
     }
-    return next == words.size() && sample.head.state <= format::kOutsideStates;
+    if (header.version < kFirstWithAllStates && sample.head.state == kOutsideBefore)
+        sample.head.state = format::kOutsideStates;
+    const bool has_state = sample.head.state < format::kStates || sample.head.state == format::kOutsideStates;
+    return next == words.size() && has_state;
 }
 
 Problem read_extent(const std::string &path, Words words, uint64_t offset, SampledThread &thread) {

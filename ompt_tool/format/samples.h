@@ -11,7 +11,8 @@
 namespace ompass::format {
 
 inline constexpr char kSamplesMagic[8] = {'O', 'M', 'P', 'A', 'S', 'S', 'S', 'A'};
-inline constexpr uint32_t kSamplesVersion = 2; // version 1 had no loads and no period
+// Version 1 had no loads and no period; versions 1 and 2 had 5 in place of kOutsideStates.
+inline constexpr uint32_t kSamplesVersion = 3;
 
 // The event that the kernel counts to trigger samples.
 enum class SampleEvent : uint32_t {
@@ -59,7 +60,7 @@ inline constexpr uint32_t kMostModules = 0xfffe;
 enum SampleFlags : uint8_t {
     kSharedWork = 1 // taken in work of untimed undeferred tasks; `construct` belongs to the task around them
 };
-inline constexpr uint8_t kOutsideStates = kStates; // the thread was outside the accounted time
+inline constexpr uint8_t kOutsideStates = 255; // the thread was outside the accounted time
 
 // The words of a record:
 //   the head;

@@ -195,7 +195,7 @@ namespace ompass {
     X(uint64_t, wall_ns, "total duration of the instances that it led", to.ns(slot.wall_ticks))                        \
     X(uint64_t, capacity_ns, "team size times duration, summed over the instances that it led", 0)                     \
     X(uint64_t, max_team_size, "largest team of an instance that it led", slot.max_team_size)                          \
-    X(uint64_t, total_ns, "its thread-time, without inner regions that it led; the sum of the five states",            \
+    X(uint64_t, total_ns, "its thread-time, without inner regions that it led; the sum of the states",                 \
       time.total_ns)                                                                                                   \
     X(uint64_t, nested_ns, "its time in inner regions that it led", to.ns(slot.nested_ticks))                          \
     X(uint64_t, work_ns, "thread-time in user code", time.state_ns[0])                                                 \
@@ -239,7 +239,13 @@ namespace ompass {
     X(uint64_t, idle_preempted_ns, "part of idle_ns, preempted", time.off_cpu_state[4].preempted)                      \
     X(uint64_t, idle_blocked_ns, "part of idle_ns, blocked", time.off_cpu_state[4].blocked)                            \
     X(uint64_t, n_smaller, "instances that it led with fewer threads than requested", slot.n_smaller)                  \
-    X(uint64_t, max_requested, "most threads requested for such an instance", slot.max_requested)
+    X(uint64_t, max_requested, "most threads requested for such an instance", slot.max_requested)                      \
+    X(uint64_t, mpi_ns, "thread-time in calls of MPI", time.state_ns[5])                                               \
+    X(uint64_t, mpi_preempted_ns, "part of mpi_ns, preempted", time.off_cpu_state[5].preempted)                        \
+    X(uint64_t, mpi_blocked_ns, "part of mpi_ns, blocked", time.off_cpu_state[5].blocked)                              \
+    X(uint64_t, offload_ns, "thread-time of the host in target constructs", time.state_ns[6])                          \
+    X(uint64_t, offload_preempted_ns, "part of offload_ns, preempted", time.off_cpu_state[6].preempted)                \
+    X(uint64_t, offload_blocked_ns, "part of offload_ns, blocked", time.off_cpu_state[6].blocked)
 
 // The last entry of X is the rule that combines the rows of several threads.
 #define OMPASS_CONSTRUCT_ROW(X)                                                                                        \
@@ -317,7 +323,7 @@ namespace ompass {
 
 OMPASS_STRUCT(ThreadRow, Row, OMPASS_THREAD_ROW);
 
-// total_ns == work_ns + create_ns + schedule_ns + sync_ns + idle_ns, exactly.
+// total_ns == work_ns + create_ns + schedule_ns + sync_ns + idle_ns + mpi_ns + offload_ns, exactly.
 OMPASS_STRUCT(RegionRow, Row, OMPASS_REGION_ROW);
 OMPASS_STRUCT(ConstructRow, Row, OMPASS_CONSTRUCT_ROW);
 OMPASS_STRUCT(WaitRow, Row, OMPASS_WAIT_ROW);

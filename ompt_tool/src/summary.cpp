@@ -15,7 +15,6 @@ namespace ompass {
 namespace {
 
 constexpr size_t kStateCount = format::kStates;
-constexpr const char *kStateNames[kStateCount] = {"work", "create", "schedule", "sync", "idle"};
 constexpr size_t kConstructLines = 5;
 
 struct Totals {
@@ -31,7 +30,8 @@ Totals totals_of(const RunProfile &profile, bool outside) {
         totals.thread_time_ns += row.total_ns;
         if (row.level <= 1) totals.wall_ns += row.wall_ns;
         totals.max_team_size = std::max(totals.max_team_size, row.max_team_size);
-        const uint64_t states[] = {row.work_ns, row.create_ns, row.schedule_ns, row.sync_ns, row.idle_ns};
+        const uint64_t states[] = {row.work_ns, row.create_ns, row.schedule_ns, row.sync_ns,
+                                   row.idle_ns, row.mpi_ns, row.offload_ns};
         for (size_t i = 0; i < kStateCount; i++) totals.state_ns[i] += states[i];
     }
     for (const RegionRow &row : profile.helper_regions) totals.n_tasks += row.n_tasks;
@@ -97,10 +97,11 @@ void print_summary(const std::string &directory) {
              time_text(static_cast<double>(profile.wall_ns)).c_str());
     std::string text = line;
     for (size_t i = 0; i < kStateCount; i++) {
+        if (i > static_cast<size_t>(format::State::kIdle) && totals.state_ns[i] == 0) continue;
         const double part = totals.thread_time_ns
                                 ? static_cast<double>(totals.state_ns[i]) / static_cast<double>(totals.thread_time_ns)
                                 : 0;
-        snprintf(line, sizeof line, "  %-9s%6.1f%%  %-9s%s\n", kStateNames[i], 100 * part,
+        snprintf(line, sizeof line, "  %-9s%6.1f%%  %-9s%s\n", format::kStateNames[i], 100 * part,
                  time_text(static_cast<double>(totals.state_ns[i])).c_str(),
                  i == 1 && profile.create_estimated ? " (estimate)" : "");
         text += line;

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from ompass import model
 from ompass.model import (
     N_HISTOGRAM_BINS,
     ConstructRow,
@@ -26,7 +27,7 @@ from ompass.samples.metrics import Line, LocatedSample, Owner
 
 MS = 1_000_000
 
-STATES = ("work_ns", "create_ns", "schedule_ns", "sync_ns", "idle_ns")
+STATES = tuple(f"{state}_ns" for state in model.STATES)
 
 
 def region(construct: int, thread: int, **fields: Any) -> RegionRow:

@@ -10,11 +10,11 @@ from collections import defaultdict
 from collections.abc import Collection
 from pathlib import Path
 
-from ompass import _core
+from ompass import _core, model
 
 Facts = dict[str, int]
 
-STATES = ("work_ns", "create_ns", "schedule_ns", "sync_ns", "idle_ns")
+STATES = tuple(f"{state}_ns" for state in model.STATES)
 OUTSIDE = -1  # construct of the region row for the time outside of every region
 
 # All figures of rows. Profile and replay must agree on counts exactly, and on times within 1%.
@@ -101,7 +101,7 @@ def check_identity(profile: _core.Run) -> None:
     capacity: dict[int, int] = defaultdict(int)
     spent: dict[int, int] = defaultdict(int)
     for row in profile.regions:
-        states = row.work_ns + row.create_ns + row.schedule_ns + row.sync_ns + row.idle_ns
+        states = sum(getattr(row, state) for state in STATES)
         assert states == row.total_ns, f"states do not add up in {row}"
         assert max(getattr(row, state) for state in STATES) < 2**63, f"negative time in {row}"
         assert 0 <= row.implicit_ns <= row.work_ns, f"implicit work is not part of work in {row}"

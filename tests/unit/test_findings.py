@@ -613,7 +613,9 @@ def any_run(draw: st.DrawFn) -> Run:
         span = draw(st.integers(0, 10**11))
         threads = []
         for _ in range(n_threads):
-            cuts = sorted(draw(st.lists(st.integers(0, span), min_size=4, max_size=4)))
+            cuts = sorted(
+                draw(st.lists(st.integers(0, span), min_size=len(STATES) - 1, max_size=len(STATES) - 1))
+            )
             parts = [b - a for a, b in zip([0, *cuts], [*cuts, span], strict=True)]
             threads.append({**dict(zip(STATES, parts, strict=True)), "n_tasks": draw(st.integers(0, 10**6))})
             threads[-1]["lock_ns"] = draw(st.integers(0, threads[-1]["sync_ns"]))

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import made_traces
 from made_traces import Body, Spawn, Wait, Work, write_trace
 from ompass import _core, open
-from ompass.reports.model import STATES
+from ompass.model import STATES
 from unit.test_schedule import BODIES, MIXED
 
 N_THREADS = 3

@@ -30,7 +30,7 @@ from made_runs import (
 from ompass.errors import NothingToShowError
 from ompass.metrics import findings, notes
 from ompass.metrics.breakdown import Scope
-from ompass.model import OUTSIDE, Run, StateTimes
+from ompass.model import OUTSIDE, STATES, Run, StateTimes
 from ompass.page.assemble import RunPart, html_report
 from ompass.reports.content import ReportContent, collect, same_place
 from ompass.reports.model import Table, csv_report, plain
@@ -120,7 +120,7 @@ def page(content: ReportContent, width: int, encoding: str = "utf-8") -> str:
 def test_json_has_the_required_fields_and_the_identity() -> None:
     report = json_report(collect(some_run()))
     assert [name for name in REQUIRED if name not in report] == []
-    states = ("work_ns", "create_ns", "schedule_ns", "sync_ns", "idle_ns")
+    states = [f"{state}_ns" for state in STATES]
     assert (
         report["thread_time_ns"]
         == sum(report[state] for state in states)
@@ -129,6 +129,16 @@ def test_json_has_the_required_fields_and_the_identity() -> None:
     for part in (*report["regions"], *report["thread_breakdown"]):
         assert part["thread_time_ns"] == sum(part[state] for state in states)
     assert report["tasks"] == 9000 == sum(c["tasks"] for c in report["constructs"])
+
+
+def test_only_the_states_that_a_run_has_are_shown() -> None:
+    def report(**states: int) -> str:
+        return page(collect(made_run(team(0, [{"work_ns": 60 * MS, "idle_ns": 40 * MS, **states}] * 2))), 120)
+
+    assert not re.search(r"\b(mpi|offload)\b", report())
+    with_mpi = report(mpi_ns=100 * MS)
+    assert re.search(r"mpi +200 ms +50", with_mpi)
+    assert "offload" not in with_mpi
 
 
 def test_json_of_a_run_cut_short_is_not_complete() -> None:

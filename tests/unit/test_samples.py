@@ -18,6 +18,7 @@ import pytest
 from made_runs import made_run, made_samples, thread
 from made_traces import Schedule, Spawn, Wait, Work, write_trace
 from ompass.errors import DamagedRunError
+from ompass.model import STATES
 from ompass.readers.run import STACK_WORD, Sample, find_problems, open_run, read_samples
 from ompass.sampled import IO, MEMORY, MPI, OWN, RUNTIME, TOOL
 from ompass.samples.content import SampleContent, with_callers
@@ -35,7 +36,7 @@ from ompass.samples.report import sample_fields, sample_parts
 from ompass.symbols.libraries import group_of, group_of_calls, may_create_tasks
 from ompass.symbols.unwinder import FrameTable, Unwinder
 
-STATES = ("work", "create", "schedule", "sync", "idle", "outside")
+OUTSIDE_STATES = 255
 N_REGISTERS, STACK_BYTES = 8, 1024
 
 
@@ -45,6 +46,10 @@ def code(module: int, address: int) -> int:
 
 def on_stack(distance: int) -> int:
     return STACK_WORD << 48 | distance
+
+
+def number_of(state: str) -> int:
+    return OUTSIDE_STATES if state == "outside" else STATES.index(state)
 
 
 def record(
@@ -66,14 +71,14 @@ def record(
         bits[place // 512] |= 1 << (place // 8 % 64)
     words = [*(load or ()), *chain, *registers, *bits, *(stack[place] for place in sorted(stack))]
     head = struct.pack(
-        "<HHBBHQ4I", 4 + len(words), len(chain), STATES.index(state), flags, 0, time,
+        "<HHBBHQ4I", 4 + len(words), len(chain), number_of(state), flags, 0, time,
         region, construct, kernel, weight,
     )  # fmt: skip
     return head + struct.pack(f"<{len(words)}Q", *words)
 
 
 def sample_file(
-    records: bytes, *, index: int = 0, event: int = 1, n_lost: int = 0, version: int = 2, period: int = 0
+    records: bytes, *, index: int = 0, event: int = 1, n_lost: int = 0, version: int = 3, period: int = 0
 ) -> bytes:
     header = struct.pack(
         "<8s8I3Q", b"OMPASSSA", version, 4096, index, 100, event, 100, 1, STACK_BYTES, n_lost, 0, period
@@ -113,6 +118,15 @@ def test_records_are_read_as_they_were_written(run_dir: Path) -> None:
     )  # fmt: skip
 
 
+def test_samples_outside_of_states_had_the_number_of_mpi_before_version_3(run_dir: Path) -> None:
+    records = record([code(0, 0x1000)], REGISTERS, {}, state="mpi")
+    for index, version in enumerate((2, 3)):
+        path = run_dir / f"thread-{index:05}.samples"
+        path.write_bytes(sample_file(records, index=index, version=version))
+    older, newer = read_samples(run_dir).threads
+    assert [sample.state for sample in (*older.samples, *newer.samples)] == ["outside", "mpi"]
+
+
 def test_files_of_version_1_are_read(run_dir: Path) -> None:
     good = record([code(0, 0x1000)], REGISTERS, {})
     (run_dir / "thread-00000.samples").write_bytes(sample_file(good, version=1))
@@ -135,7 +149,7 @@ def test_a_truncated_file_is_read_up_to_its_end(run_dir: Path) -> None:
 @pytest.mark.parametrize(
     ("damage", "says"),
     [
-        (lambda good: sample_file(good, version=3), "a version of samples that"),
+        (lambda good: sample_file(good, version=4), "a version of samples that"),
         (lambda good: b"X" + sample_file(good)[1:], "not a file of samples"),
         (lambda good: sample_file(good, index=1), "its header does not fit"),
         (lambda good: sample_file(b"\x05" + good[1:]), "not whole"),

@@ -20,10 +20,10 @@ from ompass import _core
 from ompass.errors import DamagedRunError
 from ompass.figures.render import render
 from ompass.figures.schedule import gantt, over_time, who_ran_whose
+from ompass.model import OPENMP_STATES, STATES
 from ompass.readers.run import open_run
 from ompass.readers.schedule import NO_HOME, Bars, Schedule, open_pyramid, read_schedule, schedule_of
 from ompass.reports.content import ReportContent, collect
-from ompass.reports.model import STATES
 
 WORKS = st.builds(Work, st.integers(0, 1000))
 BODIES: st.SearchStrategy[Body] = st.recursive(
@@ -231,7 +231,7 @@ def test_states_over_time_are_at_most_all_threads(tmp_path: Path) -> None:
     schedule = read_schedule(path, n_bins=20)
     rows = values(over_time(schedule))
     edges = schedule.edges_ns.tolist()
-    assert len(rows) == (len(edges) - 1) * len(STATES)
+    assert len(rows) == (len(edges) - 1) * len(OPENMP_STATES)
     for time in {row["time"] for row in rows}:
         assert sum(row["threads"] for row in rows if row["time"] == time) <= 2
     shown = sum(

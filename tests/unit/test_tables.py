@@ -16,10 +16,10 @@ from made_traces import Body, Schedule, Spawn, Task, Wait, Work, write_trace
 from ompass import _core
 from ompass.errors import DamagedRunError, NothingToShowError, RunNotFoundError, UsageError
 from ompass.metrics.breakdown import Scope
+from ompass.model import STATES
 from ompass.readers import tables
 from ompass.readers.tables import TABLES, Tables
 from ompass.recording import Recording
-from ompass.reports.model import STATES
 from ompass.symbols.resolver import UNKNOWN
 
 INNER: Body = (

@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 import made_traces
 from made_traces import Body, Wait, write_trace
 from ompass import open
-from ompass.model import Run
+from ompass.model import STATES, Run
 from ompass.readers.run import open_run
-from ompass.reports.model import STATES
 from unit.test_schedule import BODIES, MIXED
 
 FIGURES = {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Observes the walk, divides each thread's time into the five states, and attributes it to constructs and regions.
+// Observes the walk, divides each thread's time into states, and attributes it to constructs and regions.
 #include "trace_replay.h"
 
 #include <algorithm>

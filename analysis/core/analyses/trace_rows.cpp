@@ -208,7 +208,7 @@ const std::vector<TraceTable> &trace_tables() {
         {"stretches",
          "state intervals: periods of one thread in one state",
          {kThread,
-          {"state", "State", "work, create, schedule, sync or idle"},
+          {"state", "State", "work, create, schedule, sync, idle, mpi or offload"},
           kTask,
           {"construct", "Int32", "construct of the task; in implicit tasks, of the region; null outside"},
           kStart,

@@ -15,10 +15,8 @@ namespace {
 
 using Sentences = std::vector<std::string>;
 
-const char *const kStateNames[format::kStates] = {"work", "create", "schedule", "sync", "idle"};
-
 // Checks that parts of a state do not exceed it, and for each parallel construct, in ticks:
-// N * T == work + create + schedule + sync + idle (+ time spent leading inner regions)
+// N * T == the sum of the states (+ time spent leading inner regions)
 void check_identity(const std::vector<ThreadAccount> &accounts, size_t n_definitions, const std::string &source,
                     Sentences &found) {
     for (size_t id = 1; id < n_definitions; id++) {
@@ -28,7 +26,7 @@ void check_identity(const std::vector<ThreadAccount> &accounts, size_t n_definit
             const format::RegionSlot &slot = account.regions[id];
             const auto check_part = [&](uint64_t part, size_t state, const char *name) {
                 if (part > slot.state_ticks[state])
-                    found.push_back(source + ": time in " + name + " exceeds " + kStateNames[state] +
+                    found.push_back(source + ": time in " + name + " exceeds " + format::kStateNames[state] +
                                     " time in parallel construct " + std::to_string(id) + ".");
             };
             constexpr auto kWork = static_cast<size_t>(format::State::kWork);
@@ -42,7 +40,7 @@ void check_identity(const std::vector<ThreadAccount> &accounts, size_t n_definit
                 check_part(slot.off_cpu[state].preempted + slot.off_cpu[state].blocked, state, "off-CPU intervals");
                 parts += slot.state_ticks[state];
                 if (slot.state_ticks[state] >> 63)
-                    found.push_back(source + ": negative " + kStateNames[state] + " time in parallel construct " +
+                    found.push_back(source + ": negative " + format::kStateNames[state] + " time in parallel construct " +
                                     std::to_string(id) + ".");
             }
         }
@@ -163,7 +161,7 @@ void check_states(const Comparison &accounts) {
     for (size_t state = 0; state < format::kStates; state++)
         accounts.check(accounts.sums<format::RegionSlot>(&ThreadAccount::regions,
                                                          [=](const auto &slot) { return slot.state_ticks[state]; }),
-                       slack, std::string(kStateNames[state]) + " time by more than 1% of all time", " ticks");
+                       slack, std::string(format::kStateNames[state]) + " time by more than 1% of all time", " ticks");
 }
 
 void check_agreement(const RunFiles &run, const Comparison &accounts) {
@@ -192,7 +190,7 @@ void check_agreement(const RunFiles &run, const Comparison &accounts) {
         {"the length", &WaitSlot::ticks, OfWait::kTicks},
         {"the delays", &WaitSlot::delay_ticks, OfWait::kTicks}};
     for (unsigned gap = 0; gap < 3; gap++)
-        of_waits.push_back({std::string(kStateNames[gap + 2]) + " time",
+        of_waits.push_back({std::string(format::kStateNames[gap + 2]) + " time",
                             [=](const WaitSlot &slot) { return slot.gap_ticks[gap]; }, OfWait::kPart});
     accounts.check_each(&ThreadAccount::waits, "wait", of_waits);
     using OfLoop = Compared<LoopSlot>;

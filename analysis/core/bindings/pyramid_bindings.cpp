@@ -14,7 +14,7 @@ namespace {
 // X(type, name, meaning, value): `value` uses one `row`.
 #define OMPASS_PYTHON_WINDOW(X)                                                                                        \
     X(Column<uint32_t>, thread, "number of the thread", row.thread)                                                    \
-    X(Column<uint8_t>, state, "0 work, 1 create, 2 schedule, 3 sync, 4 idle", row.state)                               \
+    X(Column<uint8_t>, state, "0 work, 1 create, 2 schedule, 3 sync, 4 idle, 5 mpi, 6 offload", row.state)              \
     X(Column<uint32_t>, construct, "construct of the task; in implicit tasks, of the region; 0: outside",              \
       row.construct)                                                                                                   \
     X(Column<uint32_t>, home, "domain that the task was placed in, or else its creating thread; NO_HOME: neither",     \
@@ -133,9 +133,9 @@ void bind_pyramid(nb::module_ &m) {
         .def("read_tile", &read_tile, nb::arg("rows"), nb::arg("dimension"), nb::arg("keys"), nb::arg("shift"),
              nb::arg("first_bin"), nb::arg("n_bins"),
              "Returns nanoseconds by row, bin and column, in bins of 2^shift nanoseconds.\n\n"
-             "A row is the sum of its threads. The dimension determines the columns. State: work, create, schedule, "
-             "sync, idle. Off-CPU: for each state, preempted and blocked time. Any other dimension: the work of each "
-             "key, other work, create, schedule, sync, idle. Raises LogError.")
+             "A row is the sum of its threads. The dimension determines the columns. State: one for each state. "
+             "Off-CPU: for each state, preempted and blocked time. Any other dimension: the work of each key, other "
+             "work, and the states other than work. Raises LogError.")
         .def("read_intervals", &read_intervals, nb::arg("threads"), nb::arg("begin_ns"), nb::arg("end_ns"),
              nb::arg("limit"),
              "Returns the intervals of these threads in [begin_ns, end_ns), or None if more than `limit`.")

@@ -206,7 +206,7 @@ void bind_run(nb::module_ &m) {
     bind_row<ThreadRow>(m, "ThreadRow", "One recorded thread.").def_static("describe", &describe<ThreadRow>, described);
     bind_row<RegionRow>(m, "RegionRow",
                         "One thread's time in all instances of one parallel construct.\n\n"
-                        "total_ns == work_ns + create_ns + schedule_ns + sync_ns + idle_ns, exactly.")
+                        "total_ns == work_ns + create_ns + schedule_ns + sync_ns + idle_ns + mpi_ns + offload_ns, exactly.")
         .def_static("describe", &describe<RegionRow>, described);
     bind_row<ConstructRow>(m, "ConstructRow", "One thread's executions of one task construct or kernel.")
         .def_static("describe", &describe<ConstructRow>, described)

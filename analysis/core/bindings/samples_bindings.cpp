@@ -10,7 +10,6 @@ namespace ompass {
 namespace {
 
 constexpr const char *kEvents[] = {"none", "task clock", "cycles", "loads", "ops", "unknown"};
-constexpr const char *kStates[] = {"work", "create", "schedule", "sync", "idle", "outside"};
 constexpr const char *kSources[format::kLoadSources] = {"unknown", "L1",     "under way", "L2",
                                                         "L3",      "memory", "other node"};
 constexpr const char *kRegisters[] = {"", "x86_64", "aarch64", ""};
@@ -18,12 +17,16 @@ constexpr const char *kRegisters[] = {"", "x86_64", "aarch64", ""};
 using Words = nb::typed<nb::tuple, uint64_t, nb::ellipsis>;
 using Stack = nb::typed<nb::dict, uint64_t, uint64_t>;
 
+const char *state_name(uint8_t state) {
+    return state < format::kStates ? format::kStateNames[state] : "outside";
+}
+
 int64_t number_of(uint32_t construct) { return construct ? static_cast<int64_t>(construct) : -1; }
 
 #define OMPASS_PYTHON_SAMPLE(X)                                                                                        \
     X(int64_t, time_ns, "since the start of the run", time_ns)                                                         \
-    X(nb::str, state, "work, create, schedule, sync, idle or, in no state, outside",                                   \
-      nb::str(kStates[from.head.state]))                                                                               \
+    X(nb::str, state, "work, create, schedule, sync, idle, mpi, offload or, in no state, outside",                     \
+      nb::str(state_name(from.head.state)))                                                                            \
     X(int64_t, region, "construct of the region; -1: outside of regions", number_of(from.head.region))                 \
     X(int64_t, construct, "construct of the task; -1: an implicit task, or outside", number_of(from.head.construct))   \
     X(int64_t, kernel, "construct of the innermost kernel; -1: none", number_of(from.head.kernel))                     \

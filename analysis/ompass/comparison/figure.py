@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from typing import Final
 
 from ompass.comparison.content import Compared
-from ompass.comparison.metrics import STATE_NAMES, Change
+from ompass.comparison.metrics import Change
 from ompass.figures.run import seconds_axis, state_bars, state_rows
 from ompass.figures.style import ACCENT, Spec, figure, tooltip
-from ompass.model import StateTimes
+from ompass.model import STATES, StateTimes
 from ompass.scaling.content import Place
 from ompass.units import duration
 
@@ -24,7 +24,9 @@ def thread_time(one: Compared) -> Spec | None:
     found = {change.figure: change for change in one.changes if change.key is None}
     rows: list[Spec] = []
     for order, (side, value) in enumerate((("before", "before_median"), ("after", "after_median"))):
-        states = StateTimes(**{f"{name}_ns": round(getattr(found[name], value)) for name in STATE_NAMES})
+        states = StateTimes(
+            **{f"{name}_ns": round(getattr(found[name], value)) for name in STATES if name in found}
+        )
         rows += state_rows(side, side, order, states)
     return state_bars("Thread-time by state, before and after (medians)", rows)
 

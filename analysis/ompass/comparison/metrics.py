@@ -21,7 +21,7 @@ from statistics import fmean, median
 from typing import Final, Generic, Protocol, TypeVar
 
 from ompass.metrics import significance, thresholds
-from ompass.model import StateTimes
+from ompass.model import StateTimes, shown_states
 from ompass.scaling.metrics import WorkOf
 
 Key = TypeVar("Key", bound=Hashable)
@@ -62,8 +62,6 @@ VERDICTS: Final = {
     "single": "single run",
     "noise": "may be chance",
 }
-
-STATE_NAMES = ("work", "create", "schedule", "sync", "idle")
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,7 +288,8 @@ def changes(
         return change(figure, None, [[_figure(r, value) for r in side] for side in (before, after)], events)
 
     time = whole("time", "time_ns")
-    found = [whole("thread-time", "total_ns"), *(whole(name, f"{name}_ns") for name in STATE_NAMES)]
+    states = shown_states(*(r.states for r in (*before, *after)))
+    found = [whole("thread-time", "total_ns"), *(whole(name, f"{name}_ns") for name in states)]
     for name in before[0].further:
         if all(name in r.further for r in (*before, *after)):
             values = [[r.further[name] for r in side] for side in (before, after)]

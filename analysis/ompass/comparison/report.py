@@ -14,9 +14,10 @@ from typing import Any, Final
 
 from ompass import __version__
 from ompass.comparison.content import Compared, ComparisonContent, minimum_text
-from ompass.comparison.metrics import MINIMUM_OF_ALL, STATE_NAMES, VERDICTS, Change, Count
+from ompass.comparison.metrics import MINIMUM_OF_ALL, VERDICTS, Change, Count
 from ompass.comparison.pairing import Pair
 from ompass.metrics import thresholds
+from ompass.model import STATES
 from ompass.reports.model import Column, Kind, Report, Section, Table, data, fields, sentence
 from ompass.scaling.content import Place
 from ompass.units import count, duration, percent, plural, ratio
@@ -145,7 +146,7 @@ def brief_comparison(content: ComparisonContent) -> Report:
 
 def _brief_sections(one: Compared) -> Iterator[Section]:
     threads = one.threads_after
-    states = [change for change in one.changes if change.figure in ("time", *STATE_NAMES)]
+    states = [change for change in one.changes if change.figure in ("time", *STATES)]
     whole = [change for change in states if change.key is None]
     whole += [change for change in one.changes if change.key is None and _is_further(change)]
     different = [
@@ -169,7 +170,7 @@ def _brief_sections(one: Compared) -> Iterator[Section]:
 
 def _is_further(change: Change[Place]) -> bool:
     """True for a figure that changed and is neither a time nor a state."""
-    return change.is_large and change.figure not in ("time", "thread-time", *STATE_NAMES)
+    return change.is_large and change.figure not in ("time", "thread-time", *STATES)
 
 
 def _brief_changes(title: str, changes: Sequence[Change[Place]]) -> Table:

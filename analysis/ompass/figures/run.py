@@ -10,11 +10,9 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from ompass.figures.style import STATE_COLOURS, Figure, Spec, axis, figure, state_colours, tooltip
-from ompass.model import StateTimes
+from ompass.model import STATES, StateTimes, shown_states
 from ompass.reports.content import ReportContent
-from ompass.reports.model import STATES
 from ompass.reports.ranks import job_of_reports
-from ompass.reports.terminal import state_values
 from ompass.units import duration, percent
 
 _MOST_BARS: Final = 16
@@ -41,7 +39,8 @@ def state_rows(bar: str, run: str, order: int, states: StateTimes) -> list[Spec]
             "time": duration(value),
             "share": percent(value / total) if total else "-",
         }
-        for rank, (state, value) in enumerate(zip(STATES, state_values(states), strict=True))
+        for rank, state in enumerate(shown_states(states))
+        for value in [getattr(states, f"{state}_ns")]
     ]
 
 

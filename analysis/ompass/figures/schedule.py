@@ -21,10 +21,9 @@ from ompass.figures.style import (
     state_colours,
     tooltip,
 )
-from ompass.model import Run
+from ompass.model import OPENMP_STATES, STATES, Run
 from ompass.readers.schedule import NO_HOME, OTHERS, Schedule
 from ompass.reports.content import ReportContent
-from ompass.reports.model import STATES
 from ompass.units import count, duration
 
 _OTHERS: Final = "other tasks"
@@ -203,6 +202,8 @@ def _construct_colours(bars: list[_Bar]) -> dict[str, str]:
 def over_time(schedule: Schedule) -> Spec | None:
     """Returns the number of threads in each state over the window."""
     edges = schedule.edges_ns.tolist()
+    total_ns = schedule.bins.sum(axis=0)
+    shown = {k: state for k, state in enumerate(STATES) if state in OPENMP_STATES or total_ns[k]}
     rows: list[Spec] = [
         {
             "time": (begin + end) / 2e6,
@@ -211,7 +212,8 @@ def over_time(schedule: Schedule) -> Spec | None:
             "threads": value / (end - begin),
         }
         for begin, end, states in zip(edges, edges[1:], schedule.bins.tolist(), strict=False)
-        for rank, (state, value) in enumerate(zip(STATES, states, strict=True))
+        for rank, state in shown.items()
+        for value in [states[rank]]
     ]
     if not rows:
         return None
@@ -228,7 +230,7 @@ def over_time(schedule: Schedule) -> Spec | None:
                 "axis": {"title": "time since the start of the run [ms]", "grid": False},
             },
             "y": axis("threads", "threads"),
-            "color": state_colours(),
+            "color": state_colours([*shown.values()]),
             "order": {"field": "rank", "type": "quantitative"},
         },
     )

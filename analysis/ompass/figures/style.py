@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
+from ompass.model import OPENMP_STATES
 from ompass.reports.content import ReportContent
-from ompass.reports.model import STATES
 
 Spec: TypeAlias = dict[str, Any]
 
@@ -26,6 +26,8 @@ STATE_COLOURS: Final = {
     "schedule": "#cc79a7",
     "sync": "#d55e00",
     "idle": "#c4c9ce",
+    "mpi": "#56b4e9",
+    "offload": "#f0e442",
 }
 ACCENT: Final = "#0072b2"
 CONSTRUCT_COLOURS: Final = (
@@ -62,13 +64,13 @@ def axis(field: str, title: str | None, kind: str = "quantitative", **more: Any)
     return {"field": field, "type": kind, "axis": {"title": title, **more}}
 
 
-def state_colours(states: Sequence[str] = STATES) -> Spec:
+def state_colours(states: Sequence[str] = OPENMP_STATES) -> Spec:
     """Returns the channel that gives each state its colour."""
     return {
         "field": "state",
         "type": "nominal",
         "scale": {"domain": list(states), "range": [STATE_COLOURS[state] for state in states]},
-        "legend": {"title": None, "orient": "top", "columns": len(STATES)},
+        "legend": {"title": None, "orient": "top", "columns": len(states)},
     }
 
 

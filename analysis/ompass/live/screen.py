@@ -21,10 +21,8 @@ from textual.widgets import Footer
 from ompass.errors import OmpassError
 from ompass.figures.style import STATE_COLOURS
 from ompass.live.watch import Change, Cost, Look, Used, Watch, change, until_next_s, used
-from ompass.model import StateTimes
+from ompass.model import STATES, StateTimes, shown_states, state_values
 from ompass.plain_text import visible
-from ompass.reports.model import STATES
-from ompass.reports.terminal import state_values
 from ompass.units import count, duration, percent, plural
 
 Columns = Sequence[tuple[str, AlignMethod]]
@@ -195,7 +193,8 @@ class Top(App[None]):
         for label, states in shown:
             text = Text(f"{label:12}")
             text.append_text(state_bar(states))
-            for state, value in zip(STATES, state_values(states), strict=True):
+            for state in shown_states(states):
+                value = getattr(states, f"{state}_ns")
                 share = percent(value / states.total_ns) if states.total_ns else "-"
                 text.append(f"  {state} ", style=STATE_COLOURS[state])
                 text.append(share)

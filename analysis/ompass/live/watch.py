@@ -18,7 +18,7 @@ from typing import Final
 
 from ompass.errors import RunNotFoundError
 from ompass.metrics.breakdown import Scope
-from ompass.model import StateTimes
+from ompass.model import StateTimes, state_values
 from ompass.readers.run import has_ended, open_run
 from ompass.reports.content import ReportContent, collect
 from ompass.symbols.resolver import Resolver
@@ -160,12 +160,8 @@ def _logs_in(maps: Iterable[str]) -> list[Path]:
 
 
 def _since(now: StateTimes, before: StateTimes) -> StateTimes:
-    return StateTimes(
-        *(
-            max(getattr(now, f"{state}_ns") - getattr(before, f"{state}_ns"), 0)
-            for state in ("work", "create", "schedule", "sync", "idle")
-        )
-    )
+    pairs = zip(state_values(now), state_values(before), strict=True)
+    return StateTimes(*(max(after_ns - before_ns, 0) for after_ns, before_ns in pairs))
 
 
 @dataclass(frozen=True)

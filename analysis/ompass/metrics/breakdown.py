@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The thread-time identity: thread-time = work + create + schedule + sync + idle, to the nanosecond.
+"""The thread-time identity: thread-time = the sum of its states, to the nanosecond.
 
 Owns the scopes (all regions, one region, the whole program) and the sums per region and per thread.
 docs/metrics.md has the definitions.

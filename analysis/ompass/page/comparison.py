@@ -9,9 +9,10 @@ from pathlib import PurePath
 
 from ompass.comparison.content import Compared, ComparisonContent
 from ompass.comparison.figure import construct_times, thread_time
-from ompass.comparison.metrics import STATE_NAMES, Change
+from ompass.comparison.metrics import Change
 from ompass.comparison.pairing import SourceLines
 from ompass.comparison.report import compared_sections, judgement, relative, times
+from ompass.model import STATES
 from ompass.page.excerpts import Sources, numbered_lines
 from ompass.page.flame import difference, flame
 from ompass.page.markup import Markup, element, join
@@ -53,7 +54,9 @@ def _tiles(one: Compared) -> Iterator[Markup]:
     """Yields the time and the states before and after; bars of states are parts of the thread-time."""
     found = {change.figure: change for change in one.changes if change.key is None}
     whole = found["thread-time"]
-    for name in ("time", *STATE_NAMES):
+    for name in ("time", *STATES):
+        if name not in found:
+            continue
         change = found[name]
         scale = change if name == "time" else whole
         most = max(scale.before_median, scale.after_median)

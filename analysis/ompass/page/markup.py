@@ -10,9 +10,9 @@ import html
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
+from ompass.model import shown_states
 from ompass.plain_text import visible, visible_lines
-from ompass.reports.model import STATES, Column, Kind, Table, words
-from ompass.reports.terminal import state_values
+from ompass.reports.model import Column, Kind, Table, words
 from ompass.units import percent, plural
 
 MOST_ROWS: Final = 500
@@ -124,11 +124,11 @@ def _cell(column: Column, value: Any, shown: Table, k: int) -> Markup:
 
 
 def state_bar(states: Any) -> Markup:
-    """Returns a stacked bar of the five states, in pure HTML, with the shares as a tooltip."""
+    """Returns a stacked bar of the states, in pure HTML, with the shares as a tooltip."""
     total = states.total_ns
     if not total:
         return Markup("")
-    values = [(state, value / total) for state, value in zip(STATES, state_values(states), strict=True)]
+    values = [(state, getattr(states, f"{state}_ns") / total) for state in shown_states(states)]
     parts = [
         element("span", class_=f"state {state}", style=f"width:{100 * part:.3f}%")
         for state, part in values

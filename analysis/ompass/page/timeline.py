@@ -14,13 +14,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from ompass.figures.style import CONSTRUCT_COLOURS, STATE_COLOURS
-from ompass.model import WAIT_KINDS, TaskGraph
+from ompass.model import OPENMP_STATES, STATES, WAIT_KINDS, TaskGraph
 from ompass.page.excerpts import Excerpts
 from ompass.page.rows import rows_of
 from ompass.plain_text import visible
 from ompass.readers.schedule import DIMENSIONS, NO_HOME, Pyramid, TaskLinks, WindowIntervals
 from ompass.reports.content import ReportContent
-from ompass.reports.model import STATES
 
 Value = dict[str, Any]
 if TYPE_CHECKING:  # numpy starts threads, and `ompass run` must not have any
@@ -70,6 +69,7 @@ class Timeline:
         self.end_ns = min(window[1], last_ns) if window[1] >= 0 else last_ns
         self.begin_ns = min(window[0], self.end_ns - 1)
         self._legends = {name: self._legend(name) for name in _WITH_LEGEND}
+        self._states = self._shown_states()
         self.has_off_cpu = any(pyramid.totals(DIMENSIONS.index("absent")) for pyramid in self.pyramids)
 
     def number_of(self, content: ReportContent) -> int | None:
@@ -96,7 +96,9 @@ class Timeline:
             ),
             "offCpu": self.has_off_cpu,
             "waits": {str(kind): name for kind, name in WAIT_KINDS.items()},
-            "states": [{"label": state, "colour": STATE_COLOURS[state]} for state in STATES],
+            "states": [
+                {"label": STATES[k], "colour": STATE_COLOURS[STATES[k]]} for k in self._states
+            ],
             "dimensions": {
                 name: {
                     "entries": [{"label": e.label, "colour": e.colour} for e in legend.entries],
@@ -115,18 +117,21 @@ class Timeline:
 
         For the dimension `absent`, returns the preempted and blocked time of each state.
         """
-        if dimension in ("state", "absent"):
-            return self.pyramids[run].read_tile(rows, DIMENSIONS.index(dimension), [], shift, first, n)
         import numpy as np
 
+        if dimension in ("state", "absent"):
+            tile = self.pyramids[run].read_tile(rows, DIMENSIONS.index(dimension), [], shift, first, n)
+            per_state = tile.shape[2] // len(STATES)
+            columns = [per_state * k + part for k in self._states for part in range(per_state)]
+            return np.ascontiguousarray(tile[:, :, columns])
         legend = self._legends[dimension]
         keys = legend.keys[run]
         tile = self.pyramids[run].read_tile(rows, DIMENSIONS.index(dimension), [*keys], shift, first, n)
         n_entries = len(legend.entries)
-        values = np.zeros((*tile.shape[:2], n_entries + len(STATES)), dtype=np.uint64)
+        values = np.zeros((*tile.shape[:2], n_entries + len(self._states)), dtype=np.uint64)
         for column, entry in enumerate(keys.values()):
             values[:, :, entry] += tile[:, :, column]
-        values[:, :, n_entries:] = tile[:, :, len(keys) :]
+        values[:, :, n_entries:] = tile[:, :, [len(keys) + k for k in self._states]]
         return values
 
     def intervals(
@@ -136,7 +141,7 @@ class Timeline:
         rows = self.pyramids[run].read_intervals(threads, begin_ns, end_ns, limit)
         if rows is None:
             return None
-        return _columns(rows)
+        return self._with_states(_columns(rows))
 
     def links(self, run: int, task: int, thread: int, at_ns: int) -> Value:
         """Returns `task`, which runs on `thread` at `at_ns`, with its predecessors and successors."""
@@ -145,7 +150,7 @@ class Timeline:
     def moment(self, run: int, threads: Sequence[int], at_ns: int) -> Value:
         """Returns the activity of each of these threads at a moment, and the end of its wait."""
         most = _MOST_RECORDS // max(len(threads), 1)
-        return _columns(self.pyramids[run].read_moment(threads, at_ns, most))
+        return self._with_states(_columns(self.pyramids[run].read_moment(threads, at_ns, most)))
 
     def dependences(self, run: int) -> list[list[str]]:
         """Returns the predecessor and successor of each dependence of a run; none if they are too many."""
@@ -161,8 +166,10 @@ class Timeline:
         names = ["state", *(name for name, legend in self._legends.items() if legend.entries)]
         names += ["absent"] * self.has_off_cpu
         n_columns = (
-            sum(len(STATES) + len(self._legends[n].entries if n in self._legends else ()) for n in names)
-            + len(STATES) * self.has_off_cpu
+            sum(
+                len(self._states) + len(self._legends[n].entries if n in self._legends else ()) for n in names
+            )
+            + len(self._states) * self.has_off_cpu
         )
         n_threads = sum(len(content.run.threads) for content in self.contents)
         n_bins = max(_BAKED_BYTES // (2 * n_columns * max(n_threads, 1)), 16)
@@ -180,6 +187,17 @@ class Timeline:
         return {"runs": runs, "excerpts": excerpts}
 
     # ------------------------------------------------------------ inside
+
+    def _shown_states(self) -> list[int]:
+        """Returns the numbers of the states of OpenMP and of others that a run has; the page counts these."""
+        number = DIMENSIONS.index("state")
+        present = {key for pyramid in self.pyramids for key, _ in pyramid.totals(number)}
+        return [k for k, state in enumerate(STATES) if state in OPENMP_STATES or k in present]
+
+    def _with_states(self, columns: Value) -> Value:
+        place = {number: k for k, number in enumerate(self._states)}
+        columns["state"] = [place[number] for number in columns["state"]]
+        return columns
 
     def _baked_run(self, run: int, names: Sequence[str], n_bins: int) -> Value:
         threads = [row.thread for row in self.contents[run].run.threads]

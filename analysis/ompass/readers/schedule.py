@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from ompass import _core
 from ompass._core import NO_HOME, Pyramid, TaskLinks, WindowIntervals
+from ompass.model import STATES
 from ompass.readers.run import check_directory, core_errors
 
 __all__ = ["NO_HOME", "Bars", "Pyramid", "Schedule", "TaskLinks", "WindowIntervals"]
@@ -27,7 +28,6 @@ DEFAULT_LIMIT: Final = 5_000
 _KINDS_IN_BIN: Final = 4  # usually, at most
 _FEWEST_BINS: Final = 16  # per thread
 _MOST_KEYS: Final = 24
-_N_STATES: Final = 5
 OTHERS: Final = -1
 """The key of work in all other constructs or homes."""
 
@@ -117,7 +117,7 @@ def schedule_of(
     last_ns = pyramid.end_ns if end_ns < 0 else min(end_ns, pyramid.end_ns)
     first_ns = min(start_ns, last_ns)
     every = list(range(len(pyramid.cpus)))
-    edges, bins = np.zeros(1, dtype=np.int64), np.zeros((0, _N_STATES), dtype=np.uint64)
+    edges, bins = np.zeros(1, dtype=np.int64), np.zeros((0, len(STATES)), dtype=np.uint64)
     if n_bins and first_ns < last_ns:
         chosen = _bins_of(pyramid, first_ns, last_ns, n_bins)
         edges, (bins,) = chosen.edges_ns, chosen.read([every], "state")
@@ -206,7 +206,7 @@ def _binned_bars(bins: _Bins, threads: Sequence[int], key: str) -> Bars:
         thread=np.array(threads, dtype=np.int64)[row],
         state=np.where(is_off_cpu, 0, np.maximum(column - len(keys), 0)),
         off_cpu=np.where(is_off_cpu, column - spent.shape[2] + 1, 0),
-        key=np.array([*keys, *[OTHERS] * (_N_STATES + 2)], dtype=np.int64)[column],
+        key=np.array([*keys, *[OTHERS] * (len(STATES) + 2)], dtype=np.int64)[column],
         begin_ns=edges[place],
         end_ns=edges[place + 1],
         before_ns=before[row, place, column],

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ompass import _core
 from ompass.errors import IncompleteInstallationError, OmpassError, UsageError
-from ompass.model import WAIT_KINDS, ConstructRow, LoopRow, RegionRow, Run, ThreadRow, WaitRow
+from ompass.model import STATES, WAIT_KINDS, ConstructRow, LoopRow, RegionRow, Run, ThreadRow, WaitRow
 from ompass.readers.run import core_errors
 from ompass.readers.timeline import check_has_events
 
@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from ompass.symbols.resolver import Location
 
 _BATCH_ROWS: Final = 1 << 18
-_STATES: Final = ("work", "create", "schedule", "sync", "idle")
-_LABELS: Final = {"State": _STATES, "Wait": tuple(sorted({*WAIT_KINDS.values(), "?"}))}
+_LABELS: Final = {"State": STATES, "Wait": tuple(sorted({*WAIT_KINDS.values(), "?"}))}
 
 
 @dataclass(frozen=True, slots=True)

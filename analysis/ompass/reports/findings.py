@@ -63,6 +63,8 @@ _SPENT: Final = {
     "schedule": "getting ready tasks to run",
     "sync": "waiting for each other",
     "idle": "without a task",
+    "mpi": "in MPI",
+    "offload": "in target constructs",
 }
 
 

@@ -16,12 +16,11 @@ from enum import Enum, auto
 from operator import attrgetter
 from typing import Any, NamedTuple
 
+from ompass.model import STATES
 from ompass.plain_text import csv_cell, visible
 from ompass.symbols.names import compact_name
 from ompass.symbols.resolver import Location
 from ompass.units import count, duration, durations_alike, percent, ratio, size
-
-STATES = ("work", "create", "schedule", "sync", "idle")
 
 LONG_NAME = 40  # longer function names omit template arguments
 
@@ -208,9 +207,9 @@ def place_fields(location: Location) -> dict[str, Any]:
     }
 
 
-def state_fields(states: Any, prefix: str = "") -> dict[str, Any]:
+def state_fields(states: Any, names: Sequence[str] = STATES) -> dict[str, Any]:
     """Returns the times of the states (StateTimes, MeanStates), for programs."""
-    return {f"{prefix}{state}_ns": getattr(states, f"{state}_ns") for state in STATES}
+    return {f"{state}_ns": getattr(states, f"{state}_ns") for state in names}
 
 
 def plain(value: Any) -> Any:

@@ -17,7 +17,7 @@ from ompass.metrics.facts import Finding
 from ompass.metrics.locality import Locality
 from ompass.metrics.processors import Presence, described, processor_values, waits_outside_regions
 from ompass.metrics.thresholds import OFF_PROCESSOR_SHARE, SHOWN_SHARE
-from ompass.model import Run, StateTimes, SystemUse, share
+from ompass.model import Run, StateTimes, SystemUse, share, shown_states
 from ompass.packed import shown_path
 from ompass.readers.meta import TRACE
 from ompass.reports.constructs import (
@@ -31,7 +31,6 @@ from ompass.reports.constructs import (
 from ompass.reports.content import ReportContent
 from ompass.reports.findings import causes, note_parts, problem_parts, verdict
 from ompass.reports.model import (
-    STATES,
     Bar,
     Column,
     Kind,
@@ -44,7 +43,6 @@ from ompass.reports.model import (
     state_fields,
 )
 from ompass.reports.next_commands import next_commands
-from ompass.reports.terminal import state_values
 from ompass.reports.waits import costly_waits, loops_table, notable_loops, waits_table
 from ompass.samples.report import sample_fields, sample_parts
 from ompass.units import duration, percent, plural
@@ -291,7 +289,7 @@ def states_table(states: StateTimes) -> Table:
             Column("", "share", Kind.SHARE, lambda row: share(row[1], states.total_ns)),
             Column("", "", Kind.BAR, lambda row: Bar(row[1], row[0], states.total_ns)),
         ),
-        zip(STATES, state_values(states), strict=True),
+        [(state, getattr(states, f"{state}_ns")) for state in shown_states(states)],
     )
 
 

@@ -24,9 +24,9 @@ from rich.table import Table as Grid
 from rich.terminal_theme import SVG_EXPORT_THEME
 from rich.text import Text
 
-from ompass.model import StateTimes
+from ompass.model import STATES, StateTimes, state_values
 from ompass.plain_text import visible, visible_lines
-from ompass.reports.model import STATES, Advice, Column, Kind, Report, Section, Table, column_words, sentence
+from ompass.reports.model import Advice, Column, Kind, Report, Section, Table, column_words, sentence
 from ompass.units import plural
 
 if TYPE_CHECKING:
@@ -264,6 +264,8 @@ LOOKS: Final = {
     "schedule": "magenta",
     "sync": "red",
     "idle": "bright_black",
+    "mpi": "bright_blue",
+    "offload": "bright_yellow",
     # classes of reuse distance
     "close": "green",
     "near": "yellow",
@@ -272,18 +274,13 @@ LOOKS: Final = {
     "cold": "blue",
 }
 """Colours of states and classes, wherever they are named."""
-_GLYPHS: Final = {"work": "█", "create": "▓", "schedule": "▒", "sync": "░", "idle": "·"}
-_ASCII_GLYPHS: Final = {"work": "#", "create": "+", "schedule": "=", "sync": "~", "idle": "."}
+_GLYPHS: Final = dict(zip(STATES, "█▓▒░·▚▄", strict=True))
+_ASCII_GLYPHS: Final = dict(zip(STATES, "#+=~.%o", strict=True))
 _EIGHTHS: Final = " ▏▎▍▌▋▊▉█"
 
 
 def glyph(state: str, unicode: bool) -> str:
     return (_GLYPHS if unicode else _ASCII_GLYPHS)[state]
-
-
-def state_values(states: StateTimes | MeanStates) -> tuple[float, ...]:
-    """Returns the five states in the order of STATES."""
-    return (states.work_ns, states.create_ns, states.schedule_ns, states.sync_ns, states.idle_ns)
 
 
 def split_cells(values: Sequence[float], cells: int) -> list[int]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from ompass.figures.style import Spec, axis, figure, side_by_side, state_colours, tooltip
-from ompass.reports.model import STATES
+from ompass.model import shown_states
 from ompass.scaling.content import ScalingContent
 from ompass.scaling.metrics import CURVES
 from ompass.units import duration, percent
@@ -98,9 +98,10 @@ def _whiskers(content: ScalingContent, x: Spec) -> Spec:
 def thread_time(content: ScalingContent) -> Spec:
     """Returns thread-time by state, a bar per number of threads."""
     rows: list[Spec] = []
+    shown = shown_states(*(column.point.states for column in content.columns))
     for column in content.columns:
         point = column.point
-        for rank, state in enumerate(STATES):
+        for rank, state in enumerate(shown):
             value = getattr(point.states, f"{state}_ns")
             rows.append(
                 {
@@ -121,7 +122,7 @@ def thread_time(content: ScalingContent) -> Spec:
             "x": axis("threads", "threads", "ordinal", labelAngle=0),
             "y": axis("times", f"thread-time / {_serial(content)}"),
             "order": {"field": "rank", "type": "quantitative"},
-            "color": {**state_colours(), "legend": {"title": None, "orient": "top", "columns": 3}},
+            "color": {**state_colours(shown), "legend": {"title": None, "orient": "top", "columns": 3}},
             "tooltip": tooltip("threads", "state", "time", "share"),
         },
     )

@@ -93,6 +93,8 @@ class MeanStates:
     schedule_ns: float
     sync_ns: float
     idle_ns: float
+    mpi_ns: float = 0.0
+    offload_ns: float = 0.0
 
     @property
     def overhead_ns(self) -> float:
@@ -100,7 +102,7 @@ class MeanStates:
 
     @property
     def total_ns(self) -> float:
-        return self.work_ns + self.overhead_ns + self.idle_ns
+        return self.work_ns + self.overhead_ns + self.idle_ns + self.mpi_ns + self.offload_ns
 
 
 @dataclass(frozen=True, slots=True)

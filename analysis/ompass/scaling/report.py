@@ -15,9 +15,8 @@ from typing import Any, Final
 from ompass import __version__
 from ompass.metrics import thresholds
 from ompass.metrics.breakdown import Scope
-from ompass.model import share
+from ompass.model import STATES, share, shown_states
 from ompass.reports.model import (
-    STATES,
     Advice,
     Column,
     Kind,
@@ -114,7 +113,7 @@ def _brief_points(content: ScalingContent) -> Table:
             Column("", "time", Kind.TIME, "point.time_ns"),
             Column("", "speed-up", Kind.RATIO, "point.speedup"),
             *([unrecorded] if any(column.recording for column in content.columns) else []),
-            *(Column("", state, Kind.SHARE, _state_share(state), look=state) for state in STATES),
+            *(Column("", state, Kind.SHARE, _state_share(state), look=state) for state in _shown(content)),
         ),
         content.columns,
         most=64,
@@ -240,12 +239,16 @@ def _states(content: ScalingContent) -> Table:
         (
             Column("", "threads", Kind.COUNT, "point.threads"),
             Column("", "thread-time", Kind.TIME, "point.thread_time_ns"),
-            *(Column("", state, Kind.SHARE, _state_share(state), look=state) for state in STATES),
+            *(Column("", state, Kind.SHARE, _state_share(state), look=state) for state in _shown(content)),
             Column("", "", Kind.STATES, "point.states", scaled=True),
         ),
         content.columns,
         most=64,
     )
+
+
+def _shown(content: ScalingContent) -> tuple[str, ...]:
+    return shown_states(*(column.point.states for column in content.columns))
 
 
 def _state_share(state: str) -> Any:

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from ompass import __version__
+from ompass.model import OPENMP_STATES
 from ompass.packed import shown_path
 from ompass.reports.model import (
-    STATES,
     Advice,
     Column,
     Kind,
@@ -95,7 +95,7 @@ def _table(simulation: Simulation) -> Table:
             Column("", "wall time", Kind.TIME, "run.wall_ns"),
             Column("", "in regions", Kind.TIME, "regions_ns"),
             Column("", "speed-up", Kind.RATIO, "speedup"),
-            *(of_time(state) for state in STATES),
+            *(of_time(state) for state in OPENMP_STATES),
             Column("", "steals", Kind.COUNT, "run.n_steals_successful"),
         ),
         simulation.predictions,
@@ -111,7 +111,7 @@ def _record(prediction: Prediction) -> dict[str, object]:
         "threads": prediction.threads,
         "wall_ns": run.wall_ns,
         "serial_ns": run.serial_ns,
-        **state_fields(run),
+        **state_fields(run, OPENMP_STATES),
         "speedup": prediction.speedup,
         "tasks": run.n_tasks,
         "inlined": run.n_inlined,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The time of a thread, cut into state intervals. Closing an interval adds its time to one of the five states of
+// The time of a thread, cut into state intervals. Closing an interval adds its time to one of the states of
 // metrics.md (account) and to a construct (charge). Owns header.mark and every sum of ticks. tasks, waits and regions
 // decide which event closes which interval.
 //
