@@ -39,14 +39,14 @@ class Module(Row):
     base: Final[int]  # load bias: an address in the process minus this is the ELF virtual address
 
 class Definition(Row):
-    """A construct in the source: a task, a parallel region, a kernel, a phase, a wait or a loop."""
+    """A construct in the source: a task, a parallel region, a kernel, a phase, a wait, a loop, a call of MPI or a target construct."""
     def __init__(self, *, id: int = 0, kind: str = '', flags: int = 0, module: int = 0, offset: int = 0, name: str = '', is_place_around: bool = False) -> None: ...
     id: Final[int]  # index into Run.definitions
-    kind: Final[str]  # program (id 0: outside of every region), task, parallel, kernel, phase, wait or loop
-    flags: Final[int]  # of a task: OMPT flags at its first creation; of a wait or loop: its kind; else 0
+    kind: Final[str]  # program (id 0: outside of every region), task, parallel, kernel, phase, wait, loop, mpi, target
+    flags: Final[int]  # of a task: OMPT flags at its first creation; of a wait or loop: its kind; of a call of MPI: its class; else 0
     module: Final[int]  # index into Run.modules; -1: unknown
     offset: Final[int]  # ELF virtual address of the return address in the module (look up offset - 1); 0: unknown
-    name: Final[str]  # name of a kernel or phase; else empty
+    name: Final[str]  # name of a kernel or phase, or of the function of MPI; else empty
     is_place_around: Final[bool]  # true if module and offset are those of the task or region around it, because its own return address was in the runtime
 
 class ThreadRow(Row):
@@ -75,9 +75,9 @@ class ThreadRow(Row):
 class RegionRow(Row):
     """
     One thread's time in all instances of one parallel construct.
-    total_ns == work_ns + create_ns + schedule_ns + sync_ns + idle_ns, exactly.
+    total_ns == work_ns + create_ns + schedule_ns + sync_ns + idle_ns + mpi_ns + offload_ns, exactly.
     """
-    def __init__(self, *, construct: int = 0, thread: int = 0, level: int = 0, n_instances: int = 0, n_primary: int = 0, wall_ns: int = 0, capacity_ns: int = 0, max_team_size: int = 0, total_ns: int = 0, nested_ns: int = 0, work_ns: int = 0, create_ns: int = 0, schedule_ns: int = 0, sync_ns: int = 0, idle_ns: int = 0, implicit_ns: int = 0, lock_ns: int = 0, n_tasks: int = 0, domain: int = 0, n_rescued: int = 0, n_steals: int = 0, n_failed_steals: int = 0, steal_ns: int = 0, failed_steal_ns: int = 0, n_from_domain: tuple[int, ...] = (), counters: tuple[int, ...] = (), preempted_ns: int = 0, blocked_ns: int = 0, work_preempted_ns: int = 0, work_blocked_ns: int = 0, n_minor_faults: int = 0, n_major_faults: int = 0, system_ns: int = 0, schedule_preempted_ns: int = 0, schedule_blocked_ns: int = 0, sync_preempted_ns: int = 0, sync_blocked_ns: int = 0, idle_preempted_ns: int = 0, idle_blocked_ns: int = 0, n_smaller: int = 0, max_requested: int = 0) -> None: ...
+    def __init__(self, *, construct: int = 0, thread: int = 0, level: int = 0, n_instances: int = 0, n_primary: int = 0, wall_ns: int = 0, capacity_ns: int = 0, max_team_size: int = 0, total_ns: int = 0, nested_ns: int = 0, work_ns: int = 0, create_ns: int = 0, schedule_ns: int = 0, sync_ns: int = 0, idle_ns: int = 0, implicit_ns: int = 0, lock_ns: int = 0, n_tasks: int = 0, domain: int = 0, n_rescued: int = 0, n_steals: int = 0, n_failed_steals: int = 0, steal_ns: int = 0, failed_steal_ns: int = 0, n_from_domain: tuple[int, ...] = (), counters: tuple[int, ...] = (), preempted_ns: int = 0, blocked_ns: int = 0, work_preempted_ns: int = 0, work_blocked_ns: int = 0, n_minor_faults: int = 0, n_major_faults: int = 0, system_ns: int = 0, schedule_preempted_ns: int = 0, schedule_blocked_ns: int = 0, sync_preempted_ns: int = 0, sync_blocked_ns: int = 0, idle_preempted_ns: int = 0, idle_blocked_ns: int = 0, n_smaller: int = 0, max_requested: int = 0, mpi_ns: int = 0, mpi_preempted_ns: int = 0, mpi_blocked_ns: int = 0, offload_ns: int = 0, offload_preempted_ns: int = 0, offload_blocked_ns: int = 0) -> None: ...
     construct: Final[int]  # number of the parallel construct; -1: outside every region
     thread: Final[int]  # number of the thread
     level: Final[int]  # nesting depth of its first instance, 1 is outermost; 0 outside every region
@@ -86,7 +86,7 @@ class RegionRow(Row):
     wall_ns: Final[int]  # total duration of the instances that it led
     capacity_ns: Final[int]  # team size times duration, summed over the instances that it led
     max_team_size: Final[int]  # largest team of an instance that it led
-    total_ns: Final[int]  # its thread-time, without inner regions that it led; the sum of the five states
+    total_ns: Final[int]  # its thread-time, without inner regions that it led; the sum of the states
     nested_ns: Final[int]  # its time in inner regions that it led
     work_ns: Final[int]  # thread-time in user code
     create_ns: Final[int]  # thread-time in the creation of tasks
@@ -119,12 +119,18 @@ class RegionRow(Row):
     idle_blocked_ns: Final[int]  # part of idle_ns, blocked
     n_smaller: Final[int]  # instances that it led with fewer threads than requested
     max_requested: Final[int]  # most threads requested for such an instance
+    mpi_ns: Final[int]  # thread-time in calls of MPI
+    mpi_preempted_ns: Final[int]  # part of mpi_ns, preempted
+    mpi_blocked_ns: Final[int]  # part of mpi_ns, blocked
+    offload_ns: Final[int]  # thread-time of the host in target constructs
+    offload_preempted_ns: Final[int]  # part of offload_ns, preempted
+    offload_blocked_ns: Final[int]  # part of offload_ns, blocked
     @staticmethod
     def describe() -> list[tuple[str, str, str]]: """Returns name, SQL type (empty: not a column) and meaning of each field."""
 
 class ConstructRow(Row):
     """One thread's executions of one task construct or kernel."""
-    def __init__(self, *, construct: int = 0, thread: int = 0, n_created: int = 0, n_completed: int = 0, n_cancelled: int = 0, n_undeferred: int = 0, work_ns: int = 0, create_ns: int = 0, inclusive_ns: int = 0, n_timed: int = 0, min_ns: int = 0, max_ns: int = 0, histogram: tuple[int, ...] = (), ready_ns: int = 0, ready_max_ns: int = 0, n_ready: int = 0, n_other_thread: int = 0, n_other_core: int = 0, n_other_domain: int = 0, read_bytes: int = 0, write_bytes: int = 0, counters: tuple[int, ...] = (), preempted_ns: int = 0, blocked_ns: int = 0, n_detached: int = 0, n_events_fulfilled: int = 0, n_events_outside: int = 0, event_ns: int = 0, event_max_ns: int = 0) -> None: ...
+    def __init__(self, *, construct: int = 0, thread: int = 0, n_created: int = 0, n_completed: int = 0, n_cancelled: int = 0, n_undeferred: int = 0, work_ns: int = 0, create_ns: int = 0, inclusive_ns: int = 0, n_timed: int = 0, min_ns: int = 0, max_ns: int = 0, histogram: tuple[int, ...] = (), ready_ns: int = 0, ready_max_ns: int = 0, n_ready: int = 0, n_other_thread: int = 0, n_other_core: int = 0, n_other_domain: int = 0, read_bytes: int = 0, write_bytes: int = 0, counters: tuple[int, ...] = (), preempted_ns: int = 0, blocked_ns: int = 0, n_detached: int = 0, n_events_fulfilled: int = 0, n_events_outside: int = 0, event_ns: int = 0, event_max_ns: int = 0, mpi_ns: int = 0, offload_ns: int = 0) -> None: ...
     construct: Final[int]  # number of the construct
     thread: Final[int]  # number of the thread
     n_created: Final[int]  # tasks created by the thread
@@ -154,6 +160,8 @@ class ConstructRow(Row):
     n_events_outside: Final[int]  # part of these: the thread is not in the task's team
     event_ns: Final[int]  # from the end of a detached task's code to its event, summed over the events fulfilled here
     event_max_ns: Final[int]  # longest of these times
+    mpi_ns: Final[int]  # time of the tasks in calls of MPI, not part of work_ns
+    offload_ns: Final[int]  # time of the tasks in target constructs, not part of work_ns
     @staticmethod
     def describe() -> list[tuple[str, str, str]]: """Returns name, SQL type (empty: not a column) and meaning of each field."""
     def __add__(self, arg: ConstructRow, /) -> ConstructRow: """Adds two rows of a construct; keeps the first `thread`."""
@@ -193,9 +201,24 @@ class LoopRow(Row):
     @staticmethod
     def describe() -> list[tuple[str, str, str]]: """Returns name, SQL type (empty: not a column) and meaning of each field."""
 
+class CallRow(Row):
+    """One thread's calls of MPI, or target constructs, at one place in the source."""
+    def __init__(self, *, construct: int = 0, thread: int = 0, n_calls: int = 0, time_ns: int = 0, max_ns: int = 0, n_in_tasks: int = 0, task_ns: int = 0, serial_ns: int = 0, unaccounted_ns: int = 0) -> None: ...
+    construct: Final[int]  # number of the call
+    thread: Final[int]  # number of the thread
+    n_calls: Final[int]  # calls, without those inside other calls of MPI
+    time_ns: Final[int]  # time from begin to end, summed over the calls
+    max_ns: Final[int]  # longest of these times
+    n_in_tasks: Final[int]  # part of n_calls in explicit tasks
+    task_ns: Final[int]  # part of time_ns in explicit tasks
+    serial_ns: Final[int]  # part of time_ns outside of parallel regions
+    unaccounted_ns: Final[int]  # part of time_ns on threads outside of the accounted time; in no state
+    @staticmethod
+    def describe() -> list[tuple[str, str, str]]: """Returns name, SQL type (empty: not a column) and meaning of each field."""
+
 class Run(Row):
     """One recorded process."""
-    def __init__(self, *, path: str | os.PathLike[str] = ..., format_version: int = 0, mode: str = '', source: str = '', complete: bool = False, end_reason: str = '', incomplete_reasons: tuple[str, ...] = (), missing: tuple[str, ...] = (), n_unlogged: int = 0, n_unlogged_tasks: int = 0, trace_end: str = '', trace_end_cure: str = '', pid: int = 0, start_epoch_ns: int = 0, wall_ns: int = 0, clock_kind: str = '', clock_hz: float = 0.0, create_estimated: bool = False, create_estimate_ns: float = 0.0, n_usable_cpus: int = 0, n_bound_cpus: int = 0, quota_us: int = 0, quota_period_us: int = 0, n_throttled: int = 0, throttled_ns: int = 0, earlier_cpu_ns: int = 0, other_runtime: str = '', counters: tuple[str, ...] = (), modules: tuple[Module, ...] = (), definitions: tuple[Definition, ...] = (), threads: tuple[ThreadRow, ...] = (), regions: tuple[RegionRow, ...] = (), helper_regions: tuple[RegionRow, ...] = (), constructs: tuple[ConstructRow, ...] = (), waits: tuple[WaitRow, ...] = (), helper_waits: tuple[WaitRow, ...] = (), loops: tuple[LoopRow, ...] = (), log_bytes: int = 0) -> None: ...
+    def __init__(self, *, path: str | os.PathLike[str] = ..., format_version: int = 0, mode: str = '', source: str = '', complete: bool = False, end_reason: str = '', incomplete_reasons: tuple[str, ...] = (), missing: tuple[str, ...] = (), n_unlogged: int = 0, n_unlogged_tasks: int = 0, trace_end: str = '', trace_end_cure: str = '', pid: int = 0, start_epoch_ns: int = 0, wall_ns: int = 0, clock_kind: str = '', clock_hz: float = 0.0, create_estimated: bool = False, create_estimate_ns: float = 0.0, n_usable_cpus: int = 0, n_bound_cpus: int = 0, quota_us: int = 0, quota_period_us: int = 0, n_throttled: int = 0, throttled_ns: int = 0, earlier_cpu_ns: int = 0, other_runtime: str = '', counters: tuple[str, ...] = (), modules: tuple[Module, ...] = (), definitions: tuple[Definition, ...] = (), threads: tuple[ThreadRow, ...] = (), regions: tuple[RegionRow, ...] = (), helper_regions: tuple[RegionRow, ...] = (), constructs: tuple[ConstructRow, ...] = (), waits: tuple[WaitRow, ...] = (), helper_waits: tuple[WaitRow, ...] = (), loops: tuple[LoopRow, ...] = (), calls: tuple[CallRow, ...] = (), log_bytes: int = 0) -> None: ...
     path: Final[pathlib.Path]  # run directory, as given
     format_version: Final[int]  # version of the trace format
     mode: Final[str]  # recorded mode: profile or trace
@@ -233,6 +256,7 @@ class Run(Row):
     waits: Final[tuple[WaitRow, ...]]  # rows per wait and thread; without helper threads
     helper_waits: Final[tuple[WaitRow, ...]]  # the same for the runtime's helper threads
     loops: Final[tuple[LoopRow, ...]]  # rows per loop and thread
+    calls: Final[tuple[CallRow, ...]]  # rows per call of MPI or target construct, and thread
     log_bytes: Final[int]  # size of all logs
     def kind_of(self, construct: int) -> str:
         """
@@ -411,7 +435,7 @@ class Sample(Row):
     """The position of a thread at one moment. A word is (1 + module) << 48 | ELF virtual address for code, STACK_WORD << 48 | bytes above the stack pointer, or 0."""
     def __init__(self, *, time_ns: int = 0, state: str = '', region: int = 0, construct: int = 0, kernel: int = 0, is_shared: bool = False, weight: int = 0, address: int = 0, cycles: int = 0, source: str = '', was_modified: bool = False, chain: tuple[int, ...] = (), registers: tuple[int, ...] = (), stack: dict[int, int]) -> None: ...
     time_ns: Final[int]  # since the start of the run
-    state: Final[str]  # work, create, schedule, sync, idle or, in no state, outside
+    state: Final[str]  # work, create, schedule, sync, idle, mpi, offload or, in no state, outside
     region: Final[int]  # construct of the region; -1: outside of regions
     construct: Final[int]  # construct of the task; -1: an implicit task, or outside
     kernel: Final[int]  # construct of the innermost kernel; -1: none
@@ -754,7 +778,7 @@ class Slices(Columns):
     begin_ns: Final[NDArray[numpy.int64]]  # since the start of the run, cut to the window
     end_ns: Final[NDArray[numpy.int64]]  # since the start of the run, cut to the window
     thread: Final[NDArray[numpy.uint32]]  # number of the thread
-    kind: Final[NDArray[numpy.uint8]]  # 0 region, 1 implicit task, 2 task, 3 wait, 4 lock, 5 creation, 6 kernel, 7 created (a moment), 8 preempted, 9 blocked
+    kind: Final[NDArray[numpy.uint8]]  # 0 region, 1 implicit task, 2 task, 3 wait, 4 lock, 5 creation, 6 kernel, 7 created (a moment), 8 preempted, 9 blocked, 10 call
     construct: Final[NDArray[numpy.int32]]  # number of the construct; for waits and locks the OMPT kind; -1: unknown
     task: Final[NDArray[numpy.uint64]]  # id of tasks and creations; 0: undeferred
     depth: Final[NDArray[numpy.uint16]]  # number of slices around it
@@ -778,7 +802,7 @@ class WindowIntervals(Columns):
     """State intervals of threads in a window, by thread."""
     def __init__(self, *, thread: NDArray[numpy.uint32], state: NDArray[numpy.uint8], construct: NDArray[numpy.uint32], home: NDArray[numpy.uint32], depth: NDArray[numpy.uint32], task: NDArray[numpy.uint64], begin_ns: NDArray[numpy.int64], end_ns: NDArray[numpy.int64], created_ns: NDArray[numpy.int64], ready_ns: NDArray[numpy.int64], start_ns: NDArray[numpy.int64], absent: NDArray[numpy.uint8], wait_kind: NDArray[numpy.uint32], wait_place: NDArray[numpy.uint32], waited_for: NDArray[numpy.uint32], wait_begin_ns: NDArray[numpy.int64], wait_end_ns: NDArray[numpy.int64]) -> None: ...
     thread: Final[NDArray[numpy.uint32]]  # number of the thread
-    state: Final[NDArray[numpy.uint8]]  # 0 work, 1 create, 2 schedule, 3 sync, 4 idle
+    state: Final[NDArray[numpy.uint8]]  # 0 work, 1 create, 2 schedule, 3 sync, 4 idle, 5 mpi, 6 offload
     construct: Final[NDArray[numpy.uint32]]  # construct of the task; in implicit tasks, of the region; 0: outside
     home: Final[NDArray[numpy.uint32]]  # domain that the task was placed in, or else its creating thread; NO_HOME: neither
     depth: Final[NDArray[numpy.uint32]]  # number of explicit tasks on the thread's stack
@@ -789,7 +813,7 @@ class WindowIntervals(Columns):
     ready_ns: Final[NDArray[numpy.int64]]  # time at which the task was ready; 0: none or unknown
     start_ns: Final[NDArray[numpy.int64]]  # start of the task; 0: none or unknown
     absent: Final[NDArray[numpy.uint8]]  # 0: a state interval; its off-CPU parts follow as rows: 1 preempted, 2 blocked
-    wait_kind: Final[NDArray[numpy.uint32]]  # OMPT kind of the thread's wait, or 128 | kind of lock; 0: none or unknown
+    wait_kind: Final[NDArray[numpy.uint32]]  # OMPT kind of the thread's wait, 128 | kind of lock, or 64: a call; 0: none
     wait_place: Final[NDArray[numpy.uint32]]  # construct of the wait; 0: unknown
     waited_for: Final[NDArray[numpy.uint32]]  # construct that the thread waited for; 0: unknown, or the wait ends later
     wait_begin_ns: Final[NDArray[numpy.int64]]  # begin of the wait; 0: none
@@ -819,7 +843,7 @@ class Pyramid:
     def read_tile(self, rows: Sequence[Sequence[int]], dimension: int, keys: Sequence[int], shift: int, first_bin: int, n_bins: int) -> NDArray[numpy.uint64]:
         """
         Returns nanoseconds by row, bin and column, in bins of 2^shift nanoseconds.
-        A row is the sum of its threads. The dimension determines the columns. State: work, create, schedule, sync, idle. Off-CPU: for each state, preempted and blocked time. Any other dimension: the work of each key, other work, create, schedule, sync, idle. Raises LogError.
+        A row is the sum of its threads. The dimension determines the columns. State: one for each state. Off-CPU: for each state, preempted and blocked time. Any other dimension: the work of each key, other work, and the states other than work. Raises LogError.
         """
     def read_intervals(self, threads: Sequence[int], begin_ns: int, end_ns: int, limit: int) -> WindowIntervals | None: """Returns the intervals of these threads in [begin_ns, end_ns), or None if more than `limit`."""
     def read_moment(self, threads: Sequence[int], at_ns: int, most_records: int) -> WindowIntervals: """Returns each thread's whole interval at a moment. Reads at most `most_records` records per thread to find the end of its wait."""

@@ -216,6 +216,7 @@ def _otf2_region(definitions: Any, label: str, one: Slice, place: Location | Non
         SliceKind.KERNEL: RegionRole.FUNCTION,
         SliceKind.PREEMPTED: RegionRole.ARTIFICIAL,
         SliceKind.BLOCKED: RegionRole.ARTIFICIAL,
+        SliceKind.CALL: RegionRole.FUNCTION,
     }
     if one.kind in (SliceKind.WAIT, SliceKind.LOCK):
         place = None  # `construct` of a wait is its kind, which has no place
@@ -225,5 +226,7 @@ def _otf2_region(definitions: Any, label: str, one: Slice, place: Location | Non
         source_file=visible(place.file if place else ""),
         begin_line_number=(place.line if place else 0) or 0,
         region_role=RegionRole.TASK_WAIT if task_wait else roles[one.kind],
-        paradigm=Paradigm.USER if one.kind is SliceKind.KERNEL else Paradigm.OPENMP,
+        paradigm={SliceKind.KERNEL: Paradigm.USER, SliceKind.CALL: Paradigm.MPI}.get(
+            one.kind, Paradigm.OPENMP
+        ),
     )

@@ -14,6 +14,7 @@ from typing import Any, Final
 from ompass import _core
 from ompass._core import (
     N_HISTOGRAM_BINS,
+    CallRow,
     ConstructRow,
     CriticalStep,
     Definition,
@@ -34,6 +35,7 @@ from ompass._core import (
 __all__ = [
     "LOCKS",
     "LOOPS",
+    "MPI_CLASSES",
     "N_HISTOGRAM_BINS",
     "OPENMP_STATES",
     "OUTSIDE",
@@ -41,6 +43,7 @@ __all__ = [
     "UNSHARED_LOOPS",
     "WAITS",
     "WAIT_KINDS",
+    "CallRow",
     "ConstructRow",
     "CpuTimes",
     "CriticalStep",
@@ -86,6 +89,11 @@ LOOPS: Final = {
 """The meaning of Definition.flags of a loop."""
 UNSHARED_LOOPS: Final = frozenset({"single", "taskloop", "masked"})
 """Loops whose instances run on one thread each."""
+
+MPI_CLASSES: Final = {
+    0: "other", 1: "point-to-point", 2: "collective", 3: "wait", 4: "one-sided", 5: "I/O",
+}  # fmt: skip
+"""The meaning of Definition.flags of a call of MPI."""
 
 OUTSIDE = -1
 """The construct number of time spent outside every parallel region."""

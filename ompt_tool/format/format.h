@@ -42,7 +42,18 @@ enum class DefinitionKind : uint32_t {
     kPhase = 4,
     kModule = 5,
     kWait = 6,
-    kLoop = 7
+    kLoop = 7,
+    kMpi = 8, // a call of MPI; its flags are an MpiClass, and its text is the name of the function
+    kTarget = 9 // a target construct
+};
+inline constexpr DefinitionKind kLastDefinition = DefinitionKind::kTarget;
+enum class MpiClass : uint8_t {
+    kOther = 0, // begin and end of MPI, communicators, processes
+    kPointToPoint = 1,
+    kCollective = 2,
+    kWait = 3, // the end of operations that began before
+    kOneSided = 4,
+    kInputOutput = 5
 };
 // Helpers belong to the runtime, such as the team of threads on which libomp runs `target nowait` tasks.
 enum class ThreadKind : uint32_t { kInitial = 0, kWorker = 1, kOther = 2, kHelper = 3 };
@@ -243,7 +254,7 @@ struct ThreadHeader {
     uint32_t open_state; // OpenState of the open interval
     uint32_t open_region; // region construct of the open interval
     uint32_t open_construct; // its task construct; 0: implicit task, kOpenPool: undeferred tasks share the interval
-    uint32_t open_wait; // construct of the wait, if the open interval is a gap
+    uint32_t open_wait; // construct of the wait, if the open interval is a gap; of the call, if it is kOpenCall
     uint64_t open_instance; // index of the RegionInstance that the thread is in; ~0: none
     uint64_t open_sequence; // its sequence, to detect a later use of the entry
     uint32_t open_barrier; // barriers of that region that the thread has reached
@@ -280,8 +291,15 @@ enum OpenState : uint32_t {
     kOpenNone = 0, // outside every region, or not recorded
     kOpenWork = 1,
     kOpenGap = 2, // in a wait, running nothing
-    kOpenFork = 3 // between the begin or end of a region and the implicit task
+    kOpenFork = 3, // between the begin or end of a region and the implicit task
+    kOpenCall = 4 // in a call of MPI or a target construct
 };
+
+constexpr bool is_call(DefinitionKind kind) { return kind == DefinitionKind::kMpi || kind == DefinitionKind::kTarget; }
+// Returns the state of a thread in a construct of this kind.
+constexpr State state_of_call(DefinitionKind kind) {
+    return kind == DefinitionKind::kTarget ? State::kOffload : State::kMpi;
+}
 
 inline constexpr uint32_t kOpenPool = ~0u; // open_construct
 
@@ -392,7 +410,8 @@ static_assert(sizeof(ExtentHeader) + kSlotsPerExtent * kSlotBytes <= kSlotExtent
       "* 2 + by a thread of another team or of none")                                                                  \
     X(kMutexReleased, 1, 1, "v", "mutex_released", "gave up the lock; argument as in mutex_acquired")                  \
     X(kDependsOn, 2, 0, "va", "depends_on",                                                                            \
-      "the task that this thread created last has a depend clause for word 1; argument OMPT dependence type")
+      "the task that this thread created last has a depend clause for word 1; argument OMPT dependence type")          \
+    X(kCall, 2, 1, "cv", "call", "enters (word 1: 1) or leaves (0) a call of MPI or a target construct")
 
 enum EventKind : uint8_t {
 #define OMPASS_EVENT_KIND(name, words, timed, fields, text, meaning) name,

@@ -54,6 +54,8 @@ void read_slots(const ThreadFile &thread, size_t n_definitions, ThreadAccount &a
                 memcpy(&account.wait(id), place, std::min(sizeof(format::WaitSlot), slot_bytes));
             else if (construct.kind == format::DefinitionKind::kLoop)
                 memcpy(&account.loop(id), place, std::min(sizeof(format::LoopSlot), slot_bytes));
+            else if (format::is_call(construct.kind))
+                memcpy(&account.call(id), place, std::min(sizeof(format::CallSlot), slot_bytes));
             else if (id != 0) {
                 if (construct.kind == format::DefinitionKind::kTask) {
                     construct.n_undeferred = format::begun_undeferred(construct);
@@ -162,9 +164,13 @@ void close_open_interval(const RunFiles &run, const format::ThreadHeader &header
         return;
     }
     const uint64_t until = std::max(header.mark, instance && instance->end ? instance->end : end);
-    const State state = header.open_state == OpenState::kOpenWork  ? State::kWork
-                        : header.open_state == OpenState::kOpenGap ? State::kIdle
-                                                                   : State::kSync;
+    const bool is_defined = header.open_wait && header.open_wait < run.definitions.size();
+    const bool in_call = header.open_state == OpenState::kOpenCall;
+    const State state = header.open_state == OpenState::kOpenWork ? State::kWork
+                        : waits                                   ? State::kIdle
+                        : in_call && is_defined ? format::state_of_call(run.definitions[header.open_wait].kind)
+                        : in_call               ? State::kMpi
+                                                : State::kSync;
     const format::OffCpuTicks off_cpu = take_last_off_cpu(open, until - header.mark);
     add(slot, state, until - header.mark);
     slot.off_cpu[static_cast<size_t>(state)] += off_cpu;
@@ -176,7 +182,12 @@ void close_open_interval(const RunFiles &run, const format::ThreadHeader &header
                 : nullptr;
         (in_pool ? account.pool_ticks : construct ? construct->own_ticks : slot.implicit_ticks) += until - header.mark;
         (in_pool ? account.pool_off_cpu : construct ? construct->off_cpu : slot.off_cpu_implicit) += off_cpu;
-    } else if (state == State::kIdle && header.open_wait && header.open_wait < run.definitions.size()) {
+    } else if (in_call) {
+        const uint32_t task = header.open_construct;
+        if (task && task != format::kOpenPool && task < run.definitions.size())
+            format::call_ticks(account.construct(task), state) += until - header.mark;
+        if (is_defined) account.call(header.open_wait).ticks += until - header.mark;
+    } else if (state == State::kIdle && is_defined) {
         format::gap_ticks(account.wait(header.open_wait), State::kIdle) += until - header.mark;
         account.wait(header.open_wait).ticks += until - header.mark;
     }

@@ -174,7 +174,7 @@ Problem read_definitions(RunFiles &run, std::span<const char> contents, uint64_t
             if (zero == std::string::npos) return {path, at, "is damaged: module without a path"};
             run.modules.push_back({text.substr(zero + 1), text.substr(0, zero), record.address});
         } else {
-            if (record.id != run.definitions.size() || record.kind > format::DefinitionKind::kLoop)
+            if (record.id != run.definitions.size() || record.kind > format::kLastDefinition)
                 return {path, at, "is damaged: constructs out of order"};
             if (record.module != ~0u && record.module >= run.modules.size())
                 return {path, at, "is damaged: construct in an unknown module"};

@@ -211,6 +211,8 @@ WaitRow make_row(const Conversion &to, const format::WaitSlot &slot) {
 
 LoopRow make_row(const Conversion &to, const format::LoopSlot &slot) { return OMPASS_ROW(LoopRow, OMPASS_LOOP_ROW); }
 
+CallRow make_row(const Conversion &to, const format::CallSlot &slot) { return OMPASS_ROW(CallRow, OMPASS_CALL_ROW); }
+
 // Sets the capacity: the sum of the threads' parts, which in ticks equals team size x duration. The first row of a
 // construct whose thread led an instance gets the capacity.
 void add_capacities(std::vector<RegionRow> &rows) {
@@ -224,6 +226,7 @@ bool empty(const ConstructSlot &slot) { return slot.id == 0; }
 // True for a place at which the thread did not wait, such as a nest lock that it already held.
 bool empty(const format::WaitSlot &slot) { return slot.n_waits == 0; }
 bool empty(const format::LoopSlot &slot) { return slot.n_entered == 0; }
+bool empty(const format::CallSlot &slot) { return slot.n_calls == 0; }
 
 bool empty(const RegionSlot &slot) {
     uint64_t any = slot.n_instances | slot.n_tasks | slot.nested_ticks | slot.n_created |
@@ -288,6 +291,7 @@ RunProfile make_profile(const RunFiles &run, std::vector<ThreadAccount> &account
         add_rows(to, account.constructs, profile.constructs);
         add_rows(to, account.waits, is_helper ? profile.helper_waits : profile.waits);
         add_rows(to, account.loops, profile.loops);
+        add_rows(to, account.calls, profile.calls);
         if (from_events && header->n_dropped)
             profile.incomplete_reasons.push_back("thread " + std::to_string(thread) + " could not write " +
                                                  std::to_string(header->n_dropped) + " records of its trace");

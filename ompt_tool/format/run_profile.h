@@ -30,6 +30,7 @@ struct RunProfile {
     std::vector<WaitRow> waits; // rows of all threads except helpers of the runtime
     std::vector<WaitRow> helper_waits;
     std::vector<LoopRow> loops;
+    std::vector<CallRow> calls;
 };
 
 // The statistics of one thread in ticks. Each vector is indexed by id. All kinds share one numbering, so the slots of
@@ -45,10 +46,12 @@ struct ThreadAccount {
     std::vector<format::RegionSlot> regions;
     std::vector<format::WaitSlot> waits;
     std::vector<format::LoopSlot> loops;
+    std::vector<format::CallSlot> calls;
 
     // Return the slot of that id, and create it if there is none.
     format::WaitSlot &wait(uint32_t id) { return slot_in(waits, id); }
     format::LoopSlot &loop(uint32_t id) { return slot_in(loops, id); }
+    format::CallSlot &call(uint32_t id) { return slot_in(calls, id); }
     format::ConstructSlot &construct(uint32_t id) { return slot_in(constructs, id); }
     format::RegionSlot &region(uint32_t id) { return slot_in(regions, id); }
 

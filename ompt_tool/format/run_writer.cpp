@@ -130,7 +130,9 @@ Problem write_accounts(const std::string &directory, const RunFiles &run, const 
             if (of_region && id < account.regions.size()) put(account.regions[id], id, kind);
             if (kind == DefinitionKind::kWait && id < account.waits.size()) put(account.waits[id], id, kind);
             if (kind == DefinitionKind::kLoop && id < account.loops.size()) put(account.loops[id], id, kind);
-            if (of_region || kind == DefinitionKind::kWait || kind == DefinitionKind::kLoop) continue;
+            if (format::is_call(kind) && id < account.calls.size()) put(account.calls[id], id, kind);
+            if (of_region || kind == DefinitionKind::kWait || kind == DefinitionKind::kLoop || format::is_call(kind))
+                continue;
             if (id >= account.constructs.size()) continue;
             format::ConstructSlot slot = account.constructs[id];
             if (kind == DefinitionKind::kTask) { // converts to the fields that a log has, see format::ConstructSlot

@@ -50,8 +50,14 @@ struct ConstructSlot {
     uint64_t n_events_outside; // part of these: events of tasks of another team
     uint64_t event_ticks; // from the end of the code to the event, summed over the events that this thread fulfilled
     uint64_t event_max_ticks;
+    uint64_t call_ticks[2]; // time of these tasks in the states kMpi and kOffload; no part of own_ticks
 };
 static_assert(sizeof(ConstructSlot) <= kSlotBytes);
+
+// The time of a task construct in one of the states of calls.
+constexpr uint64_t &call_ticks(ConstructSlot &slot, State state) {
+    return slot.call_ticks[static_cast<size_t>(state) - static_cast<size_t>(State::kMpi)];
+}
 
 constexpr uint64_t begun_undeferred(const ConstructSlot &slot) { return slot.n_drawn + slot.weight - slot.countdown; }
 
@@ -150,6 +156,20 @@ struct LoopSlot {
 };
 static_assert(sizeof(LoopSlot) <= kSlotBytes);
 
+// The statistics of one thread for one place that calls MPI, or for one target construct.
+struct CallSlot {
+    uint32_t id; // construct; 0: unused slot
+    DefinitionKind kind;
+    uint64_t n_calls;
+    uint64_t ticks; // length of the calls that ended
+    uint64_t max_ticks;
+    uint64_t n_in_tasks; // part of n_calls: in explicit tasks
+    uint64_t task_ticks; // part of ticks: in explicit tasks
+    uint64_t serial_ticks; // part of ticks: outside of parallel regions
+    uint64_t unaccounted_ticks; // part of ticks: in no state, because the thread is outside of the accounted time
+};
+static_assert(sizeof(CallSlot) <= kSlotBytes);
+
 } // namespace ompass::format
 
 namespace ompass {
@@ -195,8 +215,7 @@ namespace ompass {
     X(uint64_t, wall_ns, "total duration of the instances that it led", to.ns(slot.wall_ticks))                        \
     X(uint64_t, capacity_ns, "team size times duration, summed over the instances that it led", 0)                     \
     X(uint64_t, max_team_size, "largest team of an instance that it led", slot.max_team_size)                          \
-    X(uint64_t, total_ns, "its thread-time, without inner regions that it led; the sum of the states",                 \
-      time.total_ns)                                                                                                   \
+    X(uint64_t, total_ns, "its thread-time, without inner regions that it led; the sum of the states", time.total_ns)  \
     X(uint64_t, nested_ns, "its time in inner regions that it led", to.ns(slot.nested_ticks))                          \
     X(uint64_t, work_ns, "thread-time in user code", time.state_ns[0])                                                 \
     X(uint64_t, create_ns, "thread-time in the creation of tasks", time.state_ns[1])                                   \
@@ -289,7 +308,10 @@ namespace ompass {
     X(uint64_t, event_ns,                                                                                              \
       "from the end of a detached task's code to its event, summed over the events fulfilled here",                    \
       to.ns(slot.event_ticks), sum)                                                                                    \
-    X(uint64_t, event_max_ns, "longest of these times", to.ns(slot.event_max_ticks), longest)
+    X(uint64_t, event_max_ns, "longest of these times", to.ns(slot.event_max_ticks), longest)                          \
+    X(uint64_t, mpi_ns, "time of the tasks in calls of MPI, not part of work_ns", to.ns(slot.call_ticks[0]), sum)      \
+    X(uint64_t, offload_ns, "time of the tasks in target constructs, not part of work_ns", to.ns(slot.call_ticks[1]),  \
+      sum)
 
 #define OMPASS_WAIT_ROW(X)                                                                                             \
     X(int32_t, construct, "number of the wait", static_cast<int32_t>(to.id))                                           \
@@ -321,6 +343,18 @@ namespace ompass {
     X(uint64_t, imbalance_ns, "idle at the barrier after the loop, until the last thread arrived",                     \
       to.ns(slot.imbalance_ticks))
 
+#define OMPASS_CALL_ROW(X)                                                                                             \
+    X(int32_t, construct, "number of the call", static_cast<int32_t>(to.id))                                           \
+    X(uint32_t, thread, "number of the thread", to.thread)                                                             \
+    X(uint64_t, n_calls, "calls, without those inside other calls of MPI", slot.n_calls)                               \
+    X(uint64_t, time_ns, "time from begin to end, summed over the calls", to.ns(slot.ticks))                           \
+    X(uint64_t, max_ns, "longest of these times", to.ns(slot.max_ticks))                                               \
+    X(uint64_t, n_in_tasks, "part of n_calls in explicit tasks", slot.n_in_tasks)                                      \
+    X(uint64_t, task_ns, "part of time_ns in explicit tasks", to.ns(slot.task_ticks))                                  \
+    X(uint64_t, serial_ns, "part of time_ns outside of parallel regions", to.ns(slot.serial_ticks))                    \
+    X(uint64_t, unaccounted_ns, "part of time_ns on threads outside of the accounted time; in no state",               \
+      to.ns(slot.unaccounted_ticks))
+
 OMPASS_STRUCT(ThreadRow, Row, OMPASS_THREAD_ROW);
 
 // total_ns == work_ns + create_ns + schedule_ns + sync_ns + idle_ns + mpi_ns + offload_ns, exactly.
@@ -328,6 +362,7 @@ OMPASS_STRUCT(RegionRow, Row, OMPASS_REGION_ROW);
 OMPASS_STRUCT(ConstructRow, Row, OMPASS_CONSTRUCT_ROW);
 OMPASS_STRUCT(WaitRow, Row, OMPASS_WAIT_ROW);
 OMPASS_STRUCT(LoopRow, Row, OMPASS_LOOP_ROW);
+OMPASS_STRUCT(CallRow, Row, OMPASS_CALL_ROW);
 
 // Combines two rows of a construct; `construct` and `thread` come from the first.
 ConstructRow operator+(const ConstructRow &one, const ConstructRow &other);

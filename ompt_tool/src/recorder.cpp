@@ -178,6 +178,7 @@ void take_samples_of_open_interval(ThreadState &thread, uint64_t end) {
     case format::kOpenNone: pass_samples(thread, end); break;
     case format::kOpenWork: take_samples(thread, State::kWork, end); break;
     case format::kOpenFork: take_samples(thread, State::kSync, end); break;
+    case format::kOpenCall: take_samples(thread, thread.call.state, end); break;
     default: take_samples(thread, State::kIdle, end);
     }
 }

@@ -181,14 +181,14 @@ def test_the_affinity_mask_of_a_process_is_kept(
 def test_each_rank_of_a_node_keeps_the_processors_of_its_launcher(
     gcc_program: Path, environment: dict[str, str], tmp_path: Path
 ) -> None:
-    require_commands("mpirun")
+    require_commands("mpirun.openmpi")
     environment |= {
         "OMP_PROC_BIND": "true",
         "OMP_NUM_THREADS": "1",
         "OMPI_ALLOW_RUN_AS_ROOT": "1",
         "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
     }
-    launcher = ("mpirun", "-n", 2, "--bind-to", "core")
+    launcher = ("mpirun.openmpi", "-n", 2, "--bind-to", "core")
     recorded = masks(environment, tmp_path, *launcher, *command_line("run", "-q", "--", gcc_program))
     assert recorded == masks(environment, tmp_path, *launcher, gcc_program)
     assert len(set(recorded)) == 2

@@ -40,15 +40,15 @@ def environment(libompass: Path, default_toolchain: Toolchain) -> dict[str, str]
 
 @pytest.fixture(scope="module")
 def program(compile_program: CompileProgram) -> Path:
-    require_commands("mpirun", "mpicc")
-    shown = subprocess.run(["mpicc", "--showme"], capture_output=True, text=True, check=True).stdout
+    require_commands("mpirun.openmpi", "mpicc.openmpi")
+    shown = subprocess.run(["mpicc.openmpi", "--showme"], capture_output=True, text=True, check=True).stdout
     return compile_program("ranks/uneven.c", flags=shown.split()[1:])
 
 
 def run_job(environment: Mapping[str, str], cwd: Path, *command: object) -> list[str]:
     """Runs a job of two ranks in `cwd`; returns its run directories, by rank."""
     done = subprocess.run(
-        ["mpirun", "-n", str(N_RANKS), *(str(word) for word in command)],
+        ["mpirun.openmpi", "-n", str(N_RANKS), *(str(word) for word in command)],
         cwd=cwd, env=dict(environment), capture_output=True, text=True, timeout=PATIENCE_S, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr

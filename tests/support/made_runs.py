@@ -13,6 +13,7 @@ from typing import Any
 from ompass import model
 from ompass.model import (
     N_HISTOGRAM_BINS,
+    CallRow,
     ConstructRow,
     Definition,
     LoopRow,
@@ -89,6 +90,11 @@ def loop(number: int, thread: int, **fields: Any) -> LoopRow:
     return LoopRow(
         construct=number, thread=thread, **{"n_entered": 1, "n_led": 1 if thread == 0 else 0, **fields}
     )
+
+
+def call(number: int, thread: int, **fields: Any) -> CallRow:
+    """Makes the row of one call of MPI."""
+    return CallRow(construct=number, thread=thread, **{"n_calls": 1, **fields})
 
 
 def definition(number: int, kind: str = "task", **fields: Any) -> Definition:

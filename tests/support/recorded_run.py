@@ -25,6 +25,7 @@ FIGURES = {
         ("constructs", _core.ConstructRow),
         ("waits", _core.WaitRow),
         ("loops", _core.LoopRow),
+        ("calls", _core.CallRow),
     )
 }
 # An untied task may complete before a thread that has left it reports that. The profile's duration then lacks

@@ -14,7 +14,8 @@ import pytest
 from ompass.elf import ElfFacts, is_elf, read_facts
 from ompass.errors import CannotRecordError
 from ompass.launch.child import Ending
-from ompass.launch.libraries import find_library, loaded_libraries, loader_cache, parse_loader_cache
+from ompass.launch.libraries import Loaded, find_library, loaded_libraries, loader_cache, parse_loader_cache
+from ompass.launch.mpi import calls_mpi
 from ompass.launch.plan import Plan, RunOptions, plan_recording, unrecorded_variables
 from ompass.launch.produced import why_nothing
 from ompass.launch.program import Program, ProgramNotExecutableError, ProgramNotFoundError, inspect_program
@@ -23,6 +24,7 @@ from ompass.launch.tool import preloadable
 from ompass.runtime_names import runtime_kind
 
 TOOL = Path("/opt/ompass/libompass.so")
+FORWARDS = Path("/opt/ompass/libompass_mpi.so")
 LIBOMP = Runtime("libomp", Path("/usr/lib/llvm-19/lib/libomp.so.5"), has_ompt=True, has_gomp=True)
 LIBGOMP = Runtime("libgomp", Path("/usr/lib/libgomp.so.1"), has_ompt=False, has_gomp=True)
 
@@ -49,10 +51,11 @@ def plan(
     environ: dict[str, str] | None = None,
     installed: tuple[Runtime, ...] = (LIBOMP,),
     options: RunOptions | None = None,
+    for_mpi: Path | None = FORWARDS,
     **fields: Any,
 ) -> Plan:
     return plan_recording(
-        program(*runtimes, **fields), TOOL, options or RunOptions(), environ or {}, installed
+        program(*runtimes, **fields), TOOL, options or RunOptions(), environ or {}, installed, for_mpi
     )
 
 
@@ -83,22 +86,63 @@ def test_gcc_program_without_wrappers_still_needs_libomp_and_the_tool_preloaded(
 def test_an_unrecorded_run_is_bound_like_a_recorded_one() -> None:
     set_by_user = {"OMP_SCHEDULE": "static", "OMP_STACKSIZE": "16M"}
     made = plan(LIBGOMP, environ={"LD_PRELOAD": "/their/malloc.so", **set_by_user})
-    assert unrecorded_variables(made, TOOL) == {
+    assert unrecorded_variables(made) == {
         "LD_PRELOAD": f"{TOOL}:{LIBOMP.path}:/their/malloc.so",
         "OMPASS_ENABLED": "off",
     }
-    assert unrecorded_variables(plan(LIBOMP), TOOL) == {}
+    assert unrecorded_variables(plan(LIBOMP)) == {}
 
 
 def test_a_gcc_program_has_libgomps_defaults_in_recorded_runs_and_others() -> None:
     made = plan(LIBGOMP)
     assert made.variables["OMP_SCHEDULE"] == "dynamic,1"
-    assert unrecorded_variables(made, TOOL)["OMP_SCHEDULE"] == "dynamic,1"
+    assert unrecorded_variables(made)["OMP_SCHEDULE"] == "dynamic,1"
     assert "OMP_SCHEDULE" not in plan(LIBOMP).variables
 
 
 def test_no_preload_without_wrappers_where_none_is_needed() -> None:
     assert "LD_PRELOAD" not in plan(LIBOMP, options=RunOptions(wrappers=False)).variables
+
+
+@pytest.fixture
+def mpi_program(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """A program that imports a function of MPI."""
+    monkeypatch.setattr(
+        "ompass.launch.mpi.imported_symbols",
+        lambda path, prefixes: {("MPI_Send", "")} if path == elf().path else set(),
+    )
+    return {"libraries": (Loaded("libmpi.so.40", None), Loaded("libc.so.6", None))}
+
+
+def test_a_program_that_calls_mpi_gets_the_library_that_forwards_its_calls(
+    mpi_program: dict[str, Any],
+) -> None:
+    for wrappers in (None, False):
+        made = plan(LIBOMP, options=RunOptions(wrappers=wrappers), **mpi_program)
+        assert made.variables["LD_PRELOAD"] == f"{TOOL}:{FORWARDS}"
+        assert unrecorded_variables(made) == {}
+    assert plan(LIBGOMP, **mpi_program).variables["LD_PRELOAD"] == f"{TOOL}:{FORWARDS}:{LIBOMP.path}"
+    assert plan(LIBOMP).variables["LD_PRELOAD"] == str(TOOL)
+
+
+def test_a_build_without_that_library_warns(mpi_program: dict[str, Any]) -> None:
+    made = plan(LIBOMP, for_mpi=None, **mpi_program)
+    assert made.variables["LD_PRELOAD"] == str(TOOL)
+    assert any("calls of MPI are not recorded" in warning for warning in made.warnings)
+    assert plan(LIBOMP, for_mpi=None).warnings == ()
+
+
+def test_python_counts_as_calling_mpi_if_it_has_mpi4py(tmp_path: Path) -> None:
+    python = program(path=tmp_path / "bin" / "python3.11")
+    assert not calls_mpi(python, {})
+    (tmp_path / "lib/python3.11/site-packages/mpi4py").mkdir(parents=True)
+    assert calls_mpi(python, {})
+    script = program(path=tmp_path / "solve.py", interpreters=(python.path,))
+    assert calls_mpi(script, {})
+    (tmp_path / "more/mpi4py").mkdir(parents=True)
+    other = program(path=tmp_path / "other/bin/python3")
+    assert not calls_mpi(other, {})
+    assert calls_mpi(other, {"PYTHONPATH": f"{tmp_path}/none:{tmp_path}/more"})
 
 
 def test_the_extension_comes_before_the_tool_and_is_not_a_tool(monkeypatch: pytest.MonkeyPatch) -> None:

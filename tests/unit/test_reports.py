@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from made_runs import (
     MS,
+    call,
     construct,
     definition,
     loop,
@@ -96,11 +97,13 @@ def some_run(**fields: Any) -> Run:
         definition(2, "kernel", name="axpy"),
         definition(3, "wait", flags=8),
         definition(4, "loop", flags=11),
+        definition(5, "mpi", flags=1, name="MPI_Recv"),
     ]
     fields.setdefault("counters", ["PAPI_L3_TCM"])
     fields.setdefault(
         "waits", [wait(3, 1, n_waits=7, idle_ns=42 * MS, sync_ns=8 * MS, waited_for={4: (6, 40 * MS)})]
     )
+    fields.setdefault("calls", [call(5, 0, time_ns=26 * MS), call(5, 1, time_ns=13 * MS)])
     fields.setdefault("loops", [loop(4, 0, time_ns=9 * MS), loop(4, 1, time_ns=3 * MS, imbalance_ns=6 * MS)])
     return made_run(rows, tasks, definitions, wall_ns=130 * MS, **fields)
 
@@ -139,6 +142,21 @@ def test_only_the_states_that_a_run_has_are_shown() -> None:
     with_mpi = report(mpi_ns=100 * MS)
     assert re.search(r"mpi +200 ms +50", with_mpi)
     assert "offload" not in with_mpi
+
+
+def test_the_table_of_mpi_has_the_share_of_the_threads_that_call_it() -> None:
+    report = json_report(collect(some_run()))
+    (row,) = report["mpi"]
+    assert (row["call"], row["class"], row["calls"], row["time_ns"]) == (
+        "MPI_Recv",
+        "point-to-point",
+        2,
+        39 * MS,
+    )
+    assert row["share"] == pytest.approx(39 / 260)  # two threads, 130 ms each
+    assert [thread["time_ns"] for thread in row["thread_breakdown"]] == [26 * MS, 13 * MS]
+    assert "MPI_Recv" in page(collect(some_run()), 120)
+    assert "MPI" not in page(collect(some_run(calls=[])), 120)
 
 
 def test_json_of_a_run_cut_short_is_not_complete() -> None:

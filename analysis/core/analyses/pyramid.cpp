@@ -294,6 +294,7 @@ void IntervalWatcher::state_interval(Walk &walk, format::State state, uint64_t b
     const bool works = state == format::State::kWork || state == format::State::kCreate;
     WatchedWait wait = works ? WatchedWait{} : wait_of(walk.current());
     if (walk.data.lock && state == format::State::kSync) wait = {walk.data.lock, walk.wait_place(), begin};
+    if (state >= format::State::kMpi) wait = {kCallWait, walk.call().construct, walk.call().begin};
     sink_.interval({state, walk.thread(), walk.construct(), home, task.data.depth, task.explicit_id(), begin_ns, end_ns,
                     task.ready, task.start, wait});
 }

@@ -53,9 +53,11 @@ struct BinLevel {
     std::vector<ThreadBins> threads;
 };
 
-// A wait for tasks or a lock; `begin` in ticks.
+inline constexpr uint32_t kCallWait = 64; // kind of a wait in a call of MPI or a target construct
+
+// A wait for tasks, a lock or a call; `begin` in ticks.
 struct WatchedWait {
-    uint32_t kind = 0; // OMPT kind, or kMutexWait | kind of lock; 0: none or unknown
+    uint32_t kind = 0; // OMPT kind, kMutexWait | kind of lock, or kCallWait; 0: none or unknown
     uint32_t place = 0; // construct; 0: unknown
     uint64_t begin = 0;
 };
@@ -130,6 +132,9 @@ public:
     }
     void resumed(Walk &, Frame &task, bool here) {
         if (!here && task.construct) deeper(task);
+    }
+    void ended_call(Walk &walk, const OpenCall &call) {
+        sink_.ended_wait({kCallWait, call.construct, call.begin}, ns(walk.now()), 0);
     }
     void began_kernel(Walk &walk, const OpenKernel &);
     void ended_kernel(Walk &walk, const OpenKernel &, uint32_t);

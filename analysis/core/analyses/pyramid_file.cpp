@@ -192,6 +192,7 @@ bool Pyramid::fits_run() const {
     for (const std::vector<WalkCheckpoint> &marks : checkpoints_)
         for (const WalkCheckpoint &mark : marks) {
             if (mark.frames.empty() || mark.parts.empty() || !known(mark.last.creation.construct)) return false;
+            if (!known(mark.last.call.construct)) return false;
             if (!known(mark.last.wait_place) || !known(mark.last.waited_for)) return false;
             if (mark.frames[0].kind != IntervalWatcher::Frame::kOutside) return false;
             for (const auto &frame : mark.frames)

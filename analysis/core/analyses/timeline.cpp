@@ -76,6 +76,9 @@ public:
         after_part_ = {};
     }
 
+    void began_call(Walk &walk, const OpenCall &call) { push(walk, SliceKind::kCall, call.construct, 0); }
+    void ended_call(Walk &walk, const OpenCall &) { pop(SliceKind::kCall, walk.now()); }
+
     void began_kernel(Walk &walk, const OpenKernel &kernel) { push(walk, SliceKind::kKernel, kernel.construct, 0); }
     void ended_kernel(Walk &walk, const OpenKernel &, uint32_t) { pop(SliceKind::kKernel, walk.now()); }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The timeline of each thread in a window, as nested slices for viewers: regions, implicit and explicit tasks, waits,
-// locks, creations, kernels and off-CPU intervals. Computes no statistics; trace_replay does.
+// locks, creations, kernels, calls and off-CPU intervals. Computes no statistics; trace_replay does.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,8 @@ enum class SliceKind : uint8_t {
     kKernel = 6,
     kCreated = 7, // the creation of a deferred task; a moment
     kPreempted = 8, // off-CPU although the thread could have run
-    kBlocked = 9 // off-CPU because the thread slept or waited
+    kBlocked = 9, // off-CPU because the thread slept or waited
+    kCall = 10 // a call of MPI, or a target construct
 };
 
 // Columns of one length, thread by thread. The slices of a thread are in order of their ends.
@@ -31,7 +32,7 @@ enum class SliceKind : uint8_t {
     X(uint32_t, thread, "number of the thread")                                                                        \
     X(uint8_t, kind,                                                                                                   \
       "0 region, 1 implicit task, 2 task, 3 wait, 4 lock, 5 creation, 6 kernel, 7 created (a moment), 8 preempted, "   \
-      "9 blocked")                                                                                                     \
+      "9 blocked, 10 call")                                                                                            \
     X(int32_t, construct, "number of the construct; for waits and locks the OMPT kind; -1: unknown")                   \
     X(uint64_t, task, "id of tasks and creations; 0: undeferred")                                                      \
     X(uint16_t, depth, "number of slices around it")                                                                   \

@@ -59,6 +59,7 @@ public:
             each->regions.resize(shared.files.definitions.size());
             each->waits.resize(shared.files.definitions.size());
             each->loops.resize(shared.files.definitions.size());
+            each->calls.resize(shared.files.definitions.size());
         }
         since_timed_.resize(shared.files.definitions.size());
         account_.present = true;
@@ -79,6 +80,10 @@ public:
         if (state == State::kWork) return worked(here, walk.current(), ticks);
         if (state == State::kCreate) {
             if (weight > 1) here.create_weight += ticks * weight;
+            return;
+        }
+        if (state >= State::kMpi) {
+            if (const uint32_t task = walk.current().construct) format::call_ticks(time_slot(task), state) += ticks;
             return;
         }
         if (walk.activity() != Activity::kWait) return;
@@ -238,6 +243,24 @@ public:
             walk.part().data = {open.construct, walk.now(), ticks};
     }
 
+    // ---------------------------------------------------------------- calls
+
+    void began_call(Walk &walk, const OpenCall &call) {
+        format::CallSlot &slot = counted_->call(call.construct);
+        slot.n_calls++;
+        slot.n_in_tasks += walk.current().construct != 0;
+    }
+    void ended_call(Walk &walk, const OpenCall &call) {
+        format::CallSlot &slot = account_.call(call.construct);
+        const uint64_t ticks = in_window(call.begin, walk.now());
+        slot.ticks += ticks;
+        if (walk.current().construct) slot.task_ticks += ticks;
+        if (!walk.part().id) slot.serial_ticks += ticks;
+        if (!call.is_accounted) slot.unaccounted_ticks += ticks;
+        uint64_t &longest = counted_->call(call.construct).max_ticks;
+        longest = std::max(longest, walk.now() - call.begin);
+    }
+
     // ---------------------------------------------------------------- kernels and the rest
 
     void ended_kernel(Walk &walk, const OpenKernel &ended, uint32_t construct) {
@@ -281,6 +304,12 @@ public:
                 leave_wait(walk);
             else // the wait has not ended: only its last gap counts
                 account_.wait(task.wait_place).ticks += in_window(gap_begin, walk.mark());
+        }
+        if (const OpenCall &call = walk.call(); call.construct) {
+            if (walk.mark() >= shared_.end)
+                account_.call(call.construct).ticks += in_window(call.begin, shared_.end);
+            else if (walk.activity() == Activity::kCall) // the call has not ended
+                account_.call(call.construct).ticks += in_window(gap_begin, walk.mark());
         }
         const bool whole = shared_.end == ~uint64_t{0};
         if (whole && header.open_state != format::kOpenNone && header.open_region < account_.regions.size())

@@ -12,7 +12,7 @@ namespace ompass {
 
 namespace {
 
-enum Table : size_t { kTasks, kIntervals, kWaits, kKernels, kAccesses };
+enum Table : size_t { kTasks, kIntervals, kWaits, kKernels, kAccesses, kCalls };
 constexpr size_t kParent = 1; // index of tasks.parent
 constexpr int64_t kNone = -1;
 
@@ -167,6 +167,14 @@ struct AccessRows : WalkRows {
     }
 };
 
+struct CallRows : WalkRows {
+    using WalkRows::WalkRows;
+    void ended_call(auto &walk, const OpenCall &call) {
+        push(walk.thread(), construct(call.construct), id(walk.current().explicit_id()), at(call.begin),
+             at(walk.now()));
+    }
+};
+
 template <typename TableRows>
 Problem fill(const RunFiles &run, const Rows &layout, const auto &...more) {
     TraceIndex index;
@@ -243,7 +251,10 @@ const std::vector<TraceTable> &trace_tables() {
           {"time_ns", "Int64", "time of the kernel's last event before it"},
           {"address", "UInt64", "address of the first byte"},
           {"bytes", "Int64", "number of bytes"},
-          {"write", "Boolean", "false: a read"}}}};
+          {"write", "Boolean", "false: a read"}}},
+        {"calls",
+         "calls of MPI, and target constructs",
+         {kThread, {"construct", "Int32", "number of the call, as in `constructs`"}, kTask, kStart, kEnd}}};
     return tables;
 }
 
@@ -261,6 +272,7 @@ Problem read_rows(const RunFiles &run, size_t table, const std::vector<size_t> &
     case kIntervals: return fill<IntervalRows>(run, layout);
     case kWaits: return fill<WaitRows>(run, layout);
     case kKernels: return fill<KernelRows>(run, layout);
+    case kCalls: return fill<CallRows>(run, layout);
     default: return fill<AccessRows>(run, layout);
     }
 }

@@ -40,8 +40,8 @@ void check_identity(const std::vector<ThreadAccount> &accounts, size_t n_definit
                 check_part(slot.off_cpu[state].preempted + slot.off_cpu[state].blocked, state, "off-CPU intervals");
                 parts += slot.state_ticks[state];
                 if (slot.state_ticks[state] >> 63)
-                    found.push_back(source + ": negative " + format::kStateNames[state] + " time in parallel construct " +
-                                    std::to_string(id) + ".");
+                    found.push_back(source + ": negative " + format::kStateNames[state] +
+                                    " time in parallel construct " + std::to_string(id) + ".");
             }
         }
         if (capacity != parts)
@@ -202,6 +202,12 @@ void check_agreement(const RunFiles &run, const Comparison &accounts) {
                                    {"the iterations in chunks", &LoopSlot::n_taken},
                                    {"the time", &LoopSlot::ticks, OfLoop::kTicks},
                                    {"the imbalance", &LoopSlot::imbalance_ticks, OfLoop::kTicks}});
+    using OfCall = Compared<format::CallSlot>;
+    accounts.check_each<format::CallSlot>(&ThreadAccount::calls, "call",
+                                          {{"the number", &format::CallSlot::n_calls},
+                                           {"the number in tasks", &format::CallSlot::n_in_tasks},
+                                           {"the time", &format::CallSlot::ticks, OfCall::kTicks},
+                                           {"the time in tasks", &format::CallSlot::task_ticks, OfCall::kPart}});
     check_states(accounts);
 }
 

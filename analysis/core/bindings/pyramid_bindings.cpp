@@ -14,7 +14,7 @@ namespace {
 // X(type, name, meaning, value): `value` uses one `row`.
 #define OMPASS_PYTHON_WINDOW(X)                                                                                        \
     X(Column<uint32_t>, thread, "number of the thread", row.thread)                                                    \
-    X(Column<uint8_t>, state, "0 work, 1 create, 2 schedule, 3 sync, 4 idle, 5 mpi, 6 offload", row.state)              \
+    X(Column<uint8_t>, state, "0 work, 1 create, 2 schedule, 3 sync, 4 idle, 5 mpi, 6 offload", row.state)             \
     X(Column<uint32_t>, construct, "construct of the task; in implicit tasks, of the region; 0: outside",              \
       row.construct)                                                                                                   \
     X(Column<uint32_t>, home, "domain that the task was placed in, or else its creating thread; NO_HOME: neither",     \
@@ -28,7 +28,7 @@ namespace {
     X(Column<int64_t>, start_ns, "start of the task; 0: none or unknown", row.start_ns)                                \
     X(Column<uint8_t>, absent, "0: a state interval; its off-CPU parts follow as rows: 1 preempted, 2 blocked",        \
       row.off_cpu)                                                                                                     \
-    X(Column<uint32_t>, wait_kind, "OMPT kind of the thread's wait, or 128 | kind of lock; 0: none or unknown",        \
+    X(Column<uint32_t>, wait_kind, "OMPT kind of the thread's wait, 128 | kind of lock, or 64: a call; 0: none",       \
       row.wait.kind)                                                                                                   \
     X(Column<uint32_t>, wait_place, "construct of the wait; 0: unknown", row.wait.place)                               \
     X(Column<uint32_t>, waited_for, "construct that the thread waited for; 0: unknown, or the wait ends later",        \

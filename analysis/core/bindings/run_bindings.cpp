@@ -21,8 +21,8 @@ template <typename Number, size_t N>
 const char *name_of(Number number, const char *const (&names)[N]) {
     return names[std::min(static_cast<size_t>(number), N - 1)];
 }
-constexpr const char *kKinds[] = {"program", "task", "parallel", "kernel", "phase",
-                                  "module",  "wait", "loop",     "unknown"};
+constexpr const char *kKinds[] = {"program", "task", "parallel", "kernel", "phase",  "module",
+                                  "wait",    "loop", "mpi",      "target", "unknown"};
 constexpr const char *kClocks[] = {"tsc", "cntvct", "clock_gettime", "unknown"};
 constexpr const char *kEnds[] = {"running-or-killed", "finalized", "exit", "ended-by-control", "unknown"};
 
@@ -60,14 +60,17 @@ using Texts = nb::typed<nb::tuple, nb::str, nb::ellipsis>;
 
 #define OMPASS_PYTHON_DEFINITION(X)                                                                                    \
     X(uint32_t, id, "index into Run.definitions", id)                                                                  \
-    X(nb::str, kind, "program (id 0: outside of every region), task, parallel, kernel, phase, wait or loop",           \
+    X(nb::str, kind,                                                                                                   \
+      "program (id 0: outside of every region), task, parallel, kernel, phase, wait, loop, mpi, target",               \
       text(name_of(from.kind, kKinds)))                                                                                \
-    X(uint32_t, flags, "of a task: OMPT flags at its first creation; of a wait or loop: its kind; else 0", from.flags) \
+    X(uint32_t, flags,                                                                                                 \
+      "of a task: OMPT flags at its first creation; of a wait or loop: its kind; of a call of MPI: its class; else 0", \
+      from.flags)                                                                                                      \
     X(int64_t, module, "index into Run.modules; -1: unknown",                                                          \
       from.module == ~0u ? -1 : static_cast<int64_t>(from.module))                                                     \
     X(uint64_t, offset, "ELF virtual address of the return address in the module (look up offset - 1); 0: unknown",    \
       from.address)                                                                                                    \
-    X(nb::str, name, "name of a kernel or phase; else empty", text(from.name))                                         \
+    X(nb::str, name, "name of a kernel or phase, or of the function of MPI; else empty", text(from.name))              \
     X(bool, is_place_around,                                                                                           \
       "true if module and offset are those of the task or region around it, because its own "                          \
       "return address was in the runtime",                                                                             \
@@ -126,6 +129,7 @@ using Texts = nb::typed<nb::tuple, nb::str, nb::ellipsis>;
     X(Rows<WaitRow>, helper_waits, "the same for the runtime's helper threads",                                        \
       to_rows(std::move(profile.helper_waits)))                                                                        \
     X(Rows<LoopRow>, loops, "rows per loop and thread", to_rows(std::move(profile.loops)))                             \
+    X(Rows<CallRow>, calls, "rows per call of MPI or target construct, and thread", to_rows(std::move(profile.calls))) \
     X(uint64_t, log_bytes, "size of all logs", run.log_bytes)
 
 #define OMPASS_PYTHON_GROUP_LIMITS(X)                                                                                  \
@@ -201,12 +205,15 @@ void bind_run(nb::module_ &m) {
     m.attr("N_HISTOGRAM_BINS") = format::kHistogramBins;
     bind_row<PythonModule>(m, "Module", "An executable or shared library.");
     bind_row<PythonDefinition>(
-        m, "Definition", "A construct in the source: a task, a parallel region, a kernel, a phase, a wait or a loop.");
+        m, "Definition",
+        "A construct in the source: a task, a parallel region, a kernel, a phase, a wait, a loop, a call "
+        "of MPI or a target construct.");
     const char *const described = "Returns name, SQL type (empty: not a column) and meaning of each field.";
     bind_row<ThreadRow>(m, "ThreadRow", "One recorded thread.").def_static("describe", &describe<ThreadRow>, described);
-    bind_row<RegionRow>(m, "RegionRow",
-                        "One thread's time in all instances of one parallel construct.\n\n"
-                        "total_ns == work_ns + create_ns + schedule_ns + sync_ns + idle_ns + mpi_ns + offload_ns, exactly.")
+    bind_row<RegionRow>(
+        m, "RegionRow",
+        "One thread's time in all instances of one parallel construct.\n\n"
+        "total_ns == work_ns + create_ns + schedule_ns + sync_ns + idle_ns + mpi_ns + offload_ns, exactly.")
         .def_static("describe", &describe<RegionRow>, described);
     bind_row<ConstructRow>(m, "ConstructRow", "One thread's executions of one task construct or kernel.")
         .def_static("describe", &describe<ConstructRow>, described)
@@ -217,6 +224,8 @@ void bind_run(nb::module_ &m) {
         .def_static("describe", &describe<WaitRow>, described);
     bind_row<LoopRow>(m, "LoopRow", "One thread's part of a loop or another construct that shares work.")
         .def_static("describe", &describe<LoopRow>, described);
+    bind_row<CallRow>(m, "CallRow", "One thread's calls of MPI, or target constructs, at one place in the source.")
+        .def_static("describe", &describe<CallRow>, described);
     bind_row<PythonRun>(m, "Run", "One recorded process.")
         .def("kind_of", &kind_of, nb::arg("construct"),
              "Returns the kind of a construct; \"outside\" for -1, \"unknown\" if it is not defined.");

@@ -13,7 +13,8 @@ enum class Activity : uint8_t {
     kUnknown, // outside every region, or not recorded
     kWork, // runs the current task
     kWait, // waits in the current task, and runs nothing
-    kFork // is between the begin or end of a region and its implicit task
+    kFork, // is between the begin or end of a region and its implicit task
+    kCall // is in a call of MPI or a target construct
 };
 
 // A task on the stack of a thread. The stack is an array from the bottom up.
@@ -70,6 +71,13 @@ struct OpenKernel {
 struct OpenLoop {
     uint32_t construct;
     uint64_t begin;
+};
+
+// A call of MPI, or a target construct.
+struct OpenCall {
+    uint32_t construct = 0; // 0: none
+    bool is_accounted = false; // false: on a thread outside of the accounted time
+    uint64_t begin = 0;
 };
 
 // The last gap: a wait for a lock, the end of a wait, or the time before a task that depended on another.
@@ -157,6 +165,10 @@ struct WalkObserver {
     // Loops and other constructs that share work. They do not end a state interval.
     void began_loop(auto & /*walk*/, const OpenLoop &, uint64_t /*n_iterations*/) {}
     void ended_loop(auto & /*walk*/, const OpenLoop &, uint64_t /*n_chunks*/, uint64_t /*n_taken*/) {}
+
+    // Calls of MPI and target constructs; walk.call() returns the open one.
+    void began_call(auto & /*walk*/, const OpenCall &) {}
+    void ended_call(auto & /*walk*/, const OpenCall &) {}
 
     void began_kernel(auto & /*walk*/, const OpenKernel &) {}
     void ended_kernel(auto & /*walk*/, const OpenKernel &, uint32_t /*construct*/) {}

@@ -207,6 +207,7 @@ public:
         uint32_t placed = 0; // 1 + argument of the kPlaced before the next start; 0: none
         PendingCreation creation = {}; // the last deferred creation, until its span
         PendingSpan span = {}; // of an undeferred creation, until its task begins
+        OpenCall call = {};
     };
     // The state of a walk between two events, from which another walk of the same thread can continue.
     struct Checkpoint {
@@ -253,6 +254,7 @@ public:
     }
     uint32_t domain() const { return context_.domain; } // 1 + the thread's domain; 0: unknown
     const std::vector<OpenKernel> &kernels() const { return kernels_; } // the innermost last
+    const OpenCall &call() const { return context_.call; }
     uint32_t wait_place() const { return context_.wait_place; } // construct of waits that begin now; 0: unknown
     uint32_t waited_for() const { return context_.waited_for; } // construct that the ending wait waited for; 0: unknown
     const LastGap &last_gap() const { return last_gap_; }
@@ -354,6 +356,7 @@ private:
         case format::kImplicitBegin: return begin_implicit();
         case format::kImplicitEnd: return end_implicit();
         case format::kImplicitLeave: return leave_implicit();
+        case format::kCall: return words[1] ? begin_call() : end_call();
         case format::kKernelBegin: begin_kernel(); break;
         case format::kKernelEnd: return end_kernel();
         case format::kRead: return access(false);
@@ -432,6 +435,7 @@ private:
         case Activity::kWork: return charge(State::kWork, end);
         case Activity::kWait: return charge_wait(ready, State::kSchedule, end);
         case Activity::kFork: return charge(State::kSync, end);
+        case Activity::kCall: return charge(format::state_of_call(run_.definitions[context_.call.construct].kind), end);
         case Activity::kUnknown: context_.mark = end;
         }
     }
@@ -684,6 +688,28 @@ private:
         context_.waited_for = left.waited_for;
         charge_last_gap(left.last_arrival, left.had_tasks,
                         left.end ? left.end : std::max(context_.mark, observer_.end_of_run()));
+    }
+
+    // ---------------------------------------------------------------- calls of MPI, target constructs
+
+    bool begin_call() {
+        if (context_.call.construct || !record_.argument) return false;
+        const bool is_accounted = context_.activity == Activity::kWork;
+        if (is_accounted) close_interval(now());
+        context_.call = {record_.argument, is_accounted, now()};
+        if (is_accounted) context_.activity = Activity::kCall;
+        observer_.began_call(*this, context_.call);
+        return true;
+    }
+    bool end_call() {
+        if (context_.call.construct != record_.argument) return false;
+        if (context_.call.is_accounted && context_.activity != Activity::kUnknown) {
+            close_interval(now());
+            if (context_.activity == Activity::kCall) context_.activity = Activity::kWork;
+        }
+        observer_.ended_call(*this, context_.call);
+        context_.call = {};
+        return true;
     }
 
     // ---------------------------------------------------------------- loops, kernels, counters

@@ -14,6 +14,7 @@ from ompass.commands.options import JsonOption, JsonOutputOption, check_json_out
 from ompass.commands.streams import console_for, to_json, write_result
 from ompass.doctor.checks import Check, Verdict, examine_machine
 from ompass.errors import CannotRecordError
+from ompass.launch.mpi import mpi_library
 from ompass.launch.plan import Plan, RunOptions, plan_recording
 from ompass.launch.program import Program, inspect_program
 from ompass.launch.runtime_versions import runtime_version
@@ -78,9 +79,9 @@ def _examine_program(name: str, as_json: bool, output: Path | None) -> None:
     plan: Plan | None = None
     refusal: CannotRecordError | None = None
     try:
-        plan = plan_recording(
-            program, find_tool_library(os.environ), RunOptions(), os.environ, find_runtimes(os.environ)
-        )
+        tool = find_tool_library(os.environ)
+        installed = find_runtimes(os.environ)
+        plan = plan_recording(program, tool, RunOptions(), os.environ, installed, mpi_library(tool))
     except CannotRecordError as error:
         refusal = error
     if as_json:

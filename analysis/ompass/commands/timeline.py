@@ -33,6 +33,7 @@ from ompass.readers.run import open_run
 from ompass.readers.schedule import read_schedule
 from ompass.readers.timeline import check_has_events, read_timeline
 from ompass.reports.content import collect
+from ompass.symbols.resolver import construct_name
 from ompass.units import plural
 
 _EPILOG = """
@@ -103,7 +104,7 @@ def timeline(
         slices = read_timeline(run, threads=thread or (), start_ns=start_ns, end_ns=end_ns, limit=limit)
         resolver = resolver_for(run)
         places = {definition.id: resolver.locate(definition) for definition in run.definitions}
-        names = {each.id: each.name or places[each.id].label() for each in run.definitions}
+        names = {each.id: construct_name(each, places[each.id]) for each in run.definitions}
     with waiting(f"writing {', '.join(map(str, exported))}"):
         if perfetto:
             write_perfetto(slices, names, perfetto)

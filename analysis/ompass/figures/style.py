@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The common look of figures: colours of states, fonts, sizes; and the type of a figure.
 
-Owns the palette. The colours of states are Okabe and Ito's (https://jfly.uni-koeln.de/color/), with a lighter
-grey. People with any kind of colour vision can distinguish all colours here; a test simulates that.
+Owns the palette. The colours of OpenMP's states are Okabe and Ito's (https://jfly.uni-koeln.de/color/), with
+a lighter grey. People with any kind of colour vision can distinguish all colours here; a test simulates that.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ STATE_COLOURS: Final = {
     "schedule": "#cc79a7",
     "sync": "#d55e00",
     "idle": "#c4c9ce",
-    "mpi": "#56b4e9",
+    "mpi": "#78e1ff",
     "offload": "#f0e442",
 }
 ACCENT: Final = "#0072b2"

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from ompass.elf import NotElfError, dynamic_symbols, exported_symbols, imported_symbols
 from ompass.errors import CannotRecordError
+from ompass.launch.mpi import calls_mpi, mpi_library
 from ompass.launch.program import Program
 from ompass.launch.runtimes import Runtime, find_runtimes, read_runtime
 from ompass.launch.tool import find_tool_library, preloadable
@@ -62,6 +63,7 @@ class Plan:
     runtime: Runtime | None  # the recorded runtime, if known
     wrappers: bool
     libraries: tuple[Path, ...] = field(default=())  # preloaded, in order
+    recording: frozenset[Path] = frozenset()  # those that only record: the tool, and the library for MPI
 
 
 def plan_recording(
@@ -70,10 +72,12 @@ def plan_recording(
     options: RunOptions,
     environ: Mapping[str, str],
     installed: Sequence[Runtime],
+    for_mpi: Path | None = None,
 ) -> Plan:
     """Returns the plan for `program`; `installed` are the runtimes that may replace libgomp.
 
-    Raises CannotRecordError, which states the reason and the cure.
+    `for_mpi`: the library that records calls of MPI; None: this build has none. Raises CannotRecordError,
+    which states the reason and the cure.
     """
     warnings: list[str] = []
     _refuse_static(program)
@@ -87,8 +91,17 @@ def plan_recording(
     )
     variables: dict[str, str] = {}
     preload: list[Path] = []
-    if wrappers or substitute is not None:
-        preload.append(tool)  # even without wrappers, because it keeps libgomp from binding the main thread
+    with_mpi = calls_mpi(program, environ)
+    if with_mpi and for_mpi is None:
+        warnings.append(
+            "calls of MPI are not recorded and count as work: libompass_mpi.so exists for x86-64 only"
+        )
+    if wrappers or substitute is not None or (with_mpi and for_mpi):
+        # Without wrappers, too: it keeps libgomp from binding the main thread, and records calls of MPI.
+        preload.append(tool)
+    if with_mpi and for_mpi:
+        preload.append(for_mpi)
+    recording = frozenset(preload)
     if substitute is not None:
         preload.append(substitute.path)
     if program.is_privileged:
@@ -110,16 +123,16 @@ def plan_recording(
         warnings.append("OMP_TOOL=disabled would switch the recording off; this run sets OMP_TOOL=enabled")
     if program.missing:
         warnings.append(f"{program.path} needs {', '.join(program.missing)}, which the loader cannot find")
-    return Plan(how, variables, tuple(warnings), runtime, wrappers, tuple(preload))
+    return Plan(how, variables, tuple(warnings), runtime, wrappers, tuple(preload), recording)
 
 
-def unrecorded_variables(plan: Plan, tool: Path) -> dict[str, str]:
+def unrecorded_variables(plan: Plan) -> dict[str, str]:
     """Returns the variables of an unrecorded run on the plan's runtime, with the same binding of threads.
 
     For a gcc program, LD_PRELOAD names the runtime, and the tool, which keeps libgomp from binding the main
     thread. Other programs need no variables.
     """
-    if all(path == tool for path in plan.libraries):
+    if plan.recording.issuperset(plan.libraries):
         return {}
     kept = {name: plan.variables[name] for name in ("LD_PRELOAD", *_DEFAULTS) if name in plan.variables}
     return {**kept, "OMPASS_ENABLED": "off"}
@@ -136,7 +149,10 @@ def plan_here(
     installed = [replace(r, path=preloadable(r.path, scratch)) for r in find_runtimes(environ)]
     if options.libomp is not None:
         options = replace(options, libomp=preloadable(options.libomp.absolute(), scratch))
-    return tool, plan_recording(program, tool, options, environ, installed)
+    for_mpi = mpi_library(tool)
+    if for_mpi is not None:
+        for_mpi = preloadable(for_mpi, scratch)
+    return tool, plan_recording(program, tool, options, environ, installed, for_mpi)
 
 
 def _requested(options: RunOptions) -> dict[str, str]:

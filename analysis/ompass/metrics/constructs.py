@@ -55,8 +55,8 @@ class ConstructTotals(ConstructRow):
 
     @property
     def cost_ns(self) -> int:
-        """Thread-time that this construct causes directly: its work and its creation."""
-        return self.work_ns + self.create_ns
+        """Thread-time that this construct causes directly: its creation, and its time in its own code."""
+        return self.work_ns + self.create_ns + self.mpi_ns + self.offload_ns
 
 
 def construct_totals(

@@ -20,6 +20,7 @@ from ompass.page.rows import rows_of
 from ompass.plain_text import visible
 from ompass.readers.schedule import DIMENSIONS, NO_HOME, Pyramid, TaskLinks, WindowIntervals
 from ompass.reports.content import ReportContent
+from ompass.symbols.resolver import construct_name
 
 Value = dict[str, Any]
 if TYPE_CHECKING:  # numpy starts threads, and `ompass run` must not have any
@@ -37,6 +38,7 @@ _MOST_RECORDS: Final = 2_000_000
 _BAKED_BYTES: Final = 1_800_000  # for all runs on a self-contained page, before base64
 _BAKED_STRETCHES: Final = 12_000
 _MOST_DEPENDENCES: Final = 20_000
+_CALL: Final = 64  # the core's kind of a wait in a call of MPI or a target construct
 _WITH_LEGEND: Final = ("construct", "home", "depth", "kernel")
 _REST: Final = "#7a8a99"
 _IMPLICIT: Final = "#b8c4cf"
@@ -95,7 +97,7 @@ class Timeline:
                 ]
             ),
             "offCpu": self.has_off_cpu,
-            "waits": {str(kind): name for kind, name in WAIT_KINDS.items()},
+            "waits": {str(kind): name for kind, name in {**WAIT_KINDS, _CALL: "call"}.items()},
             "states": [
                 {"label": STATES[k], "colour": STATE_COLOURS[STATES[k]]} for k in self._states
             ],
@@ -292,7 +294,8 @@ def construct_label(number: int, content: ReportContent) -> str:
     if number == 0:
         return "outside of regions"
     definition = content.run.definitions[number] if number < len(content.run.definitions) else None
-    return visible(definition.name if definition and definition.name else content.location(number).label())
+    place = content.location(number)
+    return visible(construct_name(definition, place) if definition else place.label())
 
 
 def _label(name: str, key: int, content: ReportContent) -> str:

@@ -16,7 +16,17 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ompass import _core
 from ompass.errors import IncompleteInstallationError, OmpassError, UsageError
-from ompass.model import STATES, WAIT_KINDS, ConstructRow, LoopRow, RegionRow, Run, ThreadRow, WaitRow
+from ompass.model import (
+    STATES,
+    WAIT_KINDS,
+    CallRow,
+    ConstructRow,
+    LoopRow,
+    RegionRow,
+    Run,
+    ThreadRow,
+    WaitRow,
+)
 from ompass.readers.run import core_errors
 from ompass.readers.timeline import check_has_events
 
@@ -55,7 +65,7 @@ class Table:
 
 
 def _figures(
-    row: type[ConstructRow | LoopRow | RegionRow | ThreadRow | WaitRow], but: Sequence[str] = ()
+    row: type[CallRow | ConstructRow | LoopRow | RegionRow | ThreadRow | WaitRow], but: Sequence[str] = ()
 ) -> tuple[Column, ...]:
     """Returns the columns of rows of a profile: the core's fields with a single value."""
     return tuple(Column(*field) for field in row.describe() if field[1] and field[0] not in but)
@@ -63,8 +73,8 @@ def _figures(
 
 _PLACE: Final = (
     Column("construct", "Int32", "its number"),
-    Column("kind", "String", "program, task, parallel, kernel, phase, wait or loop"),
-    Column("name", "String", "fib.c:12 (fib), or the name of the kernel or phase"),
+    Column("kind", "String", "program, task, parallel, kernel, phase, wait, loop, mpi or target"),
+    Column("name", "String", "fib.c:12 (fib), or the name of the kernel, phase or function of MPI"),
     Column("function", "String", "function as written"),
     Column("file", "String", "as compiled; empty when unknown"),
     Column("line", "Int32", "0 when unknown"),
@@ -80,7 +90,7 @@ TABLES: Final[Mapping[str, Table]] = {
         ),
         Table(
             "constructs",
-            "places in the source: tasks, regions, kernels, phases, waits, loops; figures over all threads",
+            "places in the source: tasks, regions, kernels, phases, waits, loops, calls; over all threads",
             False,
             (*_PLACE, *_TOTALS),
         ),
@@ -92,6 +102,12 @@ TABLES: Final[Mapping[str, Table]] = {
             _figures(WaitRow),
         ),
         Table("loops", "figures of each loop in `constructs` and thread", False, _figures(LoopRow)),
+        Table(
+            "call_places",
+            "figures of each call of MPI or target construct in `constructs` and thread",
+            False,
+            _figures(CallRow),
+        ),
         Table("threads", "threads of the process that took part", False, _figures(ThreadRow)),
     )
 }
@@ -171,6 +187,7 @@ class Tables:
                 "regions": (*self._run.regions, *self._run.helper_regions),
                 "wait_places": (*self._run.waits, *self._run.helper_waits),
                 "loops": self._run.loops,
+                "call_places": self._run.calls,
                 "threads": self._run.threads,
             }[table.name]
             rows = [tuple(getattr(row, name) for name in names) for row in of_run]

@@ -28,6 +28,7 @@ class SliceKind(IntEnum):
     CREATED = 7
     PREEMPTED = 8
     BLOCKED = 9
+    CALL = 10
 
 
 _RESUMED, _UNTIMED = 1, 2

@@ -26,7 +26,8 @@ _IMPORTANT: Final = ("unlogged", "dropped", "second_runtime")
 """Notes without which the figures would mislead."""
 _CONSTRUCTS: Final = ("tasks", "loops", "regions")
 _TITLES: Final = ("task", "tasks", "work", "create", "mean work", "loop", "kind", "runs", "time", "max/mean",
-                  "lost", "region", "team", "wall", "idle", "share")  # fmt: skip
+                  "lost", "region", "team", "wall", "idle", "share", "call", "class", "place",
+                  "calls")  # fmt: skip
 
 
 def brief_report(content: ReportContent) -> Report:
@@ -52,6 +53,11 @@ def _sections(content: ReportContent, whole: Report) -> Iterator[Section]:
     if key:
         parts = [_brief(part, more) for part in sections[key].parts if isinstance(part, Table)]
         yield replace(sections[key], parts=tuple(parts))
+    if "mpi" in sections:
+        yield replace(
+            sections["mpi"],
+            parts=tuple(_brief(part, more) for part in sections["mpi"].parts if isinstance(part, Table)),
+        )
     damaged = (f"Note: {problem}." for problem in content.problems if problem.startswith(NAMES_FILE))
     if notes := (*note_parts(content, _IMPORTANT), *damaged):
         yield Section("notes", "Notes", notes)

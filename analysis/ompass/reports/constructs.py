@@ -9,7 +9,7 @@ from typing import Any
 
 from ompass.metrics.constructs import ConstructTotals
 from ompass.metrics.processors import knows_switches
-from ompass.model import CpuTimes, share
+from ompass.model import OPENMP_STATES, STATES, CpuTimes, share, shown_states
 from ompass.reports.content import ReportContent
 from ompass.reports.model import Bar, Column, Kind, Table, data, fields
 from ompass.units import count
@@ -40,6 +40,7 @@ def tasks_table(content: ReportContent) -> Table:
                 "work_ns", "work", Kind.TIME, hint="time of all tasks in user code", kept=True, parts=True
             ),
             Column("create_ns", "create", Kind.TIME, hint="time to create all tasks", parts=True),
+            *_other_states(content.tasks),
             Column("mean_work_ns", "mean work", Kind.TIME, kept=True),
             Column("mean_create_ns", "mean create", Kind.TIME),
             Column("max_ns", "longest", Kind.TIME, _of_timed("max_ns")),
@@ -50,7 +51,7 @@ def tasks_table(content: ReportContent) -> Table:
                 "share",
                 Kind.SHARE,
                 lambda task: content.breakdown.share(task.cost_ns),
-                "work and create, of all thread-time",
+                f"{_words_of_cost(content.tasks)}, of all thread-time",
                 kept=True,
             ),
             *fields("tasks_created=n_created tasks_cancelled=n_cancelled tasks_undeferred=n_undeferred"),
@@ -67,6 +68,19 @@ def tasks_table(content: ReportContent) -> Table:
         word="construct",
         more="--csv",
     )
+
+
+def _words_of_cost(tasks: Sequence[ConstructTotals]) -> str:
+    *names, last = ("work", "create", *(s for s in shown_states(*tasks) if s not in OPENMP_STATES))
+    return f"{', '.join(names)} and {last}"
+
+
+def _other_states(tasks: Sequence[ConstructTotals]) -> Iterator[Column]:
+    """Yields the columns of the states other than OpenMP's; people see those in which the tasks were."""
+    shown = shown_states(*tasks)
+    for state in STATES:
+        if state not in OPENMP_STATES:
+            yield Column(f"{state}_ns", state if state in shown else "", Kind.TIME, parts=True)
 
 
 def _work_of(content: ReportContent, totals: ConstructTotals) -> dict[str, int] | None:

@@ -13,6 +13,7 @@ from pathlib import Path
 from ompass.errors import DamagedRunError, NothingToShowError, RunNotFoundError
 from ompass.keeping.names import keep_names
 from ompass.metrics.breakdown import Breakdown, RegionShare, Scope, time_breakdown
+from ompass.metrics.calls import CallTotals, mpi_totals
 from ompass.metrics.constructs import Bin, ConstructTotals, construct_totals, granularity
 from ompass.metrics.facts import Finding
 from ompass.metrics.findings import find_causes
@@ -41,6 +42,7 @@ class ReportContent:
     problems: tuple[str, ...]  # reasons why symbols could not be read
     waits: tuple[WaitTotals, ...] = ()
     loops: tuple[LoopTotals, ...] = ()
+    mpi: tuple[CallTotals, ...] = ()
     locality: Locality | None = None  # for tasks that libomp_ext.so held
     samples: SampleContent | None = None
     critical_names: Mapping[int, str] = field(default_factory=dict)  # empty: no name; missing: unknown
@@ -112,6 +114,7 @@ def collect(
         problems=(*problems, *notes_on_places(run, locations), *damage),
         waits=waits,
         loops=loops,
+        mpi=mpi_totals(run, groups),
         locality=locality(run),
         samples=samples,
         critical_names=names,
@@ -160,15 +163,16 @@ def same_place(run: Run, locations: Mapping[int, Location]) -> dict[int, int]:
 
     Templates, inlining and unrolling create several addresses for one line. People see one construct there.
     """
-    first: dict[tuple[str, int, str, str, int], int] = {}
+    first: dict[tuple[str, int, str, str, str, int], int] = {}
     groups: dict[int, int] = {}
     for definition in run.definitions:
         location = locations[definition.id]
         of_kind = definition.flags if definition.kind in ("wait", "loop") else 0
+        name = definition.name
         if location.line:
-            key = (definition.kind, of_kind, location.function, location.file, location.line)
-        elif definition.name:
-            key = (definition.kind, of_kind, definition.name, "", 0)
+            key = (definition.kind, of_kind, name, location.function, location.file, location.line)
+        elif name and definition.offset == 0:
+            key = (definition.kind, of_kind, name, "", "", 0)
         else:
             continue
         groups[definition.id] = first.setdefault(key, definition.id)

@@ -20,6 +20,7 @@ from ompass.metrics.thresholds import OFF_PROCESSOR_SHARE, SHOWN_SHARE
 from ompass.model import Run, StateTimes, SystemUse, share, shown_states
 from ompass.packed import shown_path
 from ompass.readers.meta import TRACE
+from ompass.reports.calls import mpi_table
 from ompass.reports.constructs import (
     counters_table,
     cpu_fields,
@@ -54,6 +55,7 @@ CSV_TABLES: Final = {
     "threads": "thread_breakdown",
     "waits": "waits",
     "loops": "loops",
+    "mpi": "mpi",
     "kernels": "kernels",
     "histogram": "granularity",
     "findings": "findings",
@@ -128,6 +130,7 @@ def run_report(content: ReportContent) -> Report:
         "constructs": tasks_table(content),
         "waits": waits_table(content, content.waits),
         "loops": loops_table(content, content.loops),
+        "mpi": mpi_table(content),
         "kernels": kernels_table(content),
         "granularity": granularity_table(content),
     }
@@ -226,6 +229,7 @@ def _sections(content: ReportContent, tables: Mapping[str, Table]) -> Iterator[S
         ("tasks", tables["constructs"], False),
         ("waits", waits_table(content, costly_waits(content)), False),
         ("loops", loops_table(content, notable_loops(content)), False),
+        ("mpi", tables["mpi"], False),
         ("granularity", tables["granularity"], True),
         ("kernels", tables["kernels"], False),
         ("counters", counters_table(content), False),

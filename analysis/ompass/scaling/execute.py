@@ -127,7 +127,7 @@ class Executor:
             environment[LAUNCH] = new_launch(self.environ)
         elif job.kind == UNRECORDED:
             # Recorded runs use this runtime, which a gcc program does not load by itself.
-            environment |= unrecorded_variables(self.plan, self.tool)
+            environment |= unrecorded_variables(self.plan)
         environment |= {"OMP_NUM_THREADS": str(job.threads), "OMP_DYNAMIC": "false"}
         if not self.spec.pinned or users_own(self.environ):
             return environment, allowed_cpus()

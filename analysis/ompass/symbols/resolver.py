@@ -25,6 +25,13 @@ __all__ = ["UNKNOWN", "Location", "Resolver"]
 Value = TypeVar("Value")
 
 
+def construct_name(definition: Definition, place: Location) -> str:
+    """Returns the name of a construct: the given one, or its place; for a call of MPI, both."""
+    if definition.kind == "mpi":
+        return f"{definition.name} {place.label()}"
+    return definition.name or place.label()
+
+
 class Resolver:
     """Locations, unwind rules and behaviour of the code of one run.
 
@@ -71,7 +78,7 @@ class Resolver:
     def locate(self, definition: Definition) -> Location:
         """Returns the location of a construct; a kernel or phase has its given name as function."""
         location = self.locate_address(definition.module, definition.offset)
-        if definition.name:
+        if definition.name and definition.kind != "mpi":
             return Location(
                 definition.name, location.file, location.line, (), location.module, location.offset
             )

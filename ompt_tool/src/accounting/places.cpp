@@ -8,10 +8,13 @@
 
 namespace ompass {
 
-void *PlaceTable::look_up(Place &place, const void *address, uint32_t number, format::DefinitionKind kind) {
+void *PlaceTable::look_up(Place &place, const void *address, uint32_t number, format::DefinitionKind kind,
+                          const Call *call) {
     place.address = address;
-    place.key = static_cast<uint32_t>(kind) << 8 | number;
-    place.slot = slot_of(process_log::construct_of_address(kind, address, number), kind);
+    place.key = static_cast<uint32_t>(kind) << kNumberBits | number;
+    const uint32_t id = call ? process_log::construct_of_call(kind, address, number, call->flags, call->name)
+                             : process_log::construct_of_address(kind, address, number);
+    place.slot = slot_of(id, kind);
     return place.slot;
 }
 

@@ -21,6 +21,16 @@ public:
     format::LoopSlot &loop(const void *address, uint32_t work) {
         return *static_cast<format::LoopSlot *>(find(address, work, format::DefinitionKind::kLoop));
     }
+    // A called function.
+    struct Call {
+        uint32_t number; // distinguishes the functions called at one address
+        uint32_t flags;
+        const char *name;
+    };
+    // Returns the slot of that call of MPI at this return address.
+    format::CallSlot &call(const void *address, const Call &call) {
+        return *static_cast<format::CallSlot *>(find(address, call.number, format::DefinitionKind::kMpi, &call));
+    }
     // Return the slot of the construct `id`; if `id` is 0, a slot that is never read.
     format::WaitSlot &wait_of(uint32_t id) {
         return *static_cast<format::WaitSlot *>(slot_of(id, format::DefinitionKind::kWait));
@@ -37,22 +47,23 @@ public:
 
 private:
     static constexpr unsigned kPlaces = 64; // a power of two
+    static constexpr unsigned kNumberBits = 16;
     struct Place {
         const void *address;
         uint32_t key;
         void *slot; // null: nothing was met here yet
     };
 
-    void *find(const void *address, uint32_t number, format::DefinitionKind kind) {
-        const uint32_t key = static_cast<uint32_t>(kind) << 8 | number;
+    void *find(const void *address, uint32_t number, format::DefinitionKind kind, const Call *call = nullptr) {
+        const uint32_t key = static_cast<uint32_t>(kind) << kNumberBits | number;
         Place &place = places_[hash(address) % kPlaces];
         if (__builtin_expect(place.address == address && place.key == key && place.slot, 1)) return place.slot;
-        return look_up(place, address, number, kind);
+        return look_up(place, address, number, kind, call);
     }
     static unsigned hash(const void *address) {
         return static_cast<unsigned>(reinterpret_cast<uintptr_t>(address) * 0x9E3779B97F4A7C15ull >> 56);
     }
-    void *look_up(Place &place, const void *address, uint32_t number, format::DefinitionKind kind);
+    void *look_up(Place &place, const void *address, uint32_t number, format::DefinitionKind kind, const Call *call);
     void *slot_of(uint32_t id, format::DefinitionKind kind);
 
     Place places_[kPlaces];

@@ -121,6 +121,12 @@ void charge_sampled(ThreadState &thread, uint64_t ticks) {
     leave_sample(thread);
 }
 
+void close_call(ThreadState &thread, uint64_t now) {
+    const uint64_t ticks = now - thread.header->mark;
+    close_interval(thread, thread.call.state, now);
+    if (const TaskConstruct *task = thread.current->local) format::call_ticks(*task->slot, thread.call.state) += ticks;
+}
+
 void charge_counters(ThreadState &thread) {
     const TaskState *task = thread.current;
     advance_counters(thread, task->local ? task->local->slot->counters : thread.region->slot->counters);

@@ -147,6 +147,9 @@ inline void close_gap(ThreadState &thread, State state, uint64_t now) {
     close_interval(thread, state, now);
 }
 
+// Closes the interval of a call of MPI or a target construct.
+[[gnu::noinline]] void close_call(ThreadState &thread, uint64_t now);
+
 inline void open_interval(ThreadState &thread, format::OpenState state) { thread.header->open_state = state; }
 
 // Ends a wrapped creation when the runtime returns, or when the created task starts inside the call. Closes the
@@ -183,6 +186,7 @@ inline void close_open(ThreadState &thread, uint64_t now) {
         break;
     case format::kOpenFork: close_interval(thread, State::kSync, now); break;
     case format::kOpenGap: close_gap(thread, State::kIdle, now); break;
+    case format::kOpenCall: close_call(thread, now); break;
     default: thread.header->mark = now;
     }
 }

@@ -182,6 +182,18 @@ struct OpenLoops {
     } open[kMaxDepth];
 };
 
+// The call of MPI, or the target construct, that the thread is in (library_calls.h).
+struct LibraryCall {
+    format::CallSlot *slot; // null: none
+    format::State state; // state of the thread in it
+    bool is_accounted; // false: the call began outside of the accounted time
+    bool in_task; // in an explicit task
+    bool is_serial; // outside of parallel regions
+    bool is_traced; // the trace has its begin
+    uint64_t begin;
+    const void *frame; // the caller's stack pointer
+};
+
 // Consecutive calls of a function with which a task polls.
 struct Polling {
     const void *address; // return address of the calls; null: none
@@ -277,6 +289,7 @@ struct OwnState {
     PlaceTable places;
     format::WaitSlot *lock; // wait for a lock; null: none
     const TaskState *in_unreported_call; // the task in a call that may wait without a report of OMPT; null: none
+    LibraryCall call;
     Polling polling;
     OpenLoops loops;
     HeldTasks held;

@@ -201,26 +201,45 @@ static Place place_of(uintptr_t address) {
     return module ? Place{module->id, address - module->bias} : Place{kNoModule, address};
 }
 
-// Requires the lock. Returns the id of the construct.
-static uint32_t find_or_define(DefinitionKind kind, Place place, uint32_t flags) {
-    const bool by_flags = kind == DefinitionKind::kWait || kind == DefinitionKind::kLoop;
-    const ConstructKey key = {place, kind, by_flags ? flags : flags & format::kPlaceAround};
+// Requires the lock. Returns the id of the construct with this key.
+static uint32_t find_or_define(const ConstructKey &key, uint32_t flags, const char *name) {
     if (const auto known = shared->by_key.find(key); known != shared->by_key.end()) return known->second;
     if (shared->n_constructs >= format::kArgumentLimit) return 0;
     const uint32_t id = shared->n_constructs++;
-    define(kind, id, flags, place.module, place.offset, "", 0);
+    define(key.kind, id, flags, key.place.module, key.place.offset, name, strlen(name));
     shared->by_key.emplace(key, id);
     shared->places.resize(id);
-    shared->places.push_back(place);
+    shared->places.push_back(key.place);
     return id;
+}
+
+// A place, and kPlaceAround if it is the place around the call.
+struct PlaceOfCall {
+    Place place;
+    uint32_t flag;
+};
+
+// Requires the lock.
+static PlaceOfCall place_of_call(const void *return_address) {
+    const auto address = reinterpret_cast<uintptr_t>(return_address);
+    const uintptr_t stand_in = ~address; // see at() and inside()
+    if (stand_in >= 2 * shared->places.size()) return {place_of(address), 0};
+    return {shared->places[stand_in >> 1], stand_in & 1 ? format::kPlaceAround : 0};
 }
 
 uint32_t construct_of_address(DefinitionKind kind, const void *return_address, uint32_t flags) {
     const std::lock_guard lock(shared->lock);
-    const auto address = reinterpret_cast<uintptr_t>(return_address);
-    const uintptr_t stand_in = ~address; // see at() and inside()
-    if (stand_in >= 2 * shared->places.size()) return find_or_define(kind, place_of(address), flags);
-    return find_or_define(kind, shared->places[stand_in >> 1], stand_in & 1 ? flags | format::kPlaceAround : flags);
+    const auto [place, flag] = place_of_call(return_address);
+    const bool by_flags = kind == DefinitionKind::kWait || kind == DefinitionKind::kLoop;
+    const uint32_t all = flags | flag;
+    return find_or_define({place, kind, by_flags ? all : all & format::kPlaceAround}, all, "");
+}
+
+uint32_t construct_of_call(DefinitionKind kind, const void *return_address, uint32_t number, uint32_t flags,
+                           const char *name) {
+    const std::lock_guard lock(shared->lock);
+    const auto [place, flag] = place_of_call(return_address);
+    return find_or_define({place, kind, number | flag}, flags | flag, name);
 }
 
 uint32_t module_at(uint64_t address) {

@@ -25,6 +25,9 @@ uint32_t construct_of_address(format::DefinitionKind kind, const void *return_ad
 // addresses are the kernel's, so no code is there.
 inline const void *at(uint32_t id) { return reinterpret_cast<const void *>(~(uintptr_t{id} << 1)); }
 inline const void *inside(uint32_t id) { return reinterpret_cast<const void *>(~(uintptr_t{id} << 1 | 1)); }
+// A call of the function `number`, whose name is `name`, at this return address.
+uint32_t construct_of_call(format::DefinitionKind kind, const void *return_address, uint32_t number, uint32_t flags,
+                           const char *name);
 // A kernel or phase with this name.
 uint32_t construct_of_name(format::DefinitionKind kind, const char *name);
 

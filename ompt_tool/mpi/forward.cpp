@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// libompass_mpi.so: a preloaded library that forwards calls of MPI, and reports them to libompass.so if that library is
+// preloaded, too. It knows no type of MPI, so one binary serves every implementation. forward.S has the exported
+// functions.
+//
+// MPI calls itself, also from its Fortran functions. libompass.so records the outermost call only.
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <iterator>
+#include <string_view>
+#include <unistd.h>
+
+#include "hooks.h"
+#include "process/loaded_code.h"
+
+namespace ompass::mpi {
+
+// An exported name, and the function that it stands for. forward.S defines an entry for each name in this layout.
+struct Entry {
+    std::atomic<void *> target; // MPI's function; null: not looked up yet
+    uint32_t function; // index into kFunctions
+    int32_t name; // distance of the name from this field
+};
+static_assert(sizeof(Entry) == 16);
+
+namespace {
+
+constexpr const char *kNames[] = {
+#define X(name, kind) "MPI_" #name,
+#include "functions.def"
+#undef X
+};
+constexpr format::MpiClass kClasses[] = {
+#define X(name, kind) format::MpiClass::kind,
+#include "functions.def"
+#undef X
+};
+constexpr auto kFunctions = [] {
+    std::array<Function, std::size(kNames)> functions{};
+    for (size_t i = 0; i < functions.size(); i++) {
+        const std::string_view name = kNames[i];
+        const bool starts = name == "MPI_Init" || name == "MPI_Init_thread" || name == "MPI_Session_init";
+        functions[i] = {kNames[i], static_cast<uint16_t>(i), kClasses[i], starts};
+    }
+    return functions;
+}();
+
+std::atomic<const Hooks *> hooks{nullptr};
+
+[[noreturn]] void end_for_lack_of(const char *name) {
+    const auto put = [](const char *text) { (void)!write(STDERR_FILENO, text, strlen(text)); };
+    put("ompass: no loaded library defines ");
+    put(name);
+    put(", which the program calls.\n");
+    abort();
+}
+
+} // namespace
+
+extern "C" {
+// False if no call is recorded. forward.S then only jumps to MPI's functions.
+extern constinit std::atomic<bool> ompass_mpi_is_watched;
+bool ompass_mpi_begin(Entry *entry, const void *return_address, const void *frame);
+void ompass_mpi_end();
+}
+constinit std::atomic<bool> ompass_mpi_is_watched{true};
+
+namespace {
+
+// Finds MPI's function, and at the first call libompass.so.
+void look_up(Entry &entry) {
+    const int saved = errno;
+    const char *name = reinterpret_cast<const char *>(&entry.name) + entry.name;
+    void *found = find_next(name);
+    if (!found) found = find_exported(name); // in a library that was loaded before this one
+    if (!found) end_for_lack_of(name);
+    if (!hooks.load(std::memory_order_relaxed)) {
+        void *get = find_exported(kHooksName);
+        if (get) hooks.store(reinterpret_cast<GetHooks *>(get)(), std::memory_order_relaxed);
+        if (!get) ompass_mpi_is_watched.store(false, std::memory_order_relaxed);
+    }
+    entry.target.store(found, std::memory_order_release);
+    errno = saved;
+}
+
+} // namespace
+
+// Called by forward.S before a call. Returns true if ompass_mpi_end() must follow it.
+bool ompass_mpi_begin(Entry *entry, const void *return_address, const void *frame) {
+    if (!entry->target.load(std::memory_order_acquire)) look_up(*entry);
+    const Hooks *found = hooks.load(std::memory_order_relaxed);
+    return found && found->begin(kFunctions[entry->function], return_address, frame);
+}
+
+void ompass_mpi_end() { hooks.load(std::memory_order_relaxed)->end(); }
+
+} // namespace ompass::mpi

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// The interface between libompass_mpi.so, which forwards calls of MPI, and libompass.so, which records them. Both come
+// from the same build, so there are no versions.
+#pragma once
+
+#include <cstdint>
+
+#include "format/format.h"
+
+namespace ompass::mpi {
+
+struct Function {
+    const char *name; // such as "MPI_Send"
+    uint16_t number;
+    format::MpiClass kind;
+    bool starts; // true if it initializes MPI, where recording begins at the latest
+};
+
+struct Hooks {
+    // Called before a call of MPI; returns true if the call is recorded. end() then follows on the same thread, unless
+    // an exception or longjmp leaves the call. `frame`: the caller's stack pointer before the call.
+    bool (*begin)(const Function &function, const void *return_address, const void *frame);
+    void (*end)();
+};
+
+inline constexpr const char *kHooksName = "ompass_get_mpi_hooks";
+using GetHooks = const Hooks *();
+
+} // namespace ompass::mpi

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Records the calls of MPI that libompass_mpi.so forwards. The wrappers themselves are in that library, because only
+// programs that use MPI may find functions of these names.
+#include <cerrno>
+
+#include "accounting/calls.h"
+#include "accounting/library_calls.h"
+#include "mpi/hooks.h"
+#include "process/exported.h"
+#include "recorder.h"
+
+namespace ompass {
+
+namespace {
+
+// Returns the calling thread if its call of MPI is recorded, else null. A function that initializes MPI starts the
+// recording; the program may not use OpenMP, or not yet.
+[[gnu::noinline]] ThreadState *new_thread(const mpi::Function &function) {
+    const int saved = errno;
+    if (function.starts) recorder::start("none yet: recording was begun by MPI");
+    ThreadState *thread = recorder::thread(format::ThreadKind::kOther, true);
+    errno = saved;
+    return thread;
+}
+
+bool begin(const mpi::Function &function, const void *return_address, const void *frame) {
+    ThreadState *thread = recorder::this_thread;
+    if (__builtin_expect(!thread || thread->seen_switch != recorder::current_switch(), 0))
+        thread = new_thread(function);
+    if (!thread || is_in_library_call(*thread, frame)) return false;
+    const PlaceTable::Call call = {function.number, static_cast<uint32_t>(function.kind), function.name};
+    begin_library_call(*thread, thread->places.call(place_of_call(*thread, return_address), call), State::kMpi, frame);
+    return true;
+}
+
+void end() {
+    ThreadState *thread = recorder::thread();
+    if (thread && thread->call.slot) end_library_call(*thread);
+}
+
+constexpr mpi::Hooks kHooks = {begin, end};
+
+} // namespace
+
+} // namespace ompass
+
+OMPASS_EXPORT const ompass::mpi::Hooks *ompass_get_mpi_hooks() { return &ompass::kHooks; }

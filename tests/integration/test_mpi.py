@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Calls of MPI with OpenMPI and MPICH, in C and Fortran: how long each rank waits, and where."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from command import command_line
+from fake_mpi import forwarding_library
+from marked_programs import in_a_calm_moment, lines_of
+from mpi_programs import IMPLEMENTATIONS, compile_mpi, run_mpi
+from ompass.metrics.calls import CallTotals
+from ompass.readers.run import open_run
+from ompass.reports.content import collect
+from recorded_run import check_sound
+from toolchains import Toolchain, toolchain_named
+
+MS = 1_000_000
+LATE_NS = 40 * MS
+ERROR_NS = 10 * MS
+implementations = pytest.mark.parametrize("implementation", IMPLEMENTATIONS)
+
+
+@pytest.fixture(scope="module")
+def environment(libompass: Path, default_toolchain: Toolchain) -> dict[str, str]:
+    forwarding_library(libompass)
+    return {
+        "OMPASS_LIBRARY": str(libompass),
+        "LD_LIBRARY_PATH": str(default_toolchain.runtime_dir),
+        "OMP_NUM_THREADS": "2",
+    }
+
+
+def calls_by_rank(folder: Path) -> list[dict[tuple[str, int], CallTotals]]:
+    """Returns the calls of rank 0 and rank 1, by function and line."""
+    found = []
+    for path in sorted(folder.glob("*-r[01]-*.ompass")):
+        check_sound(path)
+        content = collect(open_run(path))
+        found.append({(c.function, content.location(c.construct).line): c for c in content.mpi})
+    assert len(found) == 2
+    return found
+
+
+@pytest.mark.parametrize("mode", ["profile", "trace"])
+@implementations
+def test_the_rank_that_waits_has_the_time_at_the_line_of_its_call(
+    implementation: str, mode: str, environment: dict[str, str], default_toolchain: Toolchain, tmp_path: Path
+) -> None:
+    program = compile_mpi("waits.c", implementation, default_toolchain, tmp_path)
+    lines = lines_of("mpi/waits.c")
+
+    def record() -> list[dict[tuple[str, int], CallTotals]]:
+        folder = tmp_path / f"job-{len(list(tmp_path.iterdir()))}"
+        folder.mkdir()
+        run_mpi(
+            implementation, [*command_line("run", "-q", "--mode", mode, "--", program)], folder, environment
+        )
+        return calls_by_rank(folder)
+
+    def check(ranks: list[dict[tuple[str, int], CallTotals]]) -> None:
+        late, waiting = ranks
+        for function, mark in (
+            ("MPI_Allreduce", "allreduce"),
+            ("MPI_Wait", "wait"),
+            ("MPI_Win_fence", "fence"),
+        ):
+            call = waiting[function, lines[mark]]
+            assert call.n_calls == 1
+            assert abs(call.time_ns - LATE_NS) < ERROR_NS, (mark, call.time_ns)
+            assert call.serial_ns == call.time_ns
+            assert late[function, lines[mark]].time_ns < ERROR_NS
+        received = waiting["MPI_Recv", lines["exchange"]]
+        assert received.n_in_tasks == 1
+        assert received.n_calls in (1, 3)  # 1: this MPI does not allow several threads
+        assert abs(received.task_ns - LATE_NS) < ERROR_NS or received.task_ns < LATE_NS
+
+    in_a_calm_moment(record, check)
+
+
+@pytest.mark.parametrize("interface", ["mpif", "F08"])
+@implementations
+def test_fortran_calls_have_the_line_of_the_program(
+    implementation: str, interface: str, environment: dict[str, str], tmp_path: Path
+) -> None:
+    flags = ("-DF08",) if interface == "F08" else ("-fallow-argument-mismatch",)
+    toolchain = toolchain_named("gcc-12-libomp-19")
+    program = compile_mpi("waits.F90", implementation, toolchain, tmp_path, flags)
+    lines = lines_of("mpi/waits.F90")
+    run_mpi(implementation, [*command_line("run", "-q", "--", program)], tmp_path, environment)
+    _, waiting = calls_by_rank(tmp_path)
+    for function, mark in (("MPI_Allreduce", "allreduce"), ("MPI_Recv", "recv")):
+        call = waiting[function, lines[mark]]
+        assert call.n_calls == 1
+        assert LATE_NS - ERROR_NS < call.time_ns < 4 * LATE_NS

@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: Apache-2.0
+"""libompass_mpi.so forwards every call with all its arguments, and the tool records the outermost calls.
+
+The programs call a library of our own with names of MPI, so every length is known.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fake_mpi import build_fake_mpi, compile_with, forwarding_library
+from marked_programs import lines_of
+from ompass import _core
+from ompass.model import MPI_CLASSES
+from ompass.readers.run import open_run
+from ompass.reports.content import ReportContent, collect
+from ompass.reports.model import plain
+from ompass.reports.run import run_report
+from recorded_run import OUTSIDE, check_accounts_agree, check_sound
+from toolchains import Recorded, RunRecorded, Toolchain, neutral_environment
+
+MS = 1_000_000
+LATE_NS = 15 * MS  # a sleep may end late on a busy machine
+MODES = pytest.mark.parametrize("mode", ["profile", "trace"])
+ANSWERS = "sum=4900 added=45 control=6 rank=3\nnames=1,2,3,4,5,6,7,8,9,10,11,12\ncaught=1 nested=2\n"
+
+
+@pytest.fixture(scope="module")
+def fake_mpi(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build_fake_mpi(tmp_path_factory.mktemp("fake"))
+
+
+@pytest.fixture(scope="module")
+def forwarding(libompass: Path) -> Path:
+    return forwarding_library(libompass)
+
+
+@pytest.fixture
+def recorded(
+    fake_mpi: Path, libompass: Path, forwarding: Path, default_toolchain: Toolchain, run_recorded: RunRecorded
+) -> Any:
+    """Records a program of tests/programs/mpi."""
+
+    def run(source: str, *arguments: str, **options: Any) -> Recorded:
+        program = compile_with(fake_mpi, source, default_toolchain)
+        preload = {"LD_PRELOAD": f"{libompass}:{forwarding}"}
+        return run_recorded(program, default_toolchain, *arguments, environment=preload, **options)
+
+    return run
+
+
+def calls_of(run: _core.Run) -> Counter[str]:
+    calls: Counter[str] = Counter()
+    for row in run.calls:
+        calls[run.definitions[row.construct].name] += row.n_calls
+    return calls
+
+
+def test_calls_are_forwarded_without_the_tool(
+    fake_mpi: Path, forwarding: Path, default_toolchain: Toolchain
+) -> None:
+    program = compile_with(fake_mpi, "arguments.cpp", default_toolchain)
+    environment = neutral_environment() | {"LD_LIBRARY_PATH": str(default_toolchain.runtime_dir)}
+    plainly = subprocess.run([program], env=environment, capture_output=True, text=True, check=True)
+    assert plainly.stdout == ANSWERS
+    environment["LD_PRELOAD"] = str(forwarding)
+    forwarded = subprocess.run([program], env=environment, capture_output=True, text=True, check=True)
+    assert (forwarded.stdout, forwarded.stderr) == (ANSWERS, "")
+
+
+@MODES
+def test_recorded_calls_have_all_their_arguments(recorded: Any, mode: str) -> None:
+    done = recorded("arguments.cpp", mode=mode)
+    assert done.process.stdout == ANSWERS
+    run = check_sound(done.run_dir)
+    calls = calls_of(run)
+    assert calls == {
+        "MPI_Init": 1, "MPI_Alltoallw": 1, "MPI_Put": 1, "MPI_Send": 12, "MPI_Wait": 1, "MPI_Reduce": 2,
+        "MPI_Allreduce": 1, "MPI_Finalize": 1,
+    }  # fmt: skip
+    kinds = {run.definitions[row.construct].name: run.definitions[row.construct].flags for row in run.calls}
+    assert {name: MPI_CLASSES[flags] for name, flags in kinds.items()} == {
+        "MPI_Init": "other", "MPI_Alltoallw": "collective", "MPI_Put": "one-sided",
+        "MPI_Send": "point-to-point", "MPI_Wait": "wait", "MPI_Reduce": "collective",
+        "MPI_Allreduce": "collective", "MPI_Finalize": "other",
+    }  # fmt: skip
+    (of_thread,) = (row for row in run.calls if run.definitions[row.construct].name == "MPI_Wait")
+    assert of_thread.unaccounted_ns == of_thread.time_ns >= MS, "the thread is unknown to OpenMP"
+    if mode == "trace":
+        check_accounts_agree(run, _core.replay_trace(str(done.run_dir)))
+
+
+def between(ns: int, least_ms: float) -> bool:
+    return least_ms * MS <= ns <= least_ms * MS + LATE_NS
+
+
+@MODES
+def test_time_in_mpi_is_a_state_of_regions_and_tasks(recorded: Any, mode: str) -> None:
+    done = recorded("states.c", mode=mode)
+    run = check_sound(done.run_dir)
+    assert _core.validate(str(done.run_dir)) == []
+    if mode == "trace":
+        check_accounts_agree(run, _core.replay_trace(str(done.run_dir)))
+    lines = lines_of("mpi/states.c")
+    content: ReportContent = collect(run)
+    found = {(call.function, content.location(call.construct).line): call for call in content.mpi}
+    expected = {
+        ("MPI_Barrier", "serial"): (1, 30, 0), ("MPI_Barrier", "one_thread"): (1, 40, 0),
+        ("MPI_Wait", "all_threads"): (2, 40, 0), ("MPI_Recv", "in_task"): (4, 40, 4),
+        ("MPI_Allreduce", "nested"): (1, 15, 1),
+    }  # fmt: skip
+    for (function, mark), (n_calls, ms, n_in_tasks) in expected.items():
+        call = found[function, lines[mark]]
+        assert (call.n_calls, call.n_in_tasks) == (n_calls, n_in_tasks), mark
+        assert between(call.time_ns, ms), (mark, call.time_ns)
+        assert call.serial_ns == (call.time_ns if mark == "serial" else 0)
+        assert call.task_ns == (call.time_ns if n_in_tasks else 0)
+    whole = [row for row in run.regions if row.construct == OUTSIDE]
+    assert sum(row.mpi_ns for row in whole) >= 40 * MS  # MPI_Barrier, and MPI_Reduce up to its operation
+    regions = [row for row in run.regions if row.construct != OUTSIDE]
+    assert between(sum(row.mpi_ns for row in regions), 135)
+    assert sum(row.mpi_blocked_ns for row in regions) >= 0.9 * 135 * MS or mode == "profile"
+    tasks = [row for row in run.constructs if run.kind_of(row.construct) == "task"]
+    assert between(sum(row.mpi_ns for row in tasks), 55)
+    assert sum(row.work_ns for row in tasks) <= 4 * 4 * MS + LATE_NS
+    # The operation of the reduction has a region of its own, and the rest of the call follows it.
+    reduced = found["MPI_Reduce", lines["operation"]]
+    assert between(reduced.time_ns, 22)
+
+
+def test_a_program_that_is_killed_in_a_call_was_in_mpi(recorded: Any) -> None:
+    times = []
+    for mode in ("profile", "trace"):
+        done = recorded("states.c", "killed", mode=mode, check=False)
+        run = open_run(done.run_dir)
+        assert not run.complete
+        runs = [run, *([_core.replay_trace(str(done.run_dir))] if mode == "trace" else [])]
+        for one in runs:
+            content = collect(one)
+            last = max(content.mpi, key=lambda call: content.location(call.construct).line)
+            assert (last.function, last.n_calls) == ("MPI_Barrier", 1)
+        times.append(_core.validate(str(done.run_dir)))
+    assert times == [[], []]
+
+
+def test_the_report_has_a_table_of_calls_and_the_state(recorded: Any) -> None:
+    done = recorded("states.c")
+    run = check_sound(done.run_dir)
+    report = run_report(collect(run))
+    (table,) = (section for section in report.sections if section.key == "mpi")
+    (states,) = (section.parts[1] for section in report.sections if section.key == "thread-time")
+    assert [row[0] for row in states.rows] == ["work", "create", "schedule", "sync", "idle", "mpi"]  # type: ignore[union-attr]
+    rows = plain(table.parts[0])
+    assert {row["class"] for row in rows} == {"collective", "wait", "point-to-point", "other"}
+    assert all(row["file"].endswith("states.c") for row in rows)
+    assert 0 < sum(row["share"] for row in rows) <= 1
+
+
+def test_a_trace_lists_each_call(recorded: Any) -> None:
+    import ompass
+
+    done = recorded("states.c", mode="trace")
+    run = ompass.open(done.run_dir)
+    frame = run.sql(
+        "SELECT constructs.name AS name, calls.end_ns - calls.start_ns AS ns, task FROM calls "
+        "JOIN constructs ON calls.construct = constructs.construct"
+    )
+    names = Counter(frame["name"])
+    assert names["MPI_Recv"] == 4
+    assert names["MPI_Wait"] == 2
+    assert all(between(ns, 10) for ns in frame.filter(frame["name"] == "MPI_Recv")["ns"])
+    in_mpi = run.sql("SELECT sum(end_ns - start_ns) AS ns FROM stretches WHERE state = 'mpi'").item()
+    assert in_mpi == pytest.approx(sum(row.mpi_ns for row in run.run.regions), rel=0.01)
+
+
+def test_a_call_costs_at_most_50_ns(recorded: Any, fake_mpi: Path, default_toolchain: Toolchain) -> None:
+    program = compile_with(fake_mpi, "speed.c", default_toolchain)
+    environment = neutral_environment() | {"LD_LIBRARY_PATH": str(default_toolchain.runtime_dir)}
+    bare = subprocess.run([program], env=environment, capture_output=True, text=True, check=True).stdout
+    with_tool = recorded("speed.c").process.stdout
+    of = [[float(number) for number in re.findall(r"=([\d.]+)", text)] for text in (bare, with_tool)]
+    # Twice the promise of docs/cost.md, because this machine may be busy.
+    assert all(after - before <= 100 for before, after in zip(*of, strict=True)), of

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// A library with names of MPI, whose functions have the arguments that tests need. Those with `ms` sleep so many
+// milliseconds.
+#pragma once
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+int MPI_Init(int *argc, char ***argv);
+int MPI_Finalize(void);
+int MPI_Barrier(int ms);
+int MPI_Recv(int ms);
+int MPI_Wait(int ms);
+int MPI_Allreduce(int ms, int n_inner); // calls PMPI_Recv n_inner times
+int MPI_Reduce(int ms, void (*operation)(int)); // sleeps, calls operation(1), and sleeps again
+int PMPI_Barrier(int ms);
+int MPI_Comm_rank(void);
+int MPI_Pcontrol(int level, ...);
+
+double MPI_Alltoallw(int a, double b, void *c, long d, float e, char f, long g, long h, double i, double j, double k,
+                     double l, double m, double n, double o, long p, short q, long r, long s, long t, long u, long v,
+                     double w, double x);
+void MPI_Put(long *sum, int n, ...); // adds n numbers of type double
+
+// Each returns a number of its own.
+int mpi_send_(void), mpi_send__(void), mpi_send(void), MPI_SEND(void), mpi_send_f08_(void), mpi_send_f08ts_(void);
+int pmpi_send_(void), pmpi_send__(void), pmpi_send(void), PMPI_SEND(void), pmpi_send_f08_(void), pmpi_send_f08ts_(void);
+
+#ifdef __cplusplus
+}
+#endif
