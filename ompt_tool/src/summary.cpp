@@ -31,7 +31,7 @@ Totals totals_of(const RunProfile &profile, bool outside) {
         if (row.level <= 1) totals.wall_ns += row.wall_ns;
         totals.max_team_size = std::max(totals.max_team_size, row.max_team_size);
         const uint64_t states[] = {row.work_ns, row.create_ns, row.schedule_ns, row.sync_ns,
-                                   row.idle_ns, row.mpi_ns, row.offload_ns};
+                                   row.idle_ns, row.mpi_ns,    row.offload_ns};
         for (size_t i = 0; i < kStateCount; i++) totals.state_ns[i] += states[i];
     }
     for (const RegionRow &row : profile.helper_regions) totals.n_tasks += row.n_tasks;
