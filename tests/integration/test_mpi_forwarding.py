@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from command import call
 from fake_mpi import build_fake_mpi, compile_with, forwarding_library
 from marked_programs import lines_of
 from ompass import _core
@@ -175,6 +176,8 @@ def test_a_trace_lists_each_call(recorded: Any) -> None:
     assert names["MPI_Recv"] == 4
     assert names["MPI_Wait"] == 2
     assert all(between(ns, 10) for ns in frame.filter(frame["name"] == "MPI_Recv")["ns"])
+    dumped = call({}, done.run_dir.parent, "dump", done.run_dir, "--kind", "call").stdout
+    assert len(re.findall(r"MPI_Recv states.c:\d+ \(main", dumped)) == 8
     in_mpi = run.sql("SELECT sum(end_ns - start_ns) AS ns FROM stretches WHERE state = 'mpi'").item()
     assert in_mpi == pytest.approx(sum(row.mpi_ns for row in run.run.regions), rel=0.01)
 

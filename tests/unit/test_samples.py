@@ -235,6 +235,7 @@ def test_tables_of_this_machine_are_read() -> None:
         ("/lib/x86_64-linux-gnu/libc.so.6", "memcpy", "libc"),
         ("/lib/x86_64-linux-gnu/libm.so.6", "sin", "libm"),
         ("/opt/openmpi/lib/libmpi.so.40", "PMPI_Barrier", MPI),
+        ("/opt/ompass/lib/libompass_mpi.so", "forward_call", MPI),
         ("/home/me/solver", "malloc", OWN),
         ("/home/me/libmine.so", "f", OWN),
     ],

@@ -26,7 +26,7 @@ from ompass.keeping.names import resolver_for
 from ompass.model import Run
 from ompass.plain_text import visible
 from ompass.readers.run import EventTable, event_kinds, open_run, read_events
-from ompass.symbols.resolver import Location
+from ompass.symbols.resolver import Location, construct_name
 from ompass.units import task_name
 
 _EPILOG = """
@@ -91,6 +91,8 @@ def dump(
     names = [name for name, _ in meanings]
     resolver = resolver_for(run)
     locations = {d.id: resolver.locate(d) for d in run.definitions}
+    labels = {number: location.label() for number, location in locations.items()}
+    labels |= {d.id: construct_name(d, locations[d.id]) for d in run.definitions if d.kind == "mpi"}
     wanted_kinds = _kind_numbers(names, kind or [])
     wanted_constructs = _constructs(locations, construct) if construct else None
     start_ns, end_ns = parse_from_to(window, start, end)
@@ -100,9 +102,7 @@ def dump(
         for row in _rows(chosen):
             if printed == limit:
                 return
-            sys.stdout.write(
-                _json_line(row, names, locations) if as_json else _text_line(row, names, locations)
-            )
+            sys.stdout.write(_json_line(row, names, locations) if as_json else _text_line(row, names, labels))
             printed += 1
 
 
@@ -168,9 +168,9 @@ def _constructs(locations: dict[int, Location], text: str) -> list[int]:
     return chosen
 
 
-def _text_line(row: Row, names: list[str], locations: dict[int, Location]) -> str:
+def _text_line(row: Row, names: list[str], labels: dict[int, str]) -> str:
     time_ns, latest_ns, thread, kind, construct, task, value, exact = row
-    label = locations[construct].label() if construct in locations else "-"
+    label = labels.get(construct, "-")
     mark = " " if exact else "~"
     doubt = f"+{latest_ns - time_ns:,}" if latest_ns > time_ns else ""
     when = f"{mark}{time_ns:>15,} ns {doubt:<8} thread {thread:<3}"

@@ -11,9 +11,15 @@ from typing import Final
 from ompass.runtime_names import runtime_kind
 from ompass.sampled import IO, MEMORY, MPI, OWN, RUNTIME, TOOL
 
-# By file name. Transports and launchers that only MPI calls (UCX, libfabric, PMI) count as MPI.
+# By file name. Transports and launchers that only MPI calls (UCX, libfabric, PMI), and our library that
+# forwards calls of MPI, count as MPI.
 _MODULES: Final = (
-    (MPI, re.compile(r"lib(mpi|mpich|open-pal|open-rte|pmi|ucp|ucs|uct|ucm|fabric|psm2)[\w+-]*\.so.*")),
+    (
+        MPI,
+        re.compile(
+            r"lib(mpi|ompass_mpi|mpich|open-pal|open-rte|pmi|ucp|ucs|uct|ucm|fabric|psm2)[\w+-]*\.so.*"
+        ),
+    ),
     (TOOL, re.compile(r"lib(ompass|omp_ext)\.so")),
     (MEMORY, re.compile(r"lib(tcmalloc|jemalloc|mimalloc|hoard)[\w-]*\.so.*")),
     ("libm", re.compile(r"lib(m|mvec)[-.\d]*\.so.*")),
