@@ -31,11 +31,12 @@ from pathlib import Path
 FOLDER = Path(__file__).resolve().parent
 sys.path.insert(0, str(FOLDER.parent / "support"))
 
+from fake_mpi import build_fake_mpi  # noqa: E402
 from ompass import _core  # noqa: E402
 from toolchains import BUILD, PROGRAMS, REPOSITORY, TOOLCHAINS, compile_source, toolchain_named  # noqa: E402
 
 NEUTRAL = Path("/tmp/golden")
-LIBRARIES = ("libompass.so", "libomp_ext.so")
+LIBRARIES = ("libompass.so", "libomp_ext.so", "libompass_mpi.so")
 WAYS = ("by-variable", "preloaded", "linked")
 # Removes all of the machine's description but its topology.
 OF_THE_HOST = re.compile(rb'\s*<info name="(?!PCI|Inclusive)[^>]*/>')
@@ -55,6 +56,7 @@ class Case:
     linked_with: tuple[str, ...] = ()
     extra_sources: tuple[Path, ...] = ()
     ending: int = 0
+    calls_mpi: bool = False
 
 
 _TASKS = (
@@ -116,6 +118,8 @@ CASES = (
     Case("dated-events", "kinds/detach_late_task.c"),
     # From format version 6 on: depend clauses.
     Case("depend-clauses", "kinds/depend_mutexinoutset.c", environment={"OMPASS_SAMPLE": "0"}),
+    # From format version 8 on: calls of MPI.
+    Case("mpi-calls", "mpi/states.c", environment={"OMPASS_SAMPLE": "0"}, calls_mpi=True),
     Case("domains", "ext/fig8.c", ("3", "2"), linked_with=("libomp_ext.so",), environment=_EXT),
     Case("domains-random", "spans/random_tasks.c", _TASKS, linked_with=("libomp_ext.so",), environment=_EXT),
 )
@@ -149,6 +153,9 @@ def record(case: Case) -> tuple[Path, dict[str, int]]:
     flags = [str(NEUTRAL / library) for library in linked_with]
     if flags:
         flags = ["-Wl,--no-as-needed", *flags, f"-Wl,-rpath,{NEUTRAL}"]
+    if case.calls_mpi:
+        build_fake_mpi(NEUTRAL)
+        flags += [f"-L{NEUTRAL}", f"-Wl,-rpath,{NEUTRAL}", "-lfakempi"]
     if case.source.startswith("kinds/") and toolchain.cc.startswith("clang"):
         flags.append("-fopenmp-version=51")
     built = compile_source(case.source, toolchain, flags=flags, extra_sources=case.extra_sources)
@@ -168,6 +175,8 @@ def record(case: Case) -> tuple[Path, dict[str, int]]:
     if case.way != "linked":
         loading = "LD_PRELOAD" if case.way == "preloaded" else "OMP_TOOL_LIBRARIES"
         settings[loading] = str(NEUTRAL / "libompass.so")
+    if case.calls_mpi:
+        settings["LD_PRELOAD"] += f":{NEUTRAL / 'libompass_mpi.so'}"
     ended = toolchain.run([str(program), *case.arguments], settings, cwd=NEUTRAL)
     assert ended.returncode == case.ending, f"{case.name} ended with {ended.returncode}: {ended.stderr}"
     last = ended.stdout.splitlines()[-1].split()

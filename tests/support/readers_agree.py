@@ -195,7 +195,7 @@ def span_differs(run_dir: Path, reading: Reading) -> list[str]:
         ("work_ns", [task for task in tasks if task.region], reading.cut_ns()),
         ("outside_ns", [task for task in tasks if not task.region], 0),
     ):
-        work_ns, slack_ns = sum(task.work_ns for task in of), 2 * sum(task.n_stretches for task in of) + 1
+        work_ns, slack_ns = sum(task.busy_ns for task in of), 2 * sum(task.n_stretches for task in of) + 1
         if not -slack_ns <= getattr(graph, name) - work_ns <= slack_ns + cut_ns:
             found.append(f"{name} is {getattr(graph, name)}, not {work_ns} +- {slack_ns}")
     lengths = [step.length_ns for step in graph.critical]
@@ -208,8 +208,10 @@ def span_differs(run_dir: Path, reading: Reading) -> list[str]:
         of_task[step.task] += step.length_ns
     for task, length_ns in of_task.items():
         known = reading.tasks.get(task)
-        if known is not None and length_ns > known.work_ns + 2 * known.n_stretches + len(lengths):
-            found.append(f"task {task} is {length_ns} ns on the critical path, and worked {known.work_ns}")
+        if known is not None and length_ns > known.busy_ns + 2 * known.n_stretches + len(lengths):
+            found.append(
+                f"task {task} is {length_ns} ns on the critical path, and was busy for {known.busy_ns}"
+            )
     if graph.n_deferred != len(reading.deferred()) or graph.n_undeferred != reading.n_undeferred:
         found.append(f"{graph.n_deferred} and {graph.n_undeferred} tasks, deferred and not")
     if graph.n_out_of_order:

@@ -71,6 +71,7 @@ class Task:
     predecessors: list[Task] = field(default_factory=list)
     done: list[Step] = field(default_factory=list)
     work_ns: int = 0
+    busy_ns: int = 0  # work, and calls of MPI
     n_stretches: int = 0
 
     @property
@@ -183,6 +184,7 @@ class _Thread:
         self.stack = [base]
         self.waiting: dict[int, bool] = {}  # by id() of the frame
         self.mark_ns, self.working = 0, False
+        self.in_call = False  # in a call of MPI, which is on the path like work, but no work of the task
         self.regions: list[tuple[int, bool]] = [(0, True)]  # id, is the primary's
         self.n_barriers: list[int] = [0]
 
@@ -207,9 +209,11 @@ class _Thread:
         if self.working and time_ns > self.mark_ns:
             self.note("work", time_ns, begin_ns=self.mark_ns)
             owner = self.owner()
-            owner.work_ns += time_ns - self.mark_ns
+            owner.work_ns += 0 if self.in_call else time_ns - self.mark_ns
+            owner.busy_ns += time_ns - self.mark_ns
             owner.n_stretches += 1
         self.mark_ns = max(self.mark_ns, time_ns)
+        self.in_call = False
 
     def go_on(self, time_ns: int) -> None:
         self.mark_ns = time_ns
@@ -314,6 +318,9 @@ class _Thread:
             self.mark_ns = now
         elif kind == "mutex_released":
             self.work_until(now)
+        elif kind == "call":
+            self.work_until(now)
+            self.in_call = record.value == 1
         elif kind == "depends_on":
             pass  # only the simulator uses depend clauses
         elif kind == "discard":
