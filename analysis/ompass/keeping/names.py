@@ -79,7 +79,7 @@ def keep_names(run: Run, resolver: Resolver) -> None:
     Does nothing if the directory is not writable.
     """
     if resolver.has_news and _is_keepable(run, resolver) and _knows_program(run, resolver):
-        packed = resolver.packed = resolver.packed or _packed_with_lines(run, resolver)
+        packed = _packed_with_lines(run, resolver)
         with contextlib.suppress(OSError):
             write_packed(run.path, packed)
             resolver.has_news = False

@@ -31,6 +31,7 @@ class ModuleFile:
         self.found = find_debug_file(module, recorded_ns, roots)
         self._module = module
         self._instructions: Instructions | None = None
+        self._criticals: dict[int, str | None] = {}
 
     @cached_property
     def lookup(self) -> Lookup | None:
@@ -59,7 +60,9 @@ class ModuleFile:
         """Returns the name of a critical construct; empty: it has none, None: unknown."""
         # Symbols of a replaced file would be wrong; a debug file lacks the code.
         path = Path(self._module.path)
-        return critical_name(path, offset) if self.found.path == path else None
+        if offset not in self._criticals:
+            self._criticals[offset] = critical_name(path, offset) if self.found.path == path else None
+        return self._criticals[offset]
 
     def locations_of_sample(self, address: int) -> Iterator[Location]:
         """Yields the locations of a sampled instruction, innermost first; at least one."""

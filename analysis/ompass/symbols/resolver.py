@@ -7,6 +7,7 @@ Uses the answers in the run's names file first, then the files of the program (`
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Final, TypeVar
 
@@ -32,6 +33,14 @@ def construct_name(definition: Definition, place: Location) -> str:
     return definition.name or place.label()
 
 
+@dataclass(slots=True)
+class Shared:
+    """The opened files of the program, which the resolvers of several runs may share."""
+
+    files: dict[tuple[str, str], ModuleFile] = field(default_factory=dict)  # by path and build id
+    creates_tasks_by_libgomp: dict[str, bool] = field(default_factory=dict)  # by path
+
+
 class Resolver:
     """Locations, unwind rules and behaviour of the code of one run.
 
@@ -52,10 +61,10 @@ class Resolver:
         self.is_kept = kept is not None  # True if the run has a names file that can be used
         self.has_news = False  # True if `answers` has more than the names file
         self.may_keep = True  # False if the file is of a later version
-        self.packed: bytes | None = None  # the names file of the present answers, once made
         self._stopgaps: dict[tuple[int, Address], object] = {}  # answers about missing or changed files
         self._noted: set[int] = set()
         self._files: dict[int, ModuleFile] = {}
+        self.shared = Shared()
         self.problems: list[str] = []  # sentences, one per module that cannot be read fully
 
     @classmethod
@@ -164,7 +173,6 @@ class Resolver:
         if is_sound(key[0]):
             table[key] = value
             self.has_news = True
-            self.packed = None
         else:
             self._stopgaps[stopgap] = value
         return value
@@ -194,7 +202,7 @@ class Resolver:
             return
         if self._file_of(module).found.has_lines:
             self.answers.forget(module)
-            del self._files[module]
+            self._files.pop(module)
 
     # ------------------------------------------------------------ files
 
@@ -202,8 +210,10 @@ class Resolver:
         if module not in self._files:
             from ompass.symbols.program_files import ModuleFile  # slow to load, and seldom needed
 
-            file = ModuleFile(self._modules[module], self._recorded_ns, self._debug_roots)
-            self._files[module] = file
+            known = self._modules[module]
+            file = self.shared.files.get((known.path, known.build_id))
+            file = file or ModuleFile(known, self._recorded_ns, self._debug_roots)
+            self._files[module] = self.shared.files[known.path, known.build_id] = file
             kept, found = self.answers.modules.get(module), file.found
             if found.path is not None and (kept is None or found.is_own > kept.is_own):
                 self.answers.modules[module] = ModuleNames(
@@ -234,22 +244,21 @@ class Resolver:
             return kept.creates_tasks_by_libgomp
         if not may_create_tasks(self._modules[module].path):
             return False
-        from ompass.symbols.program_files import creates_tasks_by_libgomp
+        from ompass.symbols.program_files import creates_tasks_by_libgomp  # slow to load
 
-        return creates_tasks_by_libgomp(self._modules[module].path)
+        path, known = self._modules[module].path, self.shared.creates_tasks_by_libgomp
+        if path not in known:
+            known[path] = creates_tasks_by_libgomp(path)
+        return known[path]
 
 
 class Resolvers:
-    """The resolvers of several runs. Runs of the same files, such as the ranks of a job, share one."""
+    """The resolvers of several runs of one program, such as the ranks of a job. They open each file once."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[tuple[str, str], ...], Resolver] = {}
+        self._shared = Shared()
 
     def of_run(self, run: Run) -> Resolver:
-        """Returns the resolver of a run, or of an earlier run if this one has no kept names."""
-        own = Resolver.of_run(run)
-        if own.is_kept or own.problems:
-            return own
-        shared = self._known.setdefault(tuple((m.path, m.build_id) for m in run.modules), own)
-        shared.has_news = shared.has_news or shared is not own  # this run has no names file
-        return shared
+        resolver = Resolver.of_run(run)
+        resolver.shared = self._shared
+        return resolver
