@@ -14,6 +14,7 @@ import pytest
 
 from made_runs import MS, construct, definition, made_run, made_samples, region, team, wait
 from ompass.commands.second_run import has_something_to_change
+from ompass.jobs.content import job_of_reports
 from ompass.launch.second_run import MOST_BYTES, MOST_NS, TASK_BYTES, trace_bytes, why_not_traced
 from ompass.metrics.facts import Finding
 from ompass.metrics.findings import KINDS
@@ -24,7 +25,6 @@ from ompass.reports.content import ReportContent, collect
 from ompass.reports.findings import CURED_BY, causes, gain_text, note_parts, verdict, verdict_of
 from ompass.reports.job import brief_job_report
 from ompass.reports.model import Bar, Column, Kind, Report, Table, column_words, plain
-from ompass.reports.ranks import job_of_reports
 from ompass.reports.remarks import remarks_of
 from ompass.reports.run import run_report
 from ompass.reports.terminal import TerminalConsole, print_report

@@ -196,7 +196,7 @@ def test_figures_are_medians_and_their_ratio_is_between_the_extremes(
 def test_two_recorded_runs_are_compared_figure_by_figure() -> None:
     sweeps = [recorded_sweep(name).runs() for name in ("cilksort-well", "cilksort-fine")]
     sides = [
-        side_of(name, {2: [(collect(s.recorded[0]), s.samples.recorded[0].time_ns)]}, False)
+        side_of(name, {2: [([collect(s.recorded[0])], s.samples.recorded[0].time_ns)]}, False)
         for name, s in zip(("well", "fine"), sweeps, strict=True)
     ]
     content = compare_sides(sides[0], sides[1], Scope.REGIONS)
@@ -222,7 +222,7 @@ def test_the_headline_has_the_whole_program_if_it_changed_unlike_its_regions() -
         for name, regions_ms, wall, earlier in (("a", 100, 400, 0), ("b", 150, wall_ms, earlier_ms)):
             rows = team(0, [{"work_ns": regions_ms * MS}] * 2)
             run = made_run(rows, wall_ns=wall * MS).replace(earlier_cpu_ns=earlier * MS)
-            sides.append(side_of(name, {2: [(collect(run), regions_ms * MS)]}, False))
+            sides.append(side_of(name, {2: [([collect(run)], regions_ms * MS)]}, False))
         return headline(compare_sides(sides[0], sides[1], Scope.REGIONS).compared[0])
 
     assert after(200, 100).endswith(
@@ -234,7 +234,7 @@ def test_the_headline_has_the_whole_program_if_it_changed_unlike_its_regions() -
 def test_the_default_report_names_large_changes_as_such() -> None:
     sweeps = [recorded_sweep(name).runs() for name in ("cilksort-fine", "cilksort-well")]
     sides = [
-        side_of(name, {2: [(collect(s.recorded[0]), s.samples.recorded[0].time_ns)]}, False)
+        side_of(name, {2: [([collect(s.recorded[0])], s.samples.recorded[0].time_ns)]}, False)
         for name, s in zip(("fine.ompass", "well.ompass"), sweeps, strict=True)
     ]
     content = compare_sides(sides[0], sides[1], Scope.REGIONS)
@@ -251,7 +251,7 @@ def test_the_default_report_names_large_changes_as_such() -> None:
 
 def test_equal_times_are_equal_in_the_table() -> None:
     before, after = (
-        side_of(name, {2: [(collect(made_run(team(0, [{"work_ns": ms * MS}] * 2))), ms * MS)]}, False)
+        side_of(name, {2: [([collect(made_run(team(0, [{"work_ns": ms * MS}] * 2)))], ms * MS)]}, False)
         for name, ms in (("a", 100), ("b", 150))
     )
     content = compare_sides(before, after, Scope.REGIONS)
@@ -285,7 +285,7 @@ def test_kernels_are_compared_too() -> None:
         definitions=[definition(0, "parallel"), definition(1), definition(2, "kernel", name="solve")],
     )
     longer = run.replace(constructs=tuple(c.replace(work_ns=3 * c.work_ns) for c in run.constructs))
-    sides = [side_of("x", {2: [(collect(r), 10 * MS)]}, False) for r in (run, longer)]
+    sides = [side_of("x", {2: [([collect(r)], 10 * MS)]}, False) for r in (run, longer)]
     found = {
         (c.key.kind, c.key.function): c.ratio
         for c in compare_sides(sides[0], sides[1], Scope.REGIONS).compared[0].changes
@@ -296,7 +296,7 @@ def test_kernels_are_compared_too() -> None:
 
 
 def test_sides_without_a_common_number_of_threads_are_refused() -> None:
-    sides = [side_of("s", {n: [(collect(made_run()), 0)]}, True) for n in (2, 4)]
+    sides = [side_of("s", {n: [([collect(made_run())], 0)]}, True) for n in (2, 4)]
     with pytest.raises(ValueError, match="no number of threads"):
         compare_sides(sides[0], sides[1], Scope.REGIONS)
 

@@ -43,7 +43,7 @@ def side(function: str, line: int, work_ms: int, hertz: int, n_samples: int) -> 
 def compared(*, function: str = "tiles", threads: tuple[int, ...] = (2,)) -> ComparisonContent:
     contents = side("blocks", 10, 100, 1000, 100), side(function, 13, 300, 100, 30)
     sides = [
-        side_of(name, {n: [(content, content.breakdown.wall_ns)] for n in threads}, len(threads) > 1)
+        side_of(name, {n: [([content], content.breakdown.wall_ns)] for n in threads}, len(threads) > 1)
         for name, content in zip(("old", "new"), contents, strict=True)
     ]
     return compare_sides(sides[0], sides[1], Scope.REGIONS)
@@ -63,10 +63,10 @@ def test_stacks_of_a_renamed_function_at_another_rate_are_one_stack() -> None:
 
 
 def test_stacks_of_a_removed_construct_are_not_those_of_its_successor() -> None:
-    before = side_of("old", {2: [(side("blocks", 13, 100, 100, 10), 1)]}, False)
+    before = side_of("old", {2: [([side("blocks", 13, 100, 100, 10)], 1)]}, False)
     after = side("other", 13, 100, 100, 10)
     unlike = {"/src/a.c": {k: f"{k} {k * k} {k * k * k}" for k in range(9, 40)}}
-    after_side = side_of("new", {2: [(replace(after, source_lines=unlike), 1)]}, False)
+    after_side = side_of("new", {2: [([replace(after, source_lines=unlike)], 1)]}, False)
     (one,) = compare_sides(before, after_side, Scope.REGIONS).compared
     assert [pair for pair in one.pairs if pair.before.kind == "task"] == []
     assert one.stacks is not None

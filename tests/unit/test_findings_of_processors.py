@@ -222,3 +222,11 @@ def test_other_programs_are_distinguished_from_threads_that_share_processors() -
     run = on_processors(team(0, [busy] * 4), [], n_cpus=2)
     assert problems(run) == ["disturbed"]
     assert the(run, "disturbed").cost_ns == (280 - 200) * MS
+
+
+def test_a_rank_with_too_few_processors_gets_the_options_of_its_launcher() -> None:
+    late = {"preempted_ns": 50 * MS, "work_preempted_ns": 50 * MS}
+    run = on_processors(team(0, [{"work_ns": 100 * MS, **late}] * 4), [], n_cpus=1)
+    assert "slot:PE=4" in the(run, "oversubscribed", n_rank_cpus=8).cure
+    assert "OMP_NUM_THREADS" in the(run, "oversubscribed", n_rank_cpus=2).cure
+    assert "OMP_NUM_THREADS" in the(run, "oversubscribed").cure

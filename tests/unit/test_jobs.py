@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import io
 import json
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from statistics import fmean
@@ -13,16 +14,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from made_runs import MS, made_run, team
+from made_jobs import rank_content
+from made_runs import MS, made_run, team, thread
 from ompass.errors import UsageError
 from ompass.figures.run import RUN_FIGURES
+from ompass.jobs.content import job_of_reports, jobs_of
 from ompass.metrics.breakdown import time_breakdown
-from ompass.metrics.ranks import Job, Rank, job_of
+from ompass.metrics.ranks import Job, Rank, job_of, preempted_work_ns
 from ompass.model import StateTimes
 from ompass.page.assemble import RunPart, html_report
 from ompass.reports.content import ReportContent, collect
+from ompass.reports.job import brief_job_report
 from ompass.reports.model import plain
-from ompass.reports.ranks import job_of_reports, job_report, ranks_to_show
+from ompass.reports.ranks import job_report, ranks_to_show
 from ompass.reports.terminal import TerminalConsole, print_report
 from ompass.workers import Workers
 
@@ -141,3 +145,102 @@ def test_an_error_of_a_worker_is_the_error_of_the_function(processes: int) -> No
     with pytest.raises(UsageError) as raised:
         Workers(processes=processes).map(refused, [Path("a.ompass"), Path("b.ompass")])
     assert raised.value.one_line() == "a.ompass: it is not wanted; go away"
+
+
+# ---------------------------------------------------------------- MPI
+
+
+def test_work_that_waited_for_a_processor_is_no_imbalance() -> None:
+    first, second = rank(0, 100 * MS), rank(1, 300 * MS)
+    waited = replace(second, preempted_ns=second.states.work_ns - first.states.work_ns)
+    assert Job((first, second)).imbalance == pytest.approx(1.5)
+    assert Job((first, waited)).imbalance == 1
+    assert Job((first, waited)).preempted_share == pytest.approx(0.5)
+    assert Job((first, waited)).relative_work(waited) == 1
+
+
+def test_preempted_work_is_known_by_state_or_bounded_by_the_time_on_processors() -> None:
+    states = {"work_ns": 80 * MS, "idle_ns": 20 * MS}
+    by_state = team(0, [states | {"work_preempted_ns": 30 * MS, "preempted_ns": 50 * MS}] * 2)
+    assert preempted_work_ns(time_breakdown(made_run(by_state))) == 60 * MS
+    by_clock = team(0, [states | {"preempted_ns": 50 * MS}] * 2)
+    threads = [thread(n, cpu_source="clocks") for n in range(2)]
+    assert preempted_work_ns(time_breakdown(made_run(by_clock, threads=threads))) == 60 * MS
+    unknown = [thread(n, cpu_source="") for n in range(2)]
+    assert preempted_work_ns(time_breakdown(made_run(by_state, threads=unknown))) == 0
+
+
+def test_the_report_has_the_efficiencies_and_names_the_late_rank(tmp_path: Path) -> None:
+    contents = [
+        rank_content(tmp_path, k, work_ms=900 if k == 1 else 450, mpi_ms=1 if k == 1 else 450)
+        for k in range(4)
+    ]
+    job = job_of_reports(contents)
+    assert job is not None
+    values = plain(job_report(job, contents))
+    found = values["efficiencies"]
+    assert found["multiplicative"]["mpi_load_balance"] == pytest.approx(562.5 / 900)
+    assert found["multiplicative"]["mpi_transfer"] is None
+    assert found["additive"]["mpi_load_balance"] == pytest.approx(1 - 337.5 / 901)
+    assert found["talp"]["mpi"] == pytest.approx(1 - (1 + 3 * 451) / (4 * 901))
+    assert [finding["kind"] for finding in values["findings"]] == ["rank_imbalance"]
+    out = io.StringIO()
+    print_report(TerminalConsole(file=out, width=120), brief_job_report(job, contents))
+    text = " ".join(out.getvalue().split())
+    assert "ranks have unequal work" in text
+    assert "MPI load balance 62.5%: the ranks wait in MPI for rank 1" in text
+    assert "1.60 times the mean" in text
+    assert "MPI transfer" not in text.partition("Efficiencies")[2].partition("The ranks")[0]
+    page = html_report([RunPart(content) for content in contents[:1]], [], contents)
+    assert "Ranks have unequal work" in page
+    assert "TALP" in page
+
+
+def test_efficiencies_are_unknown_without_calls_of_mpi(tmp_path: Path) -> None:
+    contents = [rank_content(tmp_path, k, work_ms=100 + 100 * k) for k in range(2)]
+    job = job_of_reports(contents)
+    assert job is not None
+    values = plain(job_report(job, contents))
+    assert values["efficiencies"] is None
+    assert values["findings"] == []
+    out = io.StringIO()
+    print_report(TerminalConsole(file=out, width=120), brief_job_report(job, contents))
+    text = " ".join(out.getvalue().split())
+    assert "Efficiencies are not known" in text
+    assert "Ranks have unequal work" in text
+
+
+def test_a_single_rank_in_mpi_has_a_finding(tmp_path: Path) -> None:
+    content = rank_content(tmp_path, 0, work_ms=200, mpi_ms=800)
+    found = next(each for each in content.findings if each.kind == "time_in_mpi")
+    assert "in MPI for 800 ms, 80.0% of its time" in found.because
+    little = rank_content(tmp_path, 1, work_ms=950, mpi_ms=50)
+    assert not any(each.kind == "time_in_mpi" for each in little.findings)
+
+
+def test_ranks_of_one_launch_are_one_job(tmp_path: Path) -> None:
+    runs = [
+        rank_content(tmp_path, k, work_ms=100, start_ms=start, launch=launch)
+        for launch, start in (("a", 0), ("b", 1000))
+        for k in (1, 0)
+    ]
+    assert jobs_of(runs) == [(runs[1], runs[0]), (runs[3], runs[2])]
+
+
+def test_ranks_without_a_launch_are_one_job_if_they_ran_at_the_same_time(tmp_path: Path) -> None:
+    runs = [
+        rank_content(tmp_path, k, work_ms=100, start_ms=start + k) for start in (0, 1000) for k in range(2)
+    ]
+    assert jobs_of(runs) == [(runs[0], runs[1]), (runs[2], runs[3])]
+
+
+def test_hosts_with_a_launch_each_are_one_job(tmp_path: Path) -> None:
+    runs = [rank_content(tmp_path, k, work_ms=100, launch=f"host{k // 2}", start_ms=k // 2) for k in range(4)]
+    assert jobs_of(runs) == [tuple(runs)]
+
+
+def test_repeated_ranks_and_runs_without_rank_are_jobs_of_their_own(tmp_path: Path) -> None:
+    repeated = [rank_content(tmp_path, 0, work_ms=100, start_ms=k) for k in range(2)]
+    assert jobs_of(repeated) == [(repeated[0],), (repeated[1],)]
+    single = [rank_content(tmp_path, None, work_ms=100, start_ms=k, name=f"s{k}.ompass") for k in range(2)]
+    assert jobs_of(single) == [(single[0],), (single[1],)]

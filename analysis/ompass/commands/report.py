@@ -36,13 +36,14 @@ from ompass.commands.options import (
 )
 from ompass.commands.streams import console_for, to_json, waiting, write_result
 from ompass.errors import UsageError
+from ompass.jobs.content import job_of_reports
 from ompass.metrics.breakdown import Scope
 from ompass.readers.run import is_sweep_directory, open_run
 from ompass.reports.brief import brief_report
 from ompass.reports.content import ReportContent, collect
 from ompass.reports.job import brief_job_report, reports_values
 from ompass.reports.model import Report, csv_report, plain
-from ompass.reports.ranks import job_of_reports, job_report
+from ompass.reports.ranks import job_report
 from ompass.reports.run import CSV_TABLES, run_report
 from ompass.reports.terminal import print_report, svg_report
 from ompass.units import plural
@@ -222,7 +223,7 @@ def _print(contents: list[ReportContent], sweeps: list[ScalingContent], each: bo
         print_report(console, _report_on(sweep, brief=not full))
     job = job_of_reports(contents)
     if job is not None:
-        print_report(console, job_report(job) if full else brief_job_report(job, contents))
+        print_report(console, job_report(job, contents) if full else brief_job_report(job, contents))
     if job is None or each:
         for content in contents:
             print_report(console, run_report(content) if full else brief_report(content))

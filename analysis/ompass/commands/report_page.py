@@ -13,11 +13,12 @@ from ompass.commands.streams import say
 from ompass.errors import DamagedRunError, NothingToShowError
 from ompass.figures.render import BrowserScript
 from ompass.graph.content import GraphContent, collect_graph
+from ompass.jobs.content import job_of_reports
 from ompass.page.assemble import RunPart, html_report
 from ompass.page.timeline import Timeline
 from ompass.readers.schedule import Pyramid, Schedule, open_pyramid, schedule_of
 from ompass.reports.content import ReportContent
-from ompass.reports.ranks import job_of_reports, ranks_to_show
+from ompass.reports.ranks import ranks_to_show
 from ompass.reuse.reader import check_has_accesses
 from ompass.reuse.report import ReuseContent, collect_reuse
 from ompass.scaling.content import ScalingContent

@@ -32,6 +32,7 @@ from ompass.commands.second_run import FirstRun, Limits, with_advice
 from ompass.commands.streams import console_for, say, to_json, waiting, write_result
 from ompass.errors import CannotRecordError, OmpassError, UsageError
 from ompass.files import file_problem
+from ompass.jobs.content import job_of_reports
 from ompass.keeping.names import keep_names_of
 from ompass.launch.child import end_as
 from ompass.launch.launchers import position_of_program
@@ -62,7 +63,7 @@ from ompass.reports.brief import brief_report
 from ompass.reports.content import ReportContent, collect, collect_runs
 from ompass.reports.job import brief_job_report, reports_values
 from ompass.reports.model import plain
-from ompass.reports.ranks import job_of_reports, job_report
+from ompass.reports.ranks import job_report
 from ompass.reports.run import run_report
 from ompass.reports.terminal import print_report
 from ompass.units import parse_duration, parse_limit, plural
@@ -433,7 +434,7 @@ def _show_job(contents: Sequence[ReportContent], shown: Shown, with_report: bool
     if with_report and job is not None:
         console = console_for(stderr=True)
         console.print()
-        print_report(console, job_report(job) if shown.full else brief_job_report(job, contents))
+        print_report(console, job_report(job, contents) if shown.full else brief_job_report(job, contents))
 
 
 def _keep_names(directories: Iterable[Path | None]) -> None:

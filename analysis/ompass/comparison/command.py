@@ -23,13 +23,14 @@ from ompass.commands.options import (
     run_argument,
 )
 from ompass.commands.streams import console_for, to_json, waiting, write_result
-from ompass.comparison.content import ComparisonContent, Side, compare_sides, side_of
+from ompass.comparison.content import ComparisonContent, Ranks, Side, compare_sides, side_of
 from ompass.comparison.report import brief_comparison, comparison_report
 from ompass.errors import RunNotFoundError, UsageError
+from ompass.jobs.content import jobs_of
 from ompass.metrics.breakdown import Scope
 from ompass.packed import is_packed, shown_path, unpacked
 from ompass.readers.run import is_run_directory, is_sweep_directory, open_run
-from ompass.reports.content import ReportContent, collect
+from ompass.reports.content import collect
 from ompass.reports.model import plain
 from ompass.reports.terminal import print_report
 from ompass.scaling.content import load_runs
@@ -115,8 +116,8 @@ def _side(path: Path, scope: Scope) -> Side:
                 "it is neither a run nor a sweep, and contains no runs",
                 "name directories that contain recordings",
             )
-    contents = [collect(open_run(directory), scope=scope) for directory in directories]
-    threads = {content.breakdown.n_threads for content in contents}
+    jobs = jobs_of([collect(open_run(directory), scope=scope) for directory in directories])
+    threads = {sum(content.breakdown.n_threads for content in job) for job in jobs}
     if len(threads) > 1:
         raise UsageError(
             f"{path}",
@@ -124,21 +125,18 @@ def _side(path: Path, scope: Scope) -> Side:
             "of one measurement",
             "keep runs on different numbers of threads in different directories, or use ompass scale",
         )
-    return side_of(shown_path(path), {threads.pop(): [_timed(content) for content in contents]}, False)
+    timed = [(job, max(content.breakdown.wall_ns for content in job)) for job in jobs]
+    return side_of(shown_path(path), {threads.pop(): timed}, False)
 
 
 def _side_of_sweep(path: Path, scope: Scope) -> Side:
     with SweepDirectory.open(path, None, None) as sweep:
         found = load_runs(sweep, scope)
-    repeats: dict[int, list[tuple[ReportContent, int]]] = {
+    repeats: dict[int, list[tuple[Ranks, int]]] = {
         runs.threads: [
-            (collect(run, scope=scope), measured.time_ns)
+            ([collect(run, scope=scope)], measured.time_ns)
             for run, measured in zip(runs.recorded, runs.samples.recorded, strict=True)
         ]
         for runs in found
     }
     return side_of(str(path), repeats, True)
-
-
-def _timed(content: ReportContent) -> tuple[ReportContent, int]:
-    return content, content.breakdown.wall_ns

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import median
@@ -11,12 +12,15 @@ from typing import Final
 
 from ompass.comparison.metrics import SIGNIFICANT_P, Change, Count, Repeat, changes, counts
 from ompass.comparison.pairing import Pair, SourceLines, pairs_of
-from ompass.comparison.structure import counts_of, further_times
-from ompass.metrics.breakdown import Scope, program_ns
+from ompass.comparison.structure import WORK_ON_PROCESSORS, counts_of, further_times
+from ompass.jobs.scaling import mean_efficiencies
+from ompass.metrics.breakdown import Scope, program_ns, sum_states
+from ompass.model import sums
 from ompass.reports.content import ReportContent
 from ompass.samples.content import owner_label
 from ompass.samples.stacks import Stacks, mean_stacks, sample_ms
 from ompass.scaling.content import Place, work_of
+from ompass.scaling.metrics import WorkOf
 from ompass.units import percent, plural
 
 
@@ -31,6 +35,7 @@ class Side:
     lines: SourceLines = field(default_factory=dict)  # known lines of its source
     stacks: Mapping[int, Stacks] = field(default_factory=dict)  # mean samples of a run, by number of threads
     grain_ms: float = 1.0  # the part of one sample in these means
+    efficiencies: Mapping[int, Mapping[str, float]] = field(default_factory=dict)  # of jobs, as the stacks
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +52,7 @@ class Compared:
     program_ns: tuple[float, float] = (0.0, 0.0)  # median times of the whole program; 0: unknown
     stacks: tuple[Stacks, Stacks] | None = None  # before, with the names of after, and after; in ms
     grain_ms: float = 1.0  # the part of one sample in the stacks
+    efficiencies: tuple[tuple[str, float, float], ...] = ()  # of jobs: name, before, after
 
     @property
     def alternating(self) -> bool:
@@ -74,34 +80,36 @@ class ComparisonContent:
     lines: tuple[SourceLines, SourceLines] = ({}, {})  # known lines of the source, before and after
 
 
-def side_of(name: str, runs: Mapping[int, Sequence[tuple[ReportContent, int]]], is_sweep: bool) -> Side:
-    """Returns a side from the reports of its runs, each with its time."""
+Ranks = Sequence[ReportContent]
+"""The reports on one repeat: a single one, or one for each rank of a job."""
+
+
+def side_of(name: str, runs: Mapping[int, Sequence[tuple[Ranks, int]]], is_sweep: bool) -> Side:
+    """Returns a side from the reports of its runs or jobs, each with its time."""
+    parts = [content for those in runs.values() for contents, _ in those for content in contents]
     return Side(
         name,
         is_sweep,
         {
-            threads: tuple(_repeat(content, time_ns) for content, time_ns in those)
+            threads: tuple(_repeat(contents, time_ns) for contents, time_ns in those)
             for threads, those in runs.items()
         },
-        sum(
-            any(f.kind == "disturbed" for f in content.findings)
-            for those in runs.values()
-            for content, _ in those
-        ),
+        sum(any(f.kind == "disturbed" for f in content.findings) for content in parts),
+        {file: lines for content in parts for file, lines in content.source_lines.items()},
         {
-            file: lines
-            for those in runs.values()
-            for content, _ in those
-            for file, lines in content.source_lines.items()
-        },
-        {
-            threads: mean_stacks([content.samples for content, _ in those], across_builds=True)
+            threads: mean_stacks([c.samples for contents, _ in those for c in contents], across_builds=True)
             for threads, those in runs.items()
         },
         max(
-            (sample_ms(content.samples) / len(those) for those in runs.values() for content, _ in those),
+            (
+                sample_ms(content.samples) / sum(len(contents) for contents, _ in those)
+                for those in runs.values()
+                for contents, _ in those
+                for content in contents
+            ),
             default=1.0,
         ),
+        {threads: mean_efficiencies([contents for contents, _ in those]) for threads, those in runs.items()},
     )
 
 
@@ -123,17 +131,36 @@ def compare_sides(before: Side, after: Side, scope: Scope, least: float | None =
     return ComparisonContent(before.name, after.name, scope, compared, notes, (before.lines, after.lines))
 
 
-def _repeat(content: ReportContent, time_ns: int) -> Repeat[Place]:
+def _repeat(contents: Ranks, time_ns: int) -> Repeat[Place]:
+    """Returns one run; of a job, the sums over its ranks."""
+    works = [work_of(content) for content in contents]
+    places = dict.fromkeys(place for work in works for place in work)
+    counts = Counter[str]()
+    for content in contents:
+        counts.update(counts_of(content.run, content.breakdown))
+    if len(contents) > 1:
+        counts["ranks"] = len(contents)
     return Repeat(
         time_ns,
-        content.breakdown.states,
-        content.breakdown.n_tasks,
-        work_of(content),
-        content.run.start_epoch_ns,
-        counts_of(content.run, content.breakdown),
-        further_times(content.run, content.breakdown),
-        program_ns(content.run),
+        sum_states(content.breakdown.states for content in contents),
+        sum(content.breakdown.n_tasks for content in contents),
+        {place: _sum_of_work([work[place] for work in works if place in work]) for place in places},
+        min(content.run.start_epoch_ns for content in contents),
+        counts,
+        _further_times(contents),
+        max(program_ns(content.run) for content in contents),
     )
+
+
+def _sum_of_work(parts: Sequence[WorkOf]) -> WorkOf:
+    return WorkOf(**sums(parts, "work_ns n_runs create_ns"))
+
+
+def _further_times(contents: Ranks) -> dict[str, int]:
+    """Returns the further times of a run; of a job, those that every rank has, and that may be added."""
+    times = [further_times(content.run, content.breakdown) for content in contents]
+    names = [name for name in times[0] if len(times) == 1 or name == WORK_ON_PROCESSORS]
+    return {name: sum(time[name] for time in times) for name in names if all(name in time for time in times)}
 
 
 def _compared(before: Side, after: Side, n: int, m: int, least: float | None) -> Compared:
@@ -151,7 +178,14 @@ def _compared(before: Side, after: Side, n: int, m: int, least: float | None) ->
         (median(r.program_ns for r in first), median(r.program_ns for r in second)),
         _stacks(before.stacks.get(n), after.stacks.get(m), _places(first), pairs),
         max(before.grain_ms, after.grain_ms),
+        _efficiencies(before.efficiencies.get(n, {}), after.efficiencies.get(m, {})),
     )
+
+
+def _efficiencies(
+    before: Mapping[str, float], after: Mapping[str, float]
+) -> tuple[tuple[str, float, float], ...]:
+    return tuple((name, value, after[name]) for name, value in before.items() if name in after)
 
 
 def _stacks(

@@ -119,6 +119,7 @@ def comparison_report(content: ComparisonContent) -> Report:
                     "counts": counts_table(one.counts),
                     "changes": _changes("", one.changes),
                     "pairs": pairs_table(one.pairs, _MOST_ROWS),
+                    "efficiencies": _efficiencies(one),
                 }
                 for one in content.compared
             ],
@@ -161,6 +162,8 @@ def _brief_sections(one: Compared) -> Iterator[Section]:
     if equal:
         parts.append(f"Equal counts: {', '.join(equal)}.")
     yield Section(f"time-{threads}", sentence(headline(one)), tuple(parts))
+    if one.efficiencies:
+        yield Section(f"efficiencies-{threads}", "Efficiencies of the jobs", (_efficiencies(one),))
     constructs = [change for change in one.changes if change.key is not None and change.is_large]
     if constructs:
         title = "Constructs, the largest change first"
@@ -201,12 +204,27 @@ def compared_sections(one: Compared) -> Iterator[Section]:
     whole = [change for change in one.changes if change.key is None]
     constructs = [change for change in one.changes if change.key is not None]
     yield Section(f"time-{threads}", sentence(headline(one)), (_changes("figure", whole),))
+    if one.efficiencies:
+        yield Section(f"efficiencies-{threads}", "Efficiencies of the jobs", (_efficiencies(one),))
     if one.counts:
         yield Section(f"counts-{threads}", "Counts, which are exact", (counts_table(one.counts),))
     if constructs:
         title = "Constructs, the largest change first"
         yield Section(f"constructs-{threads}", title, (_changes("construct", constructs),))
     yield from _moved(one, _MOST_ROWS)
+
+
+def _efficiencies(one: Compared) -> Table:
+    return Table.of(
+        "Efficiencies",
+        (
+            Column("name", "efficiency", Kind.NAME, lambda row: row[0]),
+            Column("before", "before", Kind.SHARE, lambda row: row[1]),
+            Column("after", "after", Kind.SHARE, lambda row: row[2]),
+        ),
+        one.efficiencies,
+        word="efficiency",
+    )
 
 
 def _moved(one: Compared, most: int) -> Iterator[Section]:

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from ompass.figures.style import STATE_COLOURS, Figure, Spec, axis, figure, state_colours, tooltip
+from ompass.jobs.content import job_of_reports
 from ompass.model import STATES, StateTimes, shown_states
 from ompass.reports.content import ReportContent
-from ompass.reports.ranks import job_of_reports
 from ompass.units import duration, percent
 
 _MOST_BARS: Final = 16

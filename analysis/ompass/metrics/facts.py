@@ -84,6 +84,7 @@ class Facts:
     is_of_gcc: bool = False  # True if the program creates tasks by functions of libgomp
     sample_hz: int = 0  # samples per second of processor time; 0: unknown
     environment: Mapping[str, str] = field(default_factory=dict)  # the recorded variables of OpenMP
+    n_rank_cpus: int = 0  # processors of the host, if the launcher of an MPI job bound this rank to fewer
 
     @property
     def n_completed(self) -> int:

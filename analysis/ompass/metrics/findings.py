@@ -17,6 +17,7 @@ from ompass.metrics import idle_findings, notes, task_findings, team_findings, t
 from ompass.metrics.breakdown import Breakdown
 from ompass.metrics.constructs import ConstructTotals
 from ompass.metrics.facts import Evidence, Facts, Finding
+from ompass.metrics.mpi import time_in_mpi
 from ompass.metrics.waits import LoopTotals, WaitTotals
 from ompass.model import Run
 from ompass.samples import findings as sample_findings
@@ -304,6 +305,15 @@ KINDS: Final = (
         even_if_busy=True,
     ),
     Kind(
+        "time_in_mpi",
+        "mpi",
+        "The rank spends much time in MPI",
+        time_in_mpi,
+        "read the report on all ranks of the job together: it shows whether they wait for a rank with more "
+        "work, or communicate too much",
+        even_if_busy=True,
+    ),
+    Kind(
         "second_runtime",
         "serial",
         "Regions on a second OpenMP runtime are not recorded",
@@ -338,6 +348,7 @@ def find_causes(
     is_of_gcc: bool = False,
     sample_hz: int = 0,
     environment: Mapping[str, str] | None = None,
+    n_rank_cpus: int = 0,
 ) -> tuple[Finding, ...]:
     """Returns all findings: problems, most expensive first, then notes.
 
@@ -346,7 +357,8 @@ def find_causes(
     `breakdown` has Scope.REGIONS, whatever scope is shown; `samples` are of processor time; `critical_names`
     are the known names of critical constructs; `n_wanted` is the number of threads in OMP_NUM_THREADS;
     `is_of_gcc` is True if the program creates tasks by functions of libgomp; `sample_hz`: samples per second;
-    `environment` has the variables of OpenMP.
+    `environment` has the variables of OpenMP; `n_rank_cpus` is the number of processors of the host if a
+    launcher bound this rank to fewer.
     """
     facts = Facts(
         run,
@@ -361,6 +373,7 @@ def find_causes(
         is_of_gcc,
         sample_hz,
         environment or {},
+        n_rank_cpus,
     )
     found: list[Finding] = []
     if breakdown.thread_time_ns >= thresholds.JUDGED_THREAD_TIME_NS:

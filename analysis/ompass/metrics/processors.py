@@ -217,6 +217,15 @@ def processor_values(run: Run) -> dict[str, Any]:
     }
 
 
+def launcher_options(n_threads: int) -> str:
+    """Returns the advice to let the launcher of an MPI job give each rank that many processors."""
+    return (
+        f"let the launcher give each rank {n_threads} processors: OpenMPI `mpirun --map-by "
+        f"slot:PE={n_threads}` (or `--bind-to none`), MPICH `mpiexec -bind-to core:{n_threads}` (or "
+        f"`-bind-to none`), Slurm `srun --cpus-per-task={n_threads}`"
+    )
+
+
 def held_back_ns(run: Run, thread_time_ns: int, wall_ns: int, shared_ns: int) -> int:
     """Returns the thread-time that the quota withheld, without `shared_ns`, lost to sharing processors.
 

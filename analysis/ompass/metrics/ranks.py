@@ -3,21 +3,25 @@
 
 Owns the rule by which several runs form one job, and the job's figures:
 
-    imbalance  =  largest work of a rank / mean work of the ranks             (1: balanced)
+    useful     =  work, without the part in which threads waited for a processor
+    imbalance  =  largest useful time of a rank / mean of the ranks           (1: balanced)
     lost_ns    =  sum over ranks of  threads * (longest scope time - own)     (thread-time that ends early)
 
-The figures lack a rank's time outside of the scope (mostly communication). A better distribution can
-therefore gain at most `lost_ns`.
+The figures lack a rank's time outside of the scope. A better distribution can therefore gain at most
+`lost_ns`. metrics/efficiency.py has the efficiencies, which cover the whole program.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from statistics import fmean
 
-from ompass.metrics.breakdown import sum_states
-from ompass.model import StateTimes
+from ompass.metrics.breakdown import Breakdown, sum_states
+from ompass.metrics.efficiency import Efficiencies, RankTimes, efficiencies
+from ompass.metrics.processors import Presence
+from ompass.model import StateTimes, share
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +35,26 @@ class Rank:
     wall_ns: int
     states: StateTimes
     n_tasks: int
+    preempted_ns: int = 0  # part of the work: its threads waited for a processor
+    times: RankTimes | None = None  # of the whole program; None: its calls of MPI were not recorded
+
+    @property
+    def useful_ns(self) -> int:
+        """The work on processors."""
+        return self.states.work_ns - self.preempted_ns
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Job:
     """All ranks (at least two), by number."""
 
     ranks: tuple[Rank, ...]
+
+    @cached_property
+    def efficiencies(self) -> Efficiencies | None:
+        """The efficiencies; None if a rank's calls of MPI were not recorded."""
+        times = [rank.times for rank in self.ranks if rank.times is not None]
+        return efficiencies(times) if len(times) == len(self.ranks) else None
 
     @property
     def states(self) -> StateTimes:
@@ -50,9 +67,13 @@ class Job:
         return max(rank.wall_ns for rank in self.ranks)
 
     @property
+    def program_ns(self) -> int:
+        """The longest time of a rank, with the parts outside of the scope if they are known."""
+        return max(rank.times.wall_ns if rank.times else rank.wall_ns for rank in self.ranks)
+
+    @property
     def imbalance(self) -> float:
-        mean = fmean(rank.states.work_ns for rank in self.ranks)
-        return max(rank.states.work_ns for rank in self.ranks) / mean if mean > 0 else 0.0
+        return max(map(self.relative_work, self.ranks))
 
     @property
     def lost_ns(self) -> int:
@@ -65,9 +86,34 @@ class Job:
         return self.lost_ns / whole if whole else 0.0
 
     def relative_work(self, rank: Rank) -> float:
-        """Returns the rank's work over the mean of all ranks."""
-        mean = fmean(each.states.work_ns for each in self.ranks)
-        return rank.states.work_ns / mean if mean > 0 else 0.0
+        """Returns the rank's useful time over the mean of all ranks."""
+        return share(rank.useful_ns, fmean(each.useful_ns for each in self.ranks))
+
+    @property
+    def busiest(self) -> Rank:
+        """The rank with the largest useful time."""
+        return max(self.ranks, key=lambda rank: rank.useful_ns)
+
+    @property
+    def preempted_share(self) -> float:
+        """The part of the work in which threads waited for a processor."""
+        return share(sum(rank.preempted_ns for rank in self.ranks), self.states.work_ns)
+
+
+def preempted_work_ns(breakdown: Breakdown) -> int:
+    """Returns the part of the work in which threads waited for a processor; 0 if it is not known.
+
+    Where the states of preempted threads are unknown, the work is at most the time on processors.
+    """
+    return sum(_preempted(thread.states, thread.presence) for thread in breakdown.threads)
+
+
+def _preempted(states: StateTimes, presence: Presence | None) -> int:
+    if presence is None:
+        return 0
+    if presence.work is not None:
+        return presence.work.preempted_ns
+    return min(max(states.work_ns - presence.whole.running_ns, 0), presence.whole.preempted_ns)
 
 
 def job_of(ranks: Sequence[Rank | None]) -> Job | None:

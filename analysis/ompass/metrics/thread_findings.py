@@ -12,7 +12,13 @@ from ompass.metrics import thresholds
 from ompass.metrics.breakdown import RegionShare, Scope
 from ompass.metrics.facts import Evidence, Facts, evidence
 from ompass.metrics.idle_findings import sleeping_cure
-from ompass.metrics.processors import describe_processors, described, processor_time, processors_of
+from ompass.metrics.processors import (
+    describe_processors,
+    described,
+    launcher_options,
+    processor_time,
+    processors_of,
+)
 from ompass.metrics.waits import LoopTotals, WaitTotals
 from ompass.model import LOCKS, OUTSIDE, UNSHARED_LOOPS, Run, SystemUse, share
 from ompass.units import count, duration, percent, plural
@@ -540,13 +546,19 @@ def oversubscribed(facts: Facts) -> Iterator[Evidence]:
         f"processor {percent(breakdown.share(processor.preempted_ns))} of their time, while threads without "
         f"work used the processors for {duration(lost_ns)}",
         lost_ns,
-        cure=f"{_FEWER_CURE}; or {sleep}" if (sleep := sleeping_cure(facts)) else _FEWER_CURE,
+        cure=_cure_of_crowd(facts),
         is_note=facts.n_processors > 1
         and lost_ns < thresholds.CROWDED_SHARE * processor.running_ns
         and waited < thresholds.CROWDED_WAITS,
         processors=facts.n_allowed,
         preempted_share=breakdown.share(processor.preempted_ns),
     )
+
+
+def _cure_of_crowd(facts: Facts) -> str:
+    if facts.n_rank_cpus >= facts.n_threads:
+        return launcher_options(facts.n_threads)
+    return f"{_FEWER_CURE}; or {sleep}" if (sleep := sleeping_cure(facts)) else _FEWER_CURE
 
 
 def _shared_processors(facts: Facts) -> str:

@@ -191,6 +191,23 @@ Recording may cause any change below this sum over all events of a figure."""
 EVENTS_PER_TASK: Final = 4
 """Creation, its wrapper, start and completion."""
 
+LATE_RANK_SHARE: Final = 0.05
+"""The rank for which others wait is reported if it is outside of MPI longer than the mean by this part of
+the job's time."""
+
+COMMUNICATION_SHARE: Final = 0.10
+"""Communication is reported if the rank with least time in MPI is there for this part of the job's time."""
+
+MPI_INSIDE_SHARE: Final = 0.05
+"""MPI in regions is reported if threads are in MPI, and others without a task, for this part each."""
+
+IN_MPI_SHARE: Final = 0.10
+"""Time of a single rank in MPI is reported if it reaches this part of the run."""
+
+LONG_CALL_NS: Final = 1_000_000
+"""Networks deliver a small message in microseconds, and a megabyte in a tenth of a millisecond. A call that
+is longer on average waits for another rank."""
+
 LEAST_LOADS = 100
 """Constructs with fewer sampled loads are not judged: at 100, the error of a share is 5 points."""
 

@@ -25,8 +25,8 @@ from ompass.page.excerpts import Excerpts
 from ompass.page.markup import Markup, element, join
 from ompass.page.sections import (
     Part,
-    comparison_part,
     graph_part,
+    overview_parts,
     part_markup,
     run_parts,
     section_later,
@@ -104,9 +104,9 @@ def html_report(
     if len(runs) > 1:
         content.parts.append(verdicts([run.content for run in runs]))
     if len(compared) > 1:
-        part = comparison_part(compared)
-        content.parts.append(content.drawn(part, ""))
-        content.links.append(_link(part, ""))
+        for part in overview_parts(compared):
+            content.parts.append(content.drawn(part, ""))
+            content.links.append(_link(part, ""))
     if drawn is not None and not is_single:
         content.parts.append(drawn)
         content.links.append(element("a", "Timeline", href="#timeline"))

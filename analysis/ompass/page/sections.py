@@ -17,6 +17,7 @@ from ompass.figures.style import CATEGORIES, Spec
 from ompass.graph.content import GraphContent
 from ompass.graph.figure import bounds_figure
 from ompass.graph.report import graph_report
+from ompass.jobs.content import job_of_reports
 from ompass.metrics.constructs import Bin, ConstructTotals, trim_bins
 from ompass.model import GraphGroup
 from ompass.page.excerpts import Excerpts, numbered_lines
@@ -30,7 +31,7 @@ from ompass.readers.schedule import Schedule
 from ompass.reports.constructs import counters_of
 from ompass.reports.content import ReportContent
 from ompass.reports.model import Advice, Section, Table, sentence, sentences
-from ompass.reports.ranks import job_of_reports, job_report
+from ompass.reports.ranks import job_report
 from ompass.reports.run import run_report
 from ompass.reuse.figure import reuse_beyond, reuse_histogram
 from ompass.reuse.report import ReuseContent, reuse_report
@@ -51,11 +52,12 @@ class Part:
     drawn: Markup | None = None  # the element into which the client draws
 
 
-def comparison_part(contents: Sequence[ReportContent]) -> Part:
-    """Returns the thread-time of several runs in one figure; for ranks of a job, with the job's balance."""
+def overview_parts(contents: Sequence[ReportContent]) -> Iterator[Part]:
+    """Yields the thread-time of several runs in one figure; for ranks of a job, the report on the job."""
     job = job_of_reports(contents)
-    section = job_report(job).sections[0] if job else Section("runs", "All runs", ())
-    return Part(section, {"runs": RUN_FIGURES["breakdown"].make(contents)})
+    first, *others = job_report(job, contents).sections if job else (Section("runs", "All runs", ()),)
+    yield Part(first, {"runs": RUN_FIGURES["breakdown"].make(contents)})
+    yield from map(Part, others)
 
 
 def run_parts(

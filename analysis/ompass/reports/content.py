@@ -109,6 +109,7 @@ def collect(
             creates_by_libgomp,
             samples.frequency_hz if samples else 0,
             read_meta(run.path).environment,
+            _rank_cpus(run),
         ),
         locations=locations,
         problems=(*problems, *notes_on_places(run, locations), *damage),
@@ -134,6 +135,12 @@ def _wanted_threads(run: Run) -> int:
     """Returns the number of threads that OMP_NUM_THREADS asks for; 0 if it is not set."""
     first = read_meta(run.path).environment.get("OMP_NUM_THREADS", "").partition(",")[0].strip()
     return int(first) if first.isdigit() else 0
+
+
+def _rank_cpus(run: Run) -> int:
+    """Returns the number of processors of the host if this run is a rank with fewer; else 0."""
+    meta = read_meta(run.path)
+    return len(meta.places) if meta.rank is not None and 0 < run.n_usable_cpus < len(meta.places) else 0
 
 
 def _critical_names(run: Run, waits: Sequence[WaitTotals], resolver: Resolver) -> dict[int, str]:

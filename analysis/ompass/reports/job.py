@@ -7,22 +7,36 @@ Owns the merging of the ranks' findings. reports/ranks.py has the figures of the
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
+from ompass.jobs.content import job_findings, job_of_reports, rank_of
+from ompass.metrics.findings import LEADING
+from ompass.metrics.job_findings import LEADING as LEADING_OF_JOB
+from ompass.metrics.job_findings import Found
 from ompass.metrics.ranks import Job
+from ompass.model import share
 from ompass.reports.content import ReportContent
+from ompass.reports.efficiency import efficiency_section
 from ompass.reports.findings import Cause, causes, verdict_of
+from ompass.reports.job_findings import job_advice
 from ompass.reports.model import Advice, Report, Section, plain
 from ompass.reports.next_commands import shell_word
-from ompass.reports.ranks import job_of_reports, job_report, rank_of
+from ompass.reports.ranks import job_report
 from ompass.reports.run import SCHEMA_VERSION, run_report, states_table
+from ompass.symbols.resolver import Location
 from ompass.units import duration, percent, plural
 
 _UNEVEN: Final = 0.05
 """Least share of a job's thread-time in which ranks wait for the longest one, for a finding."""
+_REPLACED: Final = {
+    "one_core": ("oversubscribed", "disturbed"),
+    "crowded_hosts": ("oversubscribed", "disturbed"),
+    "rank_preempted": ("disturbed",),
+}
+"""Kinds of findings on single ranks that a finding on the job replaces."""
 _FINDING_LINES: Final = 14
 _MOST_RANKS: Final = 8
 
@@ -30,16 +44,15 @@ _MOST_RANKS: Final = 8
 def brief_job_report(job: Job, contents: Sequence[ReportContent]) -> Report:
     """Returns the report on a job that fits on one screen."""
     whole = job_report(job)
-    found = _causes(contents)
-    advices = [_advice(parts) for parts in found]
-    if job.lost_share >= _UNEVEN:
-        advices.insert(0, _uneven(job))
+    of_job = job_findings(job, contents)
+    causes_of_ranks = _causes(contents, without=_replaced(job, [one.finding.kind for one, _ in of_job]))
+    found = [*_of_job(job, of_job), *_of_ranks(causes_of_ranks, len(job.ranks))]
+    found.sort(key=lambda one: (not one.leads, -one.share))
+    advices = [one.advice for one in found]
     names = _pattern([content.run.path for content in contents])
-    most = max(job.ranks, key=lambda rank: rank.states.work_ns)
-    more = f"ompass report {shell_word(Path(most.directory))} --full"
+    more = f"ompass report {shell_word(Path(job.busiest.directory))} --full"
     n_tasks = sum(rank.n_tasks for rank in job.ranks)
     n_threads = sum(rank.n_threads for rank in job.ranks)
-    named = [advice.title for advice in advices[:1]] if job.lost_share >= _UNEVEN else []
     tables = [
         replace(part, most=_MOST_RANKS, more=f"ompass report {names} --full")
         for part in whole.sections[0].parts
@@ -50,7 +63,7 @@ def brief_job_report(job: Job, contents: Sequence[ReportContent]) -> Report:
         title=" · ".join(
             (f"job of {plural(len(job.ranks), 'rank')}", duration(job.wall_ns), plural(n_tasks, "task"))
         ),
-        verdict=verdict_of(job.states, n_threads, [parts[0][1] for parts in found], named),
+        verdict=_verdict(job, n_threads, found),
         sections=(
             Section(
                 "findings",
@@ -60,6 +73,7 @@ def brief_job_report(job: Job, contents: Sequence[ReportContent]) -> Report:
                 more=more,
             ),
             Section("thread-time", "Where the thread-time of all ranks went", (states_table(job.states),)),
+            efficiency_section(job, brief=True),
             replace(whole.sections[0], title="The ranks", parts=tuple(tables)),
         ),
         commands=(
@@ -78,13 +92,52 @@ def reports_values(contents: Sequence[ReportContent], sweeps: Sequence[Report] =
         "schema_version": SCHEMA_VERSION,
         "runs": [run_report(content) for content in contents],
         "sweeps": sweeps,
-        "job": job and job_report(job),
+        "job": job and job_report(job, contents),
     }
     return plain(values)
 
 
+@dataclass(frozen=True, slots=True)
+class _Problem:
+    """A finding on the job or on some of its ranks; `cause` is None for one on the job."""
+
+    advice: Advice
+    share: float  # part of the job's thread-time
+    cause: Cause | None = None
+    leads: bool = False
+
+
+def _of_job(job: Job, findings: Sequence[tuple[Found, Location]]) -> Iterator[_Problem]:
+    whole_ns = sum(rank.n_threads for rank in job.ranks) * job.program_ns
+    for one, place in findings:
+        leads = one.finding.kind in LEADING_OF_JOB
+        yield _Problem(job_advice(one, place), share(one.finding.cost_ns, whole_ns), leads=leads)
+    # Without calls of MPI, only the ends of the ranks show for whom they wait.
+    if job.efficiencies is None and job.lost_share >= _UNEVEN:
+        yield _Problem(_uneven(job), job.lost_share, leads=True)
+
+
+def _of_ranks(groups: Sequence[Sequence[tuple[int, Cause]]], n_ranks: int) -> Iterator[_Problem]:
+    for group in groups:
+        cause = group[0][1]
+        part = sum(cause.share for _, cause in group) / n_ranks
+        yield _Problem(_advice(group), part, cause, cause.kind in LEADING)
+
+
+def _verdict(job: Job, n_threads: int, found: Sequence[_Problem]) -> str:
+    before = [one.advice.title for one in found[:1] if one.cause is None]
+    causes_of_ranks = [one.cause for one in found if one.cause is not None]
+    return verdict_of(job.states, n_threads, causes_of_ranks, before)
+
+
+def _replaced(job: Job, kinds: Sequence[str]) -> tuple[str, ...]:
+    """Returns the kinds of findings on single ranks that the report on the job leaves out."""
+    of_job = ("time_in_mpi",) if job.efficiencies else ()
+    return (*of_job, *(name for kind in kinds for name in _REPLACED.get(kind, ())))
+
+
 def _uneven(job: Job) -> Advice:
-    most = max(job.ranks, key=lambda rank: rank.states.work_ns)
+    most = job.busiest
     return Advice(
         "Ranks have unequal work",
         f"rank {most.rank} has {job.imbalance:.2f} times the mean work; the other ranks end earlier, "
@@ -94,11 +147,13 @@ def _uneven(job: Job) -> Advice:
     )
 
 
-def _causes(contents: Sequence[ReportContent]) -> list[list[tuple[int, Cause]]]:
+def _causes(contents: Sequence[ReportContent], without: Sequence[str]) -> list[list[tuple[int, Cause]]]:
     """Returns the findings by kind and place, each with the ranks that have it, the most costly first."""
     groups: dict[tuple[str, str], list[tuple[int, Cause]]] = {}
     for content in contents:
         for cause in causes(content):
+            if cause.kind in without:
+                continue
             place = cause.places[0].place if cause.places else ""
             groups.setdefault((cause.kind or cause.title, place), []).append((rank_of(content), cause))
     for group in groups.values():

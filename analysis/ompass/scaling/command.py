@@ -11,6 +11,8 @@ import contextlib
 import os
 import re
 import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 from typing import Annotated
@@ -21,6 +23,7 @@ from ompass.commands.options import (
     OUTPUT,
     RUNNING,
     CsvOption,
+    EditorForm,
     FormatOption,
     FullOption,
     HtmlOption,
@@ -38,18 +41,23 @@ from ompass.commands.remarks import write_remarks
 from ompass.commands.streams import console_for, measuring_bar, say, to_json, waiting, write_result
 from ompass.errors import UsageError
 from ompass.figures.render import render
+from ompass.jobs.command import run_directories, show_jobs
+from ompass.jobs.content import jobs_of as jobs_of_runs
+from ompass.launch.launchers import position_of_program
 from ompass.launch.program import inspect_program
 from ompass.launch.tool import scratch_directory
 from ompass.metrics.breakdown import Scope
 from ompass.page.assemble import html_report
+from ompass.reports.content import ReportContent, collect_runs
 from ompass.reports.model import plain
 from ompass.reports.terminal import print_report
-from ompass.scaling.content import collect_scaling, default_scope, load_runs
+from ompass.scaling.content import ScalingContent, collect_scaling, default_scope, load_runs
 from ompass.scaling.directory import SweepDirectory
 from ompass.scaling.execute import Executor
 from ompass.scaling.exports import sweep_remarks
 from ompass.scaling.figure import both
-from ompass.scaling.plan import Job, SweepSpec, allowed_cpus, jobs_of, users_own
+from ompass.scaling.plan import RANKS, Job, SweepSpec, allowed_cpus, jobs_of, users_own
+from ompass.scaling.recorded import recorded_sweep
 from ompass.scaling.report import CSV_TABLES, brief_scaling, csv_scaling, scaling_report
 from ompass.units import plural
 
@@ -66,6 +74,10 @@ _EPILOG = """
 
   ompass scale -o s.sweep --figure curves.pdf          report on a sweep again
 
+  ompass scale -t 1,2 --ranks 1,2,4 -- mpirun -n {ranks} ./solver
+
+  ompass scale --from batch/*.ompass                   runs that were recorded one by one
+
 Runs with different numbers of threads alternate, and are pinned. The same command resumes a killed sweep.
 """
 
@@ -81,8 +93,8 @@ def scale(
         list[str] | None,
         typer.Argument(
             metavar="[PROGRAM]",
-            help="The program and its arguments; {threads} stands for the number of threads. Without "
-            "a program: report on the sweep of -o.",
+            help="The program and its arguments; {threads} stands for the number of threads, {ranks} for "
+            "the number of ranks. Without a program: report on the sweep of -o.",
         ),
     ] = None,
     threads: Annotated[
@@ -92,6 +104,15 @@ def scale(
             "-t",
             metavar="N,...",
             help="Numbers of threads, separated by commas (default: 1, 2, 4, ... up to all CPUs).",
+            rich_help_panel=RUNNING,
+        ),
+    ] = "",
+    ranks: Annotated[
+        str,
+        typer.Option(
+            "--ranks",
+            metavar="N,...",
+            help="Numbers of ranks of an MPI job, which replace {ranks} in the command.",
             rich_help_panel=RUNNING,
         ),
     ] = "",
@@ -170,6 +191,15 @@ def scale(
         typer.Option("--pin/--no-pin", help="Give each thread a separate core.", rich_help_panel=RUNNING),
     ] = True,
     libomp: LibompOption = None,
+    recorded: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--from",
+            metavar="PATH",
+            help="Run nothing: report on these runs, or the runs in these folders. Further paths may follow.",
+            rich_help_panel=RUNNING,
+        ),
+    ] = None,
     as_json: Annotated[bool, json_option("scaling")] = False,
     as_csv: CsvOption = False,
     table: Annotated[Table, table_option(Table)] = Table.POINTS,  # type: ignore[attr-defined]
@@ -185,34 +215,84 @@ def scale(
     """Run a program on several numbers of threads, and explain why it does not scale.
 
     Shows a verdict (the cause, its line, and the cure), speed-up, and the breakdown of thread-time. --full
-    adds OVR, WTI, factored speed-up curves with their gaps, and the lines that take longer and why.
+    adds OVR, WTI, factored speed-up curves with their gaps, and the lines that take longer and why. For an
+    MPI job (mpirun -n 2 PROGRAM), shows its efficiencies by ranks and threads.
     """
     check_form(as_json, as_csv, None, "", form)
-    counts = _counts(threads)
+    shown = Shown(as_json, as_csv, str(table.value), figure, html, form, full)
+    wanted = Scope(scope.value) if scope else None
+    if recorded:
+        shown.runs([*recorded, *map(Path, command or ())], wanted or Scope.REGIONS)
+        return
+    counts = _counts("--threads", threads)
+    n_ranks = _ranks(ranks, command)
     if command and not counts:
         counts = doubled(len(allowed_cpus()))
     directory = _directory(output, command)
     spec = _spec(command, baseline, elision, wrappers, pin, seconds, libomp) if command else None
-    program = inspect_program(command[0], os.environ).path if command else None
+    program = inspect_program(_program(command), os.environ).path if command else None
     with SweepDirectory.open(directory, spec, program) as sweep:
         if counts:
-            _run_all(sweep, list(jobs_of(sweep.spec, counts, repeat, unrecorded)), quiet)
-        chosen = Scope(scope.value) if scope else default_scope(sweep.spec)
+            _run_all(sweep, list(jobs_of(sweep.spec, counts, repeat, unrecorded, n_ranks)), quiet)
+        chosen = wanted or default_scope(sweep.spec)
+        jobs = [sweep.ranks_of(done) for done in sweep.done().values() if done.ranks]
         with waiting(f"reading {directory}"):
+            if jobs:
+                shown.jobs([collect_runs(ranks) for ranks in jobs], str(directory))
+                return
             runs = load_runs(sweep, chosen, counts)
             content = collect_scaling(runs, sweep.spec, chosen, str(directory), len(allowed_cpus()))
-    if figure is not None:
-        render(both(content), figure)
-    if html is not None:
-        write_result(html_report([], [content]), html)
-    if as_json:
-        write_result(to_json(plain(scaling_report(content))), None)
-    elif as_csv:
-        write_result(csv_scaling(content, str(table.value)), None)
-    elif form is not None:
-        write_remarks(sweep_remarks(content), form, None)
-    else:
-        print_report(console_for(), scaling_report(content) if full else brief_scaling(content))
+    shown.sweep(content)
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """The forms of the report that the user requested."""
+
+    as_json: bool
+    as_csv: bool
+    table: str
+    figure: Path | None
+    html: Path | None
+    form: EditorForm | None
+    full: bool
+
+    def runs(self, paths: Sequence[Path], scope: Scope) -> None:
+        """Shows runs that were recorded one by one: jobs if several are ranks of one, else a sweep."""
+        with waiting("reading the runs"):
+            contents = collect_runs(run_directories(paths))
+        jobs = jobs_of_runs(contents)
+        if any(len(job) > 1 for job in jobs):
+            self.jobs(jobs, "")
+            return
+        runs, spec = recorded_sweep(contents, scope)
+        n_cpus = max(content.run.n_usable_cpus for content in contents)
+        self.sweep(collect_scaling(runs, spec, scope, f"--from {shlex.join(map(str, paths))}", n_cpus))
+
+    def jobs(self, jobs: Sequence[Sequence[ReportContent]], directory: str) -> None:
+        """Shows MPI jobs."""
+        others = {"--figure": self.figure, "--html": self.html, "--format": self.form}
+        asked = next((name for name, value in others.items() if value is not None), "")
+        show_jobs(jobs, directory, as_json=self.as_json, as_csv=self.as_csv, others=asked)
+
+    def sweep(self, content: ScalingContent) -> None:
+        if self.figure is not None:
+            render(both(content), self.figure)
+        if self.html is not None:
+            write_result(html_report([], [content]), self.html)
+        if self.as_json:
+            write_result(to_json(plain(scaling_report(content))), None)
+        elif self.as_csv:
+            write_result(csv_scaling(content, self.table), None)
+        elif self.form is not None:
+            write_remarks(sweep_remarks(content), self.form, None)
+        else:
+            print_report(console_for(), scaling_report(content) if self.full else brief_scaling(content))
+
+
+def _program(command: Sequence[str]) -> str:
+    """Returns the name of the measured program, which a launcher may start."""
+    return command[position_of_program(command, os.environ)]
 
 
 def doubled(most: int) -> tuple[int, ...]:
@@ -220,11 +300,21 @@ def doubled(most: int) -> tuple[int, ...]:
     return (*(n for n in (2**k for k in range(most.bit_length())) if n < most), most)
 
 
-def _counts(text: str) -> tuple[int, ...]:
+def _ranks(text: str, command: list[str] | None) -> tuple[int, ...]:
+    """Returns the numbers of ranks; empty if the command does not depend on them."""
+    counts = _counts("--ranks", text)
+    depends = any(RANKS in word for word in command or ())
+    if command and depends != bool(counts):
+        why = "the command has no {ranks} to replace" if counts else "they replace {ranks} in the command"
+        raise UsageError("--ranks", why, "write, for example, --ranks 1,2,4 -- mpirun -n {ranks} ./solver")
+    return counts
+
+
+def _counts(option: str, text: str) -> tuple[int, ...]:
     if not text:
         return ()
     if not re.fullmatch(r"[1-9]\d*(,[1-9]\d*)*", text):
-        raise UsageError(f"--threads {text}", "not a list of numbers", "write numbers such as 1,2,4")
+        raise UsageError(f"{option} {text}", "not a list of numbers", "write numbers such as 1,2,4")
     return tuple(sorted({int(word) for word in text.split(",")}))
 
 
@@ -235,7 +325,7 @@ def _directory(output: Path | None, command: list[str] | None) -> Path:
         raise UsageError(
             "ompass scale", "neither a program nor a sweep (-o) was given", "see ompass scale --help"
         )
-    return Path(f"{Path(command[0]).name}.sweep")
+    return Path(f"{Path(_program(command)).name}.sweep")
 
 
 def _spec(

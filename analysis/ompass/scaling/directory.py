@@ -39,13 +39,15 @@ class Done:
     printed_ns: int | None
     run: str  # name in runs/; empty unless recorded
     others: float | None = None  # part of its CPUs' time used by other programs; None: unknown
+    ranks: tuple[str, ...] = ()  # names in runs/ of all ranks, if the program is an MPI job
 
     @classmethod
     def of_entry(cls, entry: Mapping[str, Any]) -> Done:
         """Returns the job of an entry. KeyError or TypeError if it is another object."""
-        values = dict(entry)
-        job = Job(*(values.pop(name) for name in ("kind", "threads", "value", "repeat")))
-        return cls(job, *(values[name] for name in ("wall_ns", "printed_ns", "run", "others")))
+        values = {"n_ranks": 0, "ranks": (), **entry}  # both are missing in older journals
+        job = Job(*(values.pop(name) for name in ("kind", "threads", "value", "repeat", "n_ranks")))
+        values["ranks"] = tuple(values["ranks"])
+        return cls(job, *(values[name] for name in ("wall_ns", "printed_ns", "run", "others", "ranks")))
 
     def entry(self) -> dict[str, Any]:
         """Returns the job as an entry of the journal."""
@@ -103,6 +105,10 @@ class SweepDirectory:
 
     def run_of(self, done: Done) -> Path:
         return self.runs / done.run
+
+    def ranks_of(self, done: Done) -> list[Path]:
+        """Returns the recordings of all ranks; empty if the program is not an MPI job."""
+        return [self.runs / name for name in done.ranks]
 
     def clear(self, job: Job) -> None:
         """Removes the remains of an unfinished attempt at this job."""

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ompass.errors import CannotRecordError, OmpassError
+from ompass.launch.launchers import position_of_program
 from ompass.launch.plan import Plan, RunOptions, plan_here, unrecorded_variables
 from ompass.launch.produced import candidates, find_produced, new_launch, why_nothing
-from ompass.launch.program import Program, inspect_program
+from ompass.launch.program import Program, find_executable, inspect_program
 from ompass.launch.rank_start import LAUNCH
 from ompass.launch.recorder import ProgramFailedError, run_into
 from ompass.scaling.directory import Done, SweepDirectory
@@ -49,6 +50,7 @@ class Executor:
 
     spec: SweepSpec
     environ: Mapping[str, str]
+    launcher: Path | None  # starts the ranks of an MPI job, and places them
     program: Program
     plan: Plan
     tool: Path
@@ -62,7 +64,8 @@ class Executor:
         `scratch` receives links to libraries with names that LD_PRELOAD cannot hold; it must exist until the
         sweep ends.
         """
-        program = inspect_program(spec.command[0], environ)
+        first_word = position_of_program(spec.command, environ)
+        program = inspect_program(spec.command[first_word], environ)
         libomp = Path(spec.libomp) if spec.libomp else None
         sample = environ.get("OMPASS_SAMPLE", _SAMPLES)
         options = RunOptions(mode="profile", wrappers=spec.brackets, libomp=libomp, sample=sample)
@@ -75,11 +78,12 @@ class Executor:
         return cls(
             spec=spec,
             environ=environ,
+            launcher=find_executable(spec.command[0], environ) if first_word else None,
             program=program,
             plan=plan,
             tool=tool,
             serial=serial,
-            cpus=cpus_in_order(allowed_cpus()) if spec.pinned else (),
+            cpus=cpus_in_order(allowed_cpus()) if spec.pinned and not first_word else (),
         )
 
     def run(self, job: Job, directory: SweepDirectory) -> Done:
@@ -88,16 +92,18 @@ class Executor:
         ProgramFailedError if the program failed, CannotRecordError if nothing was recorded.
         """
         directory.clear(job)
-        pattern = str(directory.runs / f"{job.key}.ompass").replace("%", "%%")
+        name = str(directory.runs / job.key).replace("%", "%%")
+        pattern = f"{name}-rank%r.ompass" if self.launcher else f"{name}.ompass"
         output = directory.runs / f"{job.key}.out"
         before = candidates(pattern)
         program = self.serial.get(job.kind, self.program)
+        path = program.path if job.kind in self.serial else self.launcher or program.path
         environment, cpus = self._environment(job, pattern)
         watch = Watch(cpus)
         try:
             outcome = run_into(
                 output,
-                program.path,
+                path,
                 job.command(self.spec),
                 environment,
                 "a sweep needs successful runs; the same command resumes it",
@@ -110,15 +116,16 @@ class Executor:
             ) from None
         ending = outcome.ending
         others = watch.others_share(ending.cpu_ns)
-        run = ""
+        run, ranks = "", tuple[str, ...]()
         if job.kind == RECORDED:
-            produced = find_produced(pattern, before, ending.pid, environment[LAUNCH]).main
-            if produced is None:
+            produced = find_produced(pattern, before, ending.pid, environment[LAUNCH])
+            if produced.main is None:
                 raise CannotRecordError(
                     "nothing was recorded", *why_nothing(program, self.plan, ending, self.environ)
                 )
-            run = produced.name
-        return Done(job, outcome.wall_ns, self._printed_ns(job, output), run, others)
+            alone = (produced.main,) if self.launcher else ()
+            run, ranks = produced.main.name, tuple(path.name for path in produced.ranks or alone)
+        return Done(job, outcome.wall_ns, self._printed_ns(job, output), run, others, ranks)
 
     def _environment(self, job: Job, pattern: str) -> tuple[dict[str, str], frozenset[int]]:
         environment = dict(self.environ)
@@ -129,7 +136,7 @@ class Executor:
             # Recorded runs use this runtime, which a gcc program does not load by itself.
             environment |= unrecorded_variables(self.plan)
         environment |= {"OMP_NUM_THREADS": str(job.threads), "OMP_DYNAMIC": "false"}
-        if not self.spec.pinned or users_own(self.environ):
+        if not self.spec.pinned or self.launcher or users_own(self.environ):
             return environment, allowed_cpus()
         cpus, places = pinned_to(job.threads, self.cpus)
         return environment | places, cpus

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The specification of a sweep, its jobs in the order of execution, and their CPUs: one per core first.
 
-Owns the replacement of `{threads}`, the interleaving, and the variables that pin threads. A user's setting of
-such a variable takes precedence.
+Owns the replacement of `{threads}` and `{ranks}`, the interleaving, and the variables that pin threads. A
+user's setting of such a variable takes precedence.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 PLACEHOLDER: Final = "{threads}"
+RANKS: Final = "{ranks}"
 
 RECORDED: Final = "recorded"
 UNRECORDED: Final = "unrecorded"
@@ -25,7 +26,7 @@ ELISION: Final = "elision"
 class SweepSpec:
     """The settings that determine measurements. Sweeps with equal specifications may share a directory.
 
-    The numbers of threads and repeats are not part of it, because a user may extend them later.
+    The numbers of threads, ranks and repeats are not part of it, because a user may extend them later.
     """
 
     command: tuple[str, ...]
@@ -64,28 +65,36 @@ class SweepSpec:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One run of one program. `value` replaces `{threads}`; 0 if the command does not contain it."""
+    """One run of one program. `value` replaces `{threads}`, `n_ranks` `{ranks}`; 0: the command lacks it."""
 
     kind: str
     threads: int
     value: int
     repeat: int
+    n_ranks: int = 0
 
     @property
     def key(self) -> str:
         """The job's name in the journal and on disk."""
         value = f"-for{self.value}" if self.value else ""
-        return f"{self.kind}-t{self.threads}{value}-r{self.repeat}"
+        ranks = f"-n{self.n_ranks}" if self.n_ranks else ""
+        return f"{self.kind}-t{self.threads}{value}{ranks}-r{self.repeat}"
 
     def command(self, spec: SweepSpec) -> tuple[str, ...]:
         words = spec.command_of(self.kind)
-        return tuple(word.replace(PLACEHOLDER, str(self.value)) for word in words) if self.value else words
+        values = {PLACEHOLDER: self.value, RANKS: self.n_ranks}
+        for name, value in values.items():
+            words = tuple(word.replace(name, str(value)) for word in words) if value else words
+        return words
 
 
-def one_round(spec: SweepSpec, threads: tuple[int, ...], unrecorded: bool, repeat: int) -> list[Job]:
+def one_round(
+    spec: SweepSpec, threads: tuple[int, ...], unrecorded: bool, repeat: int, ranks: tuple[int, ...] = ()
+) -> list[Job]:
     """Returns the jobs of one round: serial programs, then each number of threads, and one thread.
 
-    If a command contains `{threads}`, it also runs on one thread for each number of threads.
+    With `ranks`, each number of threads runs on each number of ranks. If a command contains `{threads}`, it
+    also runs on one thread for each number of threads.
     """
     found: dict[Job, None] = {}
     for kind in (BASELINE, ELISION):
@@ -96,19 +105,24 @@ def one_round(spec: SweepSpec, threads: tuple[int, ...], unrecorded: bool, repea
         value = p if spec.depends_on_threads(RECORDED) else 0
         for n in (1, p):
             for kind in (RECORDED, *((UNRECORDED,) if unrecorded else ())):
-                found[Job(kind, n, value, repeat)] = None
+                for n_ranks in ranks or (0,):
+                    found[Job(kind, n, value, repeat, n_ranks)] = None
     return list(found)
 
 
 def jobs_of(
-    spec: SweepSpec, threads: tuple[int, ...], repeats: int, unrecorded: bool = False
+    spec: SweepSpec,
+    threads: tuple[int, ...],
+    repeats: int,
+    unrecorded: bool = False,
+    ranks: tuple[int, ...] = (),
 ) -> Iterator[Job]:
     """Yields all jobs in order, round after round; each round starts with another job.
 
     A machine that becomes slower or warmer therefore affects all numbers of threads equally.
     """
     for repeat in range(1, repeats + 1):
-        jobs = one_round(spec, threads, unrecorded, repeat)
+        jobs = one_round(spec, threads, unrecorded, repeat, ranks)
         first = (repeat - 1) % len(jobs)
         yield from jobs[first:] + jobs[:first]
 

@@ -122,7 +122,9 @@ def _brief_points(content: ScalingContent) -> Table:
 
 def _next_commands(content: ScalingContent) -> Iterator[tuple[str, str]]:
     """Yields the next commands, each with its purpose."""
-    judged, sweep = content.judged, shlex.quote(content.directory)
+    judged = content.judged
+    is_sweep = not content.directory.startswith("--from ")
+    first, last = (f" -o {shlex.quote(content.directory)}", "") if is_sweep else ("", f" {content.directory}")
     if (
         judged is not None
         and judged.verdict is not None
@@ -131,8 +133,8 @@ def _next_commands(content: ScalingContent) -> Iterator[tuple[str, str]]:
         threads = judged.point.threads
         command = shlex.join(word.replace("{threads}", str(threads)) for word in content.spec.command)
         yield f"ompass run -t {threads} -- {command}", "its findings, and the gain of changes"
-    yield f"ompass scale -o {sweep} --html scale.html", "curves and sources on a page"
-    yield f"ompass scale -o {sweep} --full", "all tables and notes"
+    yield f"ompass scale{first} --html scale.html{last}", "curves and sources on a page"
+    yield f"ompass scale{first} --full{last}", "all tables and notes"
 
 
 def csv_scaling(content: ScalingContent, table: str) -> str:

@@ -12,6 +12,7 @@ from typing import Any
 from ompass.errors import NothingToShowError
 from ompass.figures.render import BrowserScript
 from ompass.graph.content import collect_graph
+from ompass.jobs.content import job_of_reports
 from ompass.page.assemble import FIGURE_SCRIPT, RunPart, html_report
 from ompass.page.excerpts import Excerpts
 from ompass.page.markup import join
@@ -21,7 +22,7 @@ from ompass.page.timeline import Timeline, critical_steps
 from ompass.readers.run import open_run, read_task_graph
 from ompass.readers.schedule import open_pyramid, schedule_of
 from ompass.reports.content import ReportContent, collect
-from ompass.reports.ranks import job_of_reports, ranks_to_show
+from ompass.reports.ranks import ranks_to_show
 from ompass.reuse.reader import check_has_accesses
 from ompass.reuse.report import collect_reuse
 from ompass.serving.server import Answer, Question

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""MPI jobs: which runs are the ranks of one job, the facts on these ranks, and the findings on the job."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ompass.launch.rank_start import LAUNCH
+from ompass.metrics.breakdown import Scope, time_breakdown
+from ompass.metrics.efficiency import EDGES, computation_of, rank_times
+from ompass.metrics.job_facts import JobFacts, MpiCall, RankFacts
+from ompass.metrics.job_findings import Found, find_job_causes
+from ompass.metrics.mpi import records_mpi
+from ompass.metrics.ranks import Job, Rank, job_of, preempted_work_ns
+from ompass.readers.meta import read_meta
+from ompass.reports.content import ReportContent
+from ompass.symbols.resolver import UNKNOWN, Location
+
+
+def job_of_reports(contents: Sequence[ReportContent]) -> Job | None:
+    """Returns the job that these runs form; None if they are not ranks of one job."""
+    return job_of([_rank(content) for content in contents])
+
+
+def rank_of(content: ReportContent) -> int:
+    """Returns the number of a run's rank; -1 if it has none."""
+    rank = read_meta(content.run.path).rank
+    return -1 if rank is None else rank
+
+
+@dataclass(slots=True)
+class _Group:
+    """Runs that may be ranks of one job."""
+
+    contents: list[ReportContent]
+
+    @property
+    def ranks(self) -> set[int]:
+        return {rank_of(content) for content in self.contents}
+
+    @property
+    def start_ns(self) -> int:
+        return min(content.run.start_epoch_ns for content in self.contents)
+
+    @property
+    def end_ns(self) -> int:
+        return max(content.run.start_epoch_ns + content.run.wall_ns for content in self.contents)
+
+    def fits(self, other: _Group) -> bool:
+        """True if the other one has other ranks, and ran at the same time in the same place."""
+        at_once = self.start_ns <= other.end_ns and other.start_ns <= self.end_ns
+        places = {content.run.path.absolute().parent for content in (*self.contents, *other.contents)}
+        return at_once and len(places) == 1 and not self.ranks & other.ranks
+
+
+def jobs_of(contents: Sequence[ReportContent]) -> list[tuple[ReportContent, ...]]:
+    """Returns the runs by job, each job by rank, in the order of their starts.
+
+    Ranks of one launch are one job. So are ranks with different numbers that ran at the same time, and whose
+    directories are in one folder. A run without a rank is a job of its own.
+    """
+    groups: dict[tuple[str, str], _Group] = {}
+    for content in contents:
+        meta = read_meta(content.run.path)
+        launch = meta.environment.get(LAUNCH, "") if meta.rank is not None else ""
+        # A repeated rank, or a run without a launch, begins a group.
+        key = (launch, "" if launch else str(content.run.path))
+        group = groups.setdefault(key, _Group([]))
+        if group.contents and rank_of(content) in group.ranks:
+            group = groups.setdefault((launch, str(content.run.path)), _Group([]))
+        group.contents.append(content)
+    jobs: list[_Group] = []
+    for group in sorted(groups.values(), key=lambda each: each.start_ns):
+        partner = next((job for job in jobs if -1 not in group.ranks and job.fits(group)), None)
+        if partner:
+            partner.contents += group.contents
+        else:
+            jobs.append(group)
+    return [tuple(sorted(job.contents, key=rank_of)) for job in jobs]
+
+
+def _rank(content: ReportContent) -> Rank | None:
+    meta = read_meta(content.run.path)
+    if meta.rank is None:
+        return None
+    breakdown = content.breakdown
+    return Rank(
+        rank=meta.rank,
+        host=meta.host,
+        directory=str(content.run.path),
+        n_threads=breakdown.n_threads,
+        wall_ns=breakdown.wall_ns,
+        states=breakdown.states,
+        n_tasks=breakdown.n_tasks,
+        preempted_ns=preempted_work_ns(breakdown),
+        times=rank_times(content.run) if records_mpi(content.run) else None,
+    )
+
+
+def job_findings(job: Job, contents: Sequence[ReportContent]) -> tuple[tuple[Found, Location], ...]:
+    """Returns the findings on a job with their places; none if its calls of MPI were not recorded."""
+    if job.efficiencies is None:
+        return ()
+    by_directory = {str(content.run.path): content for content in contents}
+    ranks = [
+        facts
+        for rank in job.ranks
+        if rank.directory in by_directory and (facts := _facts(rank, by_directory[rank.directory]))
+    ]
+    if len(ranks) < len(job.ranks):
+        return ()
+    of_rank = {rank.rank: by_directory[rank.directory] for rank in job.ranks}
+    return tuple(
+        (found, of_rank[found.rank].location(found.finding.construct) if found.rank in of_rank else UNKNOWN)
+        for found in find_job_causes(JobFacts(job, job.efficiencies, ranks))
+    )
+
+
+def _facts(rank: Rank, content: ReportContent) -> RankFacts | None:
+    if rank.times is None:
+        return None
+    run = content.run
+    program = time_breakdown(run, Scope.PROGRAM)
+    whole = program.presence.whole if program.presence else None
+    work_preempted_ns = preempted_work_ns(program)
+    inside = [row for row in run.regions if row.level]
+    with_mpi = {row.construct for row in inside if row.mpi_ns}
+    return RankFacts(
+        rank=rank,
+        times=rank.times,
+        calls=tuple(_calls(content)),
+        n_usable_cpus=run.n_usable_cpus,
+        n_host_cpus=len(read_meta(run.path).places),
+        preempted_ns=whole.preempted_ns if whole else 0,
+        late_ns=max(sum(row.preempted_ns - row.mpi_preempted_ns for row in run.regions), work_preempted_ns),
+        work_preempted_ns=work_preempted_ns,
+        idle_inside_ns=sum(row.idle_ns for row in inside if row.construct in with_mpi),
+        computation=computation_of(run),
+    )
+
+
+def _calls(content: ReportContent) -> list[MpiCall]:
+    return [
+        MpiCall(
+            function=call.function,
+            kind=call.kind,
+            place=content.location(call.construct).label(),
+            construct=call.construct,
+            n_calls=call.n_calls,
+            time_ns=call.time_ns,
+        )
+        for call in content.mpi
+        if call.function not in EDGES
+    ]

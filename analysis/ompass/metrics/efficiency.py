@@ -1,0 +1,287 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Efficiencies of an MPI job with OpenMP threads: POP's multiplicative and additive ones, and TALP's.
+
+Owns the formulas: pure functions of the times of each rank. With R the time of the job (its longest rank),
+and for each rank U its useful time (work, the mean over its threads) and N its time outside of MPI:
+
+    hybrid efficiency  =  avg U / R  =  MPI efficiency * OpenMP efficiency
+    MPI efficiency     =  avg N / R  =  load balance (avg N / max N) * communication (max N / R)
+    OpenMP efficiency  =  avg U / avg N
+
+    1 - avg U / R      =  losses in MPI, in regions and in serial parts, each over R        (additive)
+
+All threads of a rank wait while it is in MPI outside of parallel regions; within regions, each thread counts
+for itself. docs/ranks.md explains each efficiency.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+from typing import Final
+
+from ompass.metrics.breakdown import RegionShare, Scope, region_shares, time_breakdown
+from ompass.metrics.calls import mpi_totals
+from ompass.model import OUTSIDE, RegionRow, Run, share
+
+LOW: Final = 0.85
+"""Efficiencies below this value get a sentence: removing the loss makes the job at least 15% faster."""
+
+
+@dataclass(frozen=True, slots=True)
+class RankTimes:
+    """The times of one rank. Thread-times are sums over its threads.
+
+    wall_ns == region_ns + mpi_outside_ns + serial_ns.
+    """
+
+    n_threads: int
+    wall_ns: int
+    region_ns: int  # wall time in outermost parallel regions
+    mpi_outside_ns: int  # wall time in MPI outside of regions
+    work_inside_ns: int  # thread-time: work in regions
+    work_outside_ns: int  # thread-time: work outside of regions
+    mpi_inside_ns: int  # thread-time: MPI in regions
+    unequal_ns: int  # thread-time: lost in regions because other threads have more work there
+
+    @property
+    def serial_ns(self) -> int:
+        """Wall time outside of regions and MPI."""
+        return self.wall_ns - self.region_ns - self.mpi_outside_ns
+
+    @property
+    def useful_ns(self) -> float:
+        """U: the work, the mean over the threads."""
+        return (self.work_inside_ns + self.work_outside_ns) / self.n_threads
+
+    @property
+    def mpi_ns(self) -> float:
+        """The time in MPI, the mean over the threads; all of them wait for MPI outside of regions."""
+        return self.mpi_outside_ns + self.mpi_inside_ns / self.n_threads
+
+    @property
+    def outside_mpi_ns(self) -> float:
+        """N."""
+        return self.wall_ns - self.mpi_ns
+
+    @property
+    def region_loss_ns(self) -> float:
+        """Time in regions with neither work nor MPI, the mean over the threads."""
+        return self.region_ns - (self.work_inside_ns + self.mpi_inside_ns) / self.n_threads
+
+    @property
+    def serial_loss_ns(self) -> float:
+        """Time outside of regions and MPI without work, the mean over the threads."""
+        return self.serial_ns - self.work_outside_ns / self.n_threads
+
+
+@dataclass(frozen=True, slots=True)
+class Factor:
+    """One efficiency, 0 to 1 (a quotient of balances may exceed 1); `value` is None if it is not known."""
+
+    key: str
+    name: str
+    value: float | None
+    level: int = 0  # depth in the tree of factors
+    why: str = ""  # the reason why it is not known
+
+
+@dataclass(frozen=True, slots=True)
+class Efficiencies:
+    """All efficiencies of a job. Each part lists a tree of factors, parents first."""
+
+    multiplicative: tuple[Factor, ...]
+    additive: tuple[Factor, ...]
+    talp: tuple[Factor, ...]
+
+    def value(self, key: str) -> float:
+        """Returns a factor of the multiplicative part; 1 if it is not known."""
+        return next((f.value for f in self.multiplicative if f.key == key and f.value is not None), 1.0)
+
+
+_NO_TRANSFER: Final = "only the messages of all ranks distinguish late messages from slow transfers"
+_NO_REFERENCE: Final = "it compares jobs with different numbers of ranks or threads: `ompass scale`"
+
+
+def efficiencies(ranks: Sequence[RankTimes]) -> Efficiencies:
+    """Returns the efficiencies of a job, from the times of all its ranks (at least one)."""
+    return Efficiencies(multiplicative(ranks), additive(ranks), talp(ranks))
+
+
+def multiplicative(ranks: Sequence[RankTimes]) -> tuple[Factor, ...]:
+    """Returns POP's hybrid efficiencies: the product of the factors below each factor is its value."""
+    run_ns = max(rank.wall_ns for rank in ranks)
+    useful = [rank.useful_ns for rank in ranks]
+    outside = [rank.outside_mpi_ns for rank in ranks]
+    balance = share(fmean(useful), max(useful))
+    mpi_balance = share(fmean(outside), max(outside))
+    return (
+        Factor("parallel", "hybrid parallel efficiency", share(fmean(useful), run_ns)),
+        Factor("load_balance", "hybrid load balance", balance, 1),
+        Factor("communication", "hybrid communication", share(max(useful), run_ns), 1),
+        Factor("mpi", "MPI parallel efficiency", share(fmean(outside), run_ns)),
+        Factor("mpi_load_balance", "MPI load balance", mpi_balance, 1),
+        Factor("mpi_communication", "MPI communication", share(max(outside), run_ns), 1),
+        Factor("mpi_serialisation", "MPI serialisation", None, 2, _NO_TRANSFER),
+        Factor("mpi_transfer", "MPI transfer", None, 2, _NO_TRANSFER),
+        Factor("openmp", "OpenMP parallel efficiency", share(fmean(useful), fmean(outside))),
+        Factor("openmp_load_balance", "OpenMP load balance", share(balance, mpi_balance), 1),
+        Factor("openmp_communication", "OpenMP communication", share(max(useful), max(outside)), 1),
+        *_scaling(),
+    )
+
+
+def additive(ranks: Sequence[RankTimes]) -> tuple[Factor, ...]:
+    """Returns POP's additive efficiencies: 1 - the parallel one is the sum of the losses of the others."""
+    run_ns = max(rank.wall_ns for rank in ranks)
+    outside = [rank.outside_mpi_ns for rank in ranks]
+
+    def without(loss_ns: float) -> float:
+        return 1 - share(loss_ns, run_ns)
+
+    region_ns = fmean(rank.region_loss_ns for rank in ranks)
+    serial_ns = fmean(rank.serial_loss_ns for rank in ranks)
+    unbalanced_ns = max(outside) - fmean(outside)
+    return (
+        Factor("parallel", "parallel efficiency", share(fmean(r.useful_ns for r in ranks), run_ns)),
+        Factor("threads", "thread efficiency", without(region_ns + serial_ns), 1),
+        Factor("openmp_regions", "OpenMP region efficiency", without(region_ns), 2),
+        Factor("serial_regions", "serial region efficiency", without(serial_ns), 2),
+        Factor("processes", "process efficiency", share(fmean(outside), run_ns), 1),
+        Factor("mpi_load_balance", "MPI load balance", without(unbalanced_ns), 2),
+        Factor("mpi_communication", "MPI communication", share(max(outside), run_ns), 2),
+        *_scaling(),
+    )
+
+
+def talp(ranks: Sequence[RankTimes]) -> tuple[Factor, ...]:
+    """Returns the efficiencies of TALP (DLB 3.7), over the thread-time T of all ranks.
+
+    A rank that ends before the longest one counts as in MPI until then.
+    """
+    run_ns = max(rank.wall_ns for rank in ranks)
+    whole_ns = sum(rank.n_threads for rank in ranks) * run_ns
+    mpi_ns = sum(rank.n_threads * (rank.mpi_ns + run_ns - rank.wall_ns) for rank in ranks)
+    serial_ns = sum(rank.n_threads * rank.serial_loss_ns for rank in ranks)
+    idle_ns = serial_ns + sum(rank.n_threads * rank.region_loss_ns for rank in ranks)
+    unequal_ns = sum(min(rank.unequal_ns, rank.n_threads * rank.region_loss_ns) for rank in ranks)
+    useful_ns = sum(rank.n_threads * rank.useful_ns for rank in ranks)
+    return (
+        Factor("parallel", "hybrid parallel efficiency", share(useful_ns, whole_ns)),
+        Factor("mpi", "MPI parallel efficiency", share(whole_ns - mpi_ns, whole_ns), 1),
+        Factor("openmp", "OpenMP parallel efficiency", share(whole_ns - idle_ns, whole_ns), 1),
+        Factor("openmp_serialisation", "serialisation", share(whole_ns - serial_ns, whole_ns), 2),
+        Factor(
+            "openmp_load_balance",
+            "load balance",
+            share(whole_ns - serial_ns - unequal_ns, whole_ns - serial_ns),
+            2,
+        ),
+        Factor(
+            "openmp_scheduling",
+            "scheduling",
+            share(whole_ns - idle_ns, whole_ns - serial_ns - unequal_ns),
+            2,
+        ),
+    )
+
+
+def _scaling() -> Iterator[Factor]:
+    yield Factor("global", "global efficiency", None, 0, _NO_REFERENCE)
+    yield Factor("computation", "computational scaling", None, 1, _NO_REFERENCE)
+
+
+@dataclass(frozen=True, slots=True)
+class Computation:
+    """The useful computation of a job; instructions and cycles are 0 if they were not counted."""
+
+    useful_ns: int  # work of all threads
+    instructions: int = 0
+    cycles: int = 0
+
+
+def computational_scaling(job: Computation, reference: Computation) -> dict[str, float | None]:
+    """Returns how a job computes compared with a reference; 1: its computation takes as much time.
+
+    computation = instructions * ipc * frequency. The three parts are None without counters.
+    """
+    known = all(part.instructions and part.cycles for part in (job, reference))
+    parts: dict[str, float | None] = {
+        "computation": share(reference.useful_ns, job.useful_ns) or None,
+        "instructions": None,
+        "ipc": None,
+        "frequency": None,
+    }
+    if known and job.useful_ns and reference.useful_ns:
+        parts["instructions"] = reference.instructions / job.instructions
+        parts["ipc"] = (job.instructions / job.cycles) / (reference.instructions / reference.cycles)
+        parts["frequency"] = (job.cycles / job.useful_ns) / (reference.cycles / reference.useful_ns)
+    return parts
+
+
+# ---------------------------------------------------------------- times of a run
+
+
+EDGES: Final = ("MPI_Init", "MPI_Init_thread", "MPI_Finalize")
+"""Functions in which MPI starts and ends; efficiencies exclude their time."""
+
+
+def rank_times(run: Run) -> RankTimes:
+    """Returns the times of a recorded rank between MPI_Init and MPI_Finalize.
+
+    Without calls of MPI, these are the times of the whole recording. The initial thread works outside of
+    regions and MPI unless another state was recorded.
+    """
+    program = time_breakdown(run, Scope.PROGRAM)
+    inside = [row for row in run.regions if row.construct != OUTSIDE]
+    outside = [row for row in run.regions if row.construct == OUTSIDE]
+    outermost = [row for row in inside if row.level == 1] or inside
+    n_threads = max(program.n_threads, 1)
+    in_mpi_ns, edges_ns = _serial_mpi_ns(run, outside)
+    wall_ns = max(program.wall_ns - edges_ns, 0)
+    region_ns = min(sum(row.wall_ns for row in outermost), wall_ns)
+    mpi_outside_ns = min(in_mpi_ns, wall_ns - region_ns)
+    serial_ns = wall_ns - region_ns - mpi_outside_ns
+    # Only the initial thread runs outside of regions, unless the program creates threads itself.
+    unused_ns = max((row.total_ns - row.work_ns - row.mpi_ns for row in outside), default=0)
+    return RankTimes(
+        n_threads=n_threads,
+        wall_ns=wall_ns,
+        region_ns=region_ns,
+        mpi_outside_ns=mpi_outside_ns,
+        work_inside_ns=min(sum(row.work_ns for row in inside), n_threads * region_ns),
+        work_outside_ns=max(serial_ns - unused_ns, 0),
+        mpi_inside_ns=sum(row.mpi_ns for row in inside),
+        unequal_ns=sum(_unequal_ns(each, n_threads) for each in region_shares(run, outermost, {})),
+    )
+
+
+def _serial_mpi_ns(run: Run, outside: Sequence[RegionRow]) -> tuple[int, int]:
+    """Returns the time in MPI outside of regions, without EDGES, and the time in EDGES."""
+    calls = mpi_totals(run)
+    edges_ns = sum(call.time_ns for call in calls if call.function in EDGES)
+    by_thread: dict[int, int] = {}
+    for call in calls:
+        for thread in call.threads if call.function not in EDGES else ():
+            by_thread[thread.thread] = by_thread.get(thread.thread, 0) + thread.serial_ns
+    accounted_ns = max((row.mpi_ns for row in outside), default=0) if not calls else 0
+    return max(by_thread.values(), default=accounted_ns), edges_ns
+
+
+def _unequal_ns(region: RegionShare, n_threads: int) -> int:
+    """Returns the thread-time by which threads have less work than the one with most, over all instances."""
+    busy = [thread.states.work_ns + thread.states.mpi_ns for thread in region.threads]
+    return max(busy, default=0) * max(n_threads, len(busy)) - sum(busy)
+
+
+def computation_of(run: Run) -> Computation:
+    """Returns the computation of a run, with its counters if the run counted instructions and cycles."""
+    useful_ns = sum(row.work_ns for row in run.regions)
+    rows = [row.counters for row in run.regions]
+    rows += [row.counters for row in run.constructs if run.kind_of(row.construct) == "task"]
+    counted = {
+        name: sum(counters[k] for counters in rows if k < len(counters))
+        for k, name in enumerate(run.counters)
+    }
+    return Computation(useful_ns, counted.get("PAPI_TOT_INS", 0), counted.get("PAPI_TOT_CYC", 0))

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The facts on the ranks of a job that the judges of metrics/job_findings.py use.
+
+The caller names the places of MPI calls, so that calls of different ranks at one place match.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from statistics import fmean
+
+from ompass.metrics.efficiency import Computation, Efficiencies, RankTimes
+from ompass.metrics.ranks import Job, Rank
+from ompass.model import share
+
+COLLECTIVE = "collective"
+
+
+@dataclass(frozen=True, slots=True)
+class MpiCall:
+    """The calls of one MPI function at one place, on one rank."""
+
+    function: str
+    kind: str  # class of the function: point-to-point, collective, wait, one-sided, I/O, other
+    place: str  # name of the place in the source; the same on all ranks
+    construct: int
+    n_calls: int
+    time_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class RankFacts:
+    """One rank of a job whose calls of MPI were recorded."""
+
+    rank: Rank
+    times: RankTimes
+    calls: tuple[MpiCall, ...] = ()
+    n_usable_cpus: int = 0  # processors that the launcher left to the rank; 0: unknown
+    n_host_cpus: int = 0  # processors of its host; 0: unknown
+    preempted_ns: int = 0  # thread-time of the program in which threads waited for a processor
+    late_ns: int = 0  # part of it: outside of MPI, where it delays other ranks
+    work_preempted_ns: int = 0  # part of late_ns: in work
+    idle_inside_ns: int = 0  # thread-time without a task in the regions with calls of MPI
+    computation: Computation = field(default_factory=lambda: Computation(0))
+
+
+@dataclass(frozen=True, slots=True)
+class JobCall:
+    """The calls of one function at one place, on all ranks."""
+
+    call: MpiCall  # of the rank that spent most time in it
+    by_rank: tuple[tuple[int, int], ...]  # (rank, thread-time), by rank
+    n_calls: int
+
+    @property
+    def time_ns(self) -> int:
+        return sum(ns for _, ns in self.by_rank)
+
+    @property
+    def rank(self) -> int:
+        """The rank that spent most time in it."""
+        return max(self.by_rank, key=lambda one: one[1])[0]
+
+    @property
+    def last(self) -> int:
+        """The rank that spent least time in it: in a collective, the one that arrived last most often."""
+        return min(self.by_rank, key=lambda one: one[1])[0]
+
+    @property
+    def mean_ns(self) -> float:
+        return share(self.time_ns, self.n_calls)
+
+
+@dataclass(frozen=True)
+class JobFacts:
+    """A job whose ranks all recorded their calls of MPI."""
+
+    job: Job
+    efficiencies: Efficiencies
+    ranks: Sequence[RankFacts]
+
+    @property
+    def run_ns(self) -> int:
+        return max(rank.times.wall_ns for rank in self.ranks)
+
+    @property
+    def n_threads(self) -> int:
+        return sum(rank.times.n_threads for rank in self.ranks)
+
+    @property
+    def whole_ns(self) -> int:
+        """Thread-time of the job."""
+        return self.n_threads * self.run_ns
+
+    @cached_property
+    def latest(self) -> RankFacts:
+        """The rank that is outside of MPI for the longest time: the others wait for it."""
+        return max(self.ranks, key=lambda rank: rank.times.outside_mpi_ns)
+
+    @cached_property
+    def mean_outside_ns(self) -> float:
+        return fmean(rank.times.outside_mpi_ns for rank in self.ranks)
+
+    @cached_property
+    def calls(self) -> tuple[JobCall, ...]:
+        """The calls of all ranks by function and place, most expensive first."""
+        groups: dict[tuple[str, str], list[tuple[int, MpiCall]]] = {}
+        for rank in self.ranks:
+            for call in rank.calls:
+                groups.setdefault((call.function, call.place), []).append((rank.rank.rank, call))
+        totals = [
+            JobCall(
+                max((call for _, call in group), key=lambda call: call.time_ns),
+                tuple(sorted(_sums(group).items())),
+                sum(call.n_calls for _, call in group),
+            )
+            for group in groups.values()
+        ]
+        return tuple(sorted(totals, key=lambda total: -total.time_ns))
+
+
+def _sums(group: Sequence[tuple[int, MpiCall]]) -> dict[int, int]:
+    sums: dict[int, int] = {}
+    for rank, call in group:
+        sums[rank] = sums.get(rank, 0) + call.time_ns
+    return sums

@@ -1,0 +1,395 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Judges a whole MPI job: for whom its ranks wait, what communication costs, and who shares processors.
+
+Owns the kinds of findings on jobs, their order and their words. metrics/findings.py judges single runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from statistics import fmean
+from typing import Final
+
+from ompass.metrics import thresholds
+from ompass.metrics.facts import Evidence as EvidenceOfRun
+from ompass.metrics.facts import Finding, evidence
+from ompass.metrics.job_facts import COLLECTIVE, JobCall, JobFacts, RankFacts
+from ompass.metrics.processors import launcher_options
+from ompass.model import share
+from ompass.units import count, duration, percent, plural, ratio
+
+_IN_TURN: Final = (
+    "send earlier, divide the chain into smaller pieces so that ranks work at the same time, and work on "
+    "something else until a message arrives (MPI_Irecv, MPI_Isend)"
+)
+_YIELD: Final = (
+    "start at most as many threads in all ranks together as there are processors; if that is impossible, let "
+    "waiting ranks yield (OpenMPI: `--mca mpi_yield_when_idle 1`)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A finding on a job; `rank` has its construct, and is -1 if it has none."""
+
+    finding: Finding
+    rank: int = -1
+
+
+Evidence = tuple[EvidenceOfRun, int]
+"""The evidence of a finding, and the number of the rank whose construct it names; -1 without a construct."""
+
+
+@dataclass(frozen=True, slots=True)
+class JobKind:
+    """A kind of problem. Of one family, only the first kind that applies is reported."""
+
+    name: str
+    family: str
+    title: str
+    judge: Callable[[JobFacts], Iterable[Evidence]]
+    cure: str = ""
+
+
+# ---------------------------------------------------------------- processors
+
+
+def one_core(facts: JobFacts) -> Iterator[Evidence]:
+    """Yields ranks that the launcher bound to fewer processors than they have threads."""
+    bound = [rank for rank in facts.ranks if _is_bound(rank)]
+    if not bound:
+        return
+    cost_ns = sum(max(rank.preempted_ns, _unable_ns(rank)) for rank in bound)
+    if share(cost_ns, facts.whole_ns) < thresholds.PREEMPTED_SHARE:
+        return
+    worst = max(bound, key=lambda rank: rank.times.n_threads - rank.n_usable_cpus)
+    yield (
+        evidence(
+            f"{_ranks(len(bound), facts)} have {plural(worst.times.n_threads, 'thread')} on "
+            f"{plural(worst.n_usable_cpus, 'processor')}, although the host has {worst.n_host_cpus}: "
+            f"their threads waited for a processor for {duration(cost_ns)}",
+            cost_ns,
+            cure=launcher_options(worst.times.n_threads),
+            ranks=len(bound),
+            threads=worst.times.n_threads,
+            processors=worst.n_usable_cpus,
+        ),
+        -1,
+    )
+
+
+def crowded_hosts(facts: JobFacts) -> Iterator[Evidence]:
+    """Yields hosts with more threads of all ranks than processors."""
+    hosts: dict[str, list[RankFacts]] = {}
+    for rank in facts.ranks:
+        hosts.setdefault(rank.rank.host, []).append(rank)
+    crowded = {host: ranks for host, ranks in hosts.items() if _n_threads(ranks) > _n_processors(ranks) > 0}
+    preempted_ns = sum(rank.preempted_ns for ranks in crowded.values() for rank in ranks)
+    if share(preempted_ns, facts.whole_ns) < thresholds.PREEMPTED_SHARE:
+        return
+    host, ranks = max(crowded.items(), key=lambda one: _n_threads(one[1]) / _n_processors(one[1]))
+    yield (
+        evidence(
+            f"{plural(len(ranks), 'rank')} with {plural(_n_threads(ranks), 'thread')} share "
+            f"{plural(_n_processors(ranks), 'processor')} of {host}: threads waited for a processor "
+            f"{percent(share(preempted_ns, facts.whole_ns))} of their time. A rank that waits in MPI polls, "
+            "and keeps its processor from the ranks that it waits for",
+            preempted_ns,
+            ranks=len(ranks),
+            threads=_n_threads(ranks),
+            processors=_n_processors(ranks),
+        ),
+        -1,
+    )
+
+
+def _is_bound(rank: RankFacts) -> bool:
+    return 0 < rank.n_usable_cpus < min(rank.times.n_threads, rank.n_host_cpus)
+
+
+def _unable_ns(rank: RankFacts) -> int:
+    """Returns the thread-time in regions that the processors of the rank cannot have run."""
+    return (rank.times.n_threads - rank.n_usable_cpus) * rank.times.region_ns
+
+
+def _n_threads(ranks: Iterable[RankFacts]) -> int:
+    return sum(rank.times.n_threads for rank in ranks)
+
+
+def _n_processors(ranks: Iterable[RankFacts]) -> int:
+    """Returns the number of processors that ranks of one host can use together; 0: unknown."""
+    known = list(ranks)
+    usable = [rank.n_usable_cpus for rank in known]
+    host = min(rank.n_host_cpus for rank in known)
+    return min(host, sum(usable)) if all(usable) else host
+
+
+def is_crowded(facts: JobFacts) -> bool:
+    """True if threads of the job share processors, so that time in MPI does not reflect the program."""
+    return any(True for judge in (one_core, crowded_hosts) for _ in judge(facts))
+
+
+# ---------------------------------------------------------------- waiting for one rank
+
+
+def late_rank(facts: JobFacts) -> Iterator[Evidence]:
+    """Yields the rank for which the others wait in MPI, with the reason why it is late."""
+    latest = facts.latest
+    most_ns = latest.times.outside_mpi_ns
+    lost_ns = sum(r.times.n_threads * (most_ns - r.times.outside_mpi_ns) for r in facts.ranks)
+    if share(most_ns - facts.mean_outside_ns, facts.run_ns) < thresholds.LATE_RANK_SHARE:
+        return
+    reason = max(_REASONS, key=lambda one: _excess(facts, one.time_ns))
+    if reason.kind != _WORK and is_crowded(facts):
+        return
+    call = _costliest(facts, latest.rank.rank)
+    times = ratio(share(most_ns, facts.mean_outside_ns))
+    yield (
+        evidence(
+            f"rank {latest.rank.rank} is outside of MPI for {duration(most_ns)}, {times} times the mean of "
+            f"the ranks{reason.words(facts)}; the others wait for it, "
+            f"{percent(share(lost_ns, facts.whole_ns))} of the job's time{_where(call, latest.rank.rank)}",
+            lost_ns,
+            call.call.construct if call else None,
+            kind=reason.kind,
+            title=reason.title,
+            cure=reason.cure(facts),
+            rank=latest.rank.rank,
+            ratio=share(most_ns, facts.mean_outside_ns),
+        ),
+        call.rank if call else -1,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Reason:
+    """A reason why a rank is outside of MPI for longer than others."""
+
+    kind: str
+    title: str
+    time_ns: Callable[[RankFacts], float]  # the part of its time that grows, per thread
+    words: Callable[[JobFacts], str]
+    cure: Callable[[JobFacts], str]
+
+
+def _excess(facts: JobFacts, time_ns: Callable[[RankFacts], float]) -> float:
+    """Returns a time of the latest rank beyond the mean of all ranks."""
+    return time_ns(facts.latest) - fmean(map(time_ns, facts.ranks))
+
+
+def _running_ns(rank: RankFacts) -> float:
+    return rank.times.useful_ns - rank.work_preempted_ns / rank.times.n_threads
+
+
+def _waiting_ns(rank: RankFacts) -> float:
+    return rank.late_ns / rank.times.n_threads
+
+
+def _lost_ns(rank: RankFacts) -> float:
+    """Returns the time outside of MPI without work; preempted work counts in _waiting_ns."""
+    other_ns = (rank.late_ns - rank.work_preempted_ns) / rank.times.n_threads
+    return rank.times.region_loss_ns + rank.times.serial_loss_ns - other_ns
+
+
+def _of_work(facts: JobFacts) -> str:
+    mean = fmean(map(_running_ns, facts.ranks))
+    words = f": it works {ratio(share(_running_ns(facts.latest), mean))} times the mean"
+    relative = _relative_instructions(facts)
+    if relative:
+        words += f" and executes {ratio(relative)} times the mean number of instructions"
+    return words
+
+
+def _cure_of_work(facts: JobFacts) -> str:
+    relative = _relative_instructions(facts)
+    slower = share(_running_ns(facts.latest), fmean(map(_running_ns, facts.ranks)))
+    if relative and relative - 1 < (slower - 1) / 2:
+        return (
+            "find out why its instructions take longer (a slower or shared processor, memory of another "
+            "node, other data in caches): the number of instructions is even"
+        )
+    return "distribute the work over the ranks by its cost instead of its amount"
+
+
+def _relative_instructions(facts: JobFacts) -> float:
+    """Returns the instructions of the latest rank over the mean; 0 if they were not counted."""
+    counted = [rank.computation.instructions for rank in facts.ranks]
+    return share(facts.latest.computation.instructions, fmean(counted)) if all(counted) else 0.0
+
+
+def _of_waiting(facts: JobFacts) -> str:
+    return f": its threads waited for a processor for {duration(facts.latest.late_ns)}"
+
+
+def _of_losing(facts: JobFacts) -> str:
+    lost = share(_lost_ns(facts.latest), facts.latest.times.outside_mpi_ns)
+    return f", although its work is even: its threads are without work for {percent(lost)} of that time"
+
+
+_WORK: Final = "rank_imbalance"
+_REASONS: Final = (
+    _Reason(_WORK, "Ranks have unequal work", _running_ns, _of_work, _cure_of_work),
+    _Reason(
+        "rank_preempted",
+        "Ranks wait for a rank whose processors others use",
+        _waiting_ns,
+        _of_waiting,
+        lambda _: "measure on quiet hosts, and bind each rank to processors that nothing else uses",
+    ),
+    _Reason(
+        "rank_threads",
+        "Ranks wait for a rank that uses its threads badly",
+        _lost_ns,
+        _of_losing,
+        lambda facts: f"see the findings of rank {facts.latest.rank.rank} (--each)",
+    ),
+)
+
+
+# ---------------------------------------------------------------- communication
+
+
+def mpi_in_regions(facts: JobFacts) -> Iterator[Evidence]:
+    """Yields MPI in parallel regions while other threads have nothing to do."""
+    mpi_ns = sum(rank.times.mpi_inside_ns for rank in facts.ranks)
+    idle_ns = sum(rank.idle_inside_ns for rank in facts.ranks)
+    if share(mpi_ns, facts.whole_ns) < thresholds.MPI_INSIDE_SHARE or share(idle_ns, facts.whole_ns) < (
+        thresholds.MPI_INSIDE_SHARE
+    ):
+        return
+    call = facts.calls[0] if facts.calls else None
+    named = f", most of it in {call.call.function}" if call else ""
+    yield (
+        evidence(
+            f"threads spent {duration(mpi_ns)} in MPI inside of parallel regions{named}, while other threads "
+            f"had no task for {duration(idle_ns)}: a task that waits in MPI keeps its thread, and the tasks "
+            "that depend on it wait, too",
+            min(mpi_ns + idle_ns, facts.whole_ns),
+            call.call.construct if call else None,
+            mpi_ns=mpi_ns,
+            idle_ns=idle_ns,
+        ),
+        call.rank if call else -1,
+    )
+
+
+def communication(facts: JobFacts) -> Iterator[Evidence]:
+    """Yields time in MPI that no rank can avoid by an even distribution of work."""
+    most_ns = facts.latest.times.outside_mpi_ns
+    lost_ns = facts.n_threads * (facts.run_ns - most_ns)
+    # A rank that waits for a processor may delay all others.
+    delayed_ns = sum(rank.late_ns for rank in facts.ranks) * (len(facts.ranks) - 1)
+    if share(lost_ns - delayed_ns, facts.whole_ns) < thresholds.COMMUNICATION_SHARE or is_crowded(facts):
+        return
+    call = facts.calls[0] if facts.calls else None
+    lost = percent(share(lost_ns, facts.whole_ns))
+    is_late = call is not None and call.mean_ns >= thresholds.LONG_CALL_NS and call.call.kind != "I/O"
+    because = f"even the rank that is in MPI for the shortest time spends {lost} of the time there"
+    if call:
+        because += (
+            f"; {count(call.n_calls)} calls of {call.call.function} took {duration(call.mean_ns)} each, "
+            f"{percent(share(call.time_ns, _in_mpi_ns(facts)))} of the time in MPI"
+        )
+    if is_late:
+        because += (
+            ". Calls this long wait for ranks that come late, each in turn"
+            if call and call.call.kind == COLLECTIVE
+            else ". Calls this long wait for messages that are sent late (or are very large): ranks work one "
+            "after the other"
+        )
+    yield (
+        evidence(
+            because,
+            lost_ns,
+            call.call.construct if call else None,
+            kind="ranks_in_turn" if is_late else "",
+            title="Ranks wait for each other in turn" if is_late else "",
+            cure=_IN_TURN if is_late else "",
+            communication=share(most_ns, facts.run_ns),
+        ),
+        call.rank if call else -1,
+    )
+
+
+def _in_mpi_ns(facts: JobFacts) -> int:
+    """Returns the thread-time in calls of MPI, without threads that only wait for them."""
+    return sum(call.time_ns for call in facts.calls)
+
+
+def _costliest(facts: JobFacts, late: int) -> JobCall | None:
+    """Returns the calls in which the other ranks spend most time beyond the late one."""
+
+    def waited_ns(call: JobCall) -> int:
+        own_ns = next((ns for rank, ns in call.by_rank if rank == late), 0)
+        return sum(max(ns - own_ns, 0) for rank, ns in call.by_rank if rank != late)
+
+    return max(facts.calls, key=waited_ns, default=None)
+
+
+def _where(call: JobCall | None, late: int) -> str:
+    if call is None:
+        return ""
+    is_last = call.call.kind == COLLECTIVE and call.last == late
+    arrives = f", where rank {late} arrives last" if is_last else ""
+    return f", most in {call.call.function}{arrives}"
+
+
+def _ranks(n: int, facts: JobFacts) -> str:
+    return "all ranks" if n == len(facts.ranks) else f"{n} of {plural(len(facts.ranks), 'rank')}"
+
+
+KINDS: Final = (
+    JobKind("one_core", "processors", "Ranks have fewer processors than threads", one_core),
+    JobKind(
+        "crowded_hosts",
+        "processors",
+        "The ranks have more threads than the host has processors",
+        crowded_hosts,
+        _YIELD,
+    ),
+    JobKind("late_rank", "balance", "Ranks wait for one rank", late_rank),
+    JobKind(
+        "mpi_in_regions",
+        "communication",
+        "Tasks wait in MPI",
+        mpi_in_regions,
+        "use nonblocking calls in tasks, and complete them without a waiting thread (a detached task that is "
+        "fulfilled when MPI_Test succeeds), create more tasks that can run meanwhile, or communicate outside "
+        "of the tasks",
+    ),
+    JobKind(
+        "communication",
+        "communication",
+        "Communication dominates",
+        communication,
+        "send fewer and larger messages, use collectives instead of loops of messages, overlap communication "
+        "with computation (nonblocking calls), or use fewer ranks with more threads",
+    ),
+)
+"""All kinds of problems of jobs, in the order in which the kinds of a family are tried."""
+LEADING: Final = ("one_core", "crowded_hosts")
+"""Kinds that come first, because they change all other figures."""
+
+
+def find_job_causes(facts: JobFacts) -> tuple[Found, ...]:
+    """Returns the problems of a job, most expensive first."""
+    found: list[Found] = []
+    explained: set[str] = set()
+    for kind in KINDS:
+        if kind.family in explained or facts.whole_ns < thresholds.JUDGED_THREAD_TIME_NS:
+            continue
+        for one, rank in kind.judge(facts):
+            explained.add(kind.family)
+            finding = Finding(
+                one.kind or kind.name,
+                "problem",
+                one.title or kind.title,
+                one.because,
+                one.cure or kind.cure,
+                one.cost_ns,
+                one.construct,
+                one.numbers,
+            )
+            found.append(Found(finding, rank))
+    return tuple(sorted(found, key=lambda one: (one.finding.kind not in LEADING, -one.finding.cost_ns)))
