@@ -182,6 +182,16 @@ def test_a_trace_lists_each_call(recorded: Any) -> None:
     assert in_mpi == pytest.approx(sum(row.mpi_ns for row in run.run.regions), rel=0.01)
 
 
+@MODES
+def test_logs_of_threads_that_ended_are_closed(recorded: Any, mode: str) -> None:
+    done = recorded("threads.c", mode=mode)
+    (n_mapped,) = map(int, re.findall(r"mapped=(\d+)", done.process.stdout))
+    assert n_mapped <= 10
+    run = check_sound(done.run_dir)
+    assert len(run.threads) == 101
+    assert calls_of(run)["MPI_Wait"] == 100
+
+
 def test_a_call_costs_at_most_50_ns(recorded: Any, fake_mpi: Path, default_toolchain: Toolchain) -> None:
     program = compile_with(fake_mpi, "speed.c", default_toolchain)
     environment = neutral_environment() | {"LD_LIBRARY_PATH": str(default_toolchain.runtime_dir)}

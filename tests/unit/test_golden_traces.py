@@ -17,7 +17,11 @@ import pytest
 
 from command import ompass
 from ompass import _core
-from ompass.readers.schedule import read_schedule
+from ompass.model import OPENMP_STATES
+from ompass.page.timeline import Timeline
+from ompass.readers.run import open_run
+from ompass.readers.schedule import open_pyramid, read_schedule
+from ompass.reports.content import collect
 from readers_agree import (
     CREATED_MOMENT,
     TABLES,
@@ -202,6 +206,26 @@ def test_the_schedule_adds_up(name: str, golden: dict[str, Path]) -> None:
     assert sum(map(sum, schedule.ran)) == schedule.n_tasks == n_started
     spent = states_of(_core.replay_trace(str(golden[name])))
     assert not are_apart(int(schedule.bins.sum()), sum(spent.values()))
+
+
+@pytest.mark.parametrize(("name", "others"), [("mpi-calls", ["mpi"]), ("waits", [])])
+def test_the_timeline_of_a_page_numbers_the_states_of_its_runs(
+    name: str, others: list[str], golden: dict[str, Path]
+) -> None:
+    content, pyramid = collect(open_run(golden[name])), open_pyramid(golden[name], keep=False)
+    timeline = Timeline([(content, pyramid)])
+    labels = [state["label"] for state in timeline.describe()["states"]]
+    assert labels == [*OPENMP_STATES, *others]
+    threads = list(range(len(pyramid.cpus)))
+    tile = timeline.tile(0, "state", 40, 0, 1, [threads])
+    intervals = timeline.intervals(0, threads, 0, pyramid.end_ns)
+    assert intervals is not None
+    spent = [0] * len(labels)
+    columns = ("state", "begin_ns", "end_ns", "absent")
+    for state, begin_ns, end_ns, absent in zip(*(intervals[name] for name in columns), strict=True):
+        spent[state] += 0 if absent else end_ns - begin_ns
+    assert tile[0, 0].tolist() == spent
+    assert all(spent[labels.index(state)] > 0 for state in others)
 
 
 @pytest.mark.parametrize("name", TRACES)

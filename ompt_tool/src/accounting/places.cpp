@@ -8,14 +8,19 @@
 
 namespace ompass {
 
-void *PlaceTable::look_up(Place &place, const void *address, uint32_t number, format::DefinitionKind kind,
-                          const Call *call) {
+void *PlaceTable::look_up(Place &place, const void *address, uint32_t number, format::DefinitionKind kind) {
     place.address = address;
-    place.key = static_cast<uint32_t>(kind) << kNumberBits | number;
-    const uint32_t id = call ? process_log::construct_of_call(kind, address, number, call->flags, call->name)
-                             : process_log::construct_of_address(kind, address, number);
-    place.slot = slot_of(id, kind);
+    place.key = key_of(kind, number);
+    place.slot = slot_of(process_log::construct_of_address(kind, address, number), kind);
     return place.slot;
+}
+
+format::CallSlot *PlaceTable::look_up_call(Place &place, const void *address, const Call &call) {
+    constexpr auto kKind = format::DefinitionKind::kMpi;
+    place.address = address;
+    place.key = key_of(kKind, call.number);
+    place.slot = slot_of(process_log::construct_of_call(kKind, address, call.number, call.flags, call.name), kKind);
+    return static_cast<format::CallSlot *>(place.slot);
 }
 
 void *PlaceTable::slot_of(uint32_t id, format::DefinitionKind kind) {
@@ -32,6 +37,9 @@ void PlaceTable::count(bool really) {
     forget_addresses();
 }
 
-void PlaceTable::forget_addresses() { memset(places_, 0, sizeof places_); }
+void PlaceTable::forget_addresses() {
+    memset(places_, 0, sizeof places_);
+    memset(calls_, 0, sizeof calls_);
+}
 
 } // namespace ompass

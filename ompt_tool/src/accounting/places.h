@@ -29,7 +29,15 @@ public:
     };
     // Returns the slot of that call of MPI at this return address.
     format::CallSlot &call(const void *address, const Call &call) {
-        return *static_cast<format::CallSlot *>(find(address, call.number, format::DefinitionKind::kMpi, &call));
+        const uint32_t key = key_of(format::DefinitionKind::kMpi, call.number);
+        const unsigned first = hash(address) + call.number;
+        for (unsigned probe = 0; probe < kProbes; probe++) {
+            Place &place = calls_[(first + probe) % kCalls];
+            if (__builtin_expect(place.address == address && place.key == key && place.slot, 1))
+                return *static_cast<format::CallSlot *>(place.slot);
+            if (!place.slot) return *look_up_call(place, address, call);
+        }
+        return *look_up_call(calls_[first % kCalls], address, call);
     }
     // Return the slot of the construct `id`; if `id` is 0, a slot that is never read.
     format::WaitSlot &wait_of(uint32_t id) {
@@ -47,26 +55,31 @@ public:
 
 private:
     static constexpr unsigned kPlaces = 64; // a power of two
-    static constexpr unsigned kNumberBits = 16;
+    static constexpr unsigned kCalls = 256, kProbes = 16; // programs call MPI at many places
+    static constexpr uint32_t key_of(format::DefinitionKind kind, uint32_t number) {
+        return static_cast<uint32_t>(kind) << 16 | number;
+    }
     struct Place {
         const void *address;
         uint32_t key;
         void *slot; // null: nothing was met here yet
     };
 
-    void *find(const void *address, uint32_t number, format::DefinitionKind kind, const Call *call = nullptr) {
-        const uint32_t key = static_cast<uint32_t>(kind) << kNumberBits | number;
+    void *find(const void *address, uint32_t number, format::DefinitionKind kind) {
+        const uint32_t key = key_of(kind, number);
         Place &place = places_[hash(address) % kPlaces];
         if (__builtin_expect(place.address == address && place.key == key && place.slot, 1)) return place.slot;
-        return look_up(place, address, number, kind, call);
+        return look_up(place, address, number, kind);
     }
     static unsigned hash(const void *address) {
         return static_cast<unsigned>(reinterpret_cast<uintptr_t>(address) * 0x9E3779B97F4A7C15ull >> 56);
     }
-    void *look_up(Place &place, const void *address, uint32_t number, format::DefinitionKind kind, const Call *call);
+    void *look_up(Place &place, const void *address, uint32_t number, format::DefinitionKind kind);
+    format::CallSlot *look_up_call(Place &place, const void *address, const Call &call);
     void *slot_of(uint32_t id, format::DefinitionKind kind);
 
     Place places_[kPlaces];
+    Place calls_[kCalls];
     bool idle_; // counts go nowhere
     ThreadLog *log_;
 };

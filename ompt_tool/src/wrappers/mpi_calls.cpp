@@ -2,6 +2,7 @@
 // Records the calls of MPI that libompass_mpi.so forwards. The wrappers themselves are in that library, because only
 // programs that use MPI may find functions of these names.
 #include <cerrno>
+#include <pthread.h>
 
 #include "accounting/calls.h"
 #include "accounting/library_calls.h"
@@ -13,12 +14,27 @@ namespace ompass {
 
 namespace {
 
+pthread_key_t at_exit_of_thread;
+
+// Completes the log of a thread that OpenMP does not know, since no runtime reports its end.
+void end_thread(void *) {
+    ThreadState *thread = recorder::this_thread;
+    if (thread && !recorder::is_off()) recorder::end_thread(*thread);
+}
+
+void note_new_thread(const ThreadState &thread) {
+    static const bool has_key = pthread_key_create(&at_exit_of_thread, end_thread) == 0;
+    if (has_key && thread.kind == format::ThreadKind::kOther) pthread_setspecific(at_exit_of_thread, &thread);
+}
+
 // Returns the calling thread if its call of MPI is recorded, else null. A function that initializes MPI starts the
 // recording; the program may not use OpenMP, or not yet.
 [[gnu::noinline]] ThreadState *new_thread(const mpi::Function &function) {
     const int saved = errno;
     if (function.starts) recorder::start("none yet: recording was begun by MPI");
+    const bool is_new = !recorder::this_thread;
     ThreadState *thread = recorder::thread(format::ThreadKind::kOther, true);
+    if (thread && is_new) note_new_thread(*thread);
     errno = saved;
     return thread;
 }
