@@ -27,7 +27,7 @@ from recorded_run import OUTSIDE, check_accounts_agree, check_sound
 from toolchains import Recorded, RunRecorded, Toolchain, neutral_environment
 
 MS = 1_000_000
-LATE_NS = 15 * MS  # a sleep may end late on a busy machine
+ROUNDING_NS = 10_000
 MODES = pytest.mark.parametrize("mode", ["profile", "trace"])
 ANSWERS = "sum=4900 added=45 control=6 rank=3\nnames=1,2,3,4,5,6,7,8,9,10,11,12\ncaught=1 nested=2\n"
 
@@ -49,9 +49,10 @@ def recorded(
     """Records a program of tests/programs/mpi."""
 
     def run(source: str, *arguments: str, **options: Any) -> Recorded:
-        program = compile_with(fake_mpi, source, default_toolchain)
-        preload = {"LD_PRELOAD": f"{libompass}:{forwarding}"}
-        return run_recorded(program, default_toolchain, *arguments, environment=preload, **options)
+        toolchain, nested = options.pop("toolchain", default_toolchain), options.pop("nested", "1")
+        program = compile_with(fake_mpi, source, toolchain)
+        environment = {"LD_PRELOAD": f"{libompass}:{forwarding}", "OMP_MAX_ACTIVE_LEVELS": nested}
+        return run_recorded(program, toolchain, *arguments, environment=environment, **options)
 
     return run
 
@@ -97,50 +98,51 @@ def test_recorded_calls_have_all_their_arguments(recorded: Any, mode: str) -> No
         check_accounts_agree(run, _core.replay_trace(str(done.run_dir)))
 
 
-def between(ns: int, least_ms: float) -> bool:
-    return least_ms * MS <= ns <= least_ms * MS + LATE_NS
-
-
 @MODES
 def test_time_in_mpi_is_a_state_of_regions_and_tasks(recorded: Any, mode: str) -> None:
-    def record() -> ReportContent:
+    def record() -> tuple[ReportContent, str]:
         done = recorded("states.c", mode=mode)
         run = check_sound(done.run_dir)
         if mode == "trace":
             check_accounts_agree(run, _core.replay_trace(str(done.run_dir)))
-        return collect(run)
+        return collect(run), done.process.stdout
 
     in_a_calm_moment(record, check_states)
 
 
-def check_states(content: ReportContent) -> None:
-    """Checks the times of states.c: calls, regions and tasks."""
-    run = content.run
-    lines = lines_of("mpi/states.c")
+def check_states(recording: tuple[ReportContent, str]) -> None:
+    """Checks the times of states.c: of calls, in regions and in tasks."""
+    content, stdout = recording
+    run, lines = content.run, lines_of("mpi/states.c")
     found = {(call.function, content.location(call.construct).line): call for call in content.mpi}
     expected = {
         ("MPI_Barrier", "serial"): (1, 30, 0), ("MPI_Barrier", "one_thread"): (1, 40, 0),
         ("MPI_Wait", "all_threads"): (2, 40, 0), ("MPI_Recv", "in_task"): (4, 40, 4),
-        ("MPI_Allreduce", "nested"): (1, 15, 1),
+        ("MPI_Allreduce", "nested"): (1, 15, 1), ("MPI_Reduce", "operation"): (1, 22, 0),
     }  # fmt: skip
+    inside_ns = 0
     for (function, mark), (n_calls, ms, n_in_tasks) in expected.items():
         call = found[function, lines[mark]]
         assert (call.n_calls, call.n_in_tasks) == (n_calls, n_in_tasks), mark
-        assert between(call.time_ns, ms), (mark, call.time_ns)
-        assert call.serial_ns == (call.time_ns if mark == "serial" else 0)
+        assert call.time_ns >= ms * MS
+        assert call.serial_ns == (call.time_ns if mark in ("serial", "operation") else 0)
         assert call.task_ns == (call.time_ns if n_in_tasks else 0)
-    whole = [row for row in run.regions if row.construct == OUTSIDE]
-    assert sum(row.mpi_ns for row in whole) >= 40 * MS  # MPI_Barrier, and MPI_Reduce up to its operation
+        inside_ns += call.time_ns - call.serial_ns
     regions = [row for row in run.regions if row.construct != OUTSIDE]
-    assert between(sum(row.mpi_ns for row in regions), 135)
+    assert abs(sum(row.mpi_ns for row in regions) - inside_ns) <= ROUNDING_NS
+    tasks = [row for row in run.constructs if run.kind_of(row.construct) == "task"]
+    of_tasks_ns = sum(call.task_ns for call in content.mpi)
+    assert abs(sum(row.mpi_ns for row in tasks) - of_tasks_ns) <= ROUNDING_NS
+    assert sum(row.work_ns for row in tasks) >= 16 * MS
+    # MPI_Reduce counts up to its operation, which has a region of its own.
+    serial = sum(row.mpi_ns for row in run.regions if row.construct == OUTSIDE)
+    assert 40 * MS <= serial <= sum(call.serial_ns for call in content.mpi) - 10 * MS
     if all(thread.cpu_source == "switches" for thread in run.threads):
         assert sum(row.mpi_blocked_ns for row in regions) >= 0.8 * 135 * MS
-    tasks = [row for row in run.constructs if run.kind_of(row.construct) == "task"]
-    assert between(sum(row.mpi_ns for row in tasks), 55)
-    assert sum(row.work_ns for row in tasks) <= 4 * 4 * MS + LATE_NS
-    # The operation of the reduction has a region of its own, and the rest of the call follows it.
-    reduced = found["MPI_Reduce", lines["operation"]]
-    assert between(reduced.time_ns, 22)
+    slept_ns = dict(re.findall(r"(MPI_\w+)=(\d+)", stdout))
+    for function in ("MPI_Barrier", "MPI_Wait", "MPI_Recv"):
+        time_ns = sum(call.time_ns for call in content.mpi if call.function == function)
+        assert 0 <= time_ns - int(slept_ns[function]) <= MS, function
 
 
 def test_a_program_that_is_killed_in_a_call_was_in_mpi(recorded: Any) -> None:
@@ -191,6 +193,31 @@ def test_a_trace_lists_each_call(recorded: Any) -> None:
 
 
 @MODES
+def test_calls_in_every_kind_of_construct_are_accounted_exactly(
+    fake_mpi: Path,
+    libompass: Path,
+    forwarding: Path,
+    toolchain: Toolchain,
+    run_recorded: RunRecorded,
+    mode: str,
+) -> None:
+    program = compile_with(fake_mpi, "everywhere.c", toolchain)
+    environment = {"LD_PRELOAD": f"{libompass}:{forwarding}", "OMP_MAX_ACTIVE_LEVELS": "2"}
+    done = run_recorded(program, toolchain, mode=mode, environment=environment)
+    run = check_sound(done.run_dir)
+    if mode == "trace":
+        check_accounts_agree(run, _core.replay_trace(str(done.run_dir)))
+    assert calls_of(run)["MPI_Reduce"] == 3
+    accounted_ns = sum(row.time_ns - row.unaccounted_ns for row in run.calls)
+    in_states_ns = sum(row.mpi_ns for row in run.regions)
+    assert in_states_ns <= accounted_ns  # of a call that runs OpenMP code, only the first part is a state
+    operations_ns = sum(
+        row.time_ns for row in run.calls if run.definitions[row.construct].name == "MPI_Reduce"
+    )
+    assert in_states_ns >= accounted_ns - operations_ns - 1000 * len(run.calls)
+
+
+@MODES
 def test_logs_of_threads_that_ended_are_closed(recorded: Any, mode: str) -> None:
     done = recorded("threads.c", mode=mode)
     (n_mapped,) = map(int, re.findall(r"mapped=(\d+)", done.process.stdout))
@@ -200,7 +227,7 @@ def test_logs_of_threads_that_ended_are_closed(recorded: Any, mode: str) -> None
     assert calls_of(run)["MPI_Wait"] == 100
 
 
-def test_a_call_costs_little_more_than_50_ns(
+def test_a_call_costs_little_also_in_programs_that_call_at_many_places(
     recorded: Any, fake_mpi: Path, default_toolchain: Toolchain
 ) -> None:
     program = compile_with(fake_mpi, "speed.c", default_toolchain)
@@ -215,7 +242,9 @@ def test_a_call_costs_little_more_than_50_ns(
         return [after - before for before, after in zip(numbers(bare), numbers(with_tool), strict=True)]
 
     def check(cost_ns: list[float]) -> None:
-        assert len(cost_ns) == 3
-        assert max(cost_ns) <= 75, cost_ns  # docs/cost.md has the figures of a quiet machine
+        outside_ns, inside_ns, many_ns = cost_ns
+        # docs/cost.md has the figures of a quiet machine: a quarter of this limit.
+        assert max(outside_ns, inside_ns) <= 150, cost_ns
+        assert many_ns <= 1.5 * outside_ns + 10, cost_ns
 
     in_a_calm_moment(measure, check)

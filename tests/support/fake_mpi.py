@@ -23,8 +23,8 @@ def build_fake_mpi(folder: Path) -> Path:
 
 def compile_with(library: Path, source: str, toolchain: Toolchain) -> Path:
     """Returns the program, linked with the library in its own folder."""
-    flags = (f"-L{library.parent}", f"-Wl,-rpath,{library.parent}")
-    return toolchains.compile_source(f"mpi/{source}", toolchain, flags=(*flags, "-lfakempi"))
+    flags = (f"-L{library.parent}", f"-Wl,-rpath,{library.parent}", "-Wl,--no-as-needed", "-lfakempi")
+    return toolchains.compile_source(f"mpi/{source}", toolchain, flags=flags)
 
 
 def forwarding_library(libompass: Path) -> Path:

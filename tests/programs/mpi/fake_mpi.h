@@ -7,6 +7,8 @@
 extern "C" {
 #endif
 
+void print_sleeps(void); // prints the time that C functions slept, in total
+
 int MPI_Init(int *argc, char ***argv);
 int MPI_Finalize(void);
 int MPI_Barrier(int ms);

@@ -3,17 +3,23 @@
 // program that calls it at 200 places.
 #include "fake_mpi.h"
 
-#include <omp.h>
 #include <stdio.h>
+#include <time.h>
 
 enum { CALLS = 2000000 };
+
+static double seconds(void) { // processor time, because other programs may use the processor
+    struct timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
 
 static double per_call(void) {
     double best = 1e9;
     for (int round = 0; round < 5; round++) {
-        const double begin = omp_get_wtime();
+        const double begin = seconds();
         for (int i = 0; i < CALLS; i++) MPI_Finalize();
-        const double each = (omp_get_wtime() - begin) / CALLS * 1e9;
+        const double each = (seconds() - begin) / CALLS * 1e9;
         if (each < best) best = each;
     }
     return best;
@@ -24,12 +30,12 @@ static double per_call(void) {
 static double per_call_of_many(void) {
     double best = 1e9;
     for (int round = 0; round < 5; round++) {
-        const double begin = omp_get_wtime();
+        const double begin = seconds();
         for (int i = 0; i < CALLS / 200; i++) {
             TEN(TEN(MPI_Finalize();))
             TEN(TEN(MPI_Finalize();))
         }
-        const double each = (omp_get_wtime() - begin) / CALLS * 1e9;
+        const double each = (seconds() - begin) / CALLS * 1e9;
         if (each < best) best = each;
     }
     return best;

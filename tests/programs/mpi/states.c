@@ -4,8 +4,8 @@
 #include "../answers/answer.h"
 #include "fake_mpi.h"
 
-#include <unistd.h>
 #include <string.h>
+#include <unistd.h>
 
 static void inner_region(int n) {
 #pragma omp parallel num_threads(2)
@@ -44,6 +44,7 @@ int main(int argc, char **argv) {
         MPI_Barrier(30000); // @killed
     }
     MPI_Finalize();
+    print_sleeps();
     printf("FACTS tasks=5 regions=2\n");
     return 0;
 }
