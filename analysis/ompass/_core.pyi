@@ -42,8 +42,8 @@ class Definition(Row):
     """A construct in the source: a task, a parallel region, a kernel, a phase, a wait, a loop, a call of MPI or a target construct."""
     def __init__(self, *, id: int = 0, kind: str = '', flags: int = 0, module: int = 0, offset: int = 0, name: str = '', is_place_around: bool = False) -> None: ...
     id: Final[int]  # index into Run.definitions
-    kind: Final[str]  # program (id 0: outside of every region), task, parallel, kernel, phase, wait, loop, mpi, target
-    flags: Final[int]  # of a task: OMPT flags at its first creation; of a wait or loop: its kind; of a call of MPI: its class; else 0
+    kind: Final[str]  # program (id 0: outside of every region), task, parallel, kernel, phase, wait, loop, mpi, target or device
+    flags: Final[int]  # of a task: OMPT flags at its first creation; of a wait or loop: its kind; of a call of MPI: its class; of a target: kind | (device + 1) << 8; of a device: number << 1 | it reports its own times; else 0
     module: Final[int]  # index into Run.modules; -1: unknown
     offset: Final[int]  # ELF virtual address of the return address in the module (look up offset - 1); 0: unknown
     name: Final[str]  # name of a kernel or phase, or of the function of MPI; else empty
@@ -216,9 +216,41 @@ class CallRow(Row):
     @staticmethod
     def describe() -> list[tuple[str, str, str]]: """Returns name, SQL type (empty: not a column) and meaning of each field."""
 
+class TargetRow(Row):
+    """One host thread's executions of one target construct on one device."""
+    def __init__(self, *, construct: int = 0, thread: int = 0, n_runs: int = 0, time_ns: int = 0, transfer_ns: int = 0, launch_ns: int = 0, wait_ns: int = 0, max_ns: int = 0, n_launches: int = 0, n_to: int = 0, to_bytes: int = 0, to_ns: int = 0, n_from: int = 0, from_bytes: int = 0, n_alloc: int = 0, alloc_bytes: int = 0, n_repeated: int = 0, repeated_bytes: int = 0, n_device_kernels: int = 0, device_kernel_ns: int = 0, n_device_transfers: int = 0, device_transfer_ns: int = 0, operations: tuple[int, ...] = (), operations_n: tuple[int, ...] = (), operations_bytes: tuple[int, ...] = (), operations_ns: tuple[int, ...] = ()) -> None: ...
+    construct: Final[int]  # number of the target construct
+    thread: Final[int]  # number of the host thread
+    n_runs: Final[int]  # executions; of a call that moves data: calls
+    time_ns: Final[int]  # time of the host from begin to end; the sum of the next three
+    transfer_ns: Final[int]  # part in data operations: transfers, allocations, ...
+    launch_ns: Final[int]  # part in launches of kernels; on a host plugin, with the kernels
+    wait_ns: Final[int]  # the rest: waits for the device, and the runtime's own work
+    max_ns: Final[int]  # longest execution
+    n_launches: Final[int]  # kernels launched
+    n_to: Final[int]  # transfers to the device
+    to_bytes: Final[int]  # bytes of these
+    to_ns: Final[int]  # host time in these
+    n_from: Final[int]  # transfers from the device
+    from_bytes: Final[int]  # bytes of these
+    n_alloc: Final[int]  # allocations on the device
+    alloc_bytes: Final[int]  # bytes of these
+    n_repeated: Final[int]  # part of n_to: the same host memory as in an earlier transfer to the device
+    repeated_bytes: Final[int]  # bytes of these
+    n_device_kernels: Final[int]  # kernels that the device timed; 0 without device tracing
+    device_kernel_ns: Final[int]  # time of these on the device
+    n_device_transfers: Final[int]  # data operations that the device timed
+    device_transfer_ns: Final[int]  # time of these on the device
+    operations: Final[tuple[int, ...]]  # data operations: OMPT numbers, plus 256 to, 512 from, 768 between devices; last entry, 0: all others
+    operations_n: Final[tuple[int, ...]]  # number of each of them
+    operations_bytes: Final[tuple[int, ...]]  # bytes of each of them
+    operations_ns: Final[tuple[int, ...]]  # host time of each of them
+    @staticmethod
+    def describe() -> list[tuple[str, str, str]]: """Returns name, SQL type (empty: not a column) and meaning of each field."""
+
 class Run(Row):
     """One recorded process."""
-    def __init__(self, *, path: str | os.PathLike[str] = ..., format_version: int = 0, mode: str = '', source: str = '', complete: bool = False, end_reason: str = '', incomplete_reasons: tuple[str, ...] = (), missing: tuple[str, ...] = (), n_unlogged: int = 0, n_unlogged_tasks: int = 0, trace_end: str = '', trace_end_cure: str = '', pid: int = 0, start_epoch_ns: int = 0, wall_ns: int = 0, clock_kind: str = '', clock_hz: float = 0.0, create_estimated: bool = False, create_estimate_ns: float = 0.0, n_usable_cpus: int = 0, n_bound_cpus: int = 0, quota_us: int = 0, quota_period_us: int = 0, n_throttled: int = 0, throttled_ns: int = 0, earlier_cpu_ns: int = 0, other_runtime: str = '', counters: tuple[str, ...] = (), modules: tuple[Module, ...] = (), definitions: tuple[Definition, ...] = (), threads: tuple[ThreadRow, ...] = (), regions: tuple[RegionRow, ...] = (), helper_regions: tuple[RegionRow, ...] = (), constructs: tuple[ConstructRow, ...] = (), waits: tuple[WaitRow, ...] = (), helper_waits: tuple[WaitRow, ...] = (), loops: tuple[LoopRow, ...] = (), calls: tuple[CallRow, ...] = (), log_bytes: int = 0) -> None: ...
+    def __init__(self, *, path: str | os.PathLike[str] = ..., format_version: int = 0, mode: str = '', source: str = '', complete: bool = False, end_reason: str = '', incomplete_reasons: tuple[str, ...] = (), missing: tuple[str, ...] = (), n_unlogged: int = 0, n_unlogged_tasks: int = 0, trace_end: str = '', trace_end_cure: str = '', pid: int = 0, start_epoch_ns: int = 0, wall_ns: int = 0, clock_kind: str = '', clock_hz: float = 0.0, create_estimated: bool = False, create_estimate_ns: float = 0.0, n_usable_cpus: int = 0, n_bound_cpus: int = 0, quota_us: int = 0, quota_period_us: int = 0, n_throttled: int = 0, throttled_ns: int = 0, earlier_cpu_ns: int = 0, other_runtime: str = '', counters: tuple[str, ...] = (), modules: tuple[Module, ...] = (), definitions: tuple[Definition, ...] = (), threads: tuple[ThreadRow, ...] = (), regions: tuple[RegionRow, ...] = (), helper_regions: tuple[RegionRow, ...] = (), constructs: tuple[ConstructRow, ...] = (), waits: tuple[WaitRow, ...] = (), helper_waits: tuple[WaitRow, ...] = (), loops: tuple[LoopRow, ...] = (), calls: tuple[CallRow, ...] = (), targets: tuple[TargetRow, ...] = (), log_bytes: int = 0) -> None: ...
     path: Final[pathlib.Path]  # run directory, as given
     format_version: Final[int]  # version of the trace format
     mode: Final[str]  # recorded mode: profile or trace
@@ -257,6 +289,7 @@ class Run(Row):
     helper_waits: Final[tuple[WaitRow, ...]]  # the same for the runtime's helper threads
     loops: Final[tuple[LoopRow, ...]]  # rows per loop and thread
     calls: Final[tuple[CallRow, ...]]  # rows per call of MPI or target construct, and thread
+    targets: Final[tuple[TargetRow, ...]]  # rows per target construct, device and host thread
     log_bytes: Final[int]  # size of all logs
     def kind_of(self, construct: int) -> str:
         """
@@ -778,9 +811,9 @@ class Slices(Columns):
     begin_ns: Final[NDArray[numpy.int64]]  # since the start of the run, cut to the window
     end_ns: Final[NDArray[numpy.int64]]  # since the start of the run, cut to the window
     thread: Final[NDArray[numpy.uint32]]  # number of the thread
-    kind: Final[NDArray[numpy.uint8]]  # 0 region, 1 implicit task, 2 task, 3 wait, 4 lock, 5 creation, 6 kernel, 7 created (a moment), 8 preempted, 9 blocked, 10 call
+    kind: Final[NDArray[numpy.uint8]]  # 0 region, 1 implicit task, 2 task, 3 wait, 4 lock, 5 creation, 6 kernel, 7 created (a moment), 8 preempted, 9 blocked, 10 call, 12 data operation, 13 launch of a kernel
     construct: Final[NDArray[numpy.int32]]  # number of the construct; for waits and locks the OMPT kind; -1: unknown
-    task: Final[NDArray[numpy.uint64]]  # id of tasks and creations; 0: undeferred
+    task: Final[NDArray[numpy.uint64]]  # id of tasks and creations; 0: undeferred; of data operations their number
     depth: Final[NDArray[numpy.uint16]]  # number of slices around it
     flags: Final[NDArray[numpy.uint8]]  # 1: a suspended task resumes; 2: an untimed undeferred task, at the time of the event before
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any
 
+from ompass.device_numbers import device_name
 from ompass.errors import OutputError
 from ompass.plain_text import visible
 from ompass.readers.timeline import Slice, SliceKind, Timeline, walk
@@ -15,13 +16,14 @@ from ompass.symbols.resolver import Location
 
 _SEQUENCE = 1
 _PROCESS_TRACK, _RUNNING_TRACK, _QUEUED_TRACK, _FIRST_THREAD_TRACK = 1, 2, 3, 16
+_FIRST_DEVICE_TRACK = 1 << 32
 _BATCH_PACKETS = 10_000
 _NS_PER_S = 1_000_000_000
 _TASK_WAITS = (5, 6, 63)  # kinds of waits for tasks
 
 
 def write_perfetto(timeline: Timeline, names: Mapping[int, str], path: Path) -> None:
-    """Writes a Perfetto trace: a track per thread, flows from creation to start, counters of tasks.
+    """Writes a Perfetto trace: tracks of threads and devices, flows from creation to start, counters.
 
     `names`: names by construct. Raises OutputError.
     """
@@ -31,7 +33,11 @@ def write_perfetto(timeline: Timeline, names: Mapping[int, str], path: Path) -> 
             trace.describe_tracks(timeline)
             for number, slices in timeline.by_thread.items():
                 for time_ns, one, entered in walk(slices):
-                    trace.add(number, time_ns, one, entered)
+                    trace.add(_FIRST_THREAD_TRACK + number, time_ns, one, entered)
+            for number, slices in timeline.by_device().items():
+                trace.describe_device(number)
+                for time_ns, one, entered in walk(slices):
+                    trace.add(_FIRST_DEVICE_TRACK + number, time_ns, one, entered)
             for uuid, values in zip((_RUNNING_TRACK, _QUEUED_TRACK), _counters(timeline), strict=True):
                 trace.count(uuid, values)
             trace.flush()
@@ -77,7 +83,13 @@ class _PerfettoTrace:
             track.thread.tid = known.tid if known else number
             track.thread.thread_name = f"thread {number}" + (f" {known.kind}" if known else "")
 
-    def add(self, thread: int, time_ns: int, one: Slice, entered: bool) -> None:
+    def describe_device(self, number: int) -> None:
+        """Adds the track of a device, with the intervals in which host threads used it."""
+        track = self._track(_FIRST_DEVICE_TRACK + number)
+        track.parent_uuid = _PROCESS_TRACK
+        track.name = device_name(number)
+
+    def add(self, track: int, time_ns: int, one: Slice, entered: bool) -> None:
         """Adds the begin or end of a slice; a creation has only a begin."""
         created = one.kind is SliceKind.CREATED
         if created and not entered:
@@ -90,7 +102,7 @@ class _PerfettoTrace:
             event.type = kinds.TYPE_INSTANT
         else:
             event.type = kinds.TYPE_SLICE_BEGIN if entered else kinds.TYPE_SLICE_END
-        event.track_uuid = _FIRST_THREAD_TRACK + thread
+        event.track_uuid = track
         if entered:
             event.name_iid = self._intern("create" if created else visible(one.label(self._names)), packet)
             event.categories.append(one.kind.name.lower())
@@ -166,9 +178,9 @@ def write_otf2(
 ) -> None:
     """Writes an OTF2 archive into the new directory `path`; its anchor file is traces.otf2.
 
-    It has a location per thread, and a region per construct, wait and lock. A resumed task has a separate
-    region, "... (resumed)", so tasks can be counted. `names` and `places`: names and locations by construct.
-    Raises OutputError.
+    It has a location per thread and device, and a region per construct, wait and lock. A resumed task has a
+    separate region, "... (resumed)", so tasks can be counted. `names` and `places`: names and locations by
+    construct. Raises OutputError.
     """
     import otf2
     from otf2.enums import LocationGroupType, LocationType
@@ -185,8 +197,12 @@ def write_otf2(
                 system_tree_parent=node,
             )
             regions: dict[tuple[SliceKind, int, str], Any] = {}
-            for number, slices in sorted(timeline.by_thread.items()):
-                location = definitions.location(f"thread {number}", type=LocationType.CPU_THREAD, group=group)
+            rows = [
+                (f"thread {n}", LocationType.CPU_THREAD, s) for n, s in sorted(timeline.by_thread.items())
+            ]
+            rows += [(device_name(n), LocationType.GPU, s) for n, s in timeline.by_device().items()]
+            for name, kind, slices in rows:
+                location = definitions.location(name, type=kind, group=group)
                 writer = archive.event_writer_from_location(location)
                 for time_ns, one, entered in walk(slices):
                     if one.kind is SliceKind.CREATED:
@@ -214,6 +230,8 @@ def _otf2_region(definitions: Any, label: str, one: Slice, place: Location | Non
         SliceKind.LOCK: RegionRole.CRITICAL,
         SliceKind.CREATE: RegionRole.TASK_CREATE,
         SliceKind.KERNEL: RegionRole.FUNCTION,
+        SliceKind.DATA: RegionRole.DATA_TRANSFER,
+        SliceKind.LAUNCH: RegionRole.KERNEL_LAUNCH,
         SliceKind.PREEMPTED: RegionRole.ARTIFICIAL,
         SliceKind.BLOCKED: RegionRole.ARTIFICIAL,
         SliceKind.CALL: RegionRole.FUNCTION,

@@ -28,6 +28,7 @@ from ompass._core import (
     RegionRow,
     Reuse,
     Run,
+    TargetRow,
     ThreadRow,
     WaitRow,
 )
@@ -60,6 +61,7 @@ __all__ = [
     "Run",
     "StateTimes",
     "SystemUse",
+    "TargetRow",
     "TaskGraph",
     "ThreadRow",
     "WaitRow",

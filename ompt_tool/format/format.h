@@ -44,9 +44,10 @@ enum class DefinitionKind : uint32_t {
     kWait = 6,
     kLoop = 7,
     kMpi = 8, // a call of MPI; its flags are an MpiClass, and its text is the name of the function
-    kTarget = 9 // a target construct
+    kTarget = 9, // a target construct on one device, or a call that moves data of a device; see pack_target_flags()
+    kDevice = 10 // a device that was initialized; its text is the runtime's name for its type; see pack_device_flags()
 };
-inline constexpr DefinitionKind kLastDefinition = DefinitionKind::kTarget;
+inline constexpr DefinitionKind kLastDefinition = DefinitionKind::kDevice;
 enum class MpiClass : uint8_t {
     kOther = 0, // begin and end of MPI, communicators, processes
     kPointToPoint = 1,
@@ -411,7 +412,9 @@ static_assert(sizeof(ExtentHeader) + kSlotsPerExtent * kSlotBytes <= kSlotExtent
     X(kMutexReleased, 1, 1, "v", "mutex_released", "gave up the lock; argument as in mutex_acquired")                  \
     X(kDependsOn, 2, 0, "va", "depends_on",                                                                            \
       "the task that this thread created last has a depend clause for word 1; argument OMPT dependence type")          \
-    X(kCall, 2, 1, "cv", "call", "enters (word 1: 1) or leaves (0) a call of MPI or a target construct")
+    X(kCall, 2, 1, "cv", "call",                                                                                       \
+      "enters (word 1: 1) or leaves (0) a call of MPI or a target construct; or a step of a target construct, see "    \
+      "below")
 
 enum EventKind : uint8_t {
 #define OMPASS_EVENT_KIND(name, words, timed, fields, text, meaning) name,
@@ -433,6 +436,56 @@ inline constexpr EventTraits kEventTraits[kEventKinds] = {
     OMPASS_EVENTS(OMPASS_EVENT_TRAITS)
 #undef OMPASS_EVENT_TRAITS
 };
+
+// Word 1 of a kCall: step:4 | repeated:1 | operation:10 | value:48. Steps of a target construct have a kStepBegin, from
+// which their length counts; steps that the device timed have their length in ns.
+enum CallStep : uint8_t {
+    kLeaveCall = 0,
+    kEnterCall = 1,
+    kStepBegin = 2, // of a data operation or a launch
+    kDataStep = 3, // end of a data operation; value: bytes
+    kLaunchStep = 4, // end of the launch of a kernel; value: requested teams, 0: any
+    kDeviceDataStep = 5, // the device timed a data operation; value: ns
+    kDeviceKernelStep = 6 // the device timed a kernel; value: ns
+};
+// A data operation is an OMPT number (ompt_target_data_op_t). Above it is the direction, of operations whose number
+// has none.
+enum DataDirection : uint32_t { kNoDirection = 0, kToDevice = 1, kFromDevice = 2, kBetweenDevices = 3 };
+inline constexpr unsigned kDirectionShift = 8;
+inline constexpr uint32_t kLoadImage = 254; // our own operation: code was loaded onto the device
+inline constexpr unsigned kRepeatedShift = 4, kOperationShift = 5, kStepValueShift = 16;
+constexpr uint64_t pack_call_step(CallStep step, uint64_t value, uint32_t operation = 0, bool is_repeated = false) {
+    constexpr uint64_t kMost = (uint64_t{1} << (64 - kStepValueShift)) - 1;
+    return (value < kMost ? value : kMost) << kStepValueShift | uint64_t{operation & 0x3ff} << kOperationShift |
+           uint64_t{is_repeated} << kRepeatedShift | step;
+}
+constexpr CallStep call_step(uint64_t word) { return static_cast<CallStep>(word & 15); }
+constexpr bool is_repeated_step(uint64_t word) { return word >> kRepeatedShift & 1; }
+constexpr uint32_t step_operation(uint64_t word) { return static_cast<uint32_t>(word >> kOperationShift) & 0x3ff; }
+constexpr uint64_t step_value(uint64_t word) { return word >> kStepValueShift; }
+constexpr DataDirection direction_of(uint32_t operation) {
+    switch (operation & 0xff) {
+    case 2: // ompt_target_data_transfer_to_device
+    case 18: return kToDevice; // its asynchronous form
+    case 3: // ompt_target_data_transfer_from_device
+    case 19: return kFromDevice;
+    default: return static_cast<DataDirection>(operation >> kDirectionShift & 3);
+    }
+}
+constexpr bool allocates(uint32_t operation) { return operation == 1 || operation == 17; }
+
+// The flags of a target construct: its kind (ompt_target_t, or our own), and its device + 1; 0: unknown. They have 16
+// bits.
+inline constexpr uint32_t kDataCall = 64, kImageLoad = 65; // our own kinds: outside of constructs
+inline constexpr unsigned kDeviceShift = 8;
+constexpr uint32_t pack_target_flags(uint32_t kind, int device) {
+    const uint32_t number = device < 0 || device > 253 ? 0 : static_cast<uint32_t>(device) + 1;
+    return (kind < 255 ? kind : 255) | number << kDeviceShift;
+}
+// The flags of a device: its number, and whether it reports its own times (device tracing).
+constexpr uint32_t pack_device_flags(int device, bool is_traced) {
+    return (static_cast<uint32_t>(device) & 0xffff) << 1 | uint32_t{is_traced};
+}
 
 // kPreempted and kBlocked come in order of the times in their words. They are cut where state intervals end, and each
 // precedes the record that ends its state interval. If records of switches were lost, only the total of these times

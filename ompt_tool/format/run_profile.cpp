@@ -190,6 +190,49 @@ WaitedForRow waited_for(const Conversion &to, const format::WaitSlot &slot) {
     return waited;
 }
 
+struct TargetTime {
+    uint64_t total_ns, transfer_ns, launch_ns, wait_ns;
+};
+
+// Converts the parts of a target construct's time so that they add up. A run that a kill interrupted has parts only.
+TargetTime split(const Conversion &to, const format::CallSlot &slot) {
+    uint64_t transfer = 0;
+    for (const format::TargetOperation &entry : slot.operations) transfer += entry.ticks;
+    const uint64_t total = std::max(slot.ticks, transfer + slot.launch_ticks);
+    TargetTime time{};
+    time.total_ns = to.ns(total);
+    time.transfer_ns = to.ns(transfer);
+    time.launch_ns = to.ns(transfer + slot.launch_ticks) - time.transfer_ns;
+    time.wait_ns = time.total_ns - time.transfer_ns - time.launch_ns;
+    return time;
+}
+
+// The data operations of a target construct, by direction and by kind.
+struct MovedData {
+    uint64_t n_to, to_bytes, to_ticks, n_from, from_bytes, n_alloc, alloc_bytes;
+    Numbers<format::kTargetOperations> operations, n, bytes, ns;
+};
+
+MovedData moved_data(const Conversion &to, const format::CallSlot &slot) {
+    MovedData moved{};
+    for (const format::TargetOperation &entry : slot.operations) {
+        if (entry.n == 0) continue;
+        const auto operation = static_cast<uint32_t>(entry.operation);
+        const format::DataDirection direction = format::direction_of(operation);
+        if (direction == format::kToDevice) moved.n_to += entry.n, moved.to_bytes += entry.bytes;
+        if (direction == format::kToDevice) moved.to_ticks += entry.ticks;
+        if (direction == format::kFromDevice) moved.n_from += entry.n, moved.from_bytes += entry.bytes;
+        if (format::allocates(operation)) moved.n_alloc += entry.n, moved.alloc_bytes += entry.bytes;
+        const size_t place = moved.operations.size++;
+        moved.operations.values[place] = entry.operation;
+        moved.n.values[place] = entry.n;
+        moved.bytes.values[place] = entry.bytes;
+        moved.ns.values[place] = to.ns(entry.ticks);
+    }
+    moved.n.size = moved.bytes.size = moved.ns.size = moved.operations.size;
+    return moved;
+}
+
 ThreadRow make_row(const Conversion &to, const format::ThreadHeader &header, const ThreadAccount &account) {
     return OMPASS_ROW(ThreadRow, OMPASS_THREAD_ROW);
 }
@@ -212,6 +255,22 @@ WaitRow make_row(const Conversion &to, const format::WaitSlot &slot) {
 LoopRow make_row(const Conversion &to, const format::LoopSlot &slot) { return OMPASS_ROW(LoopRow, OMPASS_LOOP_ROW); }
 
 CallRow make_row(const Conversion &to, const format::CallSlot &slot) { return OMPASS_ROW(CallRow, OMPASS_CALL_ROW); }
+
+TargetRow make_target_row(const Conversion &to, const format::CallSlot &slot) {
+    const TargetTime time = split(to, slot);
+    const MovedData moved = moved_data(to, slot);
+    return OMPASS_ROW(TargetRow, OMPASS_TARGET_ROW);
+}
+
+// Adds a row for every target construct and load of code. Some threads have only its device's times.
+void add_target_rows(Conversion to, const RunFiles &run, const ThreadAccount &account, std::vector<TargetRow> &rows) {
+    for (to.id = 0; to.id < std::min(account.calls.size(), run.definitions.size()); to.id++) {
+        const format::CallSlot &slot = account.calls[to.id];
+        const uint64_t any = slot.n_calls | slot.operations[0].n | slot.n_device_kernels | slot.n_device_transfers;
+        if (any && run.definitions[to.id].kind == format::DefinitionKind::kTarget)
+            rows.push_back(make_target_row(to, slot));
+    }
+}
 
 // Sets the capacity: the sum of the threads' parts, which in ticks equals team size x duration. The first row of a
 // construct whose thread led an instance gets the capacity.
@@ -292,6 +351,7 @@ RunProfile make_profile(const RunFiles &run, std::vector<ThreadAccount> &account
         add_rows(to, account.waits, is_helper ? profile.helper_waits : profile.waits);
         add_rows(to, account.loops, profile.loops);
         add_rows(to, account.calls, profile.calls);
+        add_target_rows(to, run, account, profile.targets);
         if (from_events && header->n_dropped)
             profile.incomplete_reasons.push_back("thread " + std::to_string(thread) + " could not write " +
                                                  std::to_string(header->n_dropped) + " records of its trace");

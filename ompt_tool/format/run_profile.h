@@ -31,6 +31,7 @@ struct RunProfile {
     std::vector<WaitRow> helper_waits;
     std::vector<LoopRow> loops;
     std::vector<CallRow> calls;
+    std::vector<TargetRow> targets; // of all threads; helpers run `target nowait`
 };
 
 // The statistics of one thread in ticks. Each vector is indexed by id. All kinds share one numbering, so the slots of

@@ -156,7 +156,16 @@ struct LoopSlot {
 };
 static_assert(sizeof(LoopSlot) <= kSlotBytes);
 
-// The statistics of one thread for one place that calls MPI, or for one target construct.
+// The data operations of one kind. The last entry of a slot is the sum of all others.
+inline constexpr unsigned kTargetOperations = 12;
+struct TargetOperation {
+    uint64_t operation; // 0: free entry, or the last entry
+    uint64_t n;
+    uint64_t bytes;
+    uint64_t ticks;
+};
+
+// The statistics of one thread for one place that calls MPI, or for one target construct and device.
 struct CallSlot {
     uint32_t id; // construct; 0: unused slot
     DefinitionKind kind;
@@ -167,8 +176,41 @@ struct CallSlot {
     uint64_t task_ticks; // part of ticks: in explicit tasks
     uint64_t serial_ticks; // part of ticks: outside of parallel regions
     uint64_t unaccounted_ticks; // part of ticks: in no state, because the thread is outside of the accounted time
+    // The next fields are for target constructs.
+    uint64_t n_launches;
+    uint64_t launch_ticks;
+    uint64_t n_repeated; // transfers to the device of the same host memory as before
+    uint64_t repeated_bytes;
+    uint64_t n_device_kernels; // kernels that the device timed
+    uint64_t device_kernel_ns;
+    uint64_t n_device_transfers; // data operations that the device timed
+    uint64_t device_transfer_ns;
+    TargetOperation operations[kTargetOperations];
 };
 static_assert(sizeof(CallSlot) <= kSlotBytes);
+
+// Counts a step of a target construct that took `ticks`. `step`: word 1 of its record.
+constexpr void count_call_step(CallSlot &slot, uint64_t step, uint64_t ticks) {
+    const uint64_t value = step_value(step);
+    switch (call_step(step)) {
+    case kLaunchStep: slot.n_launches++, slot.launch_ticks += ticks; break;
+    case kDeviceKernelStep: slot.n_device_kernels++, slot.device_kernel_ns += value; break;
+    case kDeviceDataStep: slot.n_device_transfers++, slot.device_transfer_ns += value; break;
+    case kDataStep: {
+        const uint64_t operation = step_operation(step);
+        unsigned place = 0;
+        while (place + 1 < kTargetOperations && slot.operations[place].n &&
+               slot.operations[place].operation != operation)
+            place++;
+        TargetOperation &entry = slot.operations[place];
+        if (place + 1 < kTargetOperations) entry.operation = operation;
+        entry.n++, entry.bytes += value, entry.ticks += ticks;
+        if (is_repeated_step(step)) slot.n_repeated++, slot.repeated_bytes += value;
+        break;
+    }
+    default: break;
+    }
+}
 
 } // namespace ompass::format
 
@@ -355,6 +397,37 @@ namespace ompass {
     X(uint64_t, unaccounted_ns, "part of time_ns on threads outside of the accounted time; in no state",               \
       to.ns(slot.unaccounted_ticks))
 
+#define OMPASS_TARGET_ROW(X)                                                                                           \
+    X(int32_t, construct, "number of the target construct", static_cast<int32_t>(to.id))                               \
+    X(uint32_t, thread, "number of the host thread", to.thread)                                                        \
+    X(uint64_t, n_runs, "executions; of a call that moves data: calls", slot.n_calls)                                  \
+    X(uint64_t, time_ns, "time of the host from begin to end; the sum of the next three", time.total_ns)               \
+    X(uint64_t, transfer_ns, "part in data operations: transfers, allocations, ...", time.transfer_ns)                 \
+    X(uint64_t, launch_ns, "part in launches of kernels; on a host plugin, with the kernels", time.launch_ns)          \
+    X(uint64_t, wait_ns, "the rest: waits for the device, and the runtime's own work", time.wait_ns)                   \
+    X(uint64_t, max_ns, "longest execution", to.ns(slot.max_ticks))                                                    \
+    X(uint64_t, n_launches, "kernels launched", slot.n_launches)                                                       \
+    X(uint64_t, n_to, "transfers to the device", moved.n_to)                                                           \
+    X(uint64_t, to_bytes, "bytes of these", moved.to_bytes)                                                            \
+    X(uint64_t, to_ns, "host time in these", to.ns(moved.to_ticks))                                                    \
+    X(uint64_t, n_from, "transfers from the device", moved.n_from)                                                     \
+    X(uint64_t, from_bytes, "bytes of these", moved.from_bytes)                                                        \
+    X(uint64_t, n_alloc, "allocations on the device", moved.n_alloc)                                                   \
+    X(uint64_t, alloc_bytes, "bytes of these", moved.alloc_bytes)                                                      \
+    X(uint64_t, n_repeated, "part of n_to: the same host memory as in an earlier transfer to the device",              \
+      slot.n_repeated)                                                                                                 \
+    X(uint64_t, repeated_bytes, "bytes of these", slot.repeated_bytes)                                                 \
+    X(uint64_t, n_device_kernels, "kernels that the device timed; 0 without device tracing", slot.n_device_kernels)    \
+    X(uint64_t, device_kernel_ns, "time of these on the device", slot.device_kernel_ns)                                \
+    X(uint64_t, n_device_transfers, "data operations that the device timed", slot.n_device_transfers)                  \
+    X(uint64_t, device_transfer_ns, "time of these on the device", slot.device_transfer_ns)                            \
+    X(Numbers<format::kTargetOperations>, operations,                                                                  \
+      "data operations: OMPT numbers, plus 256 to, 512 from, 768 between devices; last entry, 0: all others",          \
+      moved.operations)                                                                                                \
+    X(Numbers<format::kTargetOperations>, operations_n, "number of each of them", moved.n)                             \
+    X(Numbers<format::kTargetOperations>, operations_bytes, "bytes of each of them", moved.bytes)                      \
+    X(Numbers<format::kTargetOperations>, operations_ns, "host time of each of them", moved.ns)
+
 OMPASS_STRUCT(ThreadRow, Row, OMPASS_THREAD_ROW);
 
 // total_ns == work_ns + create_ns + schedule_ns + sync_ns + idle_ns + mpi_ns + offload_ns, exactly.
@@ -363,6 +436,7 @@ OMPASS_STRUCT(ConstructRow, Row, OMPASS_CONSTRUCT_ROW);
 OMPASS_STRUCT(WaitRow, Row, OMPASS_WAIT_ROW);
 OMPASS_STRUCT(LoopRow, Row, OMPASS_LOOP_ROW);
 OMPASS_STRUCT(CallRow, Row, OMPASS_CALL_ROW);
+OMPASS_STRUCT(TargetRow, Row, OMPASS_TARGET_ROW);
 
 // Combines two rows of a construct; `construct` and `thread` come from the first.
 ConstructRow operator+(const ConstructRow &one, const ConstructRow &other);

@@ -9,6 +9,7 @@
 #include "accounting/held_tasks.h"
 #include "accounting/loops.h"
 #include "accounting/regions.h"
+#include "accounting/targets.h"
 #include "accounting/waits.h"
 #include "log/process_log.h"
 #include "process/exported.h"
@@ -16,6 +17,7 @@
 #include "process/runtimes.h"
 #include "process/unloads.h"
 #include "recorder.h"
+#include "target_callbacks.h"
 #include "wrappers/creation_wrappers.h"
 
 namespace ompass {
@@ -25,6 +27,31 @@ namespace {
 using format::ThreadKind;
 
 TaskState *task_of(ompt_data_t *data) { return data ? static_cast<TaskState *>(data->ptr) : nullptr; }
+
+// The data of regions and implicit tasks in kernels of a host plugin, whose threads record nothing there.
+constinit format::RegionInstance kernel_region = {};
+constinit TaskState kernel_task = {};
+
+// Records which threads are in kernels. Returns true if the implicit task is the kernel's.
+bool handle_kernels(ompt_scope_endpoint_t endpoint, const ompt_data_t *parallel, ompt_data_t *data) {
+    ThreadState *thread = recorder::this_thread;
+    if (endpoint == ompt_scope_end) {
+        if (data->ptr != &kernel_task) return false;
+        data->ptr = nullptr;
+        if (thread) end_kernel(*thread);
+        return true;
+    }
+    if (parallel && parallel->ptr == &kernel_region) {
+        data->ptr = &kernel_task;
+        if (!thread) thread = recorder::thread(ThreadKind::kWorker);
+        if (thread) begin_kernel(*thread);
+        if (thread && !is_in_target(*thread)) note_kernels_thread(*thread);
+        return true;
+    }
+    if (thread && thread->target.n_kernels && !is_in_target(*thread))
+        leave_kernels(*thread); // its end was not reported
+    return false;
+}
 
 void on_thread_begin(ompt_thread_t kind, ompt_data_t *) {
     recorder::thread(kind == ompt_thread_initial  ? ThreadKind::kInitial
@@ -47,6 +74,10 @@ bool is_runtimes_own(const ThreadState &thread, const void *address) {
 
 void on_parallel_begin(ompt_data_t *, const ompt_frame_t *, ompt_data_t *parallel, unsigned n_requested, int,
                        const void *address) {
+    if (recorder::this_thread && recorder::this_thread->target.n_kernels) {
+        parallel->ptr = &kernel_region;
+        return;
+    }
     unloads::check_unless_notified();
     ThreadState *thread = recorder::thread(ThreadKind::kOther, true);
     if (!thread) return;
@@ -62,6 +93,7 @@ void on_parallel_end(ompt_data_t *, ompt_data_t *, int, const void *) {
 
 void on_implicit_task(ompt_scope_endpoint_t endpoint, ompt_data_t *parallel, ompt_data_t *data, unsigned team_size,
                       unsigned, int flags) {
+    if (handle_kernels(endpoint, parallel, data)) return;
     ThreadState *thread = recorder::thread(flags & ompt_task_initial ? ThreadKind::kInitial : ThreadKind::kWorker);
     if (!thread) return;
     if (endpoint == ompt_scope_begin)
@@ -275,7 +307,7 @@ void on_sync_region_wait(ompt_sync_region_t kind, ompt_scope_endpoint_t endpoint
     if (__builtin_expect(thread != nullptr, 1)) {
         const uint16_t flags = thread->current->flags;
         if (endpoint == ompt_scope_end ? !(flags & kWaiting) : has_nothing_to_wait_for(flags, kind)) {
-            if (endpoint == ompt_scope_begin && thread->tracing && is_alone(*thread))
+            if (endpoint == ompt_scope_begin && thread->tracing && is_alone(*thread) && !thread->target.n_kernels)
                 name_wait(*recorder::this_thread, kind, address);
             return;
         }
@@ -370,6 +402,7 @@ int initialize(ompt_function_lookup_t lookup, int, ompt_data_t *) {
     add(ompt_callback_masked, &on_masked);
     add(ompt_callback_dispatch, &on_dispatch);
     add(ompt_callback_control_tool, &on_control);
+    target_callbacks::add(set);
     // Any address in the runtime's code; not ompt_set_callback, which the extension replaces.
     const auto *entry = reinterpret_cast<const void *>(lookup("ompt_get_thread_data"));
     claim_runtime(entry);
@@ -394,7 +427,10 @@ bool is_second_runtime(const void *starter) {
            known != starting;
 }
 
-void finalize(ompt_data_t *) { recorder::stop(format::EndReason::kFinalized); }
+void finalize(ompt_data_t *) {
+    target_callbacks::flush();
+    recorder::stop(format::EndReason::kFinalized);
+}
 
 } // namespace
 } // namespace ompass

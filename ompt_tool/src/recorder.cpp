@@ -183,6 +183,12 @@ void take_samples_of_open_interval(ThreadState &thread, uint64_t end) {
     }
 }
 
+// True if the thread runs code in which it may write records at any time.
+bool may_write(const ThreadState &thread) {
+    const uint32_t state = thread.header->open_state;
+    return state == format::kOpenWork || state == format::kOpenCall;
+}
+
 // Takes the samples of the state interval that is open when recording ends.
 void take_last_samples(ThreadState &thread, uint64_t end) {
     take_samples_of_open_interval(thread, end);
@@ -348,7 +354,7 @@ void stop(format::EndReason reason) {
         process_log::close(reason, end_ticks);
         // Trims the logs of other threads only while they wait, because working threads may be writing.
         for (uint32_t i = 0; i < n_threads; i++)
-            if (threads[i] && (threads[i] == this_thread || threads[i]->header->open_state != format::kOpenWork)) {
+            if (threads[i] && (threads[i] == this_thread || !may_write(*threads[i]))) {
                 take_last_samples(*threads[i], end_ticks);
                 threads[i]->log.trim();
             }

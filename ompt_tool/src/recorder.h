@@ -42,14 +42,16 @@ void sync_switch(ThreadState &thread, uint32_t now); // acts on a changed run_sw
 // Takes the calling thread's samples so far, as part of its open state interval.
 void take_samples_of_this_thread();
 
-// Returns the calling thread if its events are recorded, else null. Every callback calls this first. `begins`: in the
-// child of a fork, the event starts a run.
+// Returns the calling thread if its events are recorded, else null: while recording is off, and in kernels of a host
+// plugin, which are the device's. Every callback calls this first. `begins`: in the child of a fork, the event starts a
+// run.
 inline ThreadState *thread(format::ThreadKind kind = format::ThreadKind::kOther, bool begins = false) {
     ThreadState *state = this_thread;
     const uint32_t now = current_switch();
     if (__builtin_expect(state != nullptr && state->seen_switch == now, 1)) return state;
     if (switch_of(now) == kOff) return begins ? thread_while_off(kind) : nullptr;
     if (state == nullptr) return make_thread(kind);
+    if (state->target.n_kernels) return nullptr;
     sync_switch(*state, now);
     return state;
 }

@@ -20,6 +20,7 @@ from ompass.model import (
     RegionRow,
     Run,
     StateTimes,
+    TargetRow,
     ThreadRow,
     WaitRow,
 )
@@ -95,6 +96,12 @@ def loop(number: int, thread: int, **fields: Any) -> LoopRow:
 def call(number: int, thread: int, **fields: Any) -> CallRow:
     """Makes the row of one call of MPI."""
     return CallRow(construct=number, thread=thread, **{"n_calls": 1, **fields})
+
+
+def target(number: int, thread: int = 0, **fields: Any) -> TargetRow:
+    """Makes the row of one run of a target construct; time_ns is the sum of its parts unless given."""
+    row = TargetRow(construct=number, thread=thread, **{"n_runs": 1, **fields})
+    return row if "time_ns" in fields else row.replace(time_ns=row.transfer_ns + row.launch_ns + row.wait_ns)
 
 
 def definition(number: int, kind: str = "task", **fields: Any) -> Definition:

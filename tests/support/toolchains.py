@@ -86,7 +86,7 @@ class Toolchain:
         """Returns what this toolchain lacks here; an empty list if it is complete."""
         absent = [tool for tool in (self.cc, self.cxx, self.fc) if tool and shutil.which(tool) is None]
         if not self.runtime_library.is_file():
-            absent.append(str(self.runtime_library.relative_to(REPOSITORY)))
+            absent.append(str(self.runtime_library).removeprefix(f"{REPOSITORY}/"))
         return absent
 
 
@@ -228,6 +228,21 @@ TOOLCHAINS: tuple[Toolchain, ...] = (
         compile_flags=("-fopenmp",),
     ),
 )
+
+
+_LLVM_19 = Path("/usr/lib/llvm-19")
+OFFLOAD = Toolchain(
+    name="clang-19-offload",
+    cc=str(_LLVM_19 / "bin" / "clang"),
+    cxx=str(_LLVM_19 / "bin" / "clang++"),
+    fc=None,
+    runtime_dir=_LLVM_19 / "lib",
+    runtime_library=_LLVM_19 / "lib" / "libomptarget.so.19.1",
+    compile_flags=("-fopenmp", "-fopenmp-targets=x86_64-pc-linux-gnu"),
+    link_flags=(f"-L{_LLVM_19 / 'lib'}",),
+)
+"""Target regions on the devices of the host's own plugin. clang calls the other programs of its folder."""
+OFFLOAD_LINKER = _LLVM_19 / "bin" / "clang-linker-wrapper"
 
 
 def toolchain_named(name: str) -> Toolchain:

@@ -25,6 +25,7 @@ from made_runs import (
     made_run,
     made_samples,
     region,
+    target,
     team,
     wait,
 )
@@ -98,12 +99,16 @@ def some_run(**fields: Any) -> Run:
         definition(3, "wait", flags=8),
         definition(4, "loop", flags=11),
         definition(5, "mpi", flags=1, name="MPI_Recv"),
+        definition(6, "target", flags=1 | 1 << 8),
+        definition(7, "device", flags=1, name="gpu"),
     ]
     fields.setdefault("counters", ["PAPI_L3_TCM"])
     fields.setdefault(
         "waits", [wait(3, 1, n_waits=7, idle_ns=42 * MS, sync_ns=8 * MS, waited_for={4: (6, 40 * MS)})]
     )
     fields.setdefault("calls", [call(5, 0, time_ns=26 * MS), call(5, 1, time_ns=13 * MS)])
+    moved = {"operations": (2,), "operations_n": (2,), "operations_bytes": (64,), "operations_ns": (MS,)}
+    fields.setdefault("targets", [target(6, 0, transfer_ns=MS, launch_ns=2 * MS, **moved)])
     fields.setdefault("loops", [loop(4, 0, time_ns=9 * MS), loop(4, 1, time_ns=3 * MS, imbalance_ns=6 * MS)])
     return made_run(rows, tasks, definitions, wall_ns=130 * MS, **fields)
 

@@ -79,6 +79,15 @@ public:
     void began_call(Walk &walk, const OpenCall &call) { push(walk, SliceKind::kCall, call.construct, 0); }
     void ended_call(Walk &walk, const OpenCall &) { pop(SliceKind::kCall, walk.now()); }
 
+    // A data operation has its number in place of a task.
+    void took_call_step(Walk &walk, const CallStepRecord &taken) {
+        const format::CallStep step = format::call_step(taken.word);
+        if (step != format::kDataStep && step != format::kLaunchStep) return;
+        emit({step == format::kDataStep ? SliceKind::kData : SliceKind::kLaunch, 0, number(taken.construct),
+              format::step_operation(taken.word), taken.begin},
+             walk.now());
+    }
+
     void began_kernel(Walk &walk, const OpenKernel &kernel) { push(walk, SliceKind::kKernel, kernel.construct, 0); }
     void ended_kernel(Walk &walk, const OpenKernel &, uint32_t) { pop(SliceKind::kKernel, walk.now()); }
 

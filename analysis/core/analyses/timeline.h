@@ -22,7 +22,9 @@ enum class SliceKind : uint8_t {
     kCreated = 7, // the creation of a deferred task; a moment
     kPreempted = 8, // off-CPU although the thread could have run
     kBlocked = 9, // off-CPU because the thread slept or waited
-    kCall = 10 // a call of MPI, or a target construct
+    kCall = 10, // a call of MPI, or a target construct
+    kData = 12, // a data operation in a target construct
+    kLaunch = 13 // the launch of a kernel there
 };
 
 // Columns of one length, thread by thread. The slices of a thread are in order of their ends.
@@ -32,9 +34,9 @@ enum class SliceKind : uint8_t {
     X(uint32_t, thread, "number of the thread")                                                                        \
     X(uint8_t, kind,                                                                                                   \
       "0 region, 1 implicit task, 2 task, 3 wait, 4 lock, 5 creation, 6 kernel, 7 created (a moment), 8 preempted, "   \
-      "9 blocked, 10 call")                                                                                            \
+      "9 blocked, 10 call, 12 data operation, 13 launch of a kernel")                                                  \
     X(int32_t, construct, "number of the construct; for waits and locks the OMPT kind; -1: unknown")                   \
-    X(uint64_t, task, "id of tasks and creations; 0: undeferred")                                                      \
+    X(uint64_t, task, "id of tasks and creations; 0: undeferred; of data operations their number")                     \
     X(uint16_t, depth, "number of slices around it")                                                                   \
     X(uint8_t, flags, "1: a suspended task resumes; 2: an untimed undeferred task, at the time of the event before")
 

@@ -261,6 +261,10 @@ public:
         longest = std::max(longest, walk.now() - call.begin);
     }
 
+    void took_call_step(Walk &walk, const CallStepRecord &taken) {
+        format::count_call_step(counted_->call(taken.construct), taken.word, walk.now() - taken.begin);
+    }
+
     // ---------------------------------------------------------------- kernels and the rest
 
     void ended_kernel(Walk &walk, const OpenKernel &ended, uint32_t construct) {

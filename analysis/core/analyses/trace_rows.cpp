@@ -12,7 +12,7 @@ namespace ompass {
 
 namespace {
 
-enum Table : size_t { kTasks, kIntervals, kWaits, kKernels, kAccesses, kCalls };
+enum Table : size_t { kTasks, kIntervals, kWaits, kKernels, kAccesses, kCalls, kTargetSteps };
 constexpr size_t kParent = 1; // index of tasks.parent
 constexpr int64_t kNone = -1;
 
@@ -175,6 +175,21 @@ struct CallRows : WalkRows {
     }
 };
 
+struct TargetStepRows : WalkRows {
+    using WalkRows::WalkRows;
+    void took_call_step(auto &walk, const CallStepRecord &taken) {
+        const format::CallStep step = format::call_step(taken.word);
+        const bool is_data = step == format::kDataStep || step == format::kDeviceDataStep;
+        const bool is_of_device = step == format::kDeviceDataStep || step == format::kDeviceKernelStep;
+        const auto value = static_cast<int64_t>(format::step_value(taken.word));
+        const uint64_t begin = is_of_device ? walk.now() : taken.begin;
+        push(walk.thread(), construct(taken.construct), id(walk.current().explicit_id()), is_data, is_of_device,
+             is_data ? static_cast<int64_t>(format::step_operation(taken.word)) : kNone, at(begin), at(walk.now()),
+             step == format::kDataStep ? value : kNone, is_of_device ? value : length(walk.now() - begin),
+             format::is_repeated_step(taken.word));
+    }
+};
+
 template <typename TableRows>
 Problem fill(const RunFiles &run, const Rows &layout, const auto &...more) {
     TraceIndex index;
@@ -254,7 +269,20 @@ const std::vector<TraceTable> &trace_tables() {
           {"write", "Boolean", "false: a read"}}},
         {"calls",
          "calls of MPI, and target constructs",
-         {kThread, {"construct", "Int32", "number of the call, as in `constructs`"}, kTask, kStart, kEnd}}};
+         {kThread, {"construct", "Int32", "number of the call, as in `constructs`"}, kTask, kStart, kEnd}},
+        {"target_steps",
+         "data operations and launches of kernels in target constructs",
+         {kThread,
+          {"construct", "Int32", "number of the target construct, as in `constructs`"},
+          kTask,
+          {"data", "Boolean", "a data operation; false: a kernel"},
+          {"on_device", "Boolean", "the device timed it; false: the time of the host"},
+          {"operation", "Int32", "OMPT number of the data operation, plus 256 to, 512 from, 768 between devices"},
+          kStart,
+          kEnd,
+          {"bytes", "Int64", "bytes of the data operation"},
+          {"length_ns", "Int64", "its length, on the device if the device timed it"},
+          {"repeated", "Boolean", "a transfer of host memory that went to the device before"}}}};
     return tables;
 }
 
@@ -273,6 +301,7 @@ Problem read_rows(const RunFiles &run, size_t table, const std::vector<size_t> &
     case kWaits: return fill<WaitRows>(run, layout);
     case kKernels: return fill<KernelRows>(run, layout);
     case kCalls: return fill<CallRows>(run, layout);
+    case kTargetSteps: return fill<TargetStepRows>(run, layout);
     default: return fill<AccessRows>(run, layout);
     }
 }

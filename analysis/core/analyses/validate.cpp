@@ -164,6 +164,27 @@ void check_states(const Comparison &accounts) {
                        slack, std::string(format::kStateNames[state]) + " time by more than 1% of all time", " ticks");
 }
 
+// Compares the steps of target constructs.
+void check_targets(const Comparison &accounts) {
+    using format::CallSlot;
+    using OfTarget = Compared<CallSlot>;
+    std::vector<OfTarget> figures = {{"the launches", &CallSlot::n_launches},
+                                     {"the repeated transfers", &CallSlot::n_repeated},
+                                     {"the repeated bytes", &CallSlot::repeated_bytes},
+                                     {"the kernels on the device", &CallSlot::n_device_kernels},
+                                     {"the time on the device", &CallSlot::device_kernel_ns},
+                                     {"the transfers on the device", &CallSlot::n_device_transfers},
+                                     {"the time of transfers on the device", &CallSlot::device_transfer_ns},
+                                     {"the time of launches", &CallSlot::launch_ticks, OfTarget::kTicks}};
+    for (unsigned i = 0; i < format::kTargetOperations; i++) {
+        const std::string which = " of data operation " + std::to_string(i);
+        figures.push_back({"the kind" + which, [=](const CallSlot &slot) { return slot.operations[i].operation; }});
+        figures.push_back({"the number" + which, [=](const CallSlot &slot) { return slot.operations[i].n; }});
+        figures.push_back({"the bytes" + which, [=](const CallSlot &slot) { return slot.operations[i].bytes; }});
+    }
+    accounts.check_each<CallSlot>(&ThreadAccount::calls, "target construct", figures);
+}
+
 void check_agreement(const RunFiles &run, const Comparison &accounts) {
     using format::ConstructSlot, format::WaitSlot, format::LoopSlot;
     accounts.check_each<ConstructSlot>(&ThreadAccount::constructs, "construct",
@@ -208,6 +229,7 @@ void check_agreement(const RunFiles &run, const Comparison &accounts) {
                                            {"the number in tasks", &format::CallSlot::n_in_tasks},
                                            {"the time", &format::CallSlot::ticks, OfCall::kTicks},
                                            {"the time in tasks", &format::CallSlot::task_ticks, OfCall::kPart}});
+    check_targets(accounts);
     check_states(accounts);
 }
 

@@ -22,7 +22,7 @@ const char *name_of(Number number, const char *const (&names)[N]) {
     return names[std::min(static_cast<size_t>(number), N - 1)];
 }
 constexpr const char *kKinds[] = {"program", "task", "parallel", "kernel", "phase",  "module",
-                                  "wait",    "loop", "mpi",      "target", "unknown"};
+                                  "wait",    "loop", "mpi",      "target", "device", "unknown"};
 constexpr const char *kClocks[] = {"tsc", "cntvct", "clock_gettime", "unknown"};
 constexpr const char *kEnds[] = {"running-or-killed", "finalized", "exit", "ended-by-control", "unknown"};
 
@@ -61,10 +61,12 @@ using Texts = nb::typed<nb::tuple, nb::str, nb::ellipsis>;
 #define OMPASS_PYTHON_DEFINITION(X)                                                                                    \
     X(uint32_t, id, "index into Run.definitions", id)                                                                  \
     X(nb::str, kind,                                                                                                   \
-      "program (id 0: outside of every region), task, parallel, kernel, phase, wait, loop, mpi, target",               \
+      "program (id 0: outside of every region), task, parallel, kernel, phase, wait, loop, mpi, "                      \
+      "target or device",                                                                                              \
       text(name_of(from.kind, kKinds)))                                                                                \
     X(uint32_t, flags,                                                                                                 \
-      "of a task: OMPT flags at its first creation; of a wait or loop: its kind; of a call of MPI: its class; else 0", \
+      "of a task: OMPT flags at its first creation; of a wait or loop: its kind; of a call of MPI: its class; "        \
+      "of a target: kind | (device + 1) << 8; of a device: number << 1 | it reports its own times; else 0",            \
       from.flags)                                                                                                      \
     X(int64_t, module, "index into Run.modules; -1: unknown",                                                          \
       from.module == ~0u ? -1 : static_cast<int64_t>(from.module))                                                     \
@@ -130,6 +132,8 @@ using Texts = nb::typed<nb::tuple, nb::str, nb::ellipsis>;
       to_rows(std::move(profile.helper_waits)))                                                                        \
     X(Rows<LoopRow>, loops, "rows per loop and thread", to_rows(std::move(profile.loops)))                             \
     X(Rows<CallRow>, calls, "rows per call of MPI or target construct, and thread", to_rows(std::move(profile.calls))) \
+    X(Rows<TargetRow>, targets, "rows per target construct, device and host thread",                                   \
+      to_rows(std::move(profile.targets)))                                                                             \
     X(uint64_t, log_bytes, "size of all logs", run.log_bytes)
 
 #define OMPASS_PYTHON_GROUP_LIMITS(X)                                                                                  \
@@ -226,6 +230,8 @@ void bind_run(nb::module_ &m) {
         .def_static("describe", &describe<LoopRow>, described);
     bind_row<CallRow>(m, "CallRow", "One thread's calls of MPI, or target constructs, at one place in the source.")
         .def_static("describe", &describe<CallRow>, described);
+    bind_row<TargetRow>(m, "TargetRow", "One host thread's executions of one target construct on one device.")
+        .def_static("describe", &describe<TargetRow>, described);
     bind_row<PythonRun>(m, "Run", "One recorded process.")
         .def("kind_of", &kind_of, nb::arg("construct"),
              "Returns the kind of a construct; \"outside\" for -1, \"unknown\" if it is not defined.");

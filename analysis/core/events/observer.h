@@ -80,6 +80,13 @@ struct OpenCall {
     uint64_t begin = 0;
 };
 
+// A step of a target construct.
+struct CallStepRecord {
+    uint32_t construct;
+    uint64_t begin;
+    uint64_t word; // see format::pack_call_step()
+};
+
 // The last gap: a wait for a lock, the end of a wait, or the time before a task that depended on another.
 struct LastGap {
     uint64_t until_arrival; // barriers: ticks until the last thread arrived
@@ -169,6 +176,8 @@ struct WalkObserver {
     // Calls of MPI and target constructs; walk.call() returns the open one.
     void began_call(auto & /*walk*/, const OpenCall &) {}
     void ended_call(auto & /*walk*/, const OpenCall &) {}
+    // A step of a target construct, at its end; a step that a device timed may come at any later time, on any thread.
+    void took_call_step(auto & /*walk*/, const CallStepRecord &) {}
 
     void began_kernel(auto & /*walk*/, const OpenKernel &) {}
     void ended_kernel(auto & /*walk*/, const OpenKernel &, uint32_t /*construct*/) {}

@@ -208,6 +208,7 @@ public:
         PendingCreation creation = {}; // the last deferred creation, until its span
         PendingSpan span = {}; // of an undeferred creation, until its task begins
         OpenCall call = {};
+        uint64_t step_begin = 0; // of the open step of a target construct
     };
     // The state of a walk between two events, from which another walk of the same thread can continue.
     struct Checkpoint {
@@ -356,7 +357,7 @@ private:
         case format::kImplicitBegin: return begin_implicit();
         case format::kImplicitEnd: return end_implicit();
         case format::kImplicitLeave: return leave_implicit();
-        case format::kCall: return words[1] ? begin_call() : end_call();
+        case format::kCall: return take_call_step();
         case format::kKernelBegin: begin_kernel(); break;
         case format::kKernelEnd: return end_kernel();
         case format::kRead: return access(false);
@@ -692,6 +693,16 @@ private:
 
     // ---------------------------------------------------------------- calls of MPI, target constructs
 
+    bool take_call_step() {
+        const uint64_t word = record_.words[1];
+        switch (format::call_step(word)) {
+        case format::kLeaveCall: return end_call();
+        case format::kEnterCall: return begin_call();
+        case format::kStepBegin: context_.step_begin = now(); return true;
+        default: observer_.took_call_step(*this, {record_.argument, std::min(context_.step_begin, now()), word});
+        }
+        return true;
+    }
     bool begin_call() {
         if (context_.call.construct || !record_.argument) return false;
         const bool is_accounted = context_.activity == Activity::kWork;

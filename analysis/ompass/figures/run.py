@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from ompass.figures.devices import devices
 from ompass.figures.style import STATE_COLOURS, Figure, Spec, axis, figure, state_colours, tooltip
 from ompass.jobs.content import job_of_reports
 from ompass.model import STATES, StateTimes, shown_states
@@ -206,5 +207,6 @@ RUN_FIGURES: Final = by_name(
         Figure("regions", "thread-time by state, a bar per parallel region", regions),
         Figure("constructs", "work and creation of the task constructs", constructs),
         Figure("granularity", "tasks by duration", granularity),
+        Figure("devices", "a row per device: data operations and launches over time", devices),
     )
 )

@@ -15,6 +15,7 @@ from ompass.metrics import thresholds
 from ompass.metrics.breakdown import Breakdown, RegionShare
 from ompass.metrics.constructs import ConstructTotals
 from ompass.metrics.processors import ProcessorTime, allowed_processors, held_back_ns, processor_time
+from ompass.metrics.targets import Device, TargetTotals
 from ompass.metrics.waits import LoopTotals, WaitTotals
 from ompass.model import Run
 from ompass.samples.metrics import LocatedSample
@@ -85,6 +86,8 @@ class Facts:
     sample_hz: int = 0  # samples per second of processor time; 0: unknown
     environment: Mapping[str, str] = field(default_factory=dict)  # the recorded variables of OpenMP
     n_rank_cpus: int = 0  # processors of the host, if the launcher of an MPI job bound this rank to fewer
+    targets: tuple[TargetTotals, ...] = field(default=())
+    devices: tuple[Device, ...] = field(default=())
 
     @property
     def n_completed(self) -> int:
@@ -100,8 +103,8 @@ class Facts:
 
     @property
     def helper_work_ns(self) -> int:
-        """Work in tasks that the runtime's helper threads ran; in no thread-time."""
-        return sum(t.states.work_ns for t in self.breakdown.helpers)
+        """Time of the tasks that the runtime's helper threads ran; in no thread-time."""
+        return sum(t.states.work_ns + t.states.offload_ns for t in self.breakdown.helpers)
 
     @cached_property
     def processor(self) -> ProcessorTime:

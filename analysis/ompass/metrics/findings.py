@@ -13,11 +13,20 @@ from typing import Final
 
 from ompass.latency.findings import memory_contention
 from ompass.latency.metrics import SampledLoad
-from ompass.metrics import idle_findings, notes, task_findings, team_findings, thread_findings, thresholds
+from ompass.metrics import (
+    idle_findings,
+    notes,
+    target_findings,
+    task_findings,
+    team_findings,
+    thread_findings,
+    thresholds,
+)
 from ompass.metrics.breakdown import Breakdown
 from ompass.metrics.constructs import ConstructTotals
 from ompass.metrics.facts import Evidence, Facts, Finding
 from ompass.metrics.mpi import time_in_mpi
+from ompass.metrics.targets import Device, TargetTotals
 from ompass.metrics.waits import LoopTotals, WaitTotals
 from ompass.model import Run
 from ompass.samples import findings as sample_findings
@@ -314,6 +323,43 @@ KINDS: Final = (
         even_if_busy=True,
     ),
     Kind(
+        "repeated_transfers",
+        "device data",
+        "The same data goes to a device again and again",
+        target_findings.repeated_transfers,
+        "keep the data on the device: `target data` around the loop, or `target enter data` before it and "
+        "`target exit data` behind it, with `target update` of the parts that change",
+        even_if_busy=True,
+    ),
+    Kind(
+        "costly_transfers",
+        "device data",
+        "Transfers take more time than the kernels",
+        target_findings.costly_transfers,
+        "move less: map only what a kernel reads (to) or writes (from), use alloc for what stays on the "
+        "device, keep data there between kernels (`target data`), and overlap transfers with kernels "
+        "(nowait, depend)",
+        even_if_busy=True,
+    ),
+    Kind(
+        "small_launches",
+        "device time",
+        "Kernels are too small",
+        target_findings.small_launches,
+        "launch fewer and larger kernels: join target constructs, or move the loop around them into the "
+        "kernel",
+        even_if_busy=True,
+    ),
+    Kind(
+        "host_waits",
+        "device time",
+        "The host waits while the device works",
+        target_findings.host_waits,
+        "add nowait to the target construct, with depend clauses, and let the host work until a later "
+        "taskwait",
+        even_if_busy=True,
+    ),
+    Kind(
         "second_runtime",
         "serial",
         "Regions on a second OpenMP runtime are not recorded",
@@ -349,6 +395,8 @@ def find_causes(
     sample_hz: int = 0,
     environment: Mapping[str, str] | None = None,
     n_rank_cpus: int = 0,
+    targets: Sequence[TargetTotals] = (),
+    devices: Sequence[Device] = (),
 ) -> tuple[Finding, ...]:
     """Returns all findings: problems, most expensive first, then notes.
 
@@ -358,7 +406,7 @@ def find_causes(
     are the known names of critical constructs; `n_wanted` is the number of threads in OMP_NUM_THREADS;
     `is_of_gcc` is True if the program creates tasks by functions of libgomp; `sample_hz`: samples per second;
     `environment` has the variables of OpenMP; `n_rank_cpus` is the number of processors of the host if a
-    launcher bound this rank to fewer.
+    launcher bound this rank to fewer; `devices` are those that the runtime initialized.
     """
     facts = Facts(
         run,
@@ -374,6 +422,8 @@ def find_causes(
         sample_hz,
         environment or {},
         n_rank_cpus,
+        tuple(targets),
+        tuple(devices),
     )
     found: list[Finding] = []
     if breakdown.thread_time_ns >= thresholds.JUDGED_THREAD_TIME_NS:

@@ -63,7 +63,13 @@ def _completeness(facts: Facts) -> Iterator[Finding]:
 
 def _coverage(facts: Facts) -> Iterator[Finding]:
     breakdown = facts.breakdown
-    if breakdown.fell_back:
+    if breakdown.fell_back and facts.targets:
+        yield note(
+            "no_region",
+            "The host ran no parallel region",
+            "the figures cover the whole program: its time outside of regions and in target constructs",
+        )
+    elif breakdown.fell_back:
         yield note(
             "no_region",
             "No parallel region was recorded",

@@ -259,3 +259,20 @@ BARRIERS_INSIDE: Final = 4
 
 CHUNKS_PER_THREAD: Final = 8
 """If the threads get fewer chunks of one instance of a loop, the loop itself is short."""
+
+TRANSFER_SHARE: Final = 0.10
+"""Transfers of a construct are worth a change if they take a tenth of the wall time of the run."""
+TRANSFER_PART: Final = 0.5
+"""Transfers dominate a construct if they take half of its host time."""
+REPEATED_MIN: Final = 10
+"""Fewer repetitions of a transfer may be intended."""
+REPEATED_PART: Final = 0.5
+"""Repetitions matter if they are half of the bytes that a construct moves to the device."""
+REPEATED_SHARE: Final = 0.05
+"""Repeated transfers are worth a change if they take 5% of the wall time of the run."""
+LAUNCHES_MIN: Final = 100
+SMALL_LAUNCH_NS: Final = 50_000
+"""A launch costs up to some 10 us on GPUs, so a kernel of less than 50 us is dominated by it."""
+LAUNCH_SHARE: Final = 0.10
+HOST_WAIT_SHARE: Final = 0.20
+"""Overlap of host and device is worth a change if the host waits for a fifth of the wall time of the run."""

@@ -71,7 +71,12 @@ def run_parts(
 
     `trace`: the number of the run in the timeline, if it has one.
     """
-    figures = {"threads": "threads", "granularity": "granularity", "tasks": "constructs"}
+    figures = {
+        "threads": "threads",
+        "granularity": "granularity",
+        "tasks": "constructs",
+        "targets": "devices",
+    }
     sections = run_report(content).sections
     empty = Section("findings", "Findings", ())
     findings = next((each for each in sections if each.key == "findings"), empty)

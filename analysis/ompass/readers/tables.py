@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from ompass import _core
+from ompass.device_numbers import device_of, kind_name
 from ompass.errors import IncompleteInstallationError, OmpassError, UsageError
 from ompass.model import (
     STATES,
@@ -24,6 +25,7 @@ from ompass.model import (
     LoopRow,
     RegionRow,
     Run,
+    TargetRow,
     ThreadRow,
     WaitRow,
 )
@@ -65,7 +67,8 @@ class Table:
 
 
 def _figures(
-    row: type[CallRow | ConstructRow | LoopRow | RegionRow | ThreadRow | WaitRow], but: Sequence[str] = ()
+    row: type[CallRow | ConstructRow | LoopRow | RegionRow | TargetRow | ThreadRow | WaitRow],
+    but: Sequence[str] = (),
 ) -> tuple[Column, ...]:
     """Returns the columns of rows of a profile: the core's fields with a single value."""
     return tuple(Column(*field) for field in row.describe() if field[1] and field[0] not in but)
@@ -73,11 +76,15 @@ def _figures(
 
 _PLACE: Final = (
     Column("construct", "Int32", "its number"),
-    Column("kind", "String", "program, task, parallel, kernel, phase, wait, loop, mpi or target"),
-    Column("name", "String", "fib.c:12 (fib), or the name of the kernel, phase or function of MPI"),
+    Column("kind", "String", "program, task, parallel, kernel, phase, wait, loop, mpi, target or device"),
+    Column("name", "String", "fib.c:12 (fib), or the name of the kernel, phase, function of MPI or device"),
     Column("function", "String", "function as written"),
     Column("file", "String", "as compiled; empty when unknown"),
     Column("line", "Int32", "0 when unknown"),
+)
+_TARGET: Final = (
+    Column("kind", "String", "target, enter data, exit data, update (and nowait), call, load, or a number"),
+    Column("device", "Int32", "number of the device; -1: unknown"),
 )
 _TOTALS: Final = _figures(ConstructRow, ("construct", "thread"))
 
@@ -107,6 +114,12 @@ TABLES: Final[Mapping[str, Table]] = {
             "figures of each call of MPI or target construct in `constructs` and thread",
             False,
             _figures(CallRow),
+        ),
+        Table(
+            "targets",
+            "figures of each target construct in `constructs`, with its device, and host thread",
+            False,
+            (*_TARGET, *_figures(TargetRow)),
         ),
         Table("threads", "threads of the process that took part", False, _figures(ThreadRow)),
     )
@@ -181,6 +194,8 @@ class Tables:
         pl = load_polars()
         if table.name == "constructs":
             rows = self._constructs()
+        elif table.name == "targets":
+            rows = self._targets(table)
         else:
             names = [column.name for column in table.columns]
             of_run = {
@@ -207,6 +222,14 @@ class Tables:
             rows.append(
                 (definition.id, definition.kind, name, place.function, place.file, place.line, *figures)
             )
+        return rows
+
+    def _targets(self, table: Table) -> list[tuple[Any, ...]]:
+        names = [column.name for column in table.columns[len(_TARGET) :]]
+        rows = []
+        for row in self._run.targets:
+            flags = self._run.definitions[row.construct].flags
+            rows.append((kind_name(flags), device_of(flags), *(getattr(row, name) for name in names)))
         return rows
 
     # ------------------------------------------------------------ from the events

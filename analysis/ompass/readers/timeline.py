@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import Final
 
 from ompass import _core
+from ompass.device_numbers import device_of, operation_name
 from ompass.errors import NothingToShowError, UsageError
 from ompass.model import LOCKS, WAITS, Run
 from ompass.readers.run import core_errors
@@ -29,8 +30,17 @@ class SliceKind(IntEnum):
     PREEMPTED = 8
     BLOCKED = 9
     CALL = 10
+    DATA = 12
+    LAUNCH = 13
 
 
+_WORDS: Final = {
+    SliceKind.REGION: "parallel",
+    SliceKind.IMPLICIT: "implicit task",
+    SliceKind.TASK: "task",
+    SliceKind.LAUNCH: "launch",
+}
+"""The words before the name of a slice's construct."""
 _RESUMED, _UNTIMED = 1, 2
 _PARTS: Final = 1 << 14
 _OPEN: Final = 64  # slices open at a time in a thread, at most
@@ -39,7 +49,10 @@ _FULL: Final = 0.5  # part of the fullest window's events that a dense window ha
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """An interval of a thread; `task` is the id of a task or creation, 0 for undeferred ones."""
+    """An interval of a thread.
+
+    `task` is the id of a task or creation, 0 for undeferred ones; of a data operation it is the number.
+    """
 
     begin_ns: int
     end_ns: int
@@ -62,8 +75,9 @@ class Slice:
         if self.kind is SliceKind.IMPLICIT and self.construct < 0:
             return "initial task"
         name = names.get(self.construct, "?")
-        word = {SliceKind.REGION: "parallel", SliceKind.IMPLICIT: "implicit task", SliceKind.TASK: "task"}
-        text = f"{word[self.kind]} {name}" if self.kind in word else name
+        if self.kind is SliceKind.DATA:
+            return f"{operation_name(self.task)} {name}"
+        text = f"{_WORDS[self.kind]} {name}" if self.kind in _WORDS else name
         return f"{text} (resumed)" if self.resumed else text
 
 
@@ -78,6 +92,30 @@ class Timeline:
 
     def __len__(self) -> int:
         return sum(map(len, self.by_thread.values()))
+
+    def by_device(self) -> dict[int, list[Slice]]:
+        """Returns the host's intervals of each device, by its number: data operations and launches.
+
+        They are in order, and shorten each other where several threads use a device at a time.
+        """
+        found: dict[int, list[Slice]] = {}
+        for slices in self.by_thread.values():
+            for one in slices:
+                if one.kind in (SliceKind.DATA, SliceKind.LAUNCH):
+                    device = device_of(self.run.definitions[one.construct].flags)
+                    found.setdefault(device, []).append(replace(one, depth=0))
+        return {device: _apart(slices) for device, slices in sorted(found.items())}
+
+
+def _apart(slices: list[Slice]) -> list[Slice]:
+    """Returns the slices by begin, each cut where an earlier one ends."""
+    ordered: list[Slice] = []
+    now = 0
+    for one in sorted(slices, key=lambda each: (each.begin_ns, each.end_ns)):
+        if one.end_ns > now or one.begin_ns == one.end_ns >= now:
+            ordered.append(replace(one, begin_ns=max(one.begin_ns, now)))
+            now = one.end_ns
+    return ordered
 
 
 def check_has_events(run: Run) -> None:

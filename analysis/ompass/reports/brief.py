@@ -26,8 +26,9 @@ _IMPORTANT: Final = ("unlogged", "dropped", "second_runtime")
 """Notes without which the figures would mislead."""
 _CONSTRUCTS: Final = ("tasks", "loops", "regions")
 _TITLES: Final = ("task", "tasks", "work", "create", "mean work", "loop", "kind", "runs", "time", "max/mean",
-                  "lost", "region", "team", "wall", "idle", "share", "call", "class", "place",
-                  "calls")  # fmt: skip
+                  "lost", "region", "team", "wall", "idle", "share", "call", "class", "place", "calls",
+                  "target", "host time", "transfer", "launch", "wait", "to device",
+                  "from device")  # fmt: skip
 
 
 def brief_report(content: ReportContent) -> Report:
@@ -50,14 +51,10 @@ def _sections(content: ReportContent, whole: Report) -> Iterator[Section]:
     states = sections["thread-time"]
     yield replace(states, parts=states.parts[:2])  # the scope of all shares, and the states
     key = next((key for key in _CONSTRUCTS if key in sections), "")
-    if key:
-        parts = [_brief(part, more) for part in sections[key].parts if isinstance(part, Table)]
-        yield replace(sections[key], parts=tuple(parts))
-    if "mpi" in sections:
-        yield replace(
-            sections["mpi"],
-            parts=tuple(_brief(part, more) for part in sections["mpi"].parts if isinstance(part, Table)),
-        )
+    for each in (key, "mpi", "targets"):
+        if each in sections:
+            parts = [_brief(part, more) for part in sections[each].parts if isinstance(part, Table)]
+            yield replace(sections[each], parts=tuple(parts))
     damaged = (f"Note: {problem}." for problem in content.problems if problem.startswith(NAMES_FILE))
     if notes := (*note_parts(content, _IMPORTANT), *damaged):
         yield Section("notes", "Notes", notes)

@@ -18,6 +18,7 @@ from ompass.metrics.constructs import Bin, ConstructTotals, construct_totals, gr
 from ompass.metrics.facts import Finding
 from ompass.metrics.findings import find_causes
 from ompass.metrics.locality import Locality, locality
+from ompass.metrics.targets import Device, TargetTotals, devices_of, target_totals
 from ompass.metrics.waits import LoopTotals, WaitTotals, loop_totals, wait_totals
 from ompass.model import Run
 from ompass.readers.meta import read_meta
@@ -43,6 +44,8 @@ class ReportContent:
     waits: tuple[WaitTotals, ...] = ()
     loops: tuple[LoopTotals, ...] = ()
     mpi: tuple[CallTotals, ...] = ()
+    targets: tuple[TargetTotals, ...] = ()
+    devices: tuple[Device, ...] = ()
     locality: Locality | None = None  # for tasks that libomp_ext.so held
     samples: SampleContent | None = None
     critical_names: Mapping[int, str] = field(default_factory=dict)  # empty: no name; missing: unknown
@@ -84,6 +87,7 @@ def collect(
     whole = time_breakdown(run, groups=groups)
     shown = whole if scope is Scope.REGIONS else time_breakdown(run, scope, regions=chosen, groups=groups)
     waits, loops = wait_totals(run, groups), loop_totals(run, groups)
+    targets, devices = target_totals(run, groups), devices_of(run)
     names = _critical_names(run, waits, resolver)
     problems = tuple(resolver.problems)
     samples, damage = _samples(run, locations, groups, resolver) if with_samples else (None, ())
@@ -110,12 +114,16 @@ def collect(
             samples.frequency_hz if samples else 0,
             read_meta(run.path).environment,
             _rank_cpus(run),
+            targets,
+            devices,
         ),
         locations=locations,
         problems=(*problems, *notes_on_places(run, locations), *damage),
         waits=waits,
         loops=loops,
         mpi=mpi_totals(run, groups),
+        targets=targets,
+        devices=devices,
         locality=locality(run),
         samples=samples,
         critical_names=names,
@@ -174,7 +182,7 @@ def same_place(run: Run, locations: Mapping[int, Location]) -> dict[int, int]:
     groups: dict[int, int] = {}
     for definition in run.definitions:
         location = locations[definition.id]
-        of_kind = definition.flags if definition.kind in ("wait", "loop") else 0
+        of_kind = definition.flags if definition.kind in ("wait", "loop", "target") else 0
         name = definition.name
         if location.line:
             key = (definition.kind, of_kind, name, location.function, location.file, location.line)

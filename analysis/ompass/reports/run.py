@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The report on one run: thread-time, regions, task constructs, waits, loops, kernels, granularity, findings.
+"""The report on one run: thread-time, regions, constructs, waits, loops, calls, kernels, findings.
 
 Owns its order, its wording, and the fields of its JSON form, which docs/report-schema.md lists.
 """
@@ -44,6 +44,7 @@ from ompass.reports.model import (
     state_fields,
 )
 from ompass.reports.next_commands import next_commands
+from ompass.reports.targets import device_fields, offload_words, targets_table
 from ompass.reports.waits import costly_waits, loops_table, notable_loops, waits_table
 from ompass.samples.report import sample_fields, sample_parts
 from ompass.units import duration, percent, plural
@@ -56,6 +57,7 @@ CSV_TABLES: Final = {
     "waits": "waits",
     "loops": "loops",
     "mpi": "mpi",
+    "targets": "targets",
     "kernels": "kernels",
     "histogram": "granularity",
     "findings": "findings",
@@ -131,6 +133,7 @@ def run_report(content: ReportContent) -> Report:
         "waits": waits_table(content, content.waits),
         "loops": loops_table(content, content.loops),
         "mpi": mpi_table(content),
+        "targets": targets_table(content),
         "kernels": kernels_table(content),
         "granularity": granularity_table(content),
     }
@@ -192,6 +195,7 @@ def _values(content: ReportContent, tables: Mapping[str, Table]) -> dict[str, An
         "tasks_cancelled": sum(t.n_cancelled for t in content.tasks),
         "tasks_undeferred": sum(t.n_undeferred for t in content.tasks),
         **tables,
+        "devices": device_fields(content),
         "locality": _locality_fields(content.locality) if content.locality else None,
         "samples": sample_fields(content.samples) if content.samples else None,
         "counters": list(run.counters),
@@ -221,6 +225,7 @@ def _sections(content: ReportContent, tables: Mapping[str, Table]) -> Iterator[S
             states_table(content.breakdown.states),
             *presence_words(content.breakdown.presence),
             *waiting_words(content),
+            *filter(None, (offload_words(content),)),
         ),
     )
     for key, table, drawn in (
@@ -230,6 +235,7 @@ def _sections(content: ReportContent, tables: Mapping[str, Table]) -> Iterator[S
         ("waits", waits_table(content, costly_waits(content)), False),
         ("loops", loops_table(content, notable_loops(content)), False),
         ("mpi", tables["mpi"], False),
+        ("targets", tables["targets"], False),
         ("granularity", tables["granularity"], True),
         ("kernels", tables["kernels"], False),
         ("counters", counters_table(content), False),

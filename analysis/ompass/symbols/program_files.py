@@ -20,6 +20,7 @@ from ompass.symbols.instructions import Instructions
 from ompass.symbols.location import Location
 from ompass.symbols.lookup import Frame, Lookup
 from ompass.symbols.names import readable_name
+from ompass.symbols.offloads import Offloads
 from ompass.symbols.unwinder import FrameTable, Rules
 
 
@@ -71,8 +72,24 @@ class ModuleFile:
             function = readable_name(frame.symbol) or self._enclosing_function(address, frame)
             yield Location(function, frame.file, frame.line, (), self._module.path, address)
 
+    @cached_property
+    def _offloads(self) -> Offloads | None:
+        path = Path(self._module.path)  # as in critical_name()
+        return Offloads(path) if self.found.path == path else None
+
+    def _location_of_launch(self, offset: int) -> Location | None:
+        """Returns the location of a call that launches a kernel; None if it is another call, or unknown."""
+        line, start = self._offloads.line_of_call(offset) if self._offloads and self.lookup else (0, 0)
+        frames = self.lookup(start) if line and self.lookup else ()
+        if not frames or not frames[-1].file:
+            return None
+        function = readable_name(frames[-1].symbol) or self._enclosing_function(start, frames[-1])
+        return Location(function, frames[-1].file, line, (), self._module.path, offset)
+
     def location_of_call(self, offset: int) -> Location:
         """Returns the location of the call that returns to `offset`."""
+        if launch := self._location_of_launch(offset):
+            return launch
         # The recorded address is the call's return address, which may belong to the next statement.
         frames = self.lookup(offset - 1) if self.lookup else ()
         if not frames:

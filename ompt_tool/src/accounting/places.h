@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The waits and loops that one thread has met, by return address and kind. Only that thread uses the table.
+// The waits, loops and calls that one thread has met, by return address and kind. Only that thread uses the table.
 #pragma once
 
 #include <cstdint>
@@ -39,12 +39,19 @@ public:
         }
         return *look_up_call(calls_[first % kCalls], address, call);
     }
+    // Returns the slot of the target construct with these flags at this return address.
+    format::CallSlot &target(const void *address, uint32_t flags) {
+        return *static_cast<format::CallSlot *>(find(address, flags, format::DefinitionKind::kTarget));
+    }
     // Return the slot of the construct `id`; if `id` is 0, a slot that is never read.
     format::WaitSlot &wait_of(uint32_t id) {
         return *static_cast<format::WaitSlot *>(slot_of(id, format::DefinitionKind::kWait));
     }
     format::LoopSlot &loop_of(uint32_t id) {
         return *static_cast<format::LoopSlot *>(slot_of(id, format::DefinitionKind::kLoop));
+    }
+    format::CallSlot &target_of(uint32_t id) {
+        return *static_cast<format::CallSlot *>(slot_of(id, format::DefinitionKind::kTarget));
     }
 
     // Selects the real slots, or a slot that is never read. Slots returned before stay valid.

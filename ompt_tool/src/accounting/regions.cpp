@@ -172,7 +172,10 @@ TaskState *begin_implicit(ThreadState &thread, format::RegionInstance *instance,
             region->begin = instance->begin;
             region->level = instance->level;
             region->slot->n_instances++;
-            if (instance->is_runtimes) thread.header->kind = format::ThreadKind::kHelper;
+            if (instance->is_runtimes)
+                thread.header->kind = format::ThreadKind::kHelper;
+            else if (thread.header->kind == format::ThreadKind::kOther)
+                thread.header->kind = thread.kind; // it had run kernels only
             if (region->slot->level == 0) region->slot->level = region->level;
             __atomic_add_fetch(&instance->n_open, 1, __ATOMIC_RELAXED);
             note_region(thread);

@@ -194,6 +194,15 @@ struct LibraryCall {
     const void *frame; // the caller's stack pointer
 };
 
+// The open step, and more, of the target construct that the thread is in (LibraryCall).
+struct OpenTarget {
+    uint64_t step_begin; // begin of the data operation or launch
+    uint32_t device; // as in the flags of the construct
+    uint32_t n_inner; // target constructs begun inside, which do not count
+    uint32_t n_kernels; // kernels of a host plugin that the thread is in; it records nothing meanwhile
+    bool is_data_call; // a call that moves data, outside of constructs
+};
+
 // Consecutive calls of a function with which a task polls.
 struct Polling {
     const void *address; // return address of the calls; null: none
@@ -290,6 +299,7 @@ struct OwnState {
     format::WaitSlot *lock; // wait for a lock; null: none
     const TaskState *in_unreported_call; // the task in a call that may wait without a report of OMPT; null: none
     LibraryCall call;
+    OpenTarget target;
     Polling polling;
     OpenLoops loops;
     HeldTasks held;

@@ -230,7 +230,8 @@ static PlaceOfCall place_of_call(const void *return_address) {
 uint32_t construct_of_address(DefinitionKind kind, const void *return_address, uint32_t flags) {
     const std::lock_guard lock(shared->lock);
     const auto [place, flag] = place_of_call(return_address);
-    const bool by_flags = kind == DefinitionKind::kWait || kind == DefinitionKind::kLoop;
+    const bool by_flags =
+        kind == DefinitionKind::kWait || kind == DefinitionKind::kLoop || kind == DefinitionKind::kTarget;
     const uint32_t all = flags | flag;
     return find_or_define({place, kind, by_flags ? all : all & format::kPlaceAround}, all, "");
 }
@@ -249,14 +250,16 @@ uint32_t module_at(uint64_t address) {
     return module ? module->id : kNoModule;
 }
 
-uint32_t construct_of_name(DefinitionKind kind, const char *name) {
+uint32_t construct_of_name(DefinitionKind kind, const char *name, uint32_t flags) {
     const std::lock_guard lock(shared->lock);
     std::string key(1, static_cast<char>('0' + static_cast<int>(kind)));
+    if (flags) key += std::to_string(flags) + ' ';
+    const size_t prefix = key.size();
     key += name;
     if (const auto known = shared->by_name.find(key); known != shared->by_name.end()) return known->second;
     if (shared->n_constructs >= format::kArgumentLimit) return 0;
     const uint32_t id = shared->n_constructs++;
-    define(kind, id, 0, kNoModule, 0, name, key.size() - 1 > 4000 ? 4000 : key.size() - 1);
+    define(kind, id, flags, kNoModule, 0, name, key.size() - prefix > 4000 ? 4000 : key.size() - prefix);
     shared->by_name.emplace(std::move(key), id);
     return id;
 }

@@ -28,8 +28,8 @@ inline const void *inside(uint32_t id) { return reinterpret_cast<const void *>(~
 // A call of the function `number`, whose name is `name`, at this return address.
 uint32_t construct_of_call(format::DefinitionKind kind, const void *return_address, uint32_t number, uint32_t flags,
                            const char *name);
-// A kernel or phase with this name.
-uint32_t construct_of_name(format::DefinitionKind kind, const char *name);
+// A kernel, phase or device with this name and these flags.
+uint32_t construct_of_name(format::DefinitionKind kind, const char *name, uint32_t flags = 0);
 
 // Returns the id of the module that is now at this address, and defines it at the first call. ~0: none.
 uint32_t module_at(uint64_t address);

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Judges of target constructs. Shares are of the run's wall time: the host may be outside of every region."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ompass.device_numbers import device_name
+from ompass.metrics import thresholds
+from ompass.metrics.facts import Evidence, Facts, evidence
+from ompass.model import share
+from ompass.units import count, duration, percent, plural, size
+
+
+def _of_run(facts: Facts, host_ns: float) -> float:
+    """Returns a time of host threads over the wall time of the run."""
+    return share(host_ns, facts.run.wall_ns)
+
+
+def repeated_transfers(facts: Facts) -> Iterator[Evidence]:
+    """Yields constructs that move the same host memory to a device many times."""
+    for target in facts.targets:
+        if target.n_repeated < thresholds.REPEATED_MIN:
+            continue
+        part = share(target.repeated_bytes, target.to_bytes)
+        lost_ns = target.to_ns * part
+        if part < thresholds.REPEATED_PART or _of_run(facts, lost_ns) < thresholds.REPEATED_SHARE:
+            continue
+        yield evidence(
+            f"{count(target.n_repeated)} of {plural(target.n_to, 'transfer')} moved host memory to "
+            f"{device_name(target.device)} that had gone there before: {size(target.repeated_bytes)}, "
+            f"{percent(part)} of the bytes that the construct moves there, in {duration(lost_ns)}",
+            lost_ns,
+            target.construct,
+            transfers_repeated=target.n_repeated,
+            repeated_bytes=target.repeated_bytes,
+        )
+
+
+def costly_transfers(facts: Facts) -> Iterator[Evidence]:
+    """Yields constructs whose data operations take most of their time."""
+    for target in facts.targets:
+        if _of_run(facts, target.transfer_ns) < thresholds.TRANSFER_SHARE:
+            continue
+        part = share(target.transfer_ns, target.time_ns)
+        if part < thresholds.TRANSFER_PART:
+            continue
+        yield evidence(
+            f"{size(target.to_bytes)} to {device_name(target.device)} and {size(target.from_bytes)} back "
+            f"took {duration(target.transfer_ns)}, {percent(part)} of the host's time in the construct and "
+            f"{percent(_of_run(facts, target.transfer_ns))} of the run",
+            target.transfer_ns,
+            target.construct,
+            transfer_ns=target.transfer_ns,
+            to_bytes=target.to_bytes,
+            from_bytes=target.from_bytes,
+        )
+
+
+def small_launches(facts: Facts) -> Iterator[Evidence]:
+    """Yields constructs that launch many kernels of a few microseconds."""
+    for target in facts.targets:
+        if target.n_launches < thresholds.LAUNCHES_MIN:
+            continue
+        mean_ns = target.away_ns / target.n_launches
+        if mean_ns >= thresholds.SMALL_LAUNCH_NS:
+            continue
+        if _of_run(facts, target.away_ns) < thresholds.LAUNCH_SHARE:
+            continue
+        yield evidence(
+            f"{plural(target.n_launches, 'kernel')} took the host {duration(mean_ns)} each, launch included, "
+            f"{percent(_of_run(facts, target.away_ns))} of the run in total",
+            target.away_ns,
+            target.construct,
+            launches=target.n_launches,
+            mean_launch_ns=mean_ns,
+        )
+
+
+def host_waits(facts: Facts) -> Iterator[Evidence]:
+    """Yields constructs in which the host waits for kernels."""
+    for target in facts.targets:
+        if target.nowait or not target.n_launches:
+            continue
+        if _of_run(facts, target.away_ns) < thresholds.HOST_WAIT_SHARE:
+            continue
+        yield evidence(
+            f"the host launched {plural(target.n_launches, 'kernel')} on {device_name(target.device)} and "
+            f"waited for {duration(target.away_ns)} until they were complete, "
+            f"{percent(_of_run(facts, target.away_ns))} of the run",
+            target.away_ns,
+            target.construct,
+            launches=target.n_launches,
+            host_wait_ns=target.away_ns,
+        )
