@@ -15,8 +15,9 @@ from typing import Any
 import pytest
 
 from command import call
-from fake_mpi import build_fake_mpi, compile_with, forwarding_library
+from fake_mpi import SOURCES, build_fake_mpi, compile_with, forwarding_library
 from marked_programs import in_a_calm_moment, lines_of
+from needs import require_commands
 from ompass import _core
 from ompass.model import MPI_CLASSES
 from ompass.readers.run import open_run
@@ -24,7 +25,7 @@ from ompass.reports.content import ReportContent, collect
 from ompass.reports.model import plain
 from ompass.reports.run import run_report
 from recorded_run import OUTSIDE, check_accounts_agree, check_sound
-from toolchains import Recorded, RunRecorded, Toolchain, neutral_environment
+from toolchains import REPOSITORY, Recorded, RunRecorded, Toolchain, neutral_environment
 
 MS = 1_000_000
 ROUNDING_NS = 10_000
@@ -55,6 +56,26 @@ def recorded(
         return run_recorded(program, toolchain, *arguments, environment=environment, **options)
 
     return run
+
+
+def test_aarch64_forwards_all_arguments(tmp_path: Path) -> None:
+    require_commands("clang-19", "ld.lld-19", "qemu-aarch64")
+    names = ("MPI_Alltoallw", "MPI_Put", "MPI_Get")
+    lines = (f"FORWARD {name}, {number}\n" for number, name in enumerate(names))
+    (tmp_path / "symbols.inc").write_text("".join(lines))
+    sources = (SOURCES / "aarch64.c", REPOSITORY / "ompt_tool/mpi/forward.S")
+    options = [
+        "--target=aarch64-linux-gnu",
+        "-O1",
+        "-ffreestanding",
+        "-nostdlib",
+        "-static",
+        "-fuse-ld=lld-19",
+    ]
+    program = tmp_path / "program"
+    subprocess.run(["clang-19", *options, f"-I{tmp_path}", *sources, "-o", program], check=True)
+    done = subprocess.run(["qemu-aarch64", program], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["4900", "45", "40"] * 3 + ["6", "3"]
 
 
 def calls_of(run: _core.Run) -> Counter[str]:

@@ -94,7 +94,7 @@ def plan_recording(
     with_mpi = calls_mpi(program, environ)
     if with_mpi and for_mpi is None:
         warnings.append(
-            "calls of MPI are not recorded and count as work: libompass_mpi.so exists for x86-64 only"
+            "calls of MPI are not recorded and count as work: this processor has no libompass_mpi.so"
         )
     if wrappers or substitute is not None or (with_mpi and for_mpi):
         # Without wrappers, too: it keeps libgomp from binding the main thread, and records calls of MPI.
