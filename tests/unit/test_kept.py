@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import gzip
 import json
+import shutil
+import sys
 import tempfile
 from hashlib import sha256
 from pathlib import Path
@@ -15,8 +17,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from made_runs import made_run
+from ompass.elf import read_facts
 from ompass.keeping.names import keep_names
 from ompass.model import Definition, Module
+from ompass.symbols import program_files
+from ompass.symbols.debugfiles import DebugFile, find_debug_file
 from ompass.symbols.kept import (
     NAMES_FILE,
     Answers,
@@ -27,7 +32,7 @@ from ompass.symbols.kept import (
     write_packed,
 )
 from ompass.symbols.location import Location
-from ompass.symbols.resolver import Resolver
+from ompass.symbols.resolver import Resolver, Resolvers
 
 MODULES = (Module(path="/bin/fib", build_id="ab"), Module(path="/lib/other.so", build_id="cd"))
 SOUND = ModuleNames("", True, True, False)
@@ -177,3 +182,26 @@ def test_fewer_source_lines_are_kept_if_space_is_short(
     assert found is not None and found.calls == resolver.answers.calls
     assert len(found.lines.get(str(source), ())) == n_lines
     assert not resolver.has_news
+
+
+def test_ranks_open_the_files_of_their_program_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[str] = []
+
+    def find(module: Module, *rest: Any) -> DebugFile:
+        opened.append(module.path)
+        return find_debug_file(module, *rest)
+
+    monkeypatch.setattr(program_files, "find_debug_file", find)
+    program = Module(path=sys.executable, build_id=read_facts(Path(sys.executable)).build_id)
+    resolvers = Resolvers()
+    for rank in range(3):
+        # Each rank met another set of modules first.
+        copy = tmp_path / f"r{rank}.ompass" / "linux-vdso.so.1"
+        copy.parent.mkdir()
+        shutil.copy("/bin/true", copy)
+        vdso = Module(path=str(copy), build_id=read_facts(copy).build_id)
+        modules = (program, vdso) if rank % 2 else (vdso, program)
+        resolver = resolvers.of_run(made_run(path=copy.parent, modules=modules))
+        resolver.locate_address(0, 4096)
+        resolver.locate_address(1, 4096)
+    assert len(opened) == 2

@@ -42,7 +42,7 @@ class ModuleFile:
     def _table(self) -> FrameTable:
         return FrameTable.of_module(self._module)
 
-    @property
+    @cached_property
     def creates_tasks_by_libgomp(self) -> bool:
         return self.found.is_own and creates_tasks_by_libgomp(self._module.path)
 

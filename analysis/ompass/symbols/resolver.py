@@ -37,8 +37,18 @@ def construct_name(definition: Definition, place: Location) -> str:
 class Shared:
     """The opened files of the program, which the resolvers of several runs may share."""
 
-    files: dict[tuple[str, str], ModuleFile] = field(default_factory=dict)  # by path and build id
+    files: dict[tuple[str, str], ModuleFile] = field(default_factory=dict)  # by path or name, and build id
     creates_tasks_by_libgomp: dict[str, bool] = field(default_factory=dict)  # by path
+
+    def file_of(self, module: Module, recorded_ns: int, debug_roots: Sequence[Path] | None) -> ModuleFile:
+        """Returns the file of a module. Copies in several run directories (of the vdso) are one file."""
+        from ompass.symbols.program_files import ModuleFile  # slow to load, and seldom needed
+
+        named = PurePosixPath(module.path).name if module.build_id else module.path
+        file = self.files.get((named, module.build_id))
+        if file is None or file.found.path is None:
+            file = self.files[named, module.build_id] = ModuleFile(module, recorded_ns, debug_roots)
+        return file
 
 
 class Resolver:
@@ -208,12 +218,8 @@ class Resolver:
 
     def _file_of(self, module: int) -> ModuleFile:
         if module not in self._files:
-            from ompass.symbols.program_files import ModuleFile  # slow to load, and seldom needed
-
-            known = self._modules[module]
-            file = self.shared.files.get((known.path, known.build_id))
-            file = file or ModuleFile(known, self._recorded_ns, self._debug_roots)
-            self._files[module] = self.shared.files[known.path, known.build_id] = file
+            file = self.shared.file_of(self._modules[module], self._recorded_ns, self._debug_roots)
+            self._files[module] = file
             kept, found = self.answers.modules.get(module), file.found
             if found.path is not None and (kept is None or found.is_own > kept.is_own):
                 self.answers.modules[module] = ModuleNames(
