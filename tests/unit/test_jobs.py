@@ -187,7 +187,9 @@ def test_the_report_has_the_efficiencies_and_names_the_late_rank(tmp_path: Path)
     out = io.StringIO()
     print_report(TerminalConsole(file=out, width=120), brief_job_report(job, contents))
     text = " ".join(out.getvalue().split())
-    assert "ranks have unequal work" in text
+    # 2 threads of 4 ranks: 4500 ms of work, 2704 ms in MPI
+    assert "62.5% of the time of 8 threads is work, 37.5% is spent in MPI: ranks have unequal work" in text
+    assert values["whole"]["mpi_ns"] == 2 * (1 + 3 * 450) * MS
     assert "MPI load balance 62.5%: the ranks wait in MPI for rank 1" in text
     assert "1.60 times the mean" in text
     assert "MPI transfer" not in text.partition("Efficiencies")[2].partition("The ranks")[0]

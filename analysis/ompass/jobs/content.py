@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from ompass.launch.rank_start import LAUNCH
 from ompass.metrics.breakdown import Scope, time_breakdown
-from ompass.metrics.efficiency import EDGES, computation_of, rank_times
+from ompass.metrics.efficiency import EDGES, computation_of, rank_times, whole_states
 from ompass.metrics.job_facts import JobFacts, MpiCall, RankFacts
 from ompass.metrics.job_findings import Found, find_job_causes
 from ompass.metrics.mpi import records_mpi
@@ -85,6 +85,7 @@ def _rank(content: ReportContent) -> Rank | None:
     if meta.rank is None:
         return None
     breakdown = content.breakdown
+    times = rank_times(content.run) if records_mpi(content.run) else None
     return Rank(
         rank=meta.rank,
         host=meta.host,
@@ -94,7 +95,8 @@ def _rank(content: ReportContent) -> Rank | None:
         states=breakdown.states,
         n_tasks=breakdown.n_tasks,
         preempted_ns=preempted_work_ns(breakdown),
-        times=rank_times(content.run) if records_mpi(content.run) else None,
+        times=times,
+        whole=whole_states(content.run, times) if times else None,
     )
 
 

@@ -23,7 +23,7 @@ from typing import Final
 
 from ompass.metrics.breakdown import RegionShare, Scope, region_shares, time_breakdown
 from ompass.metrics.calls import mpi_totals
-from ompass.model import OUTSIDE, RegionRow, Run, share
+from ompass.model import OUTSIDE, RegionRow, Run, StateTimes, share, sums
 
 LOW: Final = 0.85
 """Efficiencies below this value get a sentence: removing the loss makes the job at least 15% faster."""
@@ -255,6 +255,20 @@ def rank_times(run: Run) -> RankTimes:
         mpi_inside_ns=sum(row.mpi_ns for row in inside),
         unequal_ns=sum(_unequal_ns(each, n_threads) for each in region_shares(run, outermost, {})),
     )
+
+
+def whole_states(run: Run, times: RankTimes) -> StateTimes:
+    """Returns the thread-time of a rank by state between MPI_Init and MPI_Finalize.
+
+    Threads that wait for MPI outside of regions are in MPI, and threads that wait for a serial part are idle.
+    """
+    inside = [row for row in run.regions if row.construct != OUTSIDE]
+    known = StateTimes(
+        work_ns=times.work_inside_ns + times.work_outside_ns,
+        mpi_ns=times.mpi_inside_ns + times.n_threads * times.mpi_outside_ns,
+        **sums(inside, "create_ns schedule_ns sync_ns offload_ns"),
+    )
+    return known + StateTimes(idle_ns=max(times.n_threads * times.wall_ns - known.total_ns, 0))
 
 
 def _serial_mpi_ns(run: Run, outside: Sequence[RegionRow]) -> tuple[int, int]:

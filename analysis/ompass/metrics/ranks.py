@@ -37,6 +37,7 @@ class Rank:
     n_tasks: int
     preempted_ns: int = 0  # part of the work: its threads waited for a processor
     times: RankTimes | None = None  # of the whole program; None: its calls of MPI were not recorded
+    whole: StateTimes | None = None  # the same by state
 
     @property
     def useful_ns(self) -> int:
@@ -65,6 +66,12 @@ class Job:
     def wall_ns(self) -> int:
         """The longest wall time of a rank."""
         return max(rank.wall_ns for rank in self.ranks)
+
+    @property
+    def whole(self) -> StateTimes | None:
+        """The thread-time of all ranks between MPI_Init and MPI_Finalize; None if it is not known."""
+        known = [rank.whole for rank in self.ranks if rank.whole is not None]
+        return sum_states(known) if len(known) == len(self.ranks) else None
 
     @property
     def program_ns(self) -> int:

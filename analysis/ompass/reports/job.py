@@ -72,7 +72,11 @@ def brief_job_report(job: Job, contents: Sequence[ReportContent]) -> Report:
                 most_lines=_FINDING_LINES,
                 more=more,
             ),
-            Section("thread-time", "Where the thread-time of all ranks went", (states_table(job.states),)),
+            Section(
+                "thread-time",
+                f"Where the thread-time of all ranks went{', also outside of regions' if job.whole else ''}",
+                (states_table(job.whole or job.states),),
+            ),
             efficiency_section(job, brief=True),
             replace(whole.sections[0], title="The ranks", parts=tuple(tables)),
         ),
@@ -127,7 +131,7 @@ def _of_ranks(groups: Sequence[Sequence[tuple[int, Cause]]], n_ranks: int) -> It
 def _verdict(job: Job, n_threads: int, found: Sequence[_Problem]) -> str:
     before = [one.advice.title for one in found[:1] if one.cause is None]
     causes_of_ranks = [one.cause for one in found if one.cause is not None]
-    return verdict_of(job.states, n_threads, causes_of_ranks, before)
+    return verdict_of(job.whole or job.states, n_threads, causes_of_ranks, before)
 
 
 def _replaced(job: Job, kinds: Sequence[str]) -> tuple[str, ...]:

@@ -51,6 +51,7 @@ def job_report(job: Job, contents: Sequence[ReportContent] = ()) -> Report:
             "lost_ns": job.lost_ns,
             "lost_share": job.lost_share,
             "preempted_share": job.preempted_share,
+            "whole": state_fields(job.whole) if job.whole else None,
             "efficiencies": efficiency_values(job),
             "findings": finding_values(findings),
         },
