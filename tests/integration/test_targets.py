@@ -134,6 +134,16 @@ def test_constructs_that_run_on_the_host_are_regions_of_the_host(
     assert on_host == set(lines if environment else lines[:1])
 
 
+@pytest.mark.parametrize("opt_level", ["-O0", "-O2", "-O3"])
+def test_a_construct_with_a_kernel_has_its_line_and_function_at_any_optimization(
+    opt_level: str, record_target: RecordTarget
+) -> None:
+    recorded = record_target("kernels.c", opt_level=opt_level)
+    check_expected(recorded)
+    report = json.loads(ompass("report", recorded.run_dir, "--json").stdout)
+    assert {target["function"].partition(".")[0] for target in report["targets"]} == {"main"}
+
+
 @BOTH_WAYS
 @BOTH_MODES
 def test_kernels_of_the_host_plugin_are_no_regions_of_the_host(

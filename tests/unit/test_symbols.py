@@ -45,6 +45,9 @@ from ompass.symbols.resolver import UNKNOWN, Resolver
         ("_QPsolve", "solve"),
         ("MAIN__._omp_fn.0", "main program"),
         ("__m_MOD_sub", "m::sub"),
+        ("__omp_offloading_fe00_59c01b_main_l22", "main"),
+        ("__omp_offloading_fe00_59c01b_main_l22_debug__.omp_outlined_debug__.omp_outlined", "main"),
+        ("__omp_offloading_fe00_59c01b__ZN5bench3fibEi_l7", "bench::fib(int)"),
         ("", ""),
     ],
 )

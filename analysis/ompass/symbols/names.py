@@ -26,6 +26,8 @@ _SUFFIX = re.compile(
 )
 # Names that consist only of such suffixes: they do not contain the original function.
 _NAMELESS = re.compile(r"\.?\.omp_(outlined|task_entry|task_dup|par|task)[\w.]*|_omp_fn\.\d+|\.omp[_.][\w.]*")
+# The code of a target construct: the device and number of the source file, the function, the line.
+_OFFLOADING = re.compile(r"__omp_offloading_[0-9a-f]+_[0-9a-f]+_(?P<name>.+)_l\d+(_\d+)?(_debug__)?")
 _FLANG = re.compile(r"_Q(?P<path>(?:[MSF][a-z0-9_]*)*)P(?P<name>[a-z0-9_]+)")
 _FLANG_SCOPE = re.compile(r"[MSF]([a-z0-9_]+)")
 _GFORTRAN_MODULE = re.compile(r"__(?P<module>[a-z0-9_]+)_MOD_(?P<name>[a-z0-9_]+)")
@@ -41,7 +43,8 @@ def readable_name(symbol: str) -> str:
         if shorter == name:
             break
         name = shorter
-    return demangle(name)
+    code = _OFFLOADING.fullmatch(name)
+    return demangle(code["name"] if code else name)
 
 
 def demangle(name: str) -> str:
