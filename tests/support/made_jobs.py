@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 from made_runs import MS, made_run, region, team
 from ompass.model import OUTSIDE, RegionRow
@@ -25,20 +24,24 @@ def rank_content(
     start_ms: int = 0,
     launch: str = "",
     name: str = "",
-    **fields: Any,
+    **states: int,
 ) -> ReportContent:
-    """Makes a rank whose threads work and idle in a region, and which is then in MPI."""
+    """Makes a rank whose threads work and idle in a region, and which is then in MPI.
+
+    `states`: further fields of the rows of its region.
+    """
     path = folder / (name or f"r{number}-{start_ms}.ompass")
     path.mkdir(parents=True)
     environment = {"OMPASS_LAUNCH": launch} if launch else {}
     description = {"rank": number, "host": "node", "environment": environment}
     (path / "meta.json").write_text(json.dumps(description), encoding="utf-8")
-    rows: list[RegionRow] = team(0, [{"work_ns": work_ms * MS, "idle_ns": idle_ms * MS}] * n_threads)
+    rows: list[RegionRow] = team(
+        0, [{"work_ns": work_ms * MS, "idle_ns": idle_ms * MS, **states}] * n_threads
+    )
     rows.append(region(OUTSIDE, 0, mpi_ns=mpi_ms * MS))
     run = made_run(
         rows,
         wall_ns=(work_ms + idle_ms + mpi_ms) * MS,
         start_epoch_ns=START_NS + start_ms * MS,
-        **fields,
     )
     return collect(run.replace(path=path))

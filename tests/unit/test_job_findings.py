@@ -94,6 +94,14 @@ def test_preempted_work_is_no_imbalance_of_work() -> None:
     assert "quiet hosts" in finding.cure
 
 
+def test_work_is_unequal_if_all_ranks_wait_equally_often_for_processors() -> None:
+    late = [dict.fromkeys(("preempted_ns", "late_ns", "work_preempted_ns"), ms * MS) for ms in (300, 600)]
+    ranks = [replace(rank(k, 500 - 500 * k), **late[k]) for k in range(2)]  # type: ignore[arg-type]
+    finding = found_in(ranks)[0].finding
+    assert finding.kind == "rank_imbalance"
+    assert "it works 1.33 times the mean" in finding.because
+
+
 def test_a_rank_that_uses_its_threads_badly_is_distinguished_from_one_with_more_work() -> None:
     ranks = [rank(k, 500 if k else 0, n_threads=2, work_ms=450) for k in range(4)]
     finding = found_in(ranks)[0].finding

@@ -9,6 +9,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from statistics import fmean
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -25,7 +26,7 @@ from ompass.model import StateTimes
 from ompass.page.assemble import RunPart, html_report
 from ompass.reports.content import ReportContent, collect
 from ompass.reports.job import brief_job_report
-from ompass.reports.model import plain
+from ompass.reports.model import Advice, plain
 from ompass.reports.ranks import job_report, ranks_to_show
 from ompass.reports.terminal import TerminalConsole, print_report
 from ompass.workers import Workers
@@ -196,6 +197,19 @@ def test_the_report_has_the_efficiencies_and_names_the_late_rank(tmp_path: Path)
     page = html_report([RunPart(content) for content in contents[:1]], [], contents)
     assert "Ranks have unequal work" in page
     assert "TALP" in page
+
+
+def test_findings_on_the_program_precede_a_disturbed_machine(tmp_path: Path) -> None:
+    late: dict[str, Any] = {"preempted_ns": 300 * MS, "work_preempted_ns": 300 * MS}
+    contents = [
+        rank_content(tmp_path, k, work_ms=900 if k else 450, mpi_ms=1 if k else 450, **late) for k in range(2)
+    ]
+    job = job_of_reports(contents)
+    assert job is not None
+    findings = brief_job_report(job, contents).sections[0].parts
+    titles = [part.title for part in findings if isinstance(part, Advice)]
+    assert titles[0] == "Ranks have unequal work"
+    assert any("Others used the processors" in title for title in titles[1:])
 
 
 def test_efficiencies_are_unknown_without_calls_of_mpi(tmp_path: Path) -> None:

@@ -168,14 +168,28 @@ class _Reason:
 
     kind: str
     title: str
-    time_ns: Callable[[RankFacts], float]  # the part of its time that grows, per thread
+    time_ns: Callable[[JobFacts, RankFacts], float]  # the part of its time that grows, per thread
     words: Callable[[JobFacts], str]
     cure: Callable[[JobFacts], str]
 
 
-def _excess(facts: JobFacts, time_ns: Callable[[RankFacts], float]) -> float:
+def _excess(facts: JobFacts, time_ns: Callable[[JobFacts, RankFacts], float]) -> float:
     """Returns a time of the latest rank beyond the mean of all ranks."""
-    return time_ns(facts.latest) - fmean(map(time_ns, facts.ranks))
+    return time_ns(facts, facts.latest) - fmean(time_ns(facts, rank) for rank in facts.ranks)
+
+
+def _of_running(facts: JobFacts, rank: RankFacts) -> float:
+    """Returns the time that the work takes if all ranks wait equally often for processors."""
+    return _running_ns(rank) * (1 + _waits_per_work(facts))
+
+
+def _of_others(facts: JobFacts, rank: RankFacts) -> float:
+    """Returns the time that the rank waits for processors beyond _of_running."""
+    return _waiting_ns(rank) - _running_ns(rank) * _waits_per_work(facts)
+
+
+def _waits_per_work(facts: JobFacts) -> float:
+    return share(sum(map(_waiting_ns, facts.ranks)), sum(map(_running_ns, facts.ranks)))
 
 
 def _running_ns(rank: RankFacts) -> float:
@@ -229,18 +243,18 @@ def _of_losing(facts: JobFacts) -> str:
 
 _WORK: Final = "rank_imbalance"
 _REASONS: Final = (
-    _Reason(_WORK, "Ranks have unequal work", _running_ns, _of_work, _cure_of_work),
+    _Reason(_WORK, "Ranks have unequal work", _of_running, _of_work, _cure_of_work),
     _Reason(
         "rank_preempted",
         "Ranks wait for a rank whose processors others use",
-        _waiting_ns,
+        _of_others,
         _of_waiting,
         lambda _: "measure on quiet hosts, and bind each rank to processors that nothing else uses",
     ),
     _Reason(
         "rank_threads",
         "Ranks wait for a rank that uses its threads badly",
-        _lost_ns,
+        lambda _, rank: _lost_ns(rank),
         _of_losing,
         lambda facts: f"see the findings of rank {facts.latest.rank.rank} (--each)",
     ),

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from ompass.jobs.content import job_findings, job_of_reports, rank_of
-from ompass.metrics.findings import LEADING
+from ompass.metrics.findings import LEADING, OUTSIDE
 from ompass.metrics.job_findings import LEADING as LEADING_OF_JOB
 from ompass.metrics.job_findings import Found
 from ompass.metrics.ranks import Job
@@ -47,7 +47,7 @@ def brief_job_report(job: Job, contents: Sequence[ReportContent]) -> Report:
     of_job = job_findings(job, contents)
     causes_of_ranks = _causes(contents, without=_replaced(job, [one.finding.kind for one, _ in of_job]))
     found = [*_of_job(job, of_job), *_of_ranks(causes_of_ranks, len(job.ranks))]
-    found.sort(key=lambda one: (not one.leads, -one.share))
+    found.sort(key=lambda one: (not one.leads, one.is_outside, -one.share))
     advices = [one.advice for one in found]
     names = _pattern([content.run.path for content in contents])
     more = f"ompass report {shell_word(Path(job.busiest.directory))} --full"
@@ -109,6 +109,11 @@ class _Problem:
     share: float  # part of the job's thread-time
     cause: Cause | None = None
     leads: bool = False
+
+    @property
+    def is_outside(self) -> bool:
+        """True if no change of the program cures it."""
+        return self.cause is not None and self.cause.kind in OUTSIDE
 
 
 def _of_job(job: Job, findings: Sequence[tuple[Found, Location]]) -> Iterator[_Problem]:
