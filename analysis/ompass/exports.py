@@ -231,7 +231,7 @@ def _otf2_region(definitions: Any, label: str, one: Slice, place: Location | Non
         SliceKind.CREATE: RegionRole.TASK_CREATE,
         SliceKind.KERNEL: RegionRole.FUNCTION,
         SliceKind.DATA: RegionRole.DATA_TRANSFER,
-        SliceKind.LAUNCH: RegionRole.KERNEL_LAUNCH,
+        SliceKind.LAUNCH: RegionRole.WRAPPER,
         SliceKind.PREEMPTED: RegionRole.ARTIFICIAL,
         SliceKind.BLOCKED: RegionRole.ARTIFICIAL,
         SliceKind.CALL: RegionRole.FUNCTION,

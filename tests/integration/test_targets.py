@@ -185,6 +185,12 @@ def test_all_results_show_the_target_constructs(record_target: RecordTarget, tmp
     packets = timeline.read_bytes()
     assert b"device 0" in packets
     assert b"to device maps.c" in packets
+    archive = tmp_path / "archive"
+    ompass("timeline", run_dir, "--otf2", archive)
+    assert b"device 0" in (archive / "traces.def").read_bytes()
+    figure = tmp_path / "devices.svg"
+    ompass("plot", "devices", run_dir, "-o", figure)
+    assert "to device" in figure.read_text()
     page = tmp_path / "page.html"
     ompass("report", run_dir, "--html", page)
     assert "Target constructs" in page.read_text()
