@@ -128,6 +128,33 @@ def test_long_calls_of_even_ranks_show_that_ranks_work_one_after_the_other() -> 
     assert "each in turn" in found_in(collective)[0].finding.because
 
 
+def test_calls_for_files_are_no_communication() -> None:
+    ranks = [
+        rank(k, 400, calls=[call("MPI_File_write_all", 350, 4, "I/O"), call("MPI_Send", 20)])
+        for k in range(4)
+    ]
+    (found,) = found_in(ranks)
+    assert found.finding.kind == "mpi_files"
+    assert "MPI_File_write_all" in found.finding.because
+    assert "cb_nodes" in found.finding.cure
+
+
+def test_the_costliest_call_of_the_latest_rank_explains_the_communication() -> None:
+    waits = [call("MPI_Allreduce", 400, 1000), call("MPI_Send", 100, 10_000, "point-to-point", 4)]
+    late = [call("MPI_Allreduce", 5, 1000), call("MPI_Send", 195, 10_000, "point-to-point", 4)]
+    ranks = [rank(k, 200 if k == 2 else 500, calls=late if k == 2 else waits) for k in range(4)]
+    by_kind = {found.finding.kind: found.finding for found in found_in(ranks)}
+    assert "10,000 calls" not in by_kind["rank_imbalance"].because
+    assert "MPI_Allreduce, where rank 2" in by_kind["rank_imbalance"].because
+    assert "40,000 calls of MPI_Send" in by_kind["communication"].because
+
+
+def test_ranks_that_are_about_as_late_are_counted() -> None:
+    ranks = [rank(k, 0 if k > 5 else 500) for k in range(8)]
+    assert "(1 other rank about as long)" in found_in(ranks)[0].finding.because
+    assert "about as long" not in found_in(uneven())[0].finding.because
+
+
 def test_mpi_in_regions_with_idle_threads_explains_the_communication() -> None:
     times = RankTimes(2, RUN, RUN, 0, 500 * MS, 0, 700 * MS, 0)
     ranks = [

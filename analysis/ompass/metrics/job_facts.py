@@ -16,6 +16,7 @@ from ompass.metrics.ranks import Job, Rank
 from ompass.model import share
 
 COLLECTIVE = "collective"
+FILES = "I/O"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +68,10 @@ class JobCall:
     def last(self) -> int:
         """The rank that spent least time in it: in a collective, the one that arrived last most often."""
         return min(self.by_rank, key=lambda one: one[1])[0]
+
+    def time_of(self, rank: int) -> int:
+        """Returns the thread-time of a rank in it."""
+        return dict(self.by_rank).get(rank, 0)
 
     @property
     def mean_ns(self) -> float:

@@ -14,7 +14,7 @@ from typing import Final
 from ompass.metrics import thresholds
 from ompass.metrics.facts import Evidence as EvidenceOfRun
 from ompass.metrics.facts import Finding, evidence
-from ompass.metrics.job_facts import COLLECTIVE, JobCall, JobFacts, RankFacts
+from ompass.metrics.job_facts import COLLECTIVE, FILES, JobCall, JobFacts, RankFacts
 from ompass.metrics.processors import launcher_options
 from ompass.model import share
 from ompass.units import count, duration, percent, plural, ratio
@@ -22,6 +22,12 @@ from ompass.units import count, duration, percent, plural, ratio
 _IN_TURN: Final = (
     "send earlier, divide the chain into smaller pieces so that ranks work at the same time, and work on "
     "something else until a message arrives (MPI_Irecv, MPI_Isend)"
+)
+_FILES: Final = "Ranks wait for files"
+_AS_LATE: Final = 0.98
+_IN_FILES: Final = (
+    "read and write larger pieces, collectively (MPI_File_write_all) and by a few ranks (hints such as "
+    "cb_nodes), keep the results of several steps for one write, or write by a thread while others compute"
 )
 _YIELD: Final = (
     "start at most as many threads in all ranks together as there are processors; if that is impossible, let "
@@ -148,7 +154,7 @@ def late_rank(facts: JobFacts) -> Iterator[Evidence]:
     yield (
         evidence(
             f"rank {latest.rank.rank} is outside of MPI for {duration(most_ns)}, {times} times the mean of "
-            f"the ranks{reason.words(facts)}; the others wait for it, "
+            f"the ranks{_as_late(facts)}{reason.words(facts)}; the others wait for it, "
             f"{percent(share(lost_ns, facts.whole_ns))} of the job's time{_where(call, latest.rank.rank)}",
             lost_ns,
             call.call.construct if call else None,
@@ -160,6 +166,13 @@ def late_rank(facts: JobFacts) -> Iterator[Evidence]:
         ),
         call.rank if call else -1,
     )
+
+
+def _as_late(facts: JobFacts) -> str:
+    """Returns how many other ranks are about as late, in words."""
+    least_ns = facts.latest.times.outside_mpi_ns - (1 - _AS_LATE) * facts.run_ns
+    n = sum(rank.times.outside_mpi_ns >= least_ns for rank in facts.ranks) - 1
+    return f" ({plural(n, 'other rank')} about as long)" if n else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,9 +309,10 @@ def communication(facts: JobFacts) -> Iterator[Evidence]:
     delayed_ns = sum(rank.late_ns for rank in facts.ranks) * (len(facts.ranks) - 1)
     if share(lost_ns - delayed_ns, facts.whole_ns) < thresholds.COMMUNICATION_SHARE or is_crowded(facts):
         return
-    call = facts.calls[0] if facts.calls else None
+    call = max(facts.calls, key=lambda one: one.time_of(facts.latest.rank.rank), default=None)
     lost = percent(share(lost_ns, facts.whole_ns))
-    is_late = call is not None and call.mean_ns >= thresholds.LONG_CALL_NS and call.call.kind != "I/O"
+    is_io = call is not None and call.call.kind == FILES
+    is_late = call is not None and call.mean_ns >= thresholds.LONG_CALL_NS and not is_io
     because = f"even the rank that is in MPI for the shortest time spends {lost} of the time there"
     if call:
         because += (
@@ -317,9 +331,9 @@ def communication(facts: JobFacts) -> Iterator[Evidence]:
             because,
             lost_ns,
             call.call.construct if call else None,
-            kind="ranks_in_turn" if is_late else "",
-            title="Ranks wait for each other in turn" if is_late else "",
-            cure=_IN_TURN if is_late else "",
+            kind="ranks_in_turn" if is_late else "mpi_files" if is_io else "",
+            title="Ranks wait for each other in turn" if is_late else _FILES if is_io else "",
+            cure=_IN_TURN if is_late else _IN_FILES if is_io else "",
             communication=share(most_ns, facts.run_ns),
         ),
         call.rank if call else -1,
@@ -335,7 +349,7 @@ def _costliest(facts: JobFacts, late: int) -> JobCall | None:
     """Returns the calls in which the other ranks spend most time beyond the late one."""
 
     def waited_ns(call: JobCall) -> int:
-        own_ns = next((ns for rank, ns in call.by_rank if rank == late), 0)
+        own_ns = call.time_of(late)
         return sum(max(ns - own_ns, 0) for rank, ns in call.by_rank if rank != late)
 
     return max(facts.calls, key=waited_ns, default=None)
