@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from made_findings import findings
@@ -97,3 +99,14 @@ def test_a_limited_team_is_smaller_than_asked_for(record: Record, toolchain: Too
     assert any("OMP_THREAD_LIMIT=2" in text for text in texts)
     (free,) = time_breakdown(recorded(record, toolchain, "team", mode, {})).regions
     assert (free.n_smaller, free.n_requested, free.max_team_size) == (0, 0, 4)
+
+
+@MODES
+def test_a_thread_is_not_on_a_processor_before_it_has_been_created(
+    record: Record, toolchain: Toolchain, mode: str
+) -> None:
+    run = recorded(record, toolchain, "crowd", mode, {})
+    (region,) = time_breakdown(run).regions
+    assert region.waiting is not None
+    assert region.waiting.slept_ns > 0
+    assert region.waiting.spun_ns <= 1.05 * len(os.sched_getaffinity(0)) * region.wall_ns

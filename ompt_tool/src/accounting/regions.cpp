@@ -147,6 +147,18 @@ void end_region(ThreadState &thread) {
     process_log::renew_calibration();
 }
 
+// Adds the time until the worker was created to its off-CPU time, if it joins the region for which it was created.
+static void charge_creation(ThreadState &thread, const EnteredRegion &region, uint64_t now) {
+    const uint64_t created = thread.header->first_ticks;
+    if (thread.kind != format::ThreadKind::kWorker || created <= region.begin) return;
+    if (thread.off_cpu.is_open()) {
+        thread.off_cpu.note_creation_after(region.begin);
+        charge_off_cpu(thread, State::kSync, now);
+    } else if (thread.clocks.is_used()) {
+        region.slot->off_cpu_anywhere.blocked += created - region.begin;
+    }
+}
+
 TaskState *begin_implicit(ThreadState &thread, format::RegionInstance *instance, uint32_t team_size) {
     close_ended_regions(thread);
     TaskState *task = thread.pool.take();
@@ -182,6 +194,7 @@ TaskState *begin_implicit(ThreadState &thread, format::RegionInstance *instance,
             if (__builtin_expect(thread.clocks.is_used(), 0))
                 read_clocks(thread, *region->slot, instance->begin, now, now);
             thread.header->mark = instance->begin;
+            charge_creation(thread, *region, now);
             close_interval(thread, State::kSync, now);
         } else {
             instance = thread.region->instance;

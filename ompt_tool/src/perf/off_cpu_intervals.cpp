@@ -49,6 +49,7 @@ bool OffCpuIntervals::open(ProcessorRing &begun, uint32_t tid) {
 }
 
 bool OffCpuIntervals::open(uint32_t tid) {
+    ran_since_ = clock::now() - clock::from_ns(processor_ns()); // before the ring's first record
     if (!ring_.is_open() && !ring_.open()) return false;
     tid_ = tid;
     known_ = 0;
@@ -62,6 +63,10 @@ void OffCpuIntervals::close() {
     by_clock_ = false;
     waits_until_ = 0;
     ring_.close();
+}
+
+void OffCpuIntervals::note_creation_after(uint64_t begin) {
+    if (!next_.end && !by_clock_ && begin < ran_since_) next_ = {begin, ran_since_, true, true};
 }
 
 void OffCpuIntervals::read_clocks(uint64_t processor_ns) {

@@ -22,6 +22,9 @@ public:
     bool open(ProcessorRing &begun, uint32_t tid);
     bool open(uint32_t tid);
     void close();
+    // Notes that the thread was created after `begin`, and thus blocked from then until it ran. Call before the first
+    // take_until().
+    void note_creation_after(uint64_t begin);
     bool is_open() const { return ring_.is_open() || by_clock_; }
 
     // data_head and data_tail of this page differ while there may be off-CPU intervals to take. Never null.
@@ -72,6 +75,7 @@ private:
     bool left_blocked_ = false;
     uint64_t left_time_ = 0;
     format::OffCpuTicks taken_ = {};
+    uint64_t ran_since_ = 0; // open() minus the processor time until then
     uint64_t known_ = 0; // end of the last off-CPU interval read
     uint64_t asked_until_ = 0; // end of the time that take_until() has taken
     uint64_t n_lost_ = 0;

@@ -4,6 +4,7 @@
 //   serial  the worker waits 100 ms between two regions
 //   short   3,000 regions with 2 us of work for each thread
 //   team    a region of four threads
+//   crowd   the first region, of 64 threads
 #include <omp.h>
 #include <string.h>
 
@@ -39,11 +40,17 @@ static void ask_for_four(void) {
     spin_ns(20 * MS);
 }
 
+static void begin_with_a_crowd(void) {
+#pragma omp parallel num_threads(64)
+    spin_ns(MS / 10);
+}
+
 int main(int argc, char **argv) {
     const char *what = argc > 1 ? argv[1] : "wait";
     if (!strcmp(what, "wait")) wait_at_barrier();
     if (!strcmp(what, "serial")) wait_between_regions();
     if (!strcmp(what, "short")) enter_short_regions();
     if (!strcmp(what, "team")) ask_for_four();
+    if (!strcmp(what, "crowd")) begin_with_a_crowd();
     return 0;
 }
