@@ -19,6 +19,7 @@ from ompass.check.exports import bencher_check, benchmark_check, junit_check, ma
 from ompass.check.report import check_report
 from ompass.check.verdict import FALSE_WORSE, LEAST_REPEATS, MOST_ROUNDS, judge, looks, rounds_needed
 from ompass.errors import UsageError
+from ompass.launch.recorder import RecordedRun
 from ompass.metrics.significance import least_groups_p
 from ompass.reports.model import plain
 from unit.test_commands import call, error_of
@@ -87,10 +88,10 @@ def test_equal_programs_are_not_worse_and_three_percent_more_work_is() -> None:
 
 def test_looking_often_does_not_make_equal_programs_worse() -> None:
     chance = random.Random(5)
-    planned = looks(MOST_ROUNDS)
+    planned = looks(160)
     wrong = 0
     for _ in range(400):
-        before, after = times_of(chance, MOST_ROUNDS, 1.0, 0.1), times_of(chance, MOST_ROUNDS, 1.0, 0.1)
+        before, after = times_of(chance, 160, 1.0, 0.1), times_of(chance, 160, 1.0, 0.1)
         # without a minimum difference, which hides the errors of the test
         wrong += any(
             judge(before[:n], after[:n], 0.0, len(planned), True).verdict == "worse" for n in planned
@@ -280,6 +281,20 @@ def test_rounds_end_in_time(log: list[tuple[str, str]], tmp_path: Path) -> None:
     found = gather(sources(log), Limits(40, 0, 0.02, False), tmp_path)
     assert (found.n_before, found.n_after) == (1, 1)
     assert verdict_of(found).status == 2
+
+
+@pytest.mark.parametrize("keep", [True, False])
+def test_recordings_stay_only_if_asked_for(
+    log: list[tuple[str, str]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, keep: bool
+) -> None:
+    def record(self: FakeRecorder, directory: Path, mode: str = "profile") -> RecordedRun:
+        directory.mkdir()
+        return RecordedRun(directory, 1, 1)
+
+    monkeypatch.setattr(FakeRecorder, "record", record)
+    monkeypatch.setattr(execute, "measured", lambda _: run(1.0, 0))
+    gather(sources(log), Limits(7, 600, 0.02, False), tmp_path, keep=keep)
+    assert len(list(tmp_path.glob("*/*.ompass"))) == (14 if keep else 0)
 
 
 def test_run_directories_are_found(tmp_path: Path) -> None:

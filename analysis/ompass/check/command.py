@@ -177,7 +177,7 @@ def check(
         def progress(n: int, what: str) -> None:
             bar.update(shown, completed=n, description=what, refresh=True)
 
-        evidence = gather(sources, limits, folder, progress)
+        evidence = gather(sources, limits, folder, progress, keep=output is not None)
     content = collect_check(name or sources[1].name, sources[0].name, sources[1].name, evidence)
     report = check_report(content)
     for file, form in (

@@ -8,6 +8,7 @@ equal sides as likely as its opposite, whatever the machine does meanwhile.
 from __future__ import annotations
 
 import random
+import shutil
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -54,8 +55,12 @@ def gather(
     folder: Path,
     progress: Callable[[int, str], None] = lambda n, what: None,
     chance: random.Random | None = None,
+    keep: bool = True,
 ) -> Evidence:
-    """Returns the evidence of both sides (before, after). Recordings go to `folder`/before and /after."""
+    """Returns the evidence of both sides (before, after). Recordings go to `folder`/before and /after.
+
+    `keep`: whether they stay there. Hundreds of recordings of many threads take gigabytes.
+    """
     began_s = time.monotonic()
     chance = chance or random.Random()
     sides: tuple[list[Measured], list[Measured]] = ([], [])
@@ -75,7 +80,10 @@ def gather(
             assert recorder is not None
             progress(n if mode == "profile" else 0, ("before", "after")[k])
             place = folder / "traces" / places[k].name if mode == "trace" else places[k]
-            into[k].append(measured(recorder.record(place / f"{n:03}.ompass", mode)))
+            recorded = recorder.record(place / f"{n:03}.ompass", mode)
+            into[k].append(measured(recorded))
+            if not keep:
+                shutil.rmtree(recorded.directory)
 
     planned = looks(limits.repeats)
     n_looks = len(planned) if live else 1

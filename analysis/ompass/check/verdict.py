@@ -33,8 +33,8 @@ MINIMUM: Final = 0.02
 LEAST_REPEATS: Final = 7
 """With fewer rounds, equal sides do not overlap by chance more often than FALSE_WORSE: 1/924 for six."""
 
-MOST_ROUNDS: Final = 160
-"""So many rounds decide where runs scatter by 4.5%. Quiet machines need fewer, and the time limit holds."""
+MOST_ROUNDS: Final = 640
+"""So many rounds decide where runs scatter by 8%. Quiet machines need fewer, and the time limit holds."""
 
 FIRST_LOOK: Final = 7
 """On a quiet machine, seven rounds show that a program is not worse."""
