@@ -240,3 +240,25 @@ def test_a_line_with_a_few_samples_is_not_to_blame() -> None:
     causes = both(chance, {(spot(k), MEMORY_USE): (1,) for k in range(60, 100)})
     assert causes.lines == ()
     assert all(part.line is None for part in causes.parts)
+
+
+@pytest.mark.parametrize("behaviour", [FIXED, MEMORY_USE])
+def test_work_that_moves_between_constructs_is_no_growth(behaviour: str) -> None:
+    """Tasks of two constructs share a leaf; which of them runs it depends on the schedule."""
+    one, other = spot(10), replace(spot(10), owner="other")
+    before = {(one, behaviour): (900,), (other, behaviour): (100,)}
+    after = {(one, behaviour): (50, 50), (other, behaviour): (450, 450)}
+    causes = both(after, before)
+    assert causes.of("false_sharing") is None
+    assert causes.lines == ()
+
+
+def test_a_line_that_grows_in_one_of_two_constructs_counts_once() -> None:
+    one, other = spot(10), replace(spot(10), owner="other")
+    causes = both(
+        {(one, FIXED): (400, 400), (other, FIXED): (50, 50)}, {(one, FIXED): (100,), (other, FIXED): (150,)}
+    )
+    shared = causes.of("false_sharing")
+    assert shared is not None
+    assert shared.ns == pytest.approx(650 * MS)
+    assert [line.spot.owner for line in causes.lines] == [TASK]

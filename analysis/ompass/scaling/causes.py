@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Final
 
@@ -177,7 +177,7 @@ def divide(
     for spot in spots.all:
         for cause, growth in spots.causes_of(spot, runs):
             found[cause].add(growth)
-            if growth.interval_ns[0] > 0:
+            if growth.interval_ns[0] > 0 and spots.of_line(spot).interval_ns[0] > 0:
                 lines.append(LineThatGrew(spot, cause, growth, share(growth.excess_ns, inflation_ns)))
     lines.sort(key=lambda line: -line.growth.excess_ns)
     found.pop("memory_bound", None)
@@ -295,6 +295,14 @@ class _Spots:
         self._per = self._ns / self.n if known else 0.0
         self._one_per = self._one_ns / self.one_n if self.one_n else 0.0
         self.all = tuple({**self._at_p, **self._at_one}) if known else ()
+        self._of_lines: dict[Spot, list[int]] = defaultdict(lambda: [0, 0])
+        for spot in self.all:
+            for k, counts in enumerate((self._at_p, self._at_one)):
+                self._of_lines[_anywhere(spot)][k] += counts[spot].total() if spot in counts else 0
+
+    def of_line(self, spot: Spot) -> Growth:
+        """Returns the growth of the line in all constructs: its work may have moved between them."""
+        return self._growth(*self._of_lines[_anywhere(spot)])
 
     def causes_of(self, spot: Spot, runs: Mapping[Hashable, Runs]) -> list[tuple[str, Growth]]:
         """Returns the growth of a spot by cause: one, and one more if it ran more often."""
@@ -327,20 +335,24 @@ class _Spots:
             return "runtime"
         if behaviour == ATOMIC and spot.library == OWN:
             return "atomic_contention"
-        # A line without samples on one thread may still have taken the time of a few.
-        most_ns = max(growth.one_ns, _UNSEEN * self._one_per)
-        is_beyond = growth.interval_ns[0] > (_BEYOND_BANDWIDTH * self._threads - 1) * most_ns
         repeated = self._all_repeated or self._is_replicated(spot, growth, behaviour)
-        if spot.is_shared and repeated and not is_beyond:
+        if spot.is_shared and repeated and not self._is_beyond_bandwidth(growth):
             return "replicated_work"
         if spot.library != OWN:
             return "library"
-        grown = growth.interval_ns[0] > 0
-        if behaviour == FIXED and grown and growth.ns >= _GROWN * growth.one_ns:
+        line = self.of_line(spot)
+        grown = line.interval_ns[0] > 0
+        if behaviour == FIXED and grown and line.ns >= _GROWN * line.one_ns:
             return "false_sharing"
-        if behaviour in (FIXED, MEMORY_USE) and grown and is_beyond:
+        if behaviour in (FIXED, MEMORY_USE) and grown and self._is_beyond_bandwidth(line):
             return "false_sharing"
         return "memory_bound"
+
+    def _is_beyond_bandwidth(self, growth: Growth) -> bool:
+        """True if it grew by more than limited memory, or repeated work, can explain."""
+        # A line without samples on one thread may still have taken the time of a few.
+        most_ns = max(growth.one_ns, _UNSEEN * self._one_per)
+        return growth.interval_ns[0] > (_BEYOND_BANDWIDTH * self._threads - 1) * most_ns
 
     def _is_replicated(self, spot: Spot, growth: Growth, behaviour: str) -> bool:
         """True if each thread spends as long on the line as one thread alone does."""
@@ -360,6 +372,11 @@ class _Spots:
             return False
         tolerance = _REPLICATED if behaviour != COMPUTE else 2 * _REPLICATED
         return abs(growth.factor / self._threads - 1) <= tolerance
+
+
+def _anywhere(spot: Spot) -> Spot:
+    """Returns the line of a spot, whichever construct runs it."""
+    return replace(spot, owner=None, is_shared=False, label="")
 
 
 def _by_spot(works: Sequence[WorkParts]) -> tuple[dict[Spot, Counter[str]], dict[Spot, Counter[int]]]:
