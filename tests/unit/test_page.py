@@ -61,6 +61,23 @@ def test_the_page_has_no_external_resources() -> None:
             assert value is None or value.startswith(("#", "data:")), (tag, value)
 
 
+def test_a_run_without_findings_has_no_empty_section() -> None:
+    healthy = made_run(
+        regions=team(0, [{"work_ns": 100 * MS}] * 2),
+        constructs=[construct(1, thread, [MS] * 90) for thread in range(2)],
+        definitions=[definition(0, "parallel"), definition(1)],
+    )
+    page = html_report([RunPart(collect(healthy))])
+    assert "No problem found" in page
+    assert "<h3>Findings</h3>" not in page
+    assert 'href="#findings' not in page
+
+
+def test_bars_of_shares_are_as_long_as_the_share() -> None:
+    page = html_report([RunPart(collect(run()))])
+    assert re.search(r'class="bar state work" style="width:80.00%"', page)
+
+
 def test_names_never_become_markup() -> None:
     page = html_report([RunPart(collect(run(HOSTILE)))])
     assert not [tag for tag, _ in Tags(page).found if tag == "img"]

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from ompass.model import shown_states
 from ompass.plain_text import visible, visible_lines
-from ompass.reports.model import Column, Kind, Table, words
+from ompass.reports.model import Column, Kind, Table, full_bar, words
 from ompass.units import percent, plural
 
 MOST_ROWS: Final = 500
@@ -116,7 +116,7 @@ def _cell(column: Column, value: Any, shown: Table, k: int) -> Markup:
     elif column.kind is Kind.STATES:
         text, key = state_bar(value), value.total_ns and value.work_ns / value.total_ns
     elif column.kind is Kind.BAR:
-        longest = max(row[k].value for row in shown.rows)
+        longest = full_bar(row[k] for row in shown.rows)
         width = 100 * value.value / longest if longest else 0
         text = element("span", class_=f"bar state {value.look}", style=f"width:{width:.2f}%")
         key = value.value

@@ -81,7 +81,11 @@ def run_parts(
     empty = Section("findings", "Findings", ())
     findings = next((each for each in sections if each.key == "findings"), empty)
     remarks = next((each.parts for each in sections if each.key == "notes"), ())
-    yield _findings_part(replace(findings, parts=(*findings.parts, *remarks)), content, trace, excerpts)
+    findings_part = _findings_part(
+        replace(findings, parts=(*findings.parts, *remarks)), content, trace, excerpts
+    )
+    if findings_part.drawn:
+        yield findings_part
     for section in sections:
         if section.key in ("findings", "notes"):
             continue

@@ -82,6 +82,11 @@ class Bar(NamedTuple):
     whole: float = 0.0  # the length of a full bar; 0: the largest of the column
 
 
+def full_bar(bars: Iterable[Bar]) -> float:
+    """Returns the length of a full bar in a column of bars."""
+    return max((bar.whole or bar.value for bar in bars), default=0.0)
+
+
 def words(kind: Kind, value: Any) -> str:
     """Returns a value in its form for people; empty for bars, which are drawn."""
     if value is None:

@@ -26,7 +26,17 @@ from rich.text import Text
 
 from ompass.model import STATES, StateTimes, state_values
 from ompass.plain_text import visible, visible_lines
-from ompass.reports.model import Advice, Column, Kind, Report, Section, Table, column_words, sentence
+from ompass.reports.model import (
+    Advice,
+    Column,
+    Kind,
+    Report,
+    Section,
+    Table,
+    column_words,
+    full_bar,
+    sentence,
+)
 from ompass.units import plural
 
 if TYPE_CHECKING:
@@ -225,7 +235,7 @@ def _fitting(
 def _longest(table: Table, k: int) -> float:
     kind = table.columns[k].kind
     if kind is Kind.BAR:
-        return max((row[k].whole or row[k].value for row in table.rows), default=0)
+        return full_bar(row[k] for row in table.rows)
     return max((row[k].total_ns for row in table.rows), default=0) if kind is Kind.STATES else 0
 
 

@@ -172,6 +172,7 @@ class GraphPicture {
             picture.append(this.clickable(group, box, stripe, ...text));
         }
         this.boxes.replaceChildren(picture);
+        this.boxes.scrollLeft = place.get(this.root)[0] + (wide - this.boxes.clientWidth) / 2; // the root in the middle
     }
 
     pictures() { return [...this.place.querySelectorAll("svg")].map((svg) => svg.outerHTML); }
