@@ -82,6 +82,19 @@ def test_a_host_that_waits_for_kernels_is_reported_unless_they_are_nowait() -> N
     assert "host_waits" not in kinds(row, wall_ns=1000 * MS)
 
 
+def test_time_that_other_programs_took_from_the_serial_part_hides_nothing() -> None:
+    run = run_of([target(1, transfer_ns=20 * MS, n_to=1)], wall_ns=1000 * MS)
+    assert "costly_transfers" not in findings(run)
+    (alone,) = run.regions
+    assert "costly_transfers" in findings(run.replace(regions=(alone.replace(work_preempted_ns=900 * MS),)))
+
+
+def test_the_start_up_of_a_device_is_no_problem() -> None:
+    row = target(1, launch_ns=9 * MS, n_launches=1)
+    assert "host_waits" not in kinds(row, wall_ns=20 * MS)
+    assert "host_waits" in kinds(row.replace(launch_ns=11 * MS, time_ns=11 * MS), wall_ns=20 * MS)
+
+
 def test_rows_of_several_threads_are_one_construct() -> None:
     rows = [
         target(1, 0, transfer_ns=5, operations=(1, 2), operations_n=(1, 2), operations_bytes=(8, 9),

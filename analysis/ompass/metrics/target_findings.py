@@ -8,13 +8,20 @@ from collections.abc import Iterator
 from ompass.device_numbers import device_name
 from ompass.metrics import thresholds
 from ompass.metrics.facts import Evidence, Facts, evidence
-from ompass.model import share
+from ompass.model import OUTSIDE, share
 from ompass.units import count, duration, percent, plural, size
 
 
 def _of_run(facts: Facts, host_ns: float) -> float:
-    """Returns a time of host threads over the wall time of the run."""
-    return share(host_ns, facts.run.wall_ns)
+    """Returns a time of host threads over the wall time of the run; 0 if it is too short to judge.
+
+    The wall time excludes the time that other programs took from the code outside of regions.
+    """
+    if host_ns < thresholds.DEVICE_MIN_NS:
+        return 0.0
+    rows = (row for row in facts.run.regions if row.construct == OUTSIDE)
+    taken_ns = max((row.work_preempted_ns for row in rows), default=0)
+    return share(host_ns, max(facts.run.wall_ns - taken_ns, host_ns))
 
 
 def repeated_transfers(facts: Facts) -> Iterator[Evidence]:

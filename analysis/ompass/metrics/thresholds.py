@@ -260,6 +260,8 @@ BARRIERS_INSIDE: Final = 4
 CHUNKS_PER_THREAD: Final = 8
 """If the threads get fewer chunks of one instance of a loop, the loop itself is short."""
 
+DEVICE_MIN_NS: Final = 10_000_000
+"""Start-up of a device and its first kernel take milliseconds, which no change of the program saves."""
 TRANSFER_SHARE: Final = 0.10
 """Transfers of a construct are worth a change if they take a tenth of the wall time of the run."""
 TRANSFER_PART: Final = 0.5
