@@ -134,6 +134,22 @@ def test_constructs_that_run_on_the_host_are_regions_of_the_host(
     assert on_host == set(lines if environment else lines[:1])
 
 
+@pytest.mark.parametrize("levels", ["1", "3"])
+@BOTH_WAYS
+@BOTH_MODES
+def test_threads_that_use_devices_at_the_same_time_are_counted_exactly(
+    mode: str, preload: bool, levels: str, record_target: RecordTarget
+) -> None:
+    recorded = record_target(
+        "threads.c", mode=mode, preload=preload, environment={"OMP_MAX_ACTIVE_LEVELS": levels}
+    )
+    run = check_expected(recorded)
+    check_facts(facts_in(recorded.process.stdout), run)
+    report = json.loads(ompass("report", recorded.run_dir, "--json").stdout)
+    assert report["threads"] == 4
+    assert [region["max_team_size"] for region in report["regions"]] == [4]
+
+
 @pytest.mark.parametrize("opt_level", ["-O0", "-O2", "-O3"])
 def test_a_construct_with_a_kernel_has_its_line_and_function_at_any_optimization(
     opt_level: str, record_target: RecordTarget
