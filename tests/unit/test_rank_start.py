@@ -8,7 +8,6 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -141,6 +140,22 @@ def test_a_dead_leader_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> Non
     start_rank(ARGUMENTS)
 
 
+def test_files_of_earlier_jobs_are_ignored(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    dead = subprocess.Popen([sys.executable, "-c", ""])
+    dead.wait()
+    with monkeypatch.context() as earlier:
+        earlier.setattr(os, "getpid", lambda: dead.pid)
+        lead(earlier)
+    as_rank(monkeypatch, 1, 1)
+    start_rank(ARGUMENTS)
+    as_rank(monkeypatch, 0, 0)
+    publish_failure(125)
+    (plan,) = tmp_path.iterdir()
+    os.utime(plan, (0, 0))
+    as_rank(monkeypatch, 1, 1)
+    start_rank(ARGUMENTS)
+
+
 def test_a_link_in_place_of_the_plan_is_not_followed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     lead(monkeypatch)
     (plan,) = tmp_path.iterdir()
@@ -165,16 +180,11 @@ def test_ranks_come_from_the_variables_of_the_launcher(
     assert rank_variables(environ) == found
 
 
-def test_a_rank_loads_little_before_its_program_starts(tmp_path: Path) -> None:
+def test_a_rank_loads_little_before_its_program_starts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Imports of the package cost each rank of a job half a second of processor time."""
-    code = (
-        "import sys\n"
-        "from ompass.launch.rank_start import publish_plan, start_rank\n"
-        "start_rank(['run', '--', 'echo'])\n"
-        "publish_plan(['run', '--', 'echo'], ['echo'], '/bin/echo', {})\n"
-    )
-    environ: dict[str, Any] = {**os.environ, "SLURM_PROCID": "0", "SLURM_LOCALID": "0"}
-    subprocess.run([sys.executable, "-c", code], env=environ, check=True)
+    as_rank(monkeypatch, 0, 0)
+    publish_plan(["run", "--", "echo"], ["echo"], "/bin/echo", {})
+    environ = {name: value for name, value in os.environ.items() if not name.startswith("OMPI_")}
     done = subprocess.run(
         [sys.executable, "-X", "importtime", "-m", "ompass", "run", "--", "echo", "started"],
         env={**environ, "SLURM_PROCID": "1", "SLURM_LOCALID": "1"},

@@ -38,6 +38,7 @@ LAUNCH = "OMPASS_LAUNCH"
 """Identifies the launch of a process and its descendants; the tool writes it into meta.json."""
 _CLAIM_S = 2.0
 """Time in which a leader that starts together with the other ranks has claimed its part."""
+_RECENT_S = 30.0
 _POLL_S = 0.01
 
 
@@ -145,14 +146,18 @@ def _write(environ: Mapping[str, str], parts: Sequence[str]) -> None:
 
 
 def _wait_for_plan(environ: Mapping[str, str]) -> list[str] | None:
-    """Returns the parts of the leader's file when its plan is known; None if there is no leader."""
+    """Returns the parts of the leader's file when its plan is known; None if there is no leader.
+
+    Ignores the files of earlier jobs: the leader of a plan still runs, and a failure is recent.
+    """
     path = _file(environ)
     give_up_s = time.monotonic() + _CLAIM_S
     while True:
         parts = _read(path)
-        if parts and parts[0] in ("plan", "fail"):
+        is_led = parts is not None and _is_alive(parts[1])
+        if parts and (parts[0] == "fail" or (parts[0] == "plan" and is_led)):
             return parts
-        if not (parts and _is_alive(parts[1])) and time.monotonic() > give_up_s:
+        if not is_led and time.monotonic() > give_up_s:
             return None
         time.sleep(_POLL_S)
 
@@ -167,7 +172,9 @@ def _read(path: str) -> list[str] | None:
         status = os.fstat(descriptor)
         if status.st_uid != os.geteuid():
             return None
-        return os.fsdecode(os.read(descriptor, status.st_size)).split("\0")
+        parts = os.fsdecode(os.read(descriptor, status.st_size)).split("\0")
+        is_old = parts[0] == "fail" and time.time() - status.st_mtime > _RECENT_S
+        return None if is_old else parts
     finally:
         os.close(descriptor)
 
