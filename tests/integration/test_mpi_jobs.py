@@ -108,6 +108,7 @@ def test_jobs_in_two_folders_are_compared(program: Path, environment: dict[str, 
             tmp_path / side,
             *command_line("run", "-q", "--", "mpirun", "-n", 2, program, "even", rounds),
         )
+    assert "ompass report after/*.ompass" in call(environment, tmp_path, "compare", "before", "after").stdout
     done = call(environment, tmp_path, "compare", "before", "after", "--json")
     (compared,) = json.loads(done.stdout)["compared"]
     assert compared["threads_before"] == compared["threads_after"] == 2

@@ -10,6 +10,7 @@ import math
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, Final
 
 from ompass import __version__
@@ -18,6 +19,7 @@ from ompass.comparison.metrics import MINIMUM_OF_ALL, VERDICTS, Change, Count
 from ompass.comparison.pairing import Pair
 from ompass.metrics import thresholds
 from ompass.model import STATES
+from ompass.readers.run import is_run_directory, is_sweep_directory
 from ompass.reports.model import Column, Kind, Report, Section, Table, data, fields, sentence
 from ompass.scaling.content import Place
 from ompass.units import count, duration, percent, plural, ratio
@@ -136,13 +138,20 @@ def brief_comparison(content: ComparisonContent) -> Report:
         # The note on p concerns columns that only the full report has.
         notes=content.notes[:1] if any(one.is_undecided for one in content.compared) else (),
         commands=(
-            (f"ompass report {shlex.quote(content.after)}", "what slows the program now"),
+            (f"ompass report {_reported(content.after)}", "what slows the program now"),
             (
                 f"ompass compare {shlex.quote(content.before)} {shlex.quote(content.after)} --full",
                 "all figures and notes",
             ),
         ),
     )
+
+
+def _reported(side: str) -> str:
+    """Returns the words that name the runs of a side for `ompass report`; for a folder, all runs in it."""
+    path = Path(side)
+    is_folder = path.is_dir() and not is_run_directory(path) and not is_sweep_directory(path)
+    return f"{shlex.quote(side)}/*.ompass" if is_folder else shlex.quote(side)
 
 
 def _brief_sections(one: Compared) -> Iterator[Section]:
