@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -38,8 +39,15 @@ def offload() -> Toolchain:
 
 
 @pytest.fixture
-def record_target(offload: Toolchain, record: Record) -> RecordTarget:
-    return lambda source, **options: record(f"target/{source}", toolchain=offload, **options)
+def record_target(offload: Toolchain, record: Record, tmp_path: Path) -> RecordTarget:
+    def run(
+        source: str, *arguments: str, environment: Mapping[str, str] | None = None, **options: Any
+    ) -> Recorded:
+        # The host plugin leaves its kernels in files there.
+        folder = {"TMPDIR": str(tmp_path), **(environment or {})}
+        return record(f"target/{source}", *arguments, toolchain=offload, environment=folder, **options)
+
+    return run
 
 
 def expected_in(stdout: str) -> list[dict[str, Any]]:
@@ -185,6 +193,9 @@ def test_all_results_show_the_target_constructs(record_target: RecordTarget, tmp
     assert sum(target["to_bytes"] for target in report["targets"]) == sum(e["to_bytes"] for e in expected)
     assert {target["kind"] for target in report["targets"]} == {e["kind"] for e in expected}
     assert not any(device["traced"] for device in report["devices"])
+    table = ompass("report", run_dir, "--csv", "--table", "targets").stdout
+    rows_of_csv = list(csv.DictReader(table.splitlines()))
+    assert sum(int(row["to_bytes"]) for row in rows_of_csv) == sum(e["to_bytes"] for e in expected)
     text = ompass("report", run_dir, "--full").stdout
     assert "Target constructs" in text
     assert "the runtime offers no device tracing" in text
@@ -223,10 +234,8 @@ def test_kinds_and_devices_are_in_the_definitions(record_target: RecordTarget) -
 @pytest.mark.parametrize(
     "disease", ["repeated_transfers", "costly_transfers", "small_launches", "host_waits"]
 )
-def test_the_problem_of_a_program_is_the_first_finding(
-    disease: str, offload: Toolchain, record: Record
-) -> None:
-    recorded = record("target/diseases.c", disease, toolchain=offload, preload=True)
+def test_the_problem_of_a_program_is_the_first_finding(disease: str, record_target: RecordTarget) -> None:
+    recorded = record_target("diseases.c", disease, preload=True)
     report = json.loads(ompass("report", recorded.run_dir, "--json").stdout)
     problems = [f for f in report["findings"] if f["severity"] == "problem" and f["kind"] != "disturbed"]
     assert problems[0]["kind"] == disease
