@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from command import call, command_line
+from marked_programs import in_a_calm_moment
 from mpi_jobs import compiler_flags, job_environment, record_job, run_words
 from needs import require_commands
 from toolchains import CompileProgram, Toolchain
@@ -66,6 +67,31 @@ def test_the_first_finding_on_a_job_is_the_right_one(
     if first is not None:
         assert function in first["because"]
         assert first["file"].endswith("jobs.c")
+
+
+@pytest.mark.parametrize("kind", ["imbalanced", "communication", "serialised", "in_task", "even"])
+def test_efficiencies_are_those_that_the_ranks_measure(
+    kind: str, program: Path, libompass: Path, default_toolchain: Toolchain, tmp_path: Path
+) -> None:
+    """Holds on busy machines, too: both measure the same run."""
+    environment = job_environment(libompass, default_toolchain, 2 if kind == "in_task" else 1)
+
+    def record() -> tuple[dict[str, float], dict[str, float]]:
+        folder = tmp_path / str(len(list(tmp_path.iterdir())))
+        folder.mkdir()
+        report, stdout = record_job(environment, folder, 2, program, kind, N_ROUNDS)
+        line = next(line for line in stdout.splitlines() if line.startswith("MEASURED "))
+        measured = {
+            name: float(value) / 100 for name, value in (pair.split("=") for pair in line.split()[1:])
+        }
+        found = report["job"]["efficiencies"]["multiplicative"]
+        return {name: found[name] for name in measured}, measured
+
+    def check(both: tuple[dict[str, float], dict[str, float]]) -> None:
+        found, measured = both
+        assert found == pytest.approx(measured, abs=0.02)
+
+    in_a_calm_moment(record, check)
 
 
 def test_tasks_that_wait_in_mpi_are_found(

@@ -31,9 +31,9 @@ def job_environment(libompass: Path, toolchain: Toolchain, n_threads: int = 1) -
 
 
 def compiler_flags(wrapper: str = "mpicc") -> list[str]:
-    """Returns the flags that the compiler wrapper of OpenMPI adds."""
+    """Returns the flags that the compiler wrapper of OpenMPI adds; they may precede the source."""
     shown = subprocess.run([wrapper, "--showme"], capture_output=True, text=True, check=True).stdout
-    return shown.split()[1:]
+    return ["-Wl,--no-as-needed", *shown.split()[1:]]
 
 
 def run_words(
