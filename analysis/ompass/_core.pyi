@@ -256,13 +256,14 @@ class Run(Row):
     mode: Final[str]  # recorded mode: profile or trace
     source: Final[str]  # profile: statistics of the tool; events: recomputed from the trace
     complete: Final[bool]  # false if the program was killed or still runs or, with source events, if records are missing
-    end_reason: Final[str]  # finalized, exit, running-or-killed or ended-by-control
+    end_reason: Final[str]  # finalized, exit, running-or-killed, ended-by-control or dumped
     incomplete_reasons: Final[tuple[str, ...]]  # sentences: why the run is not complete
     missing: Final[tuple[str, ...]]  # sentences: which parts of profile and trace the tool could not write, and why
     n_unlogged: Final[int]  # threads whose log could not be created
     n_unlogged_tasks: Final[int]  # completed tasks of threads without a log; 0: none or unknown
     trace_end: Final[str]  # why the trace ends early; empty if it is whole
     trace_end_cure: Final[str]  # remedy for an early end
+    trace_begin_ns: Final[int]  # begin of the trace, if only its last part was kept; else 0
     pid: Final[int]  # recorded process
     start_epoch_ns: Final[int]  # start of the run, since 1970
     wall_ns: Final[int]  # duration of the program, first to last recorded moment
@@ -277,6 +278,7 @@ class Run(Row):
     n_throttled: Final[int]  # periods of the run in which a group used up its quota; -1: unknown
     throttled_ns: Final[int]  # time that groups were throttled, a sum over CPUs; -1: unknown
     earlier_cpu_ns: Final[int]  # processor time of the process before the tool started
+    first_region_cpu_ns: Final[int]  # processor time of the process when its first region began; 0: no region, or unknown
     other_runtime: Final[str]  # another OpenMP runtime that the program or a library calls and that is not recorded; or empty
     counters: Final[tuple[str, ...]]  # names of the hardware counters
     modules: Final[tuple[Module, ...]]  # executables and libraries

@@ -25,7 +25,7 @@ SUFFIX: Final = ".zst"
 CACHES: Final = re.compile(r"pyramid\.cache(\..*)?|names\.json\.gz\.\d+")
 """Files of a run that can be made again."""
 RUN_FILES: Final = re.compile(
-    r"meta\.json|topology\.xml|process\.log|thread-\d+\.(log|samples)|linux-vdso\.so\.1|names\.json\.gz|advice\.json"
+    r"meta\.json|topology\.xml|(process|kept)\.log|thread-\d+\.(log|samples)|linux-vdso\.so\.1|names\.json\.gz|advice\.json"
 )
 _MAGIC: Final = b"\x28\xb5\x2f\xfd"
 _LEVEL: Final = 9

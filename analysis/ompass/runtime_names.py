@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Identifies OpenMP runtimes by file name."""
+"""Identifies OpenMP runtimes and interpreters of Python by file name."""
 
 from __future__ import annotations
 
@@ -18,3 +18,11 @@ _NAMES = (
 def runtime_kind(name: str) -> str:
     """Returns the kind of an OpenMP runtime by its file name; empty for other libraries."""
     return next((kind for kind, pattern in _NAMES if pattern.fullmatch(name)), "")
+
+
+_PYTHON = re.compile(r"(python|pypy)[\d.]*t?d?")
+
+
+def is_python(name: str) -> bool:
+    """True for the file name of an interpreter of Python."""
+    return bool(_PYTHON.fullmatch(name))

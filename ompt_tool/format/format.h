@@ -27,13 +27,15 @@ inline constexpr size_t kPageBytes = 4096;
 inline constexpr size_t kHeaderBytes = kPageBytes;
 inline constexpr char kProcessMagic[8] = {'O', 'M', 'P', 'A', 'S', 'S', 'P', 'R'};
 inline constexpr char kThreadMagic[8] = {'O', 'M', 'P', 'A', 'S', 'S', 'T', 'H'};
+inline constexpr char kKeptMagic[8] = {'O', 'M', 'P', 'A', 'S', 'S', 'K', 'E'};
 inline constexpr uint32_t kExtentMagic = 0x58504d4f; // "OMPX"
 inline constexpr unsigned kMaxCounters = 8;
 inline constexpr unsigned kHistogramBins = 48;
 
 enum class Mode : uint32_t { kProfile = 0, kTrace = 1 };
 enum class ClockKind : uint32_t { kTsc = 0, kCntvct = 1, kClockGettime = 2 };
-enum class EndReason : uint32_t { kRunning = 0, kFinalized = 1, kExit = 2, kControlEnd = 3 };
+// kDumped: the log is a copy that a running program made of its own.
+enum class EndReason : uint32_t { kRunning = 0, kFinalized = 1, kExit = 2, kControlEnd = 3, kDumped = 4 };
 enum class DefinitionKind : uint32_t {
     kProgram = 0,
     kTask = 1,
@@ -89,12 +91,19 @@ struct ExtentHeader {
     ExtentKind kind;
     uint64_t bytes; // size of the whole extent with this header; a multiple of 4096
     uint64_t first; // kSlots: id of the first slot; kEvents: number, see below; others: number among their kind
-    uint64_t unused[5];
+    uint64_t is_in_memory; // 1 in the tool: the disk refused the extent
+    uint32_t thread; // kEvents in kept.log: index of the thread
+    uint32_t n_checkpoint_words; // kEvents: words of a checkpoint (checkpoint.h) before the first record
+    uint64_t first_checkpoint_word; // words of the same checkpoint in the extents before
+    uint64_t checkpoint_ticks; // time of the last timed record before a checkpoint that ends here
+    uint64_t unused;
 };
 static_assert(sizeof(ExtentHeader) == 64);
 
 // Extents of events are numbered from 0 in order of time, which differs from their order in the file. While the writer
 // empties an extent, the extent has no number and no events. After a kill the file may contain the latest extent twice.
+// If the run keeps only the last part of its trace, kept.log has the full extents of all threads, each in place of the
+// one that was the oldest then. Each thread's log has its latest extent.
 inline constexpr uint64_t kNoNumber = ~uint64_t{0};
 
 // ---------------------------------------------------------------- process.log
@@ -135,7 +144,8 @@ struct ProcessHeader {
     uint64_t end_ticks; // 0 while running
     uint64_t paused_ticks; // total length of all pauses; event times exclude pauses
     uint32_t n_threads; // thread logs begun
-    uint32_t limit_reached; // 1: the size limit stopped the trace; 2: the disk did
+    uint32_t
+        limit_reached; // 1: the size limit stopped the trace; 2: the disk did; 3: kept.log has no room for a thread
     uint32_t n_pauses;
     uint32_t n_misuses; // wrong marks of the program, such as the end of a kernel that did not begin
     uint64_t min_create_gap; // shortest time between two creations by one task; ~0: none seen
@@ -158,6 +168,7 @@ struct ProcessHeader {
     GroupLimits groups_at_start;
     GroupLimits groups_at_end; // is_known 0: the run was cut short, or the files could not be read
     char other_runtime[256]; // path of a second OpenMP runtime in use, which is not recorded; empty: none
+    uint64_t first_region_cpu_ns; // processor time of the process when its first region began; 0: no region, or unknown
 };
 static_assert(sizeof(ProcessHeader) <= kHeaderBytes);
 
@@ -287,6 +298,15 @@ struct ThreadHeader {
     uint32_t pad4_;
 };
 static_assert(sizeof(ThreadHeader) <= kHeaderBytes);
+
+// The header of kept.log, whose extents are the windows of all threads.
+struct KeptHeader {
+    char magic[8]; // kKeptMagic
+    uint32_t version;
+    uint32_t header_bytes; // kHeaderBytes
+    uint64_t asked_bytes; // for all logs together; 0: no limit
+    uint64_t asked_ticks; // length of the period to keep; 0: as the space allows
+};
 
 enum OpenState : uint32_t {
     kOpenNone = 0, // outside every region, or not recorded

@@ -64,8 +64,11 @@ void read_slots(const ThreadFile &thread, size_t n_definitions, ThreadAccount &a
                 account.construct(id) = construct;
             }
         }
-    // Undeferred tasks count as completed when they begin. Regions count tasks when their code ends, so the difference
-    // is the number of tasks that a kill interrupted.
+}
+
+// Undeferred tasks count as completed when they begin. Regions count tasks when their code ends, so the difference is
+// the number of tasks that a kill interrupted.
+void subtract_interrupted(ThreadAccount &account) {
     uint64_t begun = 0, completed = 0;
     format::ConstructSlot *most = nullptr;
     for (format::ConstructSlot &slot : account.constructs) {
@@ -228,11 +231,42 @@ std::vector<ThreadAccount> read_accounts(const RunFiles &run) {
         accounts[i].cpu_source = thread.header->cpu_source;
         accounts[i].pool_off_cpu = thread.header->pool;
         read_slots(thread, run.definitions.size(), accounts[i]);
+        subtract_interrupted(accounts[i]);
         close_pending_parts(run, *thread.header, accounts[i], end);
         close_open_interval(run, *thread.header, accounts[i], end);
         end_phases(accounts[i], end);
     }
     count_open_instances(run, accounts, end);
+    return accounts;
+}
+
+std::vector<ThreadAccount> read_accounts_before(const RunFiles &run) {
+    std::vector<ThreadAccount> accounts(run.threads.size());
+    for (size_t i = 0; i < run.threads.size(); i++) {
+        const Checkpoint &checkpoint = run.threads[i].checkpoint;
+        if (!checkpoint) continue;
+        std::vector<std::vector<char>> extents;
+        checkpoint.for_each_slot([&](uint32_t id, const uint64_t *words) {
+            const uint32_t extent = id / format::kSlotsPerExtent;
+            if (id >= run.definitions.size()) return;
+            if (extent >= extents.size()) extents.resize(extent + 1);
+            extents[extent].resize(format::kSlotsPerExtent * format::kSlotBytes);
+            memcpy(&extents[extent][id % format::kSlotsPerExtent * format::kSlotBytes], words, format::kSlotBytes);
+        });
+        ThreadFile kept;
+        kept.header = run.threads[i].header;
+        for (uint32_t extent = 0; extent < extents.size(); extent++) {
+            kept.slots.emplace_back(extents[extent]);
+            kept.first_slot.push_back(extent * format::kSlotsPerExtent);
+        }
+        accounts[i].present = true;
+        accounts[i].pool_ticks = checkpoint.head().pool_ticks;
+        accounts[i].pool_off_cpu = checkpoint.head().pool;
+        read_slots(kept, run.definitions.size(), accounts[i]);
+        for (const format::CheckpointFrame &frame : checkpoint.frames())
+            if (frame.flags & format::kFrameUndeferred && frame.construct && frame.construct < run.definitions.size())
+                accounts[i].construct(frame.construct).n_completed--;
+    }
     return accounts;
 }
 

@@ -218,7 +218,7 @@ Problem read_process(RunFiles &run, std::vector<std::string> &losses) {
         });
 }
 
-using Words = std::span<const uint64_t>;
+using EventExtents = std::map<uint64_t, EventExtent>; // of a thread, by number
 
 // Returns the number of a copy of the first extent of events, the window, which the thread writes repeatedly. `head`
 // was read before the copy was made. Returns kNoNumber if the number has changed since.
@@ -245,8 +245,22 @@ Problem check_slots(const std::string &path, size_t slot_bytes, const ExtentHead
     return {};
 }
 
-// Reads one log. Sets `window_moved` if events are missing because the thread wrote its window during the read.
-Problem read_thread(RunFiles &run, const std::string &path, ThreadFile &thread, bool &window_moved) {
+// Uses the extents that follow each other from the first one on.
+void use_all_events(RunFiles &run, ThreadFile &thread, const EventExtents &events) {
+    for (const auto &[number, extent] : events) {
+        if (number != thread.events.size()) break; // extents before it are missing
+        thread.events.push_back(extent.words);
+        thread.event_offsets.push_back(extent.offset);
+    }
+    if (thread.events.size() < events.size())
+        run.losses.push_back(thread.file.path() +
+                             ": events are missing in the middle, and those after them cannot be read.");
+}
+
+// Reads one log, and its event extents into `events`. Sets `window_moved` if events are missing because the thread
+// wrote its window during the read.
+Problem read_thread(RunFiles &run, const std::string &path, ThreadFile &thread, EventExtents &events,
+                    bool &window_moved) {
     Problem problem = thread.file.open(path);
     if (problem) return problem;
     if (is_unwritten(thread.file)) {
@@ -259,7 +273,7 @@ Problem read_thread(RunFiles &run, const std::string &path, ThreadFile &thread, 
     problem = check_header(thread.file, format::kThreadMagic, header->version, header->header_bytes);
     if (problem) return problem;
     thread.header = header;
-    std::map<uint64_t, std::pair<Words, uint64_t>> events; // by number, with their offsets
+    events.clear();
     bool has_window = false;
     const auto add_events = [&](const ExtentHeader &extent, std::span<const char> contents, uint64_t offset) {
         uint64_t number = extent.first;
@@ -271,9 +285,10 @@ Problem read_thread(RunFiles &run, const std::string &path, ThreadFile &thread, 
         }
         has_window = true;
         if (number != format::kNoNumber)
-            events.try_emplace(number,
-                               Words(reinterpret_cast<const uint64_t *>(words), contents.size() / sizeof(uint64_t)),
-                               offset + sizeof extent);
+            events.try_emplace(number, EventExtent{extent,
+                                                   Words(reinterpret_cast<const uint64_t *>(words),
+                                                         contents.size() / sizeof(uint64_t)),
+                                                   offset + sizeof extent});
     };
     problem = for_each_extent(
         thread.file, run.losses,
@@ -294,13 +309,6 @@ Problem read_thread(RunFiles &run, const std::string &path, ThreadFile &thread, 
             }
             return {};
         });
-    for (const auto &[number, extent] : events) {
-        if (number != thread.events.size()) break; // extents before it are missing
-        thread.events.push_back(extent.first);
-        thread.event_offsets.push_back(extent.second);
-    }
-    if (thread.events.size() < events.size())
-        run.losses.push_back(path + ": events are missing in the middle, and those after them cannot be read.");
     return problem;
 }
 
@@ -336,6 +344,123 @@ Problem list_logs(const std::string &directory, std::vector<uint32_t> &indices) 
     return {};
 }
 
+std::string kept_log(const RunFiles &run) { return run.directory + "/kept.log"; }
+
+bool keeps_last(const RunFiles &run) {
+    struct stat status;
+    return stat(kept_log(run).c_str(), &status) == 0;
+}
+
+// Adds the extents of kept.log to those of the threads, without their words unless `with_words`. While the program runs, it may write any of them.
+Problem read_kept_extents(RunFiles &run, std::vector<EventExtents> &events, bool with_words) {
+    MappedFile &file = run.kept_file;
+    const auto number_now = [&](uint64_t offset) {
+        ExtentHeader head;
+        file.copy(offset, &head, sizeof head);
+        return head.first;
+    };
+    return for_each_extent(
+        file, run.losses, [&](const ExtentHeader &head, std::span<const char> contents, uint64_t offset) -> Problem {
+            if (head.kind != ExtentKind::kEvents) return {file.path(), offset, "is damaged: unexpected kind of extent"};
+            const uint64_t begin = offset + sizeof head;
+            const char *words = contents.data();
+            if (!with_words) contents = {};
+            if (!run.process->is_final) words = keep_copy(file, begin, contents.size(), run.kept_copies);
+            const bool is_whole = run.process->is_final || number_now(offset) == head.first;
+            if (is_whole && head.first != format::kNoNumber && head.thread < events.size())
+                events[head.thread].try_emplace(head.first, EventExtent{head,
+                                                                        Words(reinterpret_cast<const uint64_t *>(words),
+                                                                              contents.size() / sizeof(uint64_t)),
+                                                                        begin});
+            return {};
+        });
+}
+
+// The extents of one thread from which its trace can be read: those without a gap up to the last one.
+struct KeptEvents {
+    std::vector<const EventExtent *> extents;
+    std::vector<size_t> checkpoints; // extents in which a checkpoint ends, by number in `extents`
+    bool has_lost = false; // true if the first extents are missing
+
+    uint64_t ticks_of(size_t checkpoint) const { return extents[checkpoints[checkpoint]]->head.checkpoint_ticks; }
+
+    // Returns the words of a checkpoint.
+    std::vector<uint64_t> words_of(size_t checkpoint) const {
+        const size_t last = checkpoints[checkpoint];
+        size_t first = last;
+        while (first > 0 && extents[first]->head.first_checkpoint_word) first--;
+        std::vector<uint64_t> words;
+        for (size_t i = first; i <= last; i++) {
+            const Words all = extents[i]->words;
+            if (extents[i]->head.first_checkpoint_word != words.size()) return {}; // the begin is missing
+            const size_t n = std::min<size_t>(extents[i]->head.n_checkpoint_words, all.size());
+            words.insert(words.end(), all.begin(), all.begin() + static_cast<ptrdiff_t>(n));
+        }
+        return words;
+    }
+};
+
+KeptEvents kept_events(const EventExtents &events) {
+    KeptEvents kept;
+    for (auto each = events.rbegin(); each != events.rend(); ++each) {
+        if (!kept.extents.empty() && each->first + 1 != kept.extents.back()->head.first) break;
+        kept.extents.push_back(&each->second);
+    }
+    std::reverse(kept.extents.begin(), kept.extents.end());
+    kept.has_lost = !kept.extents.empty() && kept.extents[0]->head.first != 0;
+    for (size_t i = 0; i < kept.extents.size(); i++)
+        if (kept.extents[i]->head.checkpoint_ticks) kept.checkpoints.push_back(i);
+    return kept;
+}
+
+// Lets a thread's events begin with a checkpoint; ~0: with the first extent.
+void use_events_from(ThreadFile &thread, const KeptEvents &kept, size_t checkpoint) {
+    const bool is_first = checkpoint == ~size_t{0};
+    if (!is_first && !thread.checkpoint.take(kept.words_of(checkpoint))) return;
+    for (size_t i = is_first ? 0 : kept.checkpoints[checkpoint]; i < kept.extents.size(); i++) {
+        const Words words = kept.extents[i]->words;
+        const size_t skipped = std::min<size_t>(kept.extents[i]->head.n_checkpoint_words, words.size());
+        thread.events.push_back(words.subspan(skipped));
+        thread.event_offsets.push_back(kept.extents[i]->offset + skipped * sizeof(uint64_t));
+    }
+}
+
+// Chooses where the trace of each thread begins: all at about the same time, the earliest at which no thread lacks
+// events.
+Problem read_kept(RunFiles &run, std::vector<EventExtents> &events, bool with_words) {
+    if (!keeps_last(run)) return {};
+    if (Problem problem = run.kept_file.open(kept_log(run))) return problem;
+    if (!is_unwritten(run.kept_file)) {
+        if (Problem problem = check_length(run.kept_file)) return problem;
+        format::KeptHeader header;
+        memcpy(&header, run.kept_file.bytes().data(), sizeof header);
+        if (Problem problem = check_header(run.kept_file, format::kKeptMagic, header.version, header.header_bytes))
+            return problem;
+        if (Problem problem = read_kept_extents(run, events, with_words)) return problem;
+    }
+    run.kept_file.end_copying();
+    run.log_bytes += run.kept_file.bytes().size();
+    std::vector<KeptEvents> kept;
+    for (const EventExtents &each : events) {
+        KeptEvents &of_thread = kept.emplace_back(kept_events(each));
+        const auto is_damaged = [&](size_t i) {
+            Checkpoint checkpoint;
+            return !checkpoint.take(of_thread.words_of(i));
+        };
+        while (with_words && !of_thread.checkpoints.empty() && is_damaged(0))
+            of_thread.checkpoints.erase(of_thread.checkpoints.begin());
+        if (of_thread.has_lost && !of_thread.checkpoints.empty())
+            run.window_begin = std::max(run.window_begin, of_thread.ticks_of(0));
+    }
+    if (!with_words) return {};
+    for (size_t i = 0; i < kept.size(); i++) {
+        size_t n = 0; // checkpoints up to the begin of the window
+        while (n < kept[i].checkpoints.size() && kept[i].ticks_of(n) <= run.window_begin) n++;
+        if (n || !kept[i].has_lost) use_events_from(run.threads[i], kept[i], n - 1);
+    }
+    return {};
+}
+
 std::string counted(uint64_t n, const char *noun) { return std::to_string(n) + " " + noun + (n == 1 ? "" : "s"); }
 
 // Lists the data that the tool could not write, without records of the trace, which do not concern the profile.
@@ -355,14 +480,15 @@ void list_missing(RunFiles &run) {
 }
 
 // Reads one log. Reads it again if data are missing that the program may have written during the read.
-Problem read_thread_at_rest(RunFiles &run, uint32_t index) {
+Problem read_thread_at_rest(RunFiles &run, uint32_t index, EventExtents &events) {
     const size_t n_losses = run.losses.size(), n_remarks = run.remarks.size();
     for (int attempt = 1; attempt <= kAttempts; attempt++) {
         bool window_moved = false;
         run.losses.resize(n_losses), run.remarks.resize(n_remarks);
         ThreadFile &thread = run.threads[index] = {};
         const std::string path = run.directory + "/" + log_name(index);
-        if (Problem problem = read_thread(run, path, thread, window_moved)) return problem;
+        if (Problem problem = read_thread(run, path, thread, events, window_moved)) return problem;
+        if (!keeps_last(run)) use_all_events(run, thread, events);
         thread.file.end_copying();
         if ((!window_moved && run.losses.size() == n_losses) || !has_grown(thread.file)) break;
     }
@@ -374,7 +500,7 @@ Problem read_thread_at_rest(RunFiles &run, uint32_t index) {
 
 // Reads process.log twice while the program runs: before the other logs, for their number, and after them, because
 // process.log then has all definitions that they use.
-Problem open_run(const std::string &directory, RunFiles &run) {
+Problem open_run(const std::string &directory, RunFiles &run, bool with_kept) {
     run.directory = directory;
     std::vector<std::string> losses; // in process.log
     std::vector<uint32_t> indices;
@@ -384,8 +510,10 @@ Problem open_run(const std::string &directory, RunFiles &run) {
     const uint32_t n_begun = run.process->n_threads;
     drop_foreign_logs(run, indices);
     run.threads.resize(indices.empty() ? 0 : indices.back() + 1);
+    std::vector<EventExtents> events(run.threads.size());
     for (const uint32_t index : indices)
-        if ((problem = read_thread_at_rest(run, index))) return problem;
+        if ((problem = read_thread_at_rest(run, index, events[index]))) return problem;
+    if ((problem = read_kept(run, events, with_kept || run.process->is_final))) return problem;
     if (!run.process->is_final && (problem = read_process(run, losses))) return problem;
     run.process_file.end_copying();
     run.log_bytes += run.process_file.bytes().size();

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "checkpoint.h"
 #include "format.h"
 
 namespace ompass {
@@ -70,6 +71,15 @@ struct alignas(64) CopiedLine {
 };
 using Copies = std::vector<std::unique_ptr<CopiedLine[]>>;
 
+using Words = std::span<const uint64_t>;
+
+// An extent of events, with its place in the file.
+struct EventExtent {
+    format::ExtentHeader head;
+    Words words; // unused tail included
+    uint64_t offset;
+};
+
 struct ThreadFile {
     MappedFile file;
     const format::ThreadHeader *header = nullptr; // null: the file has none
@@ -77,6 +87,7 @@ struct ThreadFile {
     std::vector<uint32_t> first_slot; // id of the first slot of each array
     std::vector<std::span<const uint64_t>> events; // words of each event extent in order of time, unused tail included
     std::vector<uint64_t> event_offsets; // offset of each event extent in the file
+    Checkpoint checkpoint; // state of the thread before the first event; false: the events begin with the thread
     Copies copies; // copies of the data above that the thread may still write
 };
 
@@ -85,6 +96,9 @@ struct RunFiles {
     MappedFile process_file;
     const format::ProcessHeader *process = nullptr;
     Copies process_copies;
+    MappedFile kept_file; // kept.log; empty unless the run keeps only the last part of its trace
+    Copies kept_copies;
+    uint64_t window_begin = 0; // ticks from which the trace of all threads is whole; 0: from the begin
     std::vector<Module> modules;
     std::vector<Definition> definitions;
     std::vector<const format::RegionInstance *> instances; // by index
@@ -115,7 +129,8 @@ private:
     uint64_t multiplier_ = 1ull << 40; // ns per tick, 24.40 fixed point, never 0
 };
 
-// Maps and checks the whole directory. Returns a problem if it is unreadable.
-Problem open_run(const std::string &directory, RunFiles &run);
+// Maps and checks the whole directory. Returns a problem if it is unreadable. `with_kept`: false to save time if only
+// statistics are needed; a run that keeps the last part of its trace then has no events until it has ended.
+Problem open_run(const std::string &directory, RunFiles &run, bool with_kept = true);
 
 } // namespace ompass

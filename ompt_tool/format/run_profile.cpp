@@ -322,6 +322,8 @@ uint64_t end_of_run(const RunFiles &run) {
 static std::string reason_of_end(const format::ProcessHeader &process) {
     if (!process.limit_reached) return {};
     if (process.limit_reached == 1) return "the trace reached its size limit (OMPASS_LIMIT_MB)";
+    if (process.limit_reached == 3)
+        return "the space to keep (OMPASS_KEEP_LAST) has no room for the traces of all threads";
     return "the trace could not be extended (" + refusal_text(process.first_refusal) + ")";
 }
 
@@ -363,6 +365,8 @@ RunProfile make_profile(const RunFiles &run, std::vector<ThreadAccount> &account
         profile.incomplete_reasons.insert(
             profile.incomplete_reasons.begin(),
             "the program is still running, or was killed, or left by _exit: its figures end where it was cut short");
+    if (process.end_reason == format::EndReason::kDumped)
+        profile.incomplete_reasons.emplace_back("it is a dump that the program made while it ran");
     for (const std::string &remark : run.remarks) profile.incomplete_reasons.push_back(remark);
     profile.trace_end = reason_of_end(process);
     if (from_events && process.limit_reached) profile.incomplete_reasons.push_back(profile.trace_end);
@@ -370,11 +374,19 @@ RunProfile make_profile(const RunFiles &run, std::vector<ThreadAccount> &account
     uint64_t n_dropped = process.n_unlogged_records;
     for (const ThreadRow &row : profile.threads) n_dropped += row.n_dropped;
     if (process.limit_reached) {
-        profile.trace_end_cure = process.limit_reached == 1 ? "raise --limit" : refusal_cure(process.first_refusal);
+        profile.trace_end_cure = process.limit_reached == 1   ? "raise --limit"
+                                 : process.limit_reached == 3 ? "raise --keep-last"
+                                                              : refusal_cure(process.first_refusal);
         const bool more =
             process.n_unlogged && process.end_reason == format::EndReason::kRunning; // some not counted yet
         profile.missing.push_back(run.directory + ": the trace lacks " + (more ? "at least " : "") +
                                   std::to_string(n_dropped) + " records: " + profile.trace_end + ".");
+    }
+    if (run.window_begin) {
+        profile.trace_begin_ns = clock.since_start(run.window_begin);
+        if (from_events)
+            profile.incomplete_reasons.push_back("only the last part of the trace was kept (--keep-last): the figures "
+                                                 "begin where each thread's trace begins");
     }
     if (from_events && process.n_pauses)
         profile.incomplete_reasons.push_back("recording was paused, and the trace has no events of the pauses");

@@ -17,6 +17,7 @@ struct RunProfile {
     bool complete = false;
     std::vector<std::string> incomplete_reasons;
     std::string trace_end; // reason why the trace ends before the run; empty: it does not
+    uint64_t trace_begin_ns = 0; // begin of the trace, if only its last part was kept
     std::string trace_end_cure;
     std::vector<std::string> missing; // sentences about data that the tool could not write
     uint64_t wall_ns = 0;
@@ -43,6 +44,7 @@ struct ThreadAccount {
     format::OffCpuTicks pool_off_cpu = {};
     format::CpuSource cpu_source = format::CpuSource::kNone;
     uint64_t n_events = 0;
+    uint64_t n_unknown_parts = 0; // of the replay: parts in regions of which the trace has no event
     std::vector<format::ConstructSlot> constructs;
     std::vector<format::RegionSlot> regions;
     std::vector<format::WaitSlot> waits;
@@ -74,5 +76,9 @@ RunProfile make_profile(const RunFiles &run, std::vector<ThreadAccount> &account
 
 // Returns the statistics of the tool, with the open state intervals closed at the end of the run.
 std::vector<ThreadAccount> read_accounts(const RunFiles &run);
+
+// Returns the statistics of the tool at the checkpoints from which the traces of the threads begin. Threads whose whole
+// trace is kept have none.
+std::vector<ThreadAccount> read_accounts_before(const RunFiles &run);
 
 } // namespace ompass

@@ -35,7 +35,7 @@ public:
         const uint64_t used = sizeof(ExtentHeader) + n;
         const uint64_t bytes =
             (std::max(used, least_bytes) + format::kPageBytes - 1) / format::kPageBytes * format::kPageBytes;
-        const ExtentHeader header = {format::kExtentMagic, kind, bytes, first, {}};
+        const ExtentHeader header = {format::kExtentMagic, kind, bytes, first, 0, 0, 0, 0, 0, 0};
         write(&header, sizeof header);
         write(contents, n);
         fill(bytes - used);

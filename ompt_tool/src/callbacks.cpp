@@ -367,12 +367,15 @@ void on_dispatch(ompt_data_t *, ompt_data_t *, ompt_dispatch_t kind, ompt_data_t
     if (thread && instance.ptr) take_chunk(*thread, static_cast<ompt_dispatch_chunk_t *>(instance.ptr)->iterations);
 }
 
+constexpr uint64_t kControlDump = 64; // the first command that the standard leaves to tools
+
 int on_control(uint64_t command, uint64_t, void *, const void *) {
     switch (command) { // omp_control_tool_t
     case 1: recorder::resume(); return 0;
     case 2: recorder::pause(); return 0;
     case 3: recorder::flush(); return 0;
     case 4: recorder::stop(format::EndReason::kControlEnd); return 0;
+    case kControlDump: recorder::dump(); return 0;
     default: return -1; // omp_control_tool_ignored is -1
     }
 }

@@ -3,6 +3,7 @@
 #include "options.h"
 
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <strings.h>
@@ -53,6 +54,65 @@ uint64_t read_limit_bytes() {
     return bytes;
 }
 
+// Returns the nanoseconds of a text such as `30s`, `1.5ms` or `10m`; 0 for anything else. ompass.units.parse_duration
+// accepts the same units.
+uint64_t parse_time(const char *text) {
+    double number = 0, place = 1;
+    const char *begin = text;
+    for (; *text >= '0' && *text <= '9'; text++) number = number * 10 + (*text - '0');
+    if (text == begin) return 0;
+    if (*text == '.')
+        for (text++; *text >= '0' && *text <= '9'; text++) number += (*text - '0') * (place /= 10);
+    while (*text == ' ') text++;
+    static const struct {
+        const char *name;
+        double ns;
+    } units[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}, {"m", 60e9}};
+    for (const auto &unit : units)
+        if (strcmp(text, unit.name) == 0 && number * unit.ns < 1e18) return static_cast<uint64_t>(number * unit.ns);
+    return 0;
+}
+
+Options::KeepLast read_keep_last() {
+    Options::KeepLast keep;
+    const char *text = getenv("OMPASS_KEEP_LAST");
+    if (!text || !*text) return keep;
+    keep.ns = parse_time(text);
+    if (!keep.ns) keep.bytes = parse_limit(text);
+    if (!keep.is_on())
+        say("OMPASS_KEEP_LAST=%s is not understood; valid values: a time such as 30s, 500ms or 10m (minutes), or a "
+            "size "
+            "such as 200M (megabytes). Keeping the whole trace.",
+            text);
+    return keep;
+}
+
+// Returns the signal of a name such as SIGUSR1 or usr1; 0: none of those that a dump may use.
+int parse_signal(const char *text) {
+    static const struct {
+        const char *name;
+        int number;
+    } signals[] = {{"USR1", SIGUSR1}, {"USR2", SIGUSR2}, {"HUP", SIGHUP}, {"QUIT", SIGQUIT}, {"URG", SIGURG}};
+    if (strncasecmp(text, "SIG", 3) == 0) text += 3;
+    for (const auto &signal : signals)
+        if (strcasecmp(text, signal.name) == 0) return signal.number;
+    return 0;
+}
+
+Options::Dump read_dump(const Options::KeepLast &keep) {
+    Options::Dump dump;
+    const char *on = getenv("OMPASS_DUMP_ON"), *if_longer = getenv("OMPASS_DUMP_IF_LONGER");
+    if (on && *on && !(dump.signal = parse_signal(on)))
+        say("OMPASS_DUMP_ON=%s is not understood; valid values: USR1, USR2, HUP, QUIT, URG. No signal makes a dump.",
+            on);
+    if (if_longer && *if_longer && !(dump.if_longer_ns = parse_time(if_longer)))
+        say("OMPASS_DUMP_IF_LONGER=%s is not understood; valid values: a time such as 50ms. No region makes a dump.",
+            if_longer);
+    if (keep.is_on() || (!dump.signal && !dump.if_longer_ns)) return dump;
+    say("OMPASS_DUMP_ON and OMPASS_DUMP_IF_LONGER need OMPASS_KEEP_LAST; no dump is made.");
+    return {};
+}
+
 std::vector<std::string> read_list(const char *name) {
     std::vector<std::string> names;
     const char *text = getenv(name);
@@ -101,16 +161,23 @@ bool wants_early_samples() {
     return is_set("OMPASS_LAUNCH") && !is_set("OMPASS_SAMPLE") && !is_set("OMPASS_ENABLED");
 }
 
+int dump_signal() {
+    const char *on = getenv("OMPASS_DUMP_ON"), *keep = getenv("OMPASS_KEEP_LAST");
+    return on && keep && *keep ? parse_signal(on) : 0;
+}
+
 Options read_options() {
     Options options;
     options.enabled = read_switch(say, "OMPASS_ENABLED", true);
     if (!options.enabled) return options;
-    report_unknown_names(say, "OMPASS_",
-                         {"MODE", "DIR", "SUMMARY", "LIMIT_MB", "COUNTERS", "WRAPPERS", "BRACKETS", "CPU", "SAMPLE",
-                          "VERBOSE", "ENABLED", "LIBRARY", "LAUNCH"},
-                         "Ompass; the variables of the tool are OMPASS_MODE, OMPASS_DIR, OMPASS_SUMMARY, "
-                         "OMPASS_LIMIT_MB, OMPASS_COUNTERS, OMPASS_WRAPPERS, OMPASS_CPU, OMPASS_SAMPLE, "
-                         "OMPASS_VERBOSE, OMPASS_ENABLED");
+    report_unknown_names(
+        say, "OMPASS_",
+        {"MODE", "DIR", "SUMMARY", "LIMIT_MB", "COUNTERS", "WRAPPERS", "BRACKETS", "CPU", "SAMPLE", "VERBOSE",
+         "ENABLED", "LIBRARY", "LAUNCH", "KEEP_LAST", "DUMP_ON", "DUMP_IF_LONGER"},
+        "Ompass; the variables of the tool are OMPASS_MODE, OMPASS_DIR, OMPASS_SUMMARY, "
+        "OMPASS_LIMIT_MB, OMPASS_KEEP_LAST, OMPASS_DUMP_ON, OMPASS_DUMP_IF_LONGER, OMPASS_COUNTERS, OMPASS_WRAPPERS, "
+        "OMPASS_CPU, OMPASS_SAMPLE, "
+        "OMPASS_VERBOSE, OMPASS_ENABLED");
     options.mode = static_cast<format::Mode>(read_choice(say, "OMPASS_MODE", {{"profile", 0}, {"trace", 1}}, 0));
     options.summary = read_switch(say, "OMPASS_SUMMARY", true);
     options.wrappers = read_switch(say, "OMPASS_WRAPPERS", read_switch(say, "OMPASS_BRACKETS", true)); // former name
@@ -118,6 +185,13 @@ Options read_options() {
     options.sampling = read_sampling();
     options.verbose = read_switch(say, "OMPASS_VERBOSE", false);
     options.limit_bytes = read_limit_bytes();
+    options.keep_last = read_keep_last();
+    if (options.keep_last.is_on() && options.mode != format::Mode::kTrace) {
+        if (getenv("OMPASS_MODE")) say("OMPASS_KEEP_LAST keeps a part of a trace, so this run records a trace.");
+        options.mode = format::Mode::kTrace;
+    }
+    options.dump = read_dump(options.keep_last);
+    if (options.keep_last.ns) options.keep_last.bytes = options.limit_bytes;
     options.counters = read_list("OMPASS_COUNTERS");
     if (options.counters.size() > format::kMaxCounters) {
         say("OMPASS_COUNTERS names %zu counters; at most %u are recorded. Using the first %u.", options.counters.size(),

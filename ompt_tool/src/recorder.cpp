@@ -12,9 +12,12 @@
 #include <unistd.h>
 #include <utility>
 
+#include "accounting/checkpoint.h"
 #include "accounting/state_intervals.h"
 #include "counters.h"
+#include "dumps.h"
 #include "format/refusals.h"
+#include "log/kept_trace.h"
 #include "log/process_log.h"
 #include "log/run_directory.h"
 #include "log/sandbox.h"
@@ -62,11 +65,13 @@ constinit thread_local bool making_thread __attribute__((tls_model("initial-exec
 void before_fork() {
     start_lock.lock();
     process_log::lock_for_fork();
+    kept_trace::lock_for_fork();
     LogFile::lock_for_fork();
 }
 
 void in_parent_after_fork() {
     LogFile::unlock_after_fork();
+    kept_trace::unlock_after_fork();
     process_log::unlock_after_fork();
     start_lock.unlock();
 }
@@ -81,6 +86,7 @@ void in_child_after_fork() {
     run_switch.store(kOff | unloads::under_way_here());
     LogFile::detach_all_after_fork();
     process_log::forget();
+    kept_trace::forget();
     if (this_thread) this_thread->light_counters.then = kNever;
     this_thread = nullptr;
     clock::state.frozen = 0; // the parent may be paused
@@ -256,6 +262,7 @@ void initialize(ThreadState &thread, uint32_t index, format::ThreadKind kind) {
     thread.regions.outside.slot = thread.region_slot(0, format::DefinitionKind::kProgram);
     thread.region = &thread.regions.outside;
     thread.n_tasks = &thread.regions.outside.slot->n_tasks;
+    if (trace && kept_trace::is_on()) thread.log.keep_last(&thread.seen_switch, &thread.light_counters.then);
     if (trace) thread.log.start_tracing(now);
     thread.tracing = thread.log.counts_records();
     thread.header->open_state = index == 0 ? format::kOpenWork : format::kOpenNone;
@@ -287,7 +294,8 @@ bool start(const char *runtime_version) {
     }
     sandbox::begin();
     const uint64_t earlier_cpu_ns = clock::read_ns(CLOCK_PROCESS_CPUTIME_ID); // without the start of the tool
-    trace_limit::reset(settings->options.limit_bytes);
+    const Options::KeepLast &keep = settings->options.keep_last;
+    trace_limit::reset(keep.is_on() ? 0 : settings->options.limit_bytes);
     const format::ClockKind kind = clock::initialize();
     const clock::Reading first = clock::read_both();
     settings->directory = run_directory::create(settings->options);
@@ -309,6 +317,8 @@ bool start(const char *runtime_version) {
     run_directory::write_meta(settings->directory, settings->options, runtime_version, counted);
     run_directory::write_topology(settings->directory);
     clock::set_rate(first);
+    dumps::begin(settings->options.dump);
+    if (keep.is_on()) kept_trace::begin(settings->directory, {keep.bytes, clock::from_ns(keep.ns)});
     process_log::begin(earlier_cpu_ns);
     if (settings->options.cpu) {
         first_thread.tid = static_cast<uint32_t>(syscall(SYS_gettid));
@@ -481,6 +491,18 @@ void sync_switch(ThreadState &thread, uint32_t now) {
         }
     }
     switch_light_counters(thread);
+}
+
+void notice(ThreadState &thread, uint32_t now) {
+    sync_switch(thread, now);
+    if (thread.tracing && thread.log.takes_checkpoint()) write_checkpoint(thread);
+    if (dumps::take_request()) dump();
+}
+
+void dump() {
+    const sandbox::OneAnswer one_answer;
+    const std::lock_guard lock(start_lock);
+    if (!is_off() && !ended) dumps::make(settings->directory, clock::now());
 }
 
 } // namespace ompass::recorder

@@ -25,6 +25,7 @@ void resume();
 // Records whether wrappers measure creations, in this run and in forked children. Called when the runtime starts.
 void note_wrappers(bool measured);
 void flush(); // renews the clock calibration
+void dump(); // makes a dump, if only the last part of the trace is kept
 
 const Options &options();
 const std::string &directory();
@@ -39,6 +40,8 @@ ThreadState *thread_while_off(format::ThreadKind kind);
 // Completes the log of an ending thread, and unmaps it unless a region still needs it.
 void end_thread(ThreadState &thread);
 void sync_switch(ThreadState &thread, uint32_t now); // acts on a changed run_switch
+// Acts before an event on all that the thread must notice: a changed run_switch, a checkpoint that is due, a dump.
+void notice(ThreadState &thread, uint32_t now);
 // Takes the calling thread's samples so far, as part of its open state interval.
 void take_samples_of_this_thread();
 
@@ -52,7 +55,7 @@ inline ThreadState *thread(format::ThreadKind kind = format::ThreadKind::kOther,
     if (switch_of(now) == kOff) return begins ? thread_while_off(kind) : nullptr;
     if (state == nullptr) return make_thread(kind);
     if (state->target.n_kernels) return nullptr;
-    sync_switch(*state, now);
+    notice(*state, now);
     return state;
 }
 

@@ -329,6 +329,24 @@ def test_note_on_dropped_records_says_only_what_is_known() -> None:
         assert "--limit" not in found[-1].cure
 
 
+def test_time_before_the_first_region_of_python_is_no_serial_part() -> None:
+    run = serial_run(earlier_cpu_ns=200 * MS, first_region_cpu_ns=290 * MS)
+    assert "serial_fraction" in problems(run), "of other programs"
+    assert "serial_fraction" not in [f.kind for f in findings(run, is_python=True)]
+    startup = the(run, "python_startup", is_python=True)
+    assert startup.severity == "note" and dict(startup.numbers)["startup_ns"] == 290 * MS
+    assert "imports modules and compiles" in startup.because
+    assert "python_startup" not in notes(run)
+
+
+def test_serial_part_of_python_after_the_first_region_is_reported() -> None:
+    run = serial_run(earlier_cpu_ns=200 * MS, first_region_cpu_ns=220 * MS)
+    serial = the(run, "serial_fraction", is_python=True)
+    assert serial.severity == "problem" and dict(serial.numbers)["serial_ns"] == 78 * MS
+    short = serial_run(earlier_cpu_ns=0, first_region_cpu_ns=5 * MS)
+    assert "python_startup" not in [f.kind for f in findings(short, is_python=True)]
+
+
 # ---------------------------------------------------------------- waits and loops
 
 

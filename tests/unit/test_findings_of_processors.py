@@ -210,6 +210,23 @@ def test_too_many_threads_are_a_note_if_a_disease_costs_as_much() -> None:
     assert (problems(run), "oversubscribed" in notes(run)) == (["undivided"], True)
 
 
+@pytest.mark.parametrize(
+    ("n_threads", "first"), [(12, "undivided"), (64, "oversubscribed"), (512, "oversubscribed")]
+)
+def test_very_many_threads_for_each_processor_come_first_whatever_else_costs(
+    n_threads: int, first: str
+) -> None:
+    away = {"preempted_ns": 98 * MS}
+    one = {"work_ns": 90 * MS, "idle_ns": 10 * MS, "work_preempted_ns": 20 * MS, "preempted_ns": 30 * MS}
+    rows = team(0, [one, *[{"work_ns": 0, "idle_ns": 100 * MS, **away}] * (n_threads - 1)])
+    assert problems(on_processors(rows, [], n_cpus=2))[0] == first
+
+
+def test_very_many_threads_that_wait_little_are_a_problem() -> None:
+    part = {"work_ns": 98 * MS, "sync_ns": 2 * MS, "preempted_ns": 97 * MS, "work_preempted_ns": 95 * MS}
+    assert problems(on_processors(team(0, [part] * 64), [], n_cpus=2)) == ["oversubscribed"]
+
+
 def test_more_threads_than_processors_explain_unequal_work() -> None:
     part = {"preempted_ns": 50 * MS, "work_preempted_ns": 20 * MS}
     one = {"work_ns": 90 * MS, "idle_ns": 10 * MS, **part}

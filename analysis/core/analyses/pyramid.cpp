@@ -318,6 +318,7 @@ void IntervalWatcher::close_kernel(Walk &walk, uint64_t end) {
 uint64_t CreationTimes::operator()(uint64_t task) {
     const uint64_t thread = format::thread_of_id(task), counter = format::counter_of_id(task);
     if (thread >= checkpoints_.size() || counter == 0 || checkpoints_[thread].empty()) return 0;
+    if (const uint64_t since = known_since(run_, task)) return since;
     const std::vector<WalkCheckpoint> &marks = checkpoints_[thread];
     // Reads from the last checkpoint before the record that created the id.
     const auto next = std::ranges::lower_bound(marks, counter, {}, [](const auto &mark) { return mark.place.n_ids; });

@@ -112,6 +112,11 @@ public:
     uint64_t end_of_run() const { return end_; }
     uint64_t ns(uint64_t ticks) const { return clock_.since_start(ticks); }
 
+    void continued(Walk &walk, const Checkpoint &) {
+        for (Frame &task : walk.frames().subspan(1))
+            if (task.kind != Frame::kImplicit) deeper(task);
+        walk.data.kernel_mark = walk.now();
+    }
     void state_interval(Walk &walk, format::State state, uint64_t begin, uint64_t end, uint32_t);
     void began_undeferred(Walk &, Frame &task) { deeper(task); }
     void started(Walk &walk, Frame &task, bool, uint64_t) {

@@ -35,7 +35,7 @@ public:
     using Part = Walk::Part;
 
     GraphBuilder(const RunFiles &run, const TaskGraphOptions &options, TaskGraph &graph)
-        : options_(options), graph_(graph), chains_(run.threads.size()), groups_(options.depth, graph.groups) {}
+        : options_(options), graph_(graph), chains_(run), groups_(options.depth, graph.groups) {}
 
     // Keeps the end of a task on which others depend.
     void keep_end_of(uint64_t task) { ends_.try_emplace(task); }
@@ -446,6 +446,7 @@ private:
 
 Problem build_task_graph(const RunFiles &run, const TaskGraphOptions &options, TaskGraph &graph) {
     if (Problem problem = lacks_trace(run)) return problem;
+    if (Problem problem = lacks_begin(run)) return problem;
     GraphBuilder builder(run, options, graph);
     // Only the whole trace shows which tasks have successors.
     const auto keep_end = [&](uint64_t before, uint64_t) {

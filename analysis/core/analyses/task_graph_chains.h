@@ -56,7 +56,7 @@ struct Chain {
 
 class Chains {
 public:
-    explicit Chains(size_t n_threads) : of_task_(n_threads) {
+    explicit Chains(const RunFiles &run) : of_task_(run) {
         chains_.emplace_back(); // number 0: no chain
     }
 

@@ -32,6 +32,33 @@ public:
     bool full() const { return slices_.kind.size() > filter_.limit; }
     bool beyond_window(uint64_t now) const { return filter_.end_ns >= 0 && ns(now) >= filter_.end_ns; }
 
+    // Opens the slices that are open where the trace begins.
+    void continued(Walk &walk, const Checkpoint &at) {
+        const auto open = [&](SliceKind kind, uint32_t construct, uint64_t task, uint64_t begin, uint8_t flags = 0) {
+            stack_.push_back({kind, flags, number(construct), task, begin});
+        };
+        const auto frames = walk.frames();
+        size_t next_part = at.parts().size(); // parts from here on are in the slices
+        const auto open_parts_to = [&](size_t last) {
+            for (; next_part > last; next_part--)
+                if (const auto &part = at.parts()[next_part - 1]; part.is_primary)
+                    open(SliceKind::kRegion, part.construct, part.id, part.begin);
+        };
+        for (size_t i = at.frames().size(); i > 0; i--) {
+            const format::CheckpointFrame &of = at.frames()[i - 1];
+            const Frame &frame = frames[at.frames().size() - i + 1];
+            if (of.part) open_parts_to(of.part - 1);
+            if (frame.kind == Frame::kImplicit)
+                stack_.push_back({SliceKind::kImplicit, 0, of.part ? number(at.parts()[of.part - 1].construct) : -1,
+                                  frame.id, walk.now()});
+            else
+                open(SliceKind::kTask, frame.construct, frame.id, walk.now(),
+                     frame.kind == Frame::kUndeferred && !frame.timed ? kSliceUntimed : uint8_t{0});
+            if (frame.waiting) open(SliceKind::kWait, frame.wait_kind, 0, frame.wait_begin);
+        }
+        open_parts_to(0);
+        for (const OpenKernel &kernel : walk.kernels()) open(SliceKind::kKernel, kernel.construct, 0, kernel.begin);
+    }
     void created(Walk &walk, uint64_t task, uint32_t construct) {
         const Creation creation = walk.date_creation();
         emit({SliceKind::kCreated, 0, number(construct), task, creation.time}, creation.latest);

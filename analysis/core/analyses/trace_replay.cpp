@@ -70,6 +70,16 @@ public:
     // True if no later event affects the window.
     bool is_over(Walk &walk) const { return walk.mark() >= shared_.end && walk.activity() != Activity::kUnknown; }
 
+    void continued(Walk &walk, const Checkpoint &at) {
+        dirty_ = at.head().is_dirty;
+        phase_ = at.head().phase < shared_.files.definitions.size() ? at.head().phase : 0;
+        phase_begin_ = walk.now();
+        if (!at.parts().empty())
+            walk.part().data = {at.parts()[0].loop, at.parts()[0].loop_end, at.parts()[0].loop_ticks};
+        for (size_t i = 0; i < at.frames().size(); i++)
+            walk.frames()[at.frames().size() - i].data.weight = at.frames()[i].weight;
+    }
+
     // ---------------------------------------------------------------- state intervals
 
     void state_interval(Walk &walk, State state, uint64_t begin, uint64_t end, uint32_t weight) {
@@ -220,6 +230,7 @@ public:
         if (part.outer().id) account_.regions[part.outer().construct].nested_ticks += duration;
     }
     void ended_implicit(Walk &walk, Frame &task, bool worker) {
+        account_.n_unknown_parts += worker && !region(walk.part().id).begin;
         if (worker && task.waiting) leave_wait(walk);
     }
 

@@ -291,7 +291,7 @@ Problem read_rows(const RunFiles &run, size_t table, const std::vector<size_t> &
     const Rows layout(run, columns, batch_rows, deliver);
     switch (table) {
     case kTasks: {
-        TaskIds parents(run.threads.size());
+        TaskIds parents(run);
         Parents observer(parents);
         if (std::ranges::find(columns, kParent) != columns.end()) // a task's creator may be on a later thread
             if (Problem problem = walk_threads(run, observer)) return problem;

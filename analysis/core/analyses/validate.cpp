@@ -61,6 +61,7 @@ struct Compared {
     std::string name;
     Figure<Slot> figure;
     enum Kind : uint8_t { kCount, kTicks, kPart } kind = kCount;
+    bool is_of_gaps = false; // counts gaps at the ends of regions, too
 };
 
 // Compares the statistics of the tool and of the replay.
@@ -70,9 +71,15 @@ public:
         uint64_t kept, replayed;
         uint64_t larger() const { return std::max(kept, replayed); }
     };
-    Comparison(const std::vector<ThreadAccount> &kept, const std::vector<ThreadAccount> &replayed, size_t n_definitions,
-               Sentences &found)
-        : kept_(kept), replayed_(replayed), n_definitions_(n_definitions), found_(found) {}
+    // `before`: the tool's statistics at the begin of the trace. `early_ticks`: see below.
+    Comparison(const std::vector<ThreadAccount> &kept, const std::vector<ThreadAccount> &before,
+               const std::vector<ThreadAccount> &replayed, uint64_t early_ticks, size_t n_definitions, Sentences &found)
+        : kept_(kept), before_(before), replayed_(replayed), early_ticks_(early_ticks), n_definitions_(n_definitions),
+          found_(found) {
+        for (const ThreadAccount &account : replayed) n_unknown_parts_ += account.n_unknown_parts;
+    }
+    uint64_t early_ticks() const { return early_ticks_; }
+    uint64_t n_unknown_parts() const { return n_unknown_parts_; }
 
     // Returns the sums over the constructs in [first, end) and all threads; single threads may differ slightly.
     template <typename Slot>
@@ -85,7 +92,7 @@ public:
                     all += figure((account.*slots)[id]);
             return all;
         };
-        return {sum(kept_), sum(replayed_)};
+        return {sum(kept_) - sum(before_), sum(replayed_)};
     }
 
     void check(Both sums, uint64_t slack, const std::string &what, const std::string &unit = "") const {
@@ -103,12 +110,21 @@ public:
             if (const Both both = sums(slots, one.figure, 1); one.kind == one.kTicks) all += both.kept + both.replayed;
         for (size_t id = 1; id < n_definitions_; id++)
             for (const Compared<Slot> &one : list)
-                check(sums(slots, one.figure, id, id + 1), one.kind == one.kCount ? 0 : all / 100,
+                check(sums(slots, one.figure, id, id + 1), slack(one, all),
                       one.name + " of " + noun + " " + std::to_string(id));
     }
 
 private:
-    const std::vector<ThreadAccount> &kept_, &replayed_;
+    // `all`: all compared ticks.
+    template <typename Slot>
+    uint64_t slack(const Compared<Slot> &one, uint64_t all) const {
+        if (one.kind == one.kCount) return one.is_of_gaps ? n_unknown_parts_ : 0;
+        return all / 100 + early_ticks_;
+    }
+
+    const std::vector<ThreadAccount> &kept_, &before_, &replayed_;
+    const uint64_t early_ticks_;
+    uint64_t n_unknown_parts_ = 0;
     const size_t n_definitions_;
     Sentences &found_;
 };
@@ -148,7 +164,7 @@ void check_off_cpu(const Comparison &accounts, const RunFiles &run) {
         unrecorded += thread.header->open;
         unrecorded += thread.header->outside;
     }
-    const uint64_t slack = sums_of_states(accounts, ticks_in).kept / 1000;
+    const uint64_t slack = sums_of_states(accounts, ticks_in).kept / 1000 + accounts.early_ticks();
     const std::string limit = " time by more than 0.1% of all time";
     accounts.check(sums_of_states(accounts, [](const Slot &slot, size_t i) { return slot.off_cpu[i].preempted; }),
                    slack + unrecorded.preempted, "preempted" + limit, " ticks");
@@ -157,7 +173,7 @@ void check_off_cpu(const Comparison &accounts, const RunFiles &run) {
 }
 
 void check_states(const Comparison &accounts) {
-    const uint64_t slack = sums_of_states(accounts, ticks_in).larger() / 100;
+    const uint64_t slack = sums_of_states(accounts, ticks_in).larger() / 100 + accounts.early_ticks();
     for (size_t state = 0; state < format::kStates; state++)
         accounts.check(accounts.sums<format::RegionSlot>(&ThreadAccount::regions,
                                                          [=](const auto &slot) { return slot.state_ticks[state]; }),
@@ -207,9 +223,12 @@ void check_agreement(const RunFiles &run, const Comparison &accounts) {
          [](const WaitSlot &slot) {
              const auto add = [](uint64_t n, const format::WaitedFor &entry) { return n + entry.n; };
              return std::accumulate(std::begin(slot.waited_for), std::end(slot.waited_for), uint64_t{0}, add);
-         }},
+         },
+         OfWait::kCount, true},
         {"the length", &WaitSlot::ticks, OfWait::kTicks},
-        {"the delays", &WaitSlot::delay_ticks, OfWait::kTicks}};
+    };
+    // A kept part of a trace does not show when tasks were created before it.
+    if (!run.window_begin) of_waits.push_back({"the delays", &WaitSlot::delay_ticks, OfWait::kTicks});
     for (unsigned gap = 0; gap < 3; gap++)
         of_waits.push_back({std::string(format::kStateNames[gap + 2]) + " time",
                             [=](const WaitSlot &slot) { return slot.gap_ticks[gap]; }, OfWait::kPart});
@@ -231,6 +250,19 @@ void check_agreement(const RunFiles &run, const Comparison &accounts) {
                                            {"the time in tasks", &format::CallSlot::task_ticks, OfCall::kPart}});
     check_targets(accounts);
     check_states(accounts);
+}
+
+// If only the last part of the trace was kept, a thread's part may begin a little before the others. Returns the time
+// before the begin of the trace of all threads, on the threads that were in regions whose events are missing.
+uint64_t early_ticks(const RunFiles &run, const std::vector<ThreadAccount> &replayed) {
+    uint64_t sum = 0;
+    for (size_t i = 0; i < run.threads.size(); i++) {
+        const ThreadFile &thread = run.threads[i];
+        if (!replayed[i].n_unknown_parts || !thread.header) continue;
+        const uint64_t begin = thread.checkpoint ? thread.checkpoint.head().time : thread.header->first_ticks;
+        sum += run.window_begin - std::min(begin, run.window_begin);
+    }
+    return sum;
 }
 
 // Returns the inconsistencies. Sets `is_final` to true if the logs are complete.
@@ -258,20 +290,25 @@ Sentences check_run(const std::string &directory, bool &is_final) {
         }
         if (decoder.problem()) found.push_back(decoder.problem().text());
     }
-    const bool ended = run.process->end_reason != format::EndReason::kRunning && run.remarks.empty();
+    const format::EndReason reason = run.process->end_reason;
+    const bool ended =
+        reason != format::EndReason::kRunning && reason != format::EndReason::kDumped && run.remarks.empty();
     std::vector<ThreadAccount> kept = read_accounts(run), replayed;
     // A region without an end was cut off by the end of the run.
     bool cut = false;
     for (const format::RegionInstance *instance : run.instances) cut |= instance->sequence && !instance->end;
     if (ended && !cut) check_identity(kept, run.definitions.size(), "profile", found);
     if (!has_events || !found.empty()) return found;
-    const bool whole = !run.process->limit_reached && run.process->n_pauses == 0;
+    const bool lacks_checkpoint = std::ranges::any_of(
+        run.threads, [&](const ThreadFile &each) { return run.window_begin && each.header && each.events.empty(); });
+    const bool whole = !run.process->limit_reached && run.process->n_pauses == 0 && !lacks_checkpoint;
     if (!whole) return found;
     if (const Problem problem = replay_trace(run, replayed)) {
         found.push_back(problem.text());
     } else if (ended && !cut) {
-        check_identity(replayed, run.definitions.size(), "trace", found);
-        check_agreement(run, Comparison(kept, replayed, run.definitions.size(), found));
+        if (!run.window_begin) check_identity(replayed, run.definitions.size(), "trace", found);
+        check_agreement(run, Comparison(kept, read_accounts_before(run), replayed, early_ticks(run, replayed),
+                                        run.definitions.size(), found));
     }
     return found;
 }

@@ -16,9 +16,9 @@ struct LogError : std::runtime_error {
 };
 
 // Maps the run directory, or throws LogError with the reason.
-inline RunFiles open_or_throw(const std::string &directory) {
+inline RunFiles open_or_throw(const std::string &directory, bool with_kept = true) {
     RunFiles run;
-    if (const Problem problem = open_run(directory, run)) throw LogError(problem.text());
+    if (const Problem problem = open_run(directory, run, with_kept)) throw LogError(problem.text());
     return run;
 }
 

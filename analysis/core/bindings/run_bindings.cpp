@@ -24,7 +24,7 @@ const char *name_of(Number number, const char *const (&names)[N]) {
 constexpr const char *kKinds[] = {"program", "task", "parallel", "kernel", "phase",  "module",
                                   "wait",    "loop", "mpi",      "target", "device", "unknown"};
 constexpr const char *kClocks[] = {"tsc", "cntvct", "clock_gettime", "unknown"};
-constexpr const char *kEnds[] = {"running-or-killed", "finalized", "exit", "ended-by-control", "unknown"};
+constexpr const char *kEnds[] = {"running-or-killed", "finalized", "exit", "ended-by-control", "dumped", "unknown"};
 
 // Returns the number of usable CPUs, the smaller of both ends of the run, because a cpuset may shrink.
 uint32_t usable_cpus(const format::ProcessHeader &process) {
@@ -87,7 +87,7 @@ using Texts = nb::typed<nb::tuple, nb::str, nb::ellipsis>;
       text(profile.from_events ? "events" : "profile"))                                                                \
     X(bool, complete, "false if the program was killed or still runs or, with source events, if records are missing",  \
       profile.complete)                                                                                                \
-    X(nb::str, end_reason, "finalized, exit, running-or-killed or ended-by-control",                                   \
+    X(nb::str, end_reason, "finalized, exit, running-or-killed, ended-by-control or dumped",                           \
       text(name_of(process.end_reason, kEnds)))                                                                        \
     X(Texts, incomplete_reasons, "sentences: why the run is not complete", reasons)                                    \
     X(Texts, missing, "sentences: which parts of profile and trace the tool could not write, and why", missing)        \
@@ -96,6 +96,7 @@ using Texts = nb::typed<nb::tuple, nb::str, nb::ellipsis>;
       process.n_unlogged_tasks)                                                                                        \
     X(nb::str, trace_end, "why the trace ends early; empty if it is whole", text(profile.trace_end))                   \
     X(nb::str, trace_end_cure, "remedy for an early end", text(profile.trace_end_cure))                                \
+    X(uint64_t, trace_begin_ns, "begin of the trace, if only its last part was kept; else 0", profile.trace_begin_ns)  \
     X(uint32_t, pid, "recorded process", process.pid)                                                                  \
     X(uint64_t, start_epoch_ns, "start of the run, since 1970", process.start_epoch_ns)                                \
     X(uint64_t, wall_ns, "duration of the program, first to last recorded moment", profile.wall_ns)                    \
@@ -113,6 +114,9 @@ using Texts = nb::typed<nb::tuple, nb::str, nb::ellipsis>;
     X(int64_t, throttled_ns, "time that groups were throttled, a sum over CPUs; -1: unknown",                          \
       throttled(process, &format::GroupLimits::throttled_ns))                                                          \
     X(uint64_t, earlier_cpu_ns, "processor time of the process before the tool started", process.earlier_cpu_ns)       \
+    X(uint64_t, first_region_cpu_ns,                                                                                   \
+      "processor time of the process when its first region began; 0: no region, or unknown",                           \
+      process.first_region_cpu_ns)                                                                                     \
     X(nb::str, other_runtime,                                                                                          \
       "another OpenMP runtime that the program or a library calls and that is not recorded; or empty",                 \
       text(std::string(process.other_runtime, strnlen(process.other_runtime, sizeof process.other_runtime))))          \
@@ -175,7 +179,7 @@ PythonRun to_python(const std::string &directory, const RunFiles &run, RunProfil
 }
 
 PythonRun read_profile(const std::string &directory) {
-    const RunFiles run = open_or_throw(directory);
+    const RunFiles run = open_or_throw(directory, false);
     std::vector<ThreadAccount> accounts = read_accounts(run);
     return to_python(directory, run, make_profile(run, accounts, false));
 }
@@ -183,6 +187,7 @@ PythonRun read_profile(const std::string &directory) {
 PythonRun replay(const std::string &directory, uint64_t start_ns, int64_t end_ns) {
     const RunFiles run = open_or_throw(directory);
     std::vector<ThreadAccount> accounts;
+    if (run.window_begin) start_ns = std::max(start_ns, RunClock(*run.process).since_start(run.window_begin));
     const uint64_t before_ns = end_ns < 0 ? ~uint64_t{0} : static_cast<uint64_t>(end_ns);
     unlocked([&] { return replay_trace(run, accounts, {start_ns, before_ns}); });
     RunProfile profile = make_profile(run, accounts, true);

@@ -45,8 +45,18 @@ public:
         uint32_t n_codes;
     };
 
+    // Begins at the thread's checkpoint, if it has one.
     EventDecoder(const ThreadFile &thread, uint32_t index)
-        : thread_(thread), first_id_(static_cast<uint64_t>(index) << format::kThreadShift) {}
+        : thread_(thread), first_id_(static_cast<uint64_t>(index) << format::kThreadShift) {
+        if (!thread.checkpoint) return;
+        const format::CheckpointHead &head = thread.checkpoint.head();
+        at_.time = head.time;
+        at_.n_ids = head.n_ids;
+        at_.address = head.address;
+        at_.started = head.started;
+        at_.n_codes = head.n_codes;
+        for (uint32_t i = 0; i < head.n_codes; i++) at_.codes[i] = thread.checkpoint.code(i);
+    }
 
     // Reads the next record. Returns false at the end of the log (its first zero word) or at a problem. Keeps
     // definitions of inline codes instead of returning them.

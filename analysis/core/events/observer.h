@@ -121,6 +121,8 @@ struct WalkObserver {
     uint64_t end_of_run() const { return 0; }
 
     void began_thread(auto & /*walk*/) {} // before its first event
+    // The trace lacks its first part: the walk has the stacks of the checkpoint, and its first event follows.
+    void continued(auto & /*walk*/, const Checkpoint &) {}
     void ended_thread(auto & /*walk*/) {} // the walk's stacks hold the tasks, kernels and regions that are still open
 
     // The intervals of a thread come in order. An interval ends before its begin if a clock was read tens of ns early.

@@ -11,8 +11,9 @@ namespace ompass {
 
 Problem read_trace_index(const RunFiles &run, TraceIndex &index) {
     const size_t n_threads = run.threads.size();
-    index.created = ById<uint64_t>(n_threads);
-    index.doubt = ById<uint32_t>(n_threads);
+    index.run = &run;
+    index.created = ById<uint64_t>(run);
+    index.doubt = ById<uint32_t>(run);
     index.end = run.process->end_ticks;
     std::vector<RecordedRegions> regions(n_threads);
     std::vector<uint64_t> ends(n_threads);
@@ -21,6 +22,9 @@ Problem read_trace_index(const RunFiles &run, TraceIndex &index) {
         EventDecoder decoder(run.threads[i], static_cast<uint32_t>(i));
         FirstPass pass(run, index.created.of_thread(i), index.doubt.of_thread(i), regions[i], index.creations);
         EventRecord record;
+        for (const format::CheckpointPart &part : run.threads[i].checkpoint.parts())
+            if (part.is_primary) // another thread's region may have ended before the primary's events begin
+                regions[i][part.id].add({.begin = part.begin, .construct = part.construct, .level = part.level});
         while (decoder.next(record)) pass.read(decoder, record);
         problems[i] = decoder.problem();
         ends[i] = decoder.time();
@@ -51,10 +55,17 @@ Problem lacks_trace(const RunFiles &run) {
     if (run.process->mode == format::Mode::kTrace)
         return {run.directory, 0,
                 "has no trace: not a single event could be written (" +
-                    (run.process->limit_reached == 1 ? std::string("OMPASS_LIMIT_MB")
-                                                     : refusal_text(run.process->first_refusal)) +
+                    (run.process->limit_reached == 1   ? std::string("OMPASS_LIMIT_MB")
+                     : run.process->limit_reached == 3 ? std::string("OMPASS_KEEP_LAST")
+                                                       : refusal_text(run.process->first_refusal)) +
                     ")"};
     return {run.directory, 0, "has no trace: it was recorded in profile mode (use --mode trace or OMPASS_MODE=trace)"};
+}
+
+Problem lacks_begin(const RunFiles &run) {
+    if (!run.window_begin) return {};
+    return {run.directory, 0,
+            "keeps only the last part of its trace (--keep-last); this analysis needs the whole trace"};
 }
 
 } // namespace ompass

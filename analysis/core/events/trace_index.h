@@ -47,28 +47,45 @@ struct Creation {
     uint64_t latest; // latest possible time; == time if that is exact
 };
 
-// Maps ids to values, by their thread and counter.
+// If the run keeps only the last part of its trace and lacks the event that made the id, returns the time from which
+// the creating thread's events are known; else 0.
+inline uint64_t known_since(const RunFiles &run, uint64_t id) {
+    const uint64_t thread = format::thread_of_id(id);
+    if (thread >= run.threads.size() || !run.threads[thread].checkpoint) return 0;
+    const format::CheckpointHead &head = run.threads[thread].checkpoint.head();
+    return format::counter_of_id(id) <= head.n_ids ? head.time : 0;
+}
+
+// Maps ids to values, by their thread and counter. Ids that were made before the trace begins have no value.
 template <typename T>
 class ById {
 public:
     ById() = default;
-    explicit ById(size_t n_threads) : of_thread_(n_threads) {}
+    explicit ById(const RunFiles &run) : of_thread_(run.threads.size()) {
+        for (const ThreadFile &thread : run.threads)
+            first_.push_back(thread.checkpoint ? thread.checkpoint.head().n_ids : 0);
+    }
     // Returns T{} for an unknown id.
     T operator[](uint64_t id) const {
-        const uint64_t thread = format::thread_of_id(id), counter = format::counter_of_id(id);
-        const bool is_known = thread < of_thread_.size() && counter < of_thread_[thread].size();
-        return is_known ? of_thread_[thread][counter] : T{};
+        const uint64_t thread = format::thread_of_id(id);
+        if (thread >= of_thread_.size()) return T{};
+        const uint64_t place = format::counter_of_id(id) - first_[thread]; // huge before the begin
+        return place < of_thread_[thread].size() ? of_thread_[thread][place] : T{};
     }
     void set(uint64_t id, T value) {
-        std::vector<T> &known = of_thread_[format::thread_of_id(id)];
-        const uint64_t counter = format::counter_of_id(id);
-        if (known.size() <= counter) known.resize(counter + 1);
-        known[counter] = value;
+        const uint64_t thread = format::thread_of_id(id), counter = format::counter_of_id(id);
+        if (counter < first_[thread]) return;
+        std::vector<T> &known = of_thread_[thread];
+        const uint64_t place = counter - first_[thread];
+        if (known.size() <= place) known.resize(place + 1);
+        known[place] = value;
     }
+    // The values of one thread. The first one belongs to no id.
     std::vector<T> &of_thread(size_t thread) { return of_thread_[thread]; }
 
 private:
     std::vector<std::vector<T>> of_thread_;
+    std::vector<uint64_t> first_; // ids that each thread made before its first event
 };
 
 // Memory: eight bytes per deferred task, four more if creations have no exact time, and some hundred per region.
@@ -79,9 +96,14 @@ struct TraceIndex {
     enum class Creations : uint8_t { kNone, kEarliest, kWithDoubt } creations = Creations::kWithDoubt; // to collect
     uint64_t end = 0; // end of the run: the last event, or the end that the tool noted
 
-    // Returns 0 if unknown.
-    uint64_t created_at(uint64_t id) const { return created[id]; }
-    uint64_t created_latest(uint64_t id) const { return created[id] + doubt[id]; }
+    const RunFiles *run = nullptr;
+
+    // Returns 0 if unknown; the begin of the trace if the task is older.
+    uint64_t created_at(uint64_t id) const {
+        const uint64_t time = created[id];
+        return time || !run ? time : known_since(*run, id);
+    }
+    uint64_t created_latest(uint64_t id) const { return created_at(id) + doubt[id]; }
 };
 
 Problem read_trace_index(const RunFiles &run, TraceIndex &index);
@@ -89,5 +111,7 @@ Problem read_trace_index(const RunFiles &run, TraceIndex &index);
 Problem for_each_dependence(const RunFiles &run, const std::function<bool(uint64_t before, uint64_t after)> &visit);
 // Returns a problem if the run has no event.
 Problem lacks_trace(const RunFiles &run);
+// Returns a problem if the run keeps only the last part of its trace.
+Problem lacks_begin(const RunFiles &run);
 
 } // namespace ompass

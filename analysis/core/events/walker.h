@@ -10,6 +10,7 @@
 #pragma once
 
 #include <algorithm>
+#include <ranges>
 #include <span>
 #include <utility>
 #include <vector>
@@ -158,6 +159,7 @@ public:
           n_definitions_(run.definitions.size()),
           exit_ticks_(RunClock(*run.process).limit_ticks(format::kExitNanoseconds)), dates_(run) {
         observer_.began_thread(*this);
+        if (run.threads[thread].checkpoint) continue_from(run.threads[thread].checkpoint);
     }
 
     // Moves to the next event. Returns false at the end of the log or at a problem.
@@ -445,6 +447,64 @@ private:
         context_.activity = current_->waiting ? Activity::kWait : Activity::kWork;
     }
 
+    // ---------------------------------------------------------------- a trace without its first part
+
+    // Takes over the state at the begin of the events. Tasks on the stack count as started then.
+    void continue_from(const ompass::Checkpoint &at) {
+        const format::CheckpointHead &head = at.head();
+        record_.time = head.time;
+        context_.mark = head.mark;
+        context_.activity = activity_of(head.open_state);
+        if (head.call < n_definitions_) context_.call = {head.call, head.is_accounted_call != 0, head.call_begin};
+        if (context_.activity == Activity::kCall && !context_.call.construct) context_.activity = Activity::kUnknown;
+        context_.after_pause = run_.process->n_pauses != 0;
+        context_.wait_place = head.wait_place < n_definitions_ ? head.wait_place : 0;
+        context_.domain = head.domain;
+        if (head.creation)
+            context_.creation = {static_cast<uint64_t>(thread_) << format::kThreadShift | head.n_ids, head.creation};
+        for (const format::CheckpointPart &part : std::views::reverse(at.parts())) continue_part(part);
+        for (const format::CheckpointFrame &frame : std::views::reverse(at.frames())) continue_frame(frame);
+        for (const format::CheckpointOpen &each : at.kernels())
+            if (each.construct < n_definitions_) kernels_.push_back({each.construct, each.begin});
+        for (const format::CheckpointOpen &each : at.loops())
+            if (each.construct < n_definitions_) loops_.push_back({each.construct, each.begin});
+        observer_.continued(*this, at);
+    }
+    static Activity activity_of(uint32_t open_state) {
+        switch (open_state) {
+        case format::kOpenWork: return Activity::kWork;
+        case format::kOpenGap: return Activity::kWait;
+        case format::kOpenFork: return Activity::kFork;
+        case format::kOpenCall: return Activity::kCall;
+        default: return Activity::kUnknown;
+        }
+    }
+    void continue_part(const format::CheckpointPart &part) {
+        parts_.push_back({.id = part.id,
+                          .construct = part.construct < n_definitions_ ? part.construct : 0,
+                          .level = part.level,
+                          .team_size = part.team_size,
+                          .n_requested = part.n_requested,
+                          .n_barriers = part.n_barriers,
+                          .primary = part.is_primary != 0,
+                          .begin = part.begin});
+    }
+    void continue_frame(const format::CheckpointFrame &of) {
+        const auto kind = of.flags & format::kFrameImplicit     ? Frame::kImplicit
+                          : of.flags & format::kFrameUndeferred ? Frame::kUndeferred
+                                                                : Frame::kDeferred;
+        Frame &frame = push(kind, of.id, of.construct < n_definitions_ ? of.construct : 0);
+        frame.timed = of.flags & format::kFrameTimed;
+        frame.resumed = of.flags & format::kFramePart;
+        frame.worked = of.worked;
+        frame.ready = frame.start = now();
+        if (!(of.flags & format::kFrameWaits) || of.wait_place >= n_definitions_) return;
+        frame.waiting = true;
+        frame.wait_kind = run_.definitions[of.wait_place].flags;
+        frame.wait_place = of.wait_place;
+        frame.wait_begin = of.wait_begin;
+    }
+
     // ---------------------------------------------------------------- the stack of tasks
 
     Frame &push(typename Frame::Kind kind, uint64_t id, uint32_t construct) {
@@ -649,9 +709,11 @@ private:
         if (id != 0 && part().id != id) { // a worker joins: sync since the region's begin
             const RecordedRegion &joined = observer_.region(id);
             if (joined.construct >= run_.definitions.size()) return false;
-            parts_.push_back({.id = id, .construct = joined.construct, .level = joined.level, .begin = joined.begin});
+            // If the trace lacks its first part, the region's begin may be unknown.
+            const uint64_t begin = joined.begin || !run_.window_begin ? joined.begin : now();
+            parts_.push_back({.id = id, .construct = joined.construct, .level = joined.level, .begin = begin});
             observer_.joined_region(*this, part());
-            context_.mark = joined.begin;
+            context_.mark = begin;
             charge(State::kSync, now());
         } else {
             close_interval(now());
@@ -686,9 +748,12 @@ private:
     // Ends the last wait of a worker at the end of its region, even if the worker notices the end later.
     void close_part() {
         const RecordedRegion &left = observer_.region(part().id);
+        const bool is_known = left.begin || !run_.window_begin; // the trace may lack the primary's events
         context_.waited_for = left.waited_for;
         charge_last_gap(left.last_arrival, left.had_tasks,
-                        left.end ? left.end : std::max(context_.mark, observer_.end_of_run()));
+                        left.end    ? left.end
+                        : !is_known ? context_.mark
+                                    : std::max(context_.mark, observer_.end_of_run()));
     }
 
     // ---------------------------------------------------------------- calls of MPI, target constructs

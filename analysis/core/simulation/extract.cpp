@@ -65,7 +65,7 @@ public:
     using Part = Walk::Part;
 
     Extractor(const RunFiles &run, TaskProgram &program)
-        : run_(run), program_(program), clock_(*run.process), task_of_(run.threads.size()),
+        : run_(run), program_(program), clock_(*run.process), task_of_(run),
           construct_of_(run.definitions.size(), kNoConstruct),
           knows_clauses_(run.process->version >= format::kFirstWithDependClauses) {
         program_.operations.push_back(Operation::of(OpKind::kEnd)); // for tasks that never ran
@@ -660,6 +660,7 @@ std::string check_program(const TaskProgram &program) {
 
 Problem extract_program(const RunFiles &run, TaskProgram &program) {
     if (Problem problem = lacks_trace(run)) return problem;
+    if (Problem problem = lacks_begin(run)) return problem;
     program = {};
     Extractor extractor(run, program);
     OrderedWalk<Extractor> walk(run, extractor);

@@ -75,6 +75,7 @@ def _values(run: Run, meta: Meta) -> dict[str, Any]:
         "definitions": kinds,
         "modules": [{"path": m.path, "build_id": m.build_id} for m in run.modules],
         "log_bytes": run.log_bytes,
+        "trace_begin_ns": run.trace_begin_ns,
         "events": sum(t.n_events for t in run.threads),
         "threads": [
             {
@@ -115,6 +116,7 @@ def _lines(value: dict[str, Any]) -> list[tuple[str, str]]:
             f"{size(value['log_bytes'])}, format {value['format_version']}"
             + (f", {plural(value['events'], 'event')}" if value["events"] else ""),
         ),
+        ("trace", _kept(value)),
         ("constructs", ", ".join(f"{n} {kind}" for kind, n in value["definitions"].items()) or "none"),
     ]
     if value["counters"]:
@@ -134,6 +136,14 @@ def _lines(value: dict[str, Any]) -> list[tuple[str, str]]:
         lines.append(("thread", text))
     lines += [("variable", f"{name}={text}") for name, text in sorted(value["environment"].items())]
     return [(name, text) for name, text in lines if text]
+
+
+def _kept(value: dict[str, Any]) -> str:
+    begin_ns = value["trace_begin_ns"]
+    if not begin_ns:
+        return ""
+    length_ns = max(value["wall_ns"] - begin_ns, 0)
+    return f"only its last part was kept: {duration(length_ns)}, from {duration(begin_ns)} on"
 
 
 def _processors(value: dict[str, Any]) -> str:

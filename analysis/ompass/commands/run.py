@@ -43,6 +43,7 @@ from ompass.launch.produced import (
     candidates,
     check_place,
     choose_directory,
+    dumps_of,
     find_produced,
     new_launch,
     remove_existing,
@@ -70,6 +71,7 @@ from ompass.units import parse_duration, parse_limit, plural
 
 _EXIT_NOT_RECORDED = 125
 _MOST_HZ = 10_000
+_DUMP_SIGNALS = ("USR1", "USR2", "HUP", "QUIT", "URG")  # as in ompt_tool/src/options.cpp
 _MOST_LINES = 4
 _MOST_SECONDS = 10  # for names of child processes; the first command that reads them stores the rest
 _MOST_SECONDS_TO_BEGIN = 1  # from the end of the first rank until all others have a run directory
@@ -180,6 +182,35 @@ def run(
             rich_help_panel=RUNNING,
         ),
     ] = "",
+    keep_last: Annotated[
+        str,
+        typer.Option(
+            "--keep-last",
+            metavar="TIME|SIZE",
+            help="Record a trace, but keep only its last part: 30s, or 200M of disk space. The profile "
+            "covers the whole run.",
+            rich_help_panel=RUNNING,
+        ),
+    ] = "",
+    dump_on: Annotated[
+        str,
+        typer.Option(
+            "--dump-on",
+            metavar="SIGNAL",
+            help="Signal, such as SIGUSR1, at which the program copies the part kept by --keep-last into a "
+            "run of its own, and goes on.",
+            rich_help_panel=RUNNING,
+        ),
+    ] = "",
+    dump_if_longer: Annotated[
+        str,
+        typer.Option(
+            "--dump-if-longer",
+            metavar="TIME",
+            help="Do so, too, after each parallel region that takes longer than this.",
+            rich_help_panel=RUNNING,
+        ),
+    ] = "",
     libomp: LibompOption = None,
     report: Annotated[
         bool,
@@ -240,6 +271,9 @@ def run(
         counters=counters,
         sample=_checked_sample(sample),
         limit_mb=_checked_limit(limit_mb),
+        keep_last=_checked_part(keep_last, mode),
+        dump_on=_checked_signal(dump_on, keep_last),
+        dump_if_longer=_checked_threshold(dump_if_longer, keep_last),
         libomp=libomp,
     )
     lost = False
@@ -247,7 +281,9 @@ def run(
     first_word = position_of_program(command, os.environ)
     limits = Limits(
         # A job does not run again: it may use many hosts.
-        twice if mode is None and "OMPASS_MODE" not in os.environ and not first_word else False,
+        twice
+        if mode is None and not keep_last and "OMPASS_MODE" not in os.environ and not first_word
+        else False,
         _checked_time(within),
         parse_limit(options.limit_mb or os.environ.get("OMPASS_LIMIT_MB") or f"{MOST_BYTES}B"),
     )
@@ -340,6 +376,50 @@ def _checked_limit(text: str) -> str:
         raise UsageError(f"--limit {text}", *str(error).split("; ")) from None
 
 
+def _checked_part(text: str, mode: Mode | None) -> str:
+    if not text:
+        return ""
+    if mode is Mode.PROFILE:
+        raise UsageError("--keep-last", "it keeps a part of a trace", "leave out --mode profile")
+    try:
+        return f"{parse_duration(text)}ns" if text.strip()[-1] in "sm" else f"{parse_limit(text)}B"
+    except ValueError:
+        raise UsageError(
+            f"--keep-last {text}",
+            "neither a time nor a size",
+            "write a time such as 30s, or a size such as 200M",
+        ) from None
+
+
+def _checked_signal(text: str, keep_last: str) -> str:
+    if not text:
+        return ""
+    name = text.upper().removeprefix("SIG")
+    if name not in _DUMP_SIGNALS:
+        known = ", ".join(_DUMP_SIGNALS)
+        raise UsageError(f"--dump-on {text}", "not a signal for dumps", f"name one of {known}")
+    _check_dumps("--dump-on", keep_last)
+    return name
+
+
+def _checked_threshold(text: str, keep_last: str) -> str:
+    if not text:
+        return ""
+    try:
+        ns = parse_duration(text)
+    except ValueError as error:
+        raise UsageError(f"--dump-if-longer {text}", *str(error).split("; ")) from None
+    _check_dumps("--dump-if-longer", keep_last)
+    return f"{ns}ns"
+
+
+def _check_dumps(option: str, keep_last: str) -> None:
+    if not keep_last and not os.environ.get("OMPASS_KEEP_LAST"):
+        raise UsageError(
+            option, "a dump holds the part that --keep-last keeps", "add --keep-last, such as 30s"
+        )
+
+
 def _place(output: str, program: Program, has_launcher: bool) -> tuple[str, str]:
     """Returns the pattern of the run directory, and the option or variable that sets it."""
     variable = os.environ.get("OMPASS_DIR", "")
@@ -384,6 +464,8 @@ def _after(produced: ProducedRuns, first: FirstRun, limits: Limits, shown: Shown
         if first.ending.signal or first.ending.exit_code:
             say(f"the program {first.ending.describe()}")
         _say_recorded(produced, shown)
+        for dump in dumps_of(produced.main):
+            say(f"the program dumped what was kept, in {_shown(dump)}")
     # Only the first rank prints a report, on the whole job.
     with_report = shown.report and not rank_variables(os.environ)[0].lstrip("0")
     if not with_report and shown.json_file is None:

@@ -67,7 +67,7 @@ def with_advice(content: ReportContent, first: FirstRun, limits: Limits) -> Repo
     """Returns the content with advice on the program, if a trace of it exists or may be recorded."""
     run = content.run
     if run.mode == "trace":
-        if trace_bytes(run) <= limits.most_bytes and _store_advice(run.path):
+        if not run.trace_begin_ns and trace_bytes(run) <= limits.most_bytes and _store_advice(run.path):
             return replace(content, advice=read_advice(run))
         return content
     if limits.twice is False or not has_something_to_change(content):

@@ -49,7 +49,13 @@ def further_times(run: Run, breakdown: Breakdown) -> dict[str, int]:
 
 def _traced_times(run: Run) -> dict[str, int]:
     """Returns the span of the regions and the simulated time; empty without a whole trace."""
-    if run.mode != "trace" or run.trace_end or not run.complete or run.log_bytes > _MOST_TRACE_BYTES:
+    if (
+        run.mode != "trace"
+        or run.trace_end
+        or run.trace_begin_ns
+        or not run.complete
+        or run.log_bytes > _MOST_TRACE_BYTES
+    ):
         return {}
     try:
         graph = read_task_graph(run.path, depth=1, on_processors=knows_switches(run))

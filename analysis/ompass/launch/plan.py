@@ -20,7 +20,7 @@ from ompass.launch.runtimes import Runtime, find_runtimes, read_runtime
 from ompass.launch.tool import find_tool_library, preloadable
 from ompass.runtime_names import runtime_kind
 
-_INSTALL_LIBOMP = (
+INSTALL_LIBOMP = (
     "install LLVM's runtime (Debian, Ubuntu: apt install libomp5; Fedora: dnf install libomp; "
     "conda: llvm-openmp), or name one with --libomp FILE"
 )
@@ -50,6 +50,9 @@ class RunOptions:
     counters: str = ""
     sample: str = ""  # samples per second, or off
     limit_mb: str = ""  # value of OMPASS_LIMIT_MB
+    keep_last: str = ""  # value of OMPASS_KEEP_LAST
+    dump_on: str = ""  # value of OMPASS_DUMP_ON
+    dump_if_longer: str = ""  # value of OMPASS_DUMP_IF_LONGER
     libomp: Path | None = None
 
 
@@ -167,6 +170,12 @@ def _requested(options: RunOptions) -> dict[str, str]:
         wanted["OMPASS_SAMPLE"] = options.sample
     if options.limit_mb:
         wanted["OMPASS_LIMIT_MB"] = options.limit_mb
+    if options.keep_last:
+        wanted["OMPASS_KEEP_LAST"] = options.keep_last
+    if options.dump_on:
+        wanted["OMPASS_DUMP_ON"] = options.dump_on
+    if options.dump_if_longer:
+        wanted["OMPASS_DUMP_IF_LONGER"] = options.dump_if_longer
     return wanted
 
 
@@ -192,7 +201,7 @@ def _choose_runtime(
             raise CannotRecordError(
                 f"{program.path} cannot be recorded",
                 f"its OpenMP runtime {native.path} was built without OMPT",
-                f"use another one with --libomp FILE, or {_INSTALL_LIBOMP}",
+                f"use another one with --libomp FILE, or {INSTALL_LIBOMP}",
             )
         linked = "linked into it" if native.is_static else str(native.path)
         return native, None, f"directly: its OpenMP runtime ({native.kind}, {linked}) supports OMPT"
@@ -232,7 +241,7 @@ def _choose_runtime(
         f"{program.path} cannot be recorded",
         "it uses gcc's libgomp, which has no OMPT, and no installed runtime of the LLVM family with OMPT "
         f"and gcc's entry points can replace it ({seen})",
-        _INSTALL_LIBOMP,
+        INSTALL_LIBOMP,
     )
 
 
@@ -259,7 +268,11 @@ def missing_functions(program: Program, substitute: Runtime, tool: Path) -> list
     if program.elf is None:
         return []
     files = [program.elf.path, *(loaded.facts.path for loaded in program.libraries if loaded.facts)]
-    users = [path for path in files if not runtime_kind(path.name)]
+    return unreplaced_functions([path for path in files if not runtime_kind(path.name)], substitute, tool)
+
+
+def unreplaced_functions(users: Sequence[Path], substitute: Runtime, tool: Path) -> list[str]:
+    """Returns the functions of libgomp that these files call and that no definition replaces."""
     try:
         called = _union(imported_symbols(path, _RUNTIME_PREFIXES) for path in users)
         names = {name for name, _ in called}

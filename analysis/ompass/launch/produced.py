@@ -6,6 +6,7 @@ Owns the tool's naming rule: NAME.ompass, then NAME-2.ompass and so on, with % p
 
 from __future__ import annotations
 
+import glob
 import os
 import re
 import secrets
@@ -18,14 +19,20 @@ from pathlib import Path
 from ompass.errors import OutputError, UsageError
 from ompass.files import folder_problem
 from ompass.launch.child import Ending
-from ompass.launch.plan import Plan
+from ompass.launch.plan import INSTALL_LIBOMP, Plan
 from ompass.launch.program import Program
+from ompass.launch.python_modules import replacement_for
 from ompass.launch.rank_start import LAUNCH, RANKS, rank_variables
+from ompass.launch.runtimes import find_runtimes
+from ompass.launch.tool import find_tool_library
 from ompass.readers.meta import Meta, read_meta
 from ompass.readers.run import is_run_directory
+from ompass.runtime_names import is_python
+from ompass.units import plural
 
 _SUFFIX = ".ompass"
 _PATTERN = re.compile(r"%(.)")
+_DUMP = re.compile(r"-dump-\d+$")
 _EXPANSIONS = {"e": r"[^/]*", "p": r"\d+", "r": r"\d+", "h": r"[^/]*", "%": "%"}
 
 
@@ -125,8 +132,24 @@ def candidates(pattern: str) -> set[Path]:
         for place in folders
         if place.is_dir()
         for entry in place.iterdir()
-        if wanted.fullmatch(entry.name) and is_run_directory(entry)
+        if wanted.fullmatch(entry.name) and not _is_dump(entry) and is_run_directory(entry)
     }
+
+
+def _is_dump(path: Path) -> bool:
+    stem = path.name.removesuffix(_SUFFIX)
+    run = _DUMP.sub("", stem) + path.name[len(stem) :]
+    return run != path.name and path.with_name(run).exists()
+
+
+def dumps_of(run: Path) -> list[Path]:
+    """Returns the dumps that the program made of its run, in order."""
+    stem = run.name.removesuffix(_SUFFIX)
+    suffix = run.name[len(stem) :]
+    found = (
+        path for path in run.parent.glob(f"{glob.escape(stem)}-dump-*{suffix}") if is_run_directory(path)
+    )
+    return sorted(found, key=_number)
 
 
 def _matching_folders(parent: str) -> list[Path]:
@@ -196,6 +219,8 @@ def why_nothing(program: Program, plan: Plan, ending: Ending, environ: Mapping[s
             f"run {program.path} without ompass: if it ends in the same way, the fault is in the "
             "program; otherwise, please report a bug of ompass",
         )
+    if plan.runtime is None and (offered := _offer_for_python(program, environ)):
+        return offered
     if program.is_script and plan.runtime is None:
         return (
             f"neither {program.path} nor its child processes used an OpenMP runtime of the LLVM family",
@@ -210,3 +235,23 @@ def why_nothing(program: Program, plan: Plan, ending: Ending, environ: Mapping[s
         f"the OpenMP runtime {plan.runtime.path} was never started",
         "check that the program reaches a parallel region or a task with these arguments",
     )
+
+
+def _offer_for_python(program: Program, environ: Mapping[str, str]) -> tuple[str, str] | None:
+    """Returns reason and cure for a Python program whose modules bring gcc's libgomp; None for others."""
+    interpreter = program.interpreters[-1] if program.is_script else program.path
+    if not is_python(interpreter.name):
+        return None
+    found = replacement_for(interpreter, environ, find_runtimes(environ), find_tool_library(environ))
+    if found is None:
+        return None
+    first, n_more = found.copies[0], len(found.copies) - 1
+    more = f" and {plural(n_more, 'other copy', 'other copies')}" if n_more else ""
+    reason = f"modules of {interpreter} bring gcc's libgomp, which has no OMPT: {first}{more}"
+    if found.runtime is None:
+        return reason, f"{INSTALL_LIBOMP}, and name it with --libomp"
+    if found.lacking:
+        return f"{reason}; they also call {', '.join(found.lacking[:3])}, which no other runtime has", (
+            "use versions of these modules that are built with clang"
+        )
+    return reason, f"record it with --libomp {found.runtime.path}, which has every function that they call"

@@ -88,6 +88,7 @@ class Facts:
     n_rank_cpus: int = 0  # processors of the host, if the launcher of an MPI job bound this rank to fewer
     targets: tuple[TargetTotals, ...] = field(default=())
     devices: tuple[Device, ...] = field(default=())
+    is_python: bool = False  # True if the program is an interpreter of Python
 
     @property
     def n_completed(self) -> int:
@@ -136,6 +137,12 @@ class Facts:
         """True if the threads had to share processors with each other."""
         limit_ns = self.n_allowed * self.breakdown.wall_ns * thresholds.CROWDED
         return 0 < limit_ns < self.breakdown.thread_time_ns
+
+    @property
+    def heavily_crowded(self) -> bool:
+        """True if so many threads shared each processor that waits do not reflect the program at all."""
+        limit_ns = self.n_allowed * self.breakdown.wall_ns * thresholds.HEAVILY_CROWDED
+        return 0 < limit_ns <= self.breakdown.thread_time_ns
 
     @property
     def shared_ns(self) -> int:

@@ -47,6 +47,8 @@ class Kind:
     follows: bool = False  # True if another problem may cause this one, which then becomes a note
 
 
+CROWD: Final = "oversubscribed"
+"""This kind of problem comes first, too, if many threads share each processor."""
 _WAIT_LESS: Final = "wait less often: drop taskwaits and barriers that no data needs (nowait, depend clauses)"
 
 KINDS: Final = (
@@ -75,7 +77,7 @@ KINDS: Final = (
         even_if_busy=True,
     ),
     Kind(
-        "oversubscribed",
+        CROWD,
         "crowd",
         "More threads than processors",
         thread_findings.oversubscribed,
@@ -369,6 +371,14 @@ KINDS: Final = (
         even_if_busy=True,
     ),
     Kind(
+        "python_startup",
+        "python",
+        "Python imports and compiles before the first region",
+        thread_findings.python_startup,
+        "measure a larger problem, or keep compiled code between runs (numba: cache=True)",
+        even_if_busy=True,
+    ),
+    Kind(
         "serial_fraction",
         "serial",
         "A serial part limits the speed-up",
@@ -397,6 +407,7 @@ def find_causes(
     n_rank_cpus: int = 0,
     targets: Sequence[TargetTotals] = (),
     devices: Sequence[Device] = (),
+    is_python: bool = False,
 ) -> tuple[Finding, ...]:
     """Returns all findings: problems, most expensive first, then notes.
 
@@ -406,7 +417,8 @@ def find_causes(
     are the known names of critical constructs; `n_wanted` is the number of threads in OMP_NUM_THREADS;
     `is_of_gcc` is True if the program creates tasks by functions of libgomp; `sample_hz`: samples per second;
     `environment` has the variables of OpenMP; `n_rank_cpus` is the number of processors of the host if a
-    launcher bound this rank to fewer; `devices` are those that the runtime initialized.
+    launcher bound this rank to fewer; `devices` are those that the runtime initialized;
+    `is_python` is True for an interpreter of Python.
     """
     facts = Facts(
         run,
@@ -424,6 +436,7 @@ def find_causes(
         n_rank_cpus,
         tuple(targets),
         tuple(devices),
+        is_python,
     )
     found: list[Finding] = []
     if breakdown.thread_time_ns >= thresholds.JUDGED_THREAD_TIME_NS:
@@ -431,9 +444,10 @@ def find_causes(
         for kind in KINDS:
             if facts.calm or (kind.even_if_busy and (kind.even_if_crowded or not facts.crowded)):
                 found += _judged(kind, facts, explained)
-    found = [_as_note(f) if _follows(f, found) else f for f in found]
+    leading = (*LEADING, CROWD) if facts.heavily_crowded else LEADING
+    found = [_as_note(f) if f.kind not in leading and _follows(f, found) else f for f in found]
     problems = [f for f in found if f.severity == "problem"]
-    problems.sort(key=lambda f: (f.kind not in LEADING, -f.cost_ns, f.kind, f.construct or 0))
+    problems.sort(key=lambda f: (f.kind not in leading, -f.cost_ns, f.kind, f.construct or 0))
     return (*problems, *(f for f in found if f.severity == "note"), *notes.all_notes(facts))
 
 

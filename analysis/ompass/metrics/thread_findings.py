@@ -30,7 +30,7 @@ def serial_fraction(facts: Facts) -> Iterator[Evidence]:
     if breakdown.scope is Scope.PROGRAM or facts.n_threads < 2:
         return
     outside_ns = _alone_ns(run)
-    left_out_ns = thresholds.SERIAL_FLOOR_NS + _verification_ns(run)
+    left_out_ns = max(thresholds.SERIAL_FLOOR_NS, _python_startup_ns(facts)) + _verification_ns(run)
     serial_ns = max(outside_ns + run.earlier_cpu_ns - left_out_ns, 0)
     work_ns = facts.processor.work_running_ns
     if not serial_ns + work_ns:
@@ -57,6 +57,30 @@ def serial_fraction(facts: Facts) -> Iterator[Evidence]:
         speedup_bound=bound,
         speedup_limit=1.0 / fraction,
     )
+
+
+def python_startup(facts: Facts) -> Iterator[Evidence]:
+    """Yields a note on the time in which Python imports and compiles before the first region."""
+    startup_ns = _python_startup_ns(facts)
+    work_ns = facts.processor.work_running_ns
+    if share(startup_ns, startup_ns + work_ns) < thresholds.SERIAL_SHARE:
+        return
+    yield evidence(
+        f"the program computed for {duration(startup_ns)} before its first parallel region, in which Python "
+        f"imports modules and compiles code (threads worked for {duration(work_ns)} in regions); this is no "
+        "serial part of the program",
+        0,
+        is_note=True,
+        startup_ns=startup_ns,
+    )
+
+
+def _python_startup_ns(facts: Facts) -> int:
+    """Returns the processor time of a Python program before its first region; 0 for other programs."""
+    run = facts.run
+    if not facts.is_python:
+        return 0
+    return min(run.first_region_cpu_ns, _alone_ns(run) + run.earlier_cpu_ns)
 
 
 def second_runtime(facts: Facts) -> Iterator[Evidence]:
@@ -94,6 +118,8 @@ def _what_ran(facts: Facts) -> str:
         by_function[function] += n
     by_function.pop("", None)
     earlier_ns = facts.run.earlier_cpu_ns
+    if facts.is_python:
+        return ""  # samples do not distinguish imports from the program's work
     if facts.samples and earlier_ns > _alone_ns(facts.run) and not _are_sampled(facts, n_samples, earlier_ns):
         return "; most of it came before the first use of OpenMP, when no samples were taken"
     # Samples do not distinguish phases.
@@ -548,6 +574,7 @@ def oversubscribed(facts: Facts) -> Iterator[Evidence]:
         lost_ns,
         cure=_cure_of_crowd(facts),
         is_note=facts.n_processors > 1
+        and not facts.heavily_crowded
         and lost_ns < thresholds.CROWDED_SHARE * processor.running_ns
         and waited < thresholds.CROWDED_WAITS,
         processors=facts.n_allowed,

@@ -70,6 +70,10 @@ THROTTLED_SHARE: Final = 0.05
 CROWDED: Final = 1.05
 """Thread-time that exceeds the processors' time by this factor shows more threads than processors."""
 
+HEAVILY_CROWDED: Final = 8
+"""With this many threads for each processor, `oversubscribed` comes first, whatever other findings cost: a
+thread that waits for another one mostly waits for that thread's turn on a processor."""
+
 CROWDED_SHARE: Final = 0.05
 """Part of the processors' time that threads spin in waits while other threads of the run need a processor."""
 

@@ -69,7 +69,8 @@ class Timeline:
         self.pyramids = tuple(pyramid for _, pyramid in traces)
         last_ns = max(pyramid.end_ns for pyramid in self.pyramids)
         self.end_ns = min(window[1], last_ns) if window[1] >= 0 else last_ns
-        self.begin_ns = min(window[0], self.end_ns - 1)
+        first_ns = min(content.run.trace_begin_ns for content, _ in traces)
+        self.begin_ns = min(max(window[0], first_ns), self.end_ns - 1)
         self._legends = {name: self._legend(name) for name in _WITH_LEGEND}
         self._states = self._shown_states()
         self.has_off_cpu = any(pyramid.totals(DIMENSIONS.index("absent")) for pyramid in self.pyramids)

@@ -15,7 +15,7 @@ from typing import Final
 
 from ompass import _core
 from ompass._core import STACK_WORD, EventTable, GroupLimits, LogError, Sample, SampledThread, Samples
-from ompass.errors import DamagedRunError, RunNotFoundError
+from ompass.errors import DamagedRunError, NothingToShowError, RunNotFoundError
 from ompass.model import Run, TaskGraph
 from ompass.readers.meta import meta_problems, read_meta
 from ompass.units import plural
@@ -148,6 +148,19 @@ def check_directory(path: Path) -> None:
     )
 
 
+def check_whole_trace(path: Path) -> None:
+    """Raises NothingToShowError if the run keeps only the last part of its trace."""
+    check_directory(path)
+    with core_errors(path):
+        begin_ns = _core.read_profile(str(path)).trace_begin_ns
+    if begin_ns:
+        raise NothingToShowError(
+            f"{path} holds only the last part of its trace",
+            "this analysis needs the whole trace",
+            "record the program with --mode trace, without --keep-last",
+        )
+
+
 def event_kinds() -> list[tuple[str, str]]:
     """Returns (name, meaning) of every event kind, indexed by its number."""
     return _core.event_kinds()
@@ -187,9 +200,10 @@ def read_task_graph(
 
     `on_processors`: work and span exclude the time in which threads were preempted.
 
-    Raises RunNotFoundError, DamagedRunError (also if the run has no trace).
+    Raises RunNotFoundError, DamagedRunError (also if the run has no trace), and NothingToShowError if only
+    the last part of the trace was kept.
     """
-    check_directory(path)
+    check_whole_trace(path)
     with core_errors(path):
         graph = _core.task_graph(str(path), depth, expanded, max_tasks, on_processors)
     return TaskGraph(**graph.as_dict())

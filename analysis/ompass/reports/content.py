@@ -23,6 +23,7 @@ from ompass.metrics.waits import LoopTotals, WaitTotals, loop_totals, wait_total
 from ompass.model import Run
 from ompass.readers.meta import read_meta
 from ompass.readers.run import open_run
+from ompass.runtime_names import is_python
 from ompass.samples.content import SampleContent, collect_samples
 from ompass.simulation.stored import StoredAdvice, read_advice
 from ompass.symbols.places import notes_on_places
@@ -116,6 +117,7 @@ def collect(
             _rank_cpus(run),
             targets,
             devices,
+            is_python(Path(read_meta(run.path).program).name),
         ),
         locations=locations,
         problems=(*problems, *notes_on_places(run, locations), *damage),

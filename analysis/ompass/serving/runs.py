@@ -61,6 +61,8 @@ class ServedRuns:
         parts = []
         for content in self.shown:
             of_run = dict(later) if content.run.mode == "trace" else {}
+            if content.run.trace_begin_ns:
+                of_run.pop("graph", None)
             if content.kernels and of_run:
                 of_run["reuse"] = "Reuse distance of the kernels"
             parts.append(RunPart(content, later=of_run))

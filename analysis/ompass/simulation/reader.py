@@ -27,7 +27,7 @@ from ompass._core import (
     recorded_memory,
 )
 from ompass.errors import NothingToShowError
-from ompass.readers.run import check_directory, core_errors
+from ompass.readers.run import check_whole_trace, core_errors
 
 __all__ = [
     "DependenceShape",
@@ -52,7 +52,7 @@ def read_task_program(path: Path) -> TaskProgram:
 
     Raises RunNotFoundError, DamagedRunError, and NothingToShowError if the run has no trace or no tasks.
     """
-    check_directory(path)
+    check_whole_trace(path)
     with core_errors(path):
         if _core.read_profile(str(path)).mode != "trace":
             raise NothingToShowError(

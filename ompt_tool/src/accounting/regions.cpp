@@ -5,6 +5,7 @@
 #include "accounting/calls.h"
 #include "accounting/loops.h"
 #include "accounting/waits.h"
+#include "dumps.h"
 #include "log/process_log.h"
 
 namespace ompass {
@@ -45,6 +46,7 @@ void begin_region(ThreadState &thread, const void *address, void **parallel_data
     read_clocks(thread, now);
     read_system_use(thread, now);
     thread.previous.creator = nullptr;
+    if (!is_runtimes) process_log::note_first_region();
     format::RegionInstance *instance = process_log::take_instance();
     *parallel_data = instance;
     const void *place = place_of_call(thread, address); // before the thread enters the region
@@ -145,6 +147,7 @@ void end_region(ThreadState &thread) {
     process_log::close_instance(instance);
     enter(thread, thread.current, now);
     process_log::renew_calibration();
+    dumps::consider(duration);
 }
 
 // Adds the time until the worker was created to its off-CPU time, if it joins the region for which it was created.

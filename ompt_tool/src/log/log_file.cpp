@@ -37,6 +37,11 @@ std::atomic<uint64_t> bytes_on_disk{0};
 std::atomic<bool> refused{false};
 std::atomic<format::ProcessHeader *> lost_in{nullptr};
 std::atomic<uint32_t> first_refusal{0};
+std::atomic<void (*)(uint64_t)> room_maker{nullptr};
+
+void make_room(uint64_t bytes) {
+    if (const auto make = room_maker.load(std::memory_order_relaxed)) make(bytes);
+}
 
 void remember(void *address, size_t bytes) {
     const std::lock_guard lock(mappings_lock);
@@ -105,6 +110,7 @@ bool within_size_limit(uint64_t size) {
 void LogFile::create(const std::string &path) {
     path_ = path;
     header_ = nullptr;
+    make_room(format::kHeaderBytes);
     const bool allowed = !sandbox::is_entered();
     const int descriptor = allowed ? open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644) : -1;
     struct stat status = {};
@@ -160,6 +166,7 @@ void LogFile::done_with(int descriptor) {
 void *LogFile::append(format::ExtentKind kind, size_t bytes, uint64_t first, bool in_memory_if_full) {
     void *extent = nullptr;
     int error;
+    make_room(bytes);
     if (const int descriptor = writable(error); descriptor >= 0) {
         error = allocate(descriptor, size_, bytes);
         if (!error) {
@@ -180,7 +187,7 @@ void *LogFile::append(format::ExtentKind kind, size_t bytes, uint64_t first, boo
         extent = map_memory(bytes);
         if (!extent) return nullptr;
         remember(extent, bytes);
-        static_cast<format::ExtentHeader *>(extent)->unused[0] = 1;
+        static_cast<format::ExtentHeader *>(extent)->is_in_memory = 1;
     }
     auto *header = static_cast<format::ExtentHeader *>(extent);
     header->kind = kind;
@@ -212,6 +219,43 @@ bool LogFile::append_copy(const void *extent, size_t bytes) {
     return true;
 }
 
+bool LogFile::overwrite(uint64_t offset, const void *extent, size_t bytes) {
+    constexpr size_t kHead = sizeof(format::ExtentHeader);
+    int error;
+    const int descriptor = writable(error);
+    if (descriptor < 0) return false;
+    const char *from = static_cast<const char *>(extent);
+    format::ExtentHeader head;
+    memcpy(&head, extent, kHead);
+    head.first = format::kNoNumber;
+    error = write_all(descriptor, reinterpret_cast<const char *>(&head), kHead, offset);
+    if (!error) error = write_all(descriptor, from + kHead, bytes - kHead, offset + kHead);
+    if (!error) error = write_all(descriptor, from, kHead, offset);
+    done_with(descriptor);
+    if (error) refuse("write", path_, error);
+    return !error;
+}
+
+bool LogFile::move_last(uint64_t offset, size_t bytes) {
+    static char extent[64 << 10]; // callers serialize; static, because a thread may have little stack left
+    int error;
+    if (sandbox::is_entered() || bytes > sizeof extent || size_ < offset + bytes) return false;
+    const int descriptor = writable(error);
+    if (descriptor < 0) return false;
+    const uint64_t last = size_ - bytes;
+    const bool is_read =
+        offset == last || pread(descriptor, extent, bytes, static_cast<off_t>(last)) == static_cast<ssize_t>(bytes);
+    done_with(descriptor);
+    if (!is_read || (offset != last && !overwrite(offset, extent, bytes))) return false;
+    const int again = writable(error);
+    const bool is_cut = again >= 0 && ftruncate(again, static_cast<off_t>(last)) == 0;
+    done_with(again);
+    if (!is_cut) return false;
+    size_ = last;
+    bytes_on_disk -= bytes;
+    return true;
+}
+
 void LogFile::shrink_last(void *extent, size_t bytes, size_t kept) {
     if (extent != last_ || sandbox::is_entered()) return; // few sandboxes allow ftruncate
     char *rest = static_cast<char *>(extent) + kept;
@@ -227,6 +271,15 @@ void LogFile::shrink_last(void *extent, size_t bytes, size_t kept) {
     else
         length = bytes; // not cut
     done_with(descriptor);
+}
+
+void LogFile::leave() {
+    kept_.close();
+    release(header_, format::kHeaderBytes);
+    bytes_on_disk -= size_;
+    size_ = 0;
+    error_ = 0;
+    last_ = nullptr;
 }
 
 void LogFile::release(void *extent, size_t bytes) {
@@ -258,10 +311,12 @@ void LogFile::detach_all_after_fork() {
     bytes_on_disk = 0;
     refused = false;
     first_refusal = 0;
+    room_maker = nullptr;
     KeptFile::close_all_after_fork();
     mappings_lock.unlock();
 }
 
+void LogFile::set_room_maker(void (*make)(uint64_t bytes)) { room_maker = make; }
 uint64_t LogFile::total_bytes() { return bytes_on_disk.load(std::memory_order_relaxed); }
 void LogFile::count_lost_in(format::ProcessHeader *header) {
     lost_in = header;

@@ -32,15 +32,24 @@ public:
     // Appends a copy of an extent, with its header, and does not map it. Returns false if there is no space.
     bool append_copy(const void *extent, size_t bytes);
 
+    // Writes an extent over the one at `offset`, which has the same size. A reader finds the old one, none, or the new
+    // one, even after a kill. Returns false on failure; the place may then hold none.
+    bool overwrite(uint64_t offset, const void *extent, size_t bytes);
+    // Moves the extent at the end of the file, of `bytes`, to `offset`, and cuts the file. Returns false if it cannot.
+    bool move_last(uint64_t offset, size_t bytes);
+
     // Cuts the last extent of the file to `kept` bytes (whole pages). The rest of the mapping becomes memory.
     void shrink_last(void *extent, size_t bytes, size_t kept);
 
     // Closes the descriptor and keeps the mappings. No more extents may be appended.
     void end_growth() { kept_.close(); }
 
+    // Leaves the file, which has moved and no longer counts. create() may follow.
+    void leave();
+
     // True if an extent from append() is in memory only.
     static bool is_in_memory(const void *extent) {
-        return static_cast<const format::ExtentHeader *>(extent)->unused[0];
+        return static_cast<const format::ExtentHeader *>(extent)->is_in_memory;
     }
 
     // Unmaps an extent that is no longer written. Its bytes stay in the file.
@@ -54,6 +63,9 @@ public:
     static void detach_all_after_fork();
 
     static uint64_t total_bytes(); // bytes on disk of all files of the process
+    // Sets a function that frees space for `bytes` more before append() and create(); null: none. It may be called while
+    // the caller holds locks of this folder's files.
+    static void set_room_maker(void (*make_room)(uint64_t bytes));
     static bool disk_refused(); // true if an allocation failed
 
     // Sets the header that counts lost pieces and holds the first reason; null: none.

@@ -310,6 +310,13 @@ void look_for_other_runtime() {
         find_other_runtime(shared_header->other_runtime, sizeof shared_header->other_runtime);
 }
 
+void note_first_region() {
+    uint64_t none = 0, *noted = &shared_header->first_region_cpu_ns;
+    if (__builtin_expect(__atomic_load_n(noted, __ATOMIC_RELAXED) != 0, 1)) return;
+    __atomic_compare_exchange_n(noted, &none, clock::read_ns(CLOCK_PROCESS_CPUTIME_ID), false, __ATOMIC_RELAXED,
+                                __ATOMIC_RELAXED);
+}
+
 void note_create_gap(uint64_t ticks) {
     uint64_t known = __atomic_load_n(&shared_header->min_create_gap, __ATOMIC_RELAXED);
     while (ticks < known && !__atomic_compare_exchange_n(&shared_header->min_create_gap, &known, ticks, true,

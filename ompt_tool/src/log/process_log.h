@@ -43,6 +43,7 @@ void close_instance(format::RegionInstance *instance);
 void renew_calibration(); // reads the clocks again, at most every 100 ms
 // Records a second runtime that is called but not recorded, if libraries have been loaded since the last search.
 void look_for_other_runtime();
+void note_first_region(); // called when a region begins
 void note_create_gap(uint64_t ticks);
 void note_misuse();
 void close(format::EndReason reason, uint64_t end_ticks);

@@ -6,18 +6,20 @@
 #include <cstring>
 
 #include "format/statistics.h"
+#include "log/kept_trace.h"
 #include "log/trace_limit.h"
+#include "run_switch.h"
 
 namespace ompass {
 
 namespace {
 
-// Events are always written into the same window of the file. When it is full, a copy is appended to the file. The copy
-// takes a third of the time of mapping and touching new pages.
-constexpr size_t kWindowBytes = 64 << 10;
-
 constexpr size_t kEventBytes = 256; // upper bound of the records of one event and the zero after them
 constexpr uint64_t kMaxStepBack = 1 << 26; // ticks
+constexpr unsigned kWarnPart = 16; // the last part of a window, written after the request for a checkpoint
+// The first event reports the tasks that libomp_ext.so has only counted; a checkpoint must have them.
+constexpr uint8_t kEventsBefore = 2;
+constexpr unsigned kEventsPerCheckpoint = 8; // least bytes of events for each byte of checkpoints
 
 alignas(64) char spare_slot[format::kSlotBytes]; // for constructs beyond the last slot; shared, never read
 
@@ -73,35 +75,101 @@ bool ThreadLog::refill() {
         if (dropping_) header_->n_dropped++;
         return false;
     }
+    if (seen_switch_ && window_ && limit_ != window_end()) { // the last part of the window
+        limit_ = window_end();
+        if (bytes_since_ + window_bytes_ >= kEventsPerCheckpoint * checkpoint_bytes_) want_checkpoint(kEventsBefore);
+        return true;
+    }
     if (!try_lock()) return false; // recording has ended
-    const bool has_room = trace_limit::allows(kWindowBytes) && (window_ ? renew_window() : open_window());
+    const bool has_room = window_ ? renew_window() : open_window();
     unlock();
     if (!has_room) {
-        trace_limit::stop_tracing(trace_limit::Reason::kDisk); // no effect if the limit was reached
+        if (!seen_switch_) trace_limit::stop_tracing(trace_limit::Reason::kDisk); // no effect if the limit was reached
         stop_tracing();
         header_->n_dropped++;
         return false;
     }
-    next_ = reinterpret_cast<uint32_t *>(window_ + 1);
-    limit_ = next_ + (kWindowBytes - sizeof *window_) / sizeof(uint32_t) - 2;
-    order_.n_bits = kNoOps;
+    begin_window();
     return true;
+}
+
+void ThreadLog::begin_window() {
+    next_ = window_begin();
+    limit_ = window_end();
+    if (seen_switch_) limit_ -= window_bytes_ / kWarnPart / sizeof(uint32_t);
+    order_.n_bits = kNoOps;
 }
 
 bool ThreadLog::open_window() {
-    window_ = static_cast<format::ExtentHeader *>(file_.append(format::ExtentKind::kEvents, kWindowBytes, 0, false));
+    if (seen_switch_) {
+        window_bytes_ = kept_trace::window_bytes();
+        if (!kept_trace::has_room(window_bytes_)) {
+            trace_limit::note_lack_of_room();
+            return false;
+        }
+    } else if (!trace_limit::allows(window_bytes_)) {
+        return false;
+    }
+    window_ = static_cast<format::ExtentHeader *>(file_.append(format::ExtentKind::kEvents, window_bytes_, 0, false));
     return window_ != nullptr;
 }
 
-// Appends a copy of the window and empties it. A reader finds the old window, none, or the new one, even after a kill.
+// Stores a copy of the window and empties it. A reader finds the old window, none, or the new one, even after a kill.
 bool ThreadLog::renew_window() {
-    if (!file_.append_copy(window_, kWindowBytes)) return false;
-    const uint64_t number = window_->first + 1;
+    if (!seen_switch_ && (!trace_limit::allows(window_bytes_) || !file_.append_copy(window_, window_bytes_)))
+        return false;
+    empty_window();
+    publish_window();
+    return true;
+}
+
+// Empties the window, which then has no number. If only the last events are kept, stores it before.
+void ThreadLog::empty_window() {
+    if (seen_switch_) kept_trace::store(*window_, header_->index, base_);
+    number_++;
+    bytes_since_ += window_bytes_;
     __atomic_store_n(&window_->first, format::kNoNumber, __ATOMIC_RELAXED);
     __atomic_thread_fence(__ATOMIC_RELEASE);
-    memset(static_cast<void *>(window_ + 1), 0, kWindowBytes - sizeof *window_);
-    __atomic_store_n(&window_->first, number, __ATOMIC_RELEASE);
+    memset(static_cast<void *>(window_ + 1), 0, window_bytes_ - sizeof *window_);
+    window_->n_checkpoint_words = 0;
+    window_->first_checkpoint_word = window_->checkpoint_ticks = 0;
+}
+
+void ThreadLog::publish_window() { __atomic_store_n(&window_->first, number_, __ATOMIC_RELEASE); }
+
+void ThreadLog::want_checkpoint(uint8_t events) {
+    checkpoint_in_ = events;
+    *seen_switch_ = *then_ = recorder::kNever;
+}
+
+bool ThreadLog::begin_checkpoint() {
+    if (!tracing() || !window_ || !try_lock()) return false;
+    empty_window();
+    begin_window();
+    n_checkpoint_words_ = 0;
     return true;
+}
+
+void ThreadLog::checkpoint_word(uint64_t word) {
+    if (next_ + 2 > window_end()) { // continues in another window
+        n_checkpoint_words_ += window_->n_checkpoint_words;
+        publish_window();
+        empty_window();
+        begin_window();
+        window_->first_checkpoint_word = n_checkpoint_words_;
+    }
+    memcpy(next_, &word, sizeof word);
+    next_ += 2;
+    window_->n_checkpoint_words++;
+}
+
+void ThreadLog::end_checkpoint() {
+    checkpoint_word(format::kCheckpointEnd);
+    window_->checkpoint_ticks = base_;
+    checkpoint_bytes_ = (n_checkpoint_words_ + window_->n_checkpoint_words) * sizeof(uint64_t);
+    bytes_since_ = 0;
+    publish_window();
+    unlock();
 }
 
 void ThreadLog::trim() {
@@ -115,7 +183,7 @@ void ThreadLog::cut_window() {
     const char *next = reinterpret_cast<char *>(__atomic_load_n(&next_, __ATOMIC_RELAXED));
     const size_t used = static_cast<size_t>(next - reinterpret_cast<char *>(window_)) + kEventBytes;
     const size_t kept = (used + format::kPageBytes - 1) / format::kPageBytes * format::kPageBytes;
-    if (kept < kWindowBytes) file_.shrink_last(window_, kWindowBytes, kept);
+    if (kept < window_bytes_) file_.shrink_last(window_, window_bytes_, kept);
 }
 
 uint64_t ThreadLog::tasks_in_memory() const {
@@ -135,7 +203,7 @@ uint64_t ThreadLog::tasks_in_memory() const {
 void ThreadLog::unmap() {
     static format::ThreadHeader ended = {};
     trim();
-    if (window_) LogFile::release(window_, kWindowBytes);
+    if (window_) LogFile::release(window_, window_bytes_);
     window_ = nullptr;
     limit_ = next_ = nullptr;
     for (char *&slots : slots_) {

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <string>
 
+#include "format/checkpoint.h"
 #include "format/format.h"
 #include "format/invariants.h"
 #include "log/log_file.h"
@@ -19,6 +20,9 @@ public:
     void create(const std::string &directory, uint32_t index, uint32_t tid, uint64_t now);
     // Called after the first slots are made: events are then at the end of the file and can be trimmed.
     void start_tracing(uint64_t now);
+    // Called before start_tracing() if the run keeps only the last part of its trace. When a checkpoint is due, the log
+    // sets *seen_switch and *then to kNever, so that the thread's next event notices.
+    void keep_last(uint32_t *seen_switch, uint32_t *then) { seen_switch_ = seen_switch, then_ = then; }
 
     format::ThreadHeader &header() { return *header_; }
     bool is_on_disk() const { return file_.is_on_disk(); } // false: no reader will see it
@@ -140,7 +144,40 @@ public:
     uint8_t new_inline_code(uint32_t construct) {
         if (n_codes_ == format::kInlineCodes) return format::kInlineCodes;
         untimed(format::kInlineCode, construct);
+        codes_[n_codes_] = construct;
         return n_codes_++;
+    }
+
+    // ---------------------------------------------------------------- checkpoints
+
+    // Asks for a checkpoint before the thread's event number `events` from now on.
+    void want_checkpoint(uint8_t events);
+    // Called before each event that notices. Returns true if the checkpoint is due.
+    bool takes_checkpoint() {
+        if (checkpoint_in_ == 0) return false;
+        if (--checkpoint_in_) want_checkpoint(checkpoint_in_);
+        return checkpoint_in_ == 0;
+    }
+    // Begins a new window with a checkpoint: words follow, then end_checkpoint(). Returns false if it cannot.
+    bool begin_checkpoint();
+    void checkpoint_word(uint64_t word);
+    void end_checkpoint();
+    // Sets the fields that the log knows.
+    void describe(format::CheckpointHead &head) const {
+        head.time = base_, head.address = last_address_, head.started = last_started_, head.n_codes = n_codes_;
+    }
+    const uint32_t *codes() const { return codes_; } // constructs by inline code
+    // Calls visit(id, slot) for each slot in use.
+    template <typename Visit>
+    void for_each_slot(Visit visit) const {
+        for (uint32_t extent = 0; extent < kMaxSlotExtents; extent++)
+            for (uint32_t i = 0; slots_[extent] && i < format::kSlotsPerExtent; i++) {
+                const char *slot = slots_[extent] + i * format::kSlotBytes;
+                const uint32_t id = extent * format::kSlotsPerExtent + i;
+                uint32_t of_slot;
+                memcpy(&of_slot, slot, sizeof of_slot);
+                if (of_slot == id) visit(id, slot);
+            }
     }
 
     // Cuts the unused end of the file; the log is complete. Another thread may call it after recording has ended, while
@@ -153,6 +190,9 @@ public:
     void stop_tracing(); // further records are counted as dropped
 
 private:
+    // Events are always written into the same window of the file. When it is full, a copy is appended to the file. The
+    // copy takes a third of the time of mapping and touching new pages.
+    static constexpr size_t kWindowBytes = 64 << 10;
     static constexpr uint32_t kMaxSlotExtents = 2048;
     static constexpr unsigned kNoOps = 64, kPostponable = 65; // values of order_.n_bits
 
@@ -201,7 +241,14 @@ private:
     bool refill(); // makes room for events
     bool open_window();
     bool renew_window();
+    void empty_window();
+    void publish_window();
+    void begin_window(); // begins to write at the begin of the window
     void cut_window();
+    uint32_t *window_begin() const { return reinterpret_cast<uint32_t *>(window_ + 1); }
+    uint32_t *window_end() const { // minus one word that stays zero
+        return window_begin() + (window_bytes_ - sizeof *window_) / sizeof(uint32_t) - 2;
+    }
     bool try_lock() { return !is_locked_.exchange(true, std::memory_order_acquire); }
     void unlock() { is_locked_.store(false, std::memory_order_release); }
     void *make_slots(uint32_t id);
@@ -211,11 +258,18 @@ private:
     // The last record if it is a kInlineOps, or a kMutexAcquired (kPostponable).
     omp_ext_order order_ = {0, kNoOps, nullptr, format::kInlineOpEnd, nullptr};
     uint8_t n_codes_ = 0;
+    uint32_t codes_[format::kInlineCodes] = {};
     uint64_t base_ = 0; // time of the last timed record
     uint64_t last_address_ = 0; // address of the last access
     uint64_t last_started_ = 0; // id of the last started task
     format::ThreadHeader *header_ = nullptr;
     format::ExtentHeader *window_ = nullptr; // the extent of the latest events; it stays in place
+    size_t window_bytes_ = kWindowBytes;
+    uint64_t number_ = 0; // of the window
+    uint32_t *seen_switch_ = nullptr, *then_ = nullptr; // see keep_last(); null: the whole trace is kept
+    uint8_t checkpoint_in_ = 0; // events until a checkpoint is due; 0: none is wanted
+    uint64_t n_checkpoint_words_ = 0; // of the checkpoint under way, in earlier windows
+    uint64_t checkpoint_bytes_ = 0, bytes_since_ = 0; // length of the last checkpoint; bytes stored since
     bool dropping_ = false;
     bool is_out_of_slots_ = false; // a construct has no slot
     // Lock for lengthening or cutting the file. The owner holds it briefly, trim() for good. No thread waits for it.

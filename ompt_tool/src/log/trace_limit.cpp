@@ -37,6 +37,12 @@ void stop_tracing(Reason reason) {
             static_cast<double>(limit.load()) / (1 << 20));
 }
 
+void note_lack_of_room() {
+    uint32_t none = 0;
+    __atomic_compare_exchange_n(&process_log::header()->limit_reached, &none, static_cast<uint32_t>(Reason::kKept),
+                                false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+}
+
 bool stopped() { return has_stopped.load(std::memory_order_relaxed); }
 
 } // namespace ompass::trace_limit

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// kept.log: the last part of the trace of all threads, for runs with OMPASS_KEEP_LAST. The file consists of places of
+// equal size. A thread stores each full window here, in the place of the window that was stored first, by any thread,
+// once the file has its full size. So all threads keep about the same period, and an idle thread takes no space.
+//
+// A thread waits for another one that stores a window. Callers may hold locks of the other logs.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "format/format.h"
+
+namespace ompass::kept_trace {
+
+// The last `ticks` are kept, in at most `bytes` for all logs of the process together. 0: no limit.
+struct Extent {
+    uint64_t bytes = 0, ticks = 0;
+    bool is_limited() const { return bytes || ticks; }
+};
+
+// Makes kept.log in the run directory. Called when recording begins.
+void begin(const std::string &directory, Extent extent);
+bool is_on();
+
+// Size of the windows of all threads.
+size_t window_bytes();
+
+// Stores a thread's full window, whose last event was at `end`. Overwrites older windows if there is no more room.
+void store(format::ExtentHeader &window, uint32_t thread, uint64_t end);
+
+// True if a new window fits, after the oldest ones have been given up.
+bool has_room(uint64_t bytes);
+
+// Moves kept.log from the run's directory to another one, and begins a new file. Calls `copy` between the two, while no
+// thread can store a window. Returns its result, or false, with the reason in errno.
+bool move_to(const std::string &from, const std::string &to, const std::function<bool()> &copy);
+
+// Called around a fork (see LogFile). The child keeps nothing.
+void lock_for_fork();
+void unlock_after_fork();
+void forget();
+
+} // namespace ompass::kept_trace
