@@ -44,7 +44,7 @@ def build(folder: Path, *flags: str) -> None:
     copy = folder / "made.libs" / COPY
     source = PROGRAMS / "loading"
     options = ("-shared", "-fPIC", "-O1")
-    lines = [
+    lines: list[list[str | Path]] = [
         ["gcc", *options, f"-Wl,-soname,{COPY}", "-o", copy, source / "bundled_libgomp.c"],
         ["gcc", *options, "-fopenmp", *flags, "-c", "-o", folder / "module.o", source / "bundled_module.c"],
         ["gcc", "-shared", "-o", folder / "made" / "module.so", folder / "module.o", copy,
