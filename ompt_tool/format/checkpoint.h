@@ -32,19 +32,15 @@ struct CheckpointHead {
     uint32_t call; // construct of the call of MPI or target construct that the thread is in; 0: none
     uint32_t is_accounted_call; // 0: it began outside of the accounted time
     uint64_t call_begin;
+    uint64_t step_begin; // of the open step of the target construct
     uint32_t n_codes, n_frames, n_parts, n_kernels, n_loops, n_slots;
     uint64_t pool_ticks; // as in ThreadHeader
     OffCpuTicks pool;
 };
-static_assert(sizeof(CheckpointHead) == 128);
+static_assert(sizeof(CheckpointHead) == 136);
 
-enum CheckpointFlag : uint32_t {
-    kFrameImplicit = 1,
-    kFrameUndeferred = 2,
-    kFrameTimed = 4,
-    kFrameWaits = 8,
-    kFramePart = 16
-};
+// Flags of a CheckpointFrame.
+inline constexpr uint32_t kFrameImplicit = 1, kFrameUndeferred = 2, kFrameTimed = 4, kFrameWaits = 8, kFramePart = 16;
 
 // A task on the thread's stack, without the time outside of all tasks.
 struct CheckpointFrame {
@@ -52,7 +48,7 @@ struct CheckpointFrame {
     uint64_t worked; // as in TaskState
     uint64_t wait_begin; // while it waits
     uint32_t construct; // 0: implicit
-    uint32_t flags; // CheckpointFlag
+    uint32_t flags; // kFrame…
     uint32_t wait_place; // construct of the wait, while it waits
     uint32_t weight; // tasks that a timed undeferred task represents
     uint32_t part; // 1 + index of the part whose implicit task it is; 0: none

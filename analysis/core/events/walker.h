@@ -456,6 +456,7 @@ private:
         context_.mark = head.mark;
         context_.activity = activity_of(head.open_state);
         if (head.call < n_definitions_) context_.call = {head.call, head.is_accounted_call != 0, head.call_begin};
+        context_.step_begin = head.step_begin;
         if (context_.activity == Activity::kCall && !context_.call.construct) context_.activity = Activity::kUnknown;
         context_.after_pause = run_.process->n_pauses != 0;
         context_.wait_place = head.wait_place < n_definitions_ ? head.wait_place : 0;

@@ -103,6 +103,7 @@ CheckpointHead head_of(const ThreadState &thread) {
         head.call = thread.call.slot->id;
         head.is_accounted_call = thread.call.is_accounted;
         head.call_begin = thread.call.begin;
+        head.step_begin = thread.target.step_begin;
     }
     for_each_task(thread, [&](const TaskState &) { head.n_frames++; });
     for_each_region(thread, [&](const EnteredRegion &) { head.n_parts++; });
