@@ -104,13 +104,16 @@ void note_device_step(ThreadState &thread, uint32_t construct, format::CallStep 
 
 // An event of a thread in a kernel finds a changed run switch, so the short paths need no check of their own.
 void begin_kernel(ThreadState &thread) {
-    thread.target.n_kernels++;
+    if (thread.target.n_kernels++) return;
+    thread.target.seen_switch = thread.seen_switch;
     thread.seen_switch = recorder::kNever;
 }
 
 void end_kernel(ThreadState &thread) {
     if (thread.target.n_kernels == 0 || --thread.target.n_kernels) return;
-    recorder::sync_switch(thread, recorder::current_switch());
+    thread.seen_switch = thread.target.seen_switch;
+    const uint32_t now = recorder::current_switch();
+    if (thread.seen_switch != now) recorder::sync_switch(thread, now);
 }
 
 void note_kernels_thread(ThreadState &thread) {

@@ -200,6 +200,7 @@ struct OpenTarget {
     uint32_t device; // as in the flags of the construct
     uint32_t n_inner; // target constructs begun inside, which do not count
     uint32_t n_kernels; // kernels of a host plugin that the thread is in; it records nothing meanwhile
+    uint32_t seen_switch; // EventState::seen_switch before the outermost of them
     bool is_data_call; // a call that moves data, outside of constructs
 };
 
