@@ -475,8 +475,10 @@ void sync_switch(ThreadState &thread, uint32_t now) {
         thread.counting = counting;
         thread.constructs.count(counting);
         thread.places.count(counting);
-        // Undeferred tasks are counted at their begin. An open task must not be counted at one end only.
-        for (TaskState *task = thread.current; task; task = task->below) {
+        // Undeferred tasks are counted at their begin. An open task must not be counted at one end only. Below a task
+        // that an earlier change has passed, all have been passed.
+        for (TaskState *task = thread.current; task && !(task->flags & kPassed); task = task->below) {
+            task->flags |= kPassed;
             if (!(task->flags & kInline) || (task->flags & kUncounted)) continue;
             if (!counting) task->local->real_slot->n_converted++;
             task->flags = static_cast<uint16_t>((task->flags | kUncounted) & ~kTimed);

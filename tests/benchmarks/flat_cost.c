@@ -244,6 +244,24 @@ static void some_undeferred(void) {
     end_time(n_operations);
 }
 
+static void some_pauses(void) { // of the recording
+    begin_time();
+    for (long i = 0; i < n_operations; i++) {
+        omp_control_tool(omp_control_tool_pause, 0, NULL);
+        omp_control_tool(omp_control_tool_start, 0, NULL);
+    }
+    end_time(n_operations);
+}
+
+static void some_regions(void) {
+    begin_time();
+    for (long i = 0; i < n_operations; i++) {
+#pragma omp parallel num_threads(1)
+        spend();
+    }
+    end_time(n_operations);
+}
+
 static void at_depth(long depth, void (*operations)(void)) {
     if (depth == 0) return operations();
 #pragma omp task firstprivate(depth)
@@ -251,9 +269,17 @@ static void at_depth(long depth, void (*operations)(void)) {
 #pragma omp taskwait
 }
 
+static void at_regions(long depth, void (*operations)(void)) {
+    if (depth == 0) return operations();
+#pragma omp parallel num_threads(1)
+    at_regions(depth - 1, operations);
+}
+
 static void tasks_at_depth(long length) { at_depth(length, some_tasks); }
 static void untied_at_depth(long length) { at_depth(length, some_untied); }
 static void undeferred_at_depth(long length) { at_depth(length, some_undeferred); }
+static void pauses_at_depth(long length) { at_depth(length, some_pauses); }
+static void regions_at_regions(long length) { at_regions(length, some_regions); }
 
 static void waits_after_readers(long length) {
     for (long i = 0; i < length; i++) {
@@ -348,6 +374,8 @@ static const struct Kind {
     {"tasks_at_depth", tasks_at_depth, kAlone, 100000, 1, "tasks around a task with children"},
     {"untied_at_depth", untied_at_depth, kAlone, 100000, 1, "tasks around a task with untied children"},
     {"undeferred_at_depth", undeferred_at_depth, kAlone, 100000, 1, "tasks around undeferred tasks"},
+    {"pauses_at_depth", pauses_at_depth, kAlone, 100000, 10, "tasks around a task that pauses the recording"},
+    {"regions_at_regions", regions_at_regions, kAlone, 10000, 10, "regions of one thread around such regions"},
     {"waits_after_readers", waits_after_readers, kAlone, 100000, 1, "readers before waits for dependences"},
     {"reading_waits_after_writers", reading_waits_after_writers, kAlone, 100000, 1, "addresses before such waits"},
     {"tasks_after_children", tasks_after_children, kAlone, 100000, 1, "earlier children"},

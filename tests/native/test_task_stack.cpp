@@ -15,6 +15,7 @@
 #include "accounting/waits.h"
 #include "analyses/validate.h"
 #include "recording_fixture.h"
+#include "walk_seconds.h"
 
 namespace ompass {
 namespace {
@@ -202,6 +203,98 @@ TEST_F(Recording, a_task_returns_to_a_deep_stack_as_fast_as_to_a_shallow_one) {
     ThreadState &thread = *recorder::thread(format::ThreadKind::kInitial);
     for (const uint16_t flags : {uint16_t{0}, uint16_t{kUntied}})
         EXPECT_LT(seconds_on_stack(thread, 100'000, flags), 20 * seconds_on_stack(thread, 10, flags));
+}
+
+// Returns the seconds of the fastest of five rounds of pauses on top of a stack of this depth.
+double seconds_of_pauses(ThreadState &thread, size_t depth) {
+    for (size_t i = 0; i < depth; i++) start_task(thread, create(thread, 0x2000), clock::now());
+    double fastest = 1e9;
+    for (int round = 0; round < 5; round++) {
+        const auto begin = std::chrono::steady_clock::now();
+        for (int i = 0; i < 200; i++) recorder::pause(), recorder::resume();
+        fastest = std::min(fastest, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+    }
+    for (; depth; depth--) complete_task(thread, thread.current, nullptr, format::kStatusComplete);
+    return fastest;
+}
+
+TEST_F(Recording, a_pause_costs_as_much_on_a_deep_stack_as_on_a_shallow_one) {
+    begin("profile");
+    ThreadState &thread = *recorder::thread(format::ThreadKind::kInitial);
+    EXPECT_LT(seconds_of_pauses(thread, 100'000), 10 * seconds_of_pauses(thread, 10));
+}
+
+// A pause looks only at tasks that no earlier pause has seen. Tasks leave the stack and return in between.
+TEST_F(Recording, undeferred_tasks_on_the_stack_while_a_pause_begins_or_ends_are_counted_nowhere) {
+    begin("profile");
+    ThreadState &thread = *recorder::thread(format::ThreadKind::kInitial);
+    TaskConstruct *construct = thread.constructs.at(address(0x4000), 0);
+    std::mt19937 random(11);
+    std::vector<TaskState *> suspended;
+    bool paused = false;
+    for (int step = 0; step < 20'000; step++) {
+        TaskState *top = thread.current;
+        switch (random() % 8) {
+        case 0:
+        case 1: {
+            TaskState *task = thread.pool.take();
+            task->local = construct;
+            task->flags = kInline;
+            begin_inline(thread, task);
+            break;
+        }
+        case 2: start_task(thread, create(thread, 0x2000), clock::now()); break;
+        case 3:
+        case 4:
+            if (top->flags & kInline)
+                end_inline(thread, top);
+            else if (top != &thread.base_task)
+                complete_task(thread, top, nullptr, format::kStatusComplete);
+            break;
+        case 5:
+            if (top == &thread.base_task || top->flags & kInline) break;
+            resume_task(thread, top->below);
+            suspended.push_back(top);
+            break;
+        case 6:
+            if (suspended.empty()) break;
+            resume_task(thread, suspended.back());
+            suspended.pop_back();
+            break;
+        default:
+            if (random() % 4) break;
+            (paused ? recorder::resume : recorder::pause)();
+            paused = !paused;
+            for (const TaskState *task = thread.current; task; task = task->below)
+                ASSERT_TRUE(!(task->flags & kInline) || task->flags & kUncounted) << "step " << step;
+        }
+    }
+}
+
+TEST_F(Recording, tasks_that_continue_on_a_thread_with_a_deep_stack_are_read_as_fast_as_on_a_shallow_one) {
+    begin("trace");
+    Team team;
+    constexpr size_t kDepths[] = {10, 20'000};
+    for (size_t i = 0; i < std::size(kDepths); i++) {
+        ThreadState &thread = *team.threads[1 + i];
+        for (size_t depth = 0; depth < kDepths[i]; depth++) {
+            TaskState *task = create(*team.threads[0], 0x2000);
+            start_task(thread, task, clock::now());
+        }
+        for (int n = 0; n < 40'000; n++) {
+            TaskState *untied = create(*team.threads[0], 0x3000, kUntied);
+            start_task(*team.threads[0], untied, clock::now());
+            resume_task(thread, untied);
+            complete_task(thread, untied, nullptr, format::kStatusComplete);
+            resume_task(*team.threads[0], team.implicit[0]);
+        }
+        for (size_t depth = 0; depth < kDepths[i]; depth++)
+            complete_task(thread, thread.current, nullptr, format::kStatusComplete);
+    }
+    team.end();
+    recorder::stop(format::EndReason::kFinalized);
+    EXPECT_EQ(validate_run(directory_), std::vector<std::string>{});
+    EXPECT_LT(seconds_of_walk(directory_, 2), 10 * seconds_of_walk(directory_, 1));
 }
 
 // The state of a task may serve a new task while another thread still has a part of the old one.

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <ranges>
 #include <span>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -238,6 +239,7 @@ public:
         off_cpu_ = at.off_cpu_intervals;
         frames_ = at.frames;
         current_ = &frames_.back();
+        indexed_ = frames_.data();
         parts_ = at.parts;
         return true;
     }
@@ -514,21 +516,47 @@ private:
         return *++current_ = {.id = id, .construct = construct, .kind = kind, .to_owner = to_owner};
     }
     [[gnu::noinline]] void make_room() {
-        const size_t top = frames().size() - 1;
+        const size_t top = frames().size() - 1, last = static_cast<size_t>(indexed_ - frames_.data());
         frames_.resize(2 * frames_.size());
         current_ = &frames_[top];
+        indexed_ = &frames_[last];
     }
     void pop() {
         OMPASS_ASSERT(current_ != frames_.data());
+        if (__builtin_expect(current_ == indexed_, 0)) indexed_--;
         current_--;
+    }
+
+    // Returns the frame of the task with this id; null if it is not on the stack. Searches the topmost frames one by
+    // one. Indexes those below them, each once while it is on the stack, so the depth does not matter.
+    Frame *find(uint64_t id) {
+        constexpr ptrdiff_t kNear = 16;
+        Frame *frame = current_, *const bottom = frames_.data();
+        for (const Frame *const end = frame - bottom < kNear ? bottom : frame - kNear; frame != end; frame--)
+            if (frame->id == id) return frame;
+        if (id == 0) // the lowest frame has no id, nor have undeferred tasks
+            while (frame->id != 0) frame--;
+        if (frame->id == id) return frame;
+        return frame == bottom ? nullptr : find_deep(id, frame);
+    }
+    [[gnu::noinline]] Frame *find_deep(uint64_t id, Frame *top) {
+        const auto depth = static_cast<size_t>(top - frames_.data());
+        if (places_.size() > 4 * depth + 1024) places_.clear(), indexed_ = frames_.data(); // most have left the stack
+        while (indexed_ < top) {
+            indexed_++;
+            if (indexed_->id) places_[indexed_->id] = static_cast<size_t>(indexed_ - frames_.data());
+        }
+        const auto found = places_.find(id);
+        if (found == places_.end() || found->second > depth) return nullptr;
+        Frame *frame = &frames_[found->second];
+        return frame->id == id ? frame : nullptr;
     }
 
     // Pops the tasks above the task with this id. They have been queued again and will resume on some thread. Returns
     // false if the task is not on the stack.
     bool pop_to(uint64_t id) {
-        const Frame *found = current_;
-        while (found->id != id)
-            if (found-- == frames_.data()) return false;
+        const Frame *found = find(id);
+        if (!found) return false;
         while (current_ != found) {
             observer_.suspended(*this, *current_);
             pop();
@@ -873,6 +901,9 @@ private:
     Context context_;
     std::vector<Frame> frames_{1}; // the deepest stack so far; the lowest frame is outside every task
     Frame *current_ = frames_.data();
+    // The frames up to `indexed_` have places in `places_`, which may also hold places of earlier frames.
+    Frame *indexed_ = frames_.data();
+    std::unordered_map<uint64_t, size_t> places_;
     std::vector<Part> parts_{1}; // the first is outside every region
     std::vector<OpenKernel> kernels_;
     std::vector<OpenLoop> loops_;

@@ -45,7 +45,9 @@ enum TaskFlag : uint16_t {
     // Light and not timed. The extension may count the tasks in it without reporting them. If it is deferred, its work
     // is distributed like the work of undeferred tasks.
     kUntimed = 16384,
-    kAdopted = 32768, // its state was made by the first thread that reported it, not by its creator (held_tasks.cpp)
+    // Before the start: its state was made by the first thread that reported it, not by its creator (held_tasks.cpp).
+    kAdopted = 32768,
+    kPassed = 32768, // on a stack: it was there while a pause began or ended
     kSampled = kTimed | kUntimed
 };
 

@@ -285,6 +285,11 @@ static void unwind_to(ThreadState &thread, TaskState *top, TaskState *entry, uin
     if (top != entry) entry->below = &thread.base_task;
 }
 
+// Adds flags to a task that starts.
+static void set_started(TaskState &task, uint16_t flags) {
+    task.flags = static_cast<uint16_t>((task.flags | flags) & ~kPassed); // kAdopted until now
+}
+
 void start_task(ThreadState &thread, TaskState *task, uint64_t now) {
     uint32_t predecessor = 0;
     const uint64_t ready = ready_time(*task, predecessor);
@@ -316,7 +321,7 @@ void start_task(ThreadState &thread, TaskState *task, uint64_t now) {
             thread.log.start(task->construct, task->id, moved, thread.latest_id(), now);
     }
     task->worked = 0;
-    task->flags |= kStarted;
+    set_started(*task, kStarted);
     if (task->flags & kUntied)
         task = take_part(thread, task);
     else
@@ -350,7 +355,7 @@ void start_at_hand(ThreadState &thread, TaskState *task, uint64_t known) {
 
 void begin_untimed(ThreadState &thread, TaskState *task, TaskConstruct &construct) {
     thread.region->slot->n_from_domain[std::min(task->home - 1, format::kDomainCounts - 1)]++;
-    task->flags |= kStarted | kUntimed;
+    set_started(*task, kStarted | kUntimed);
     task->local = &construct;
     put_on_stack(thread, task, task);
     thread.current = task;
@@ -389,6 +394,7 @@ void resume_task(ThreadState &thread, TaskState *task) {
     } else {
         entry = task->flags & kUntied ? take_part(thread, task) : task;
         put_on_stack(thread, entry, entry);
+        entry->flags &= static_cast<uint16_t>(~kPassed);
         if (!(task->flags & (kUntied | kImplicit | kInline))) entry->local = thread.constructs.of(task->construct);
         if (entry->flags & kWaiting) { // statistics and trace count it as a new wait from here on
             entry->wait = &thread.places.wait_of(entry->wait->id);
