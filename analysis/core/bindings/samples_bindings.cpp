@@ -17,9 +17,7 @@ constexpr const char *kRegisters[] = {"", "x86_64", "aarch64", ""};
 using Words = nb::typed<nb::tuple, uint64_t, nb::ellipsis>;
 using Stack = nb::typed<nb::dict, uint64_t, uint64_t>;
 
-const char *state_name(uint8_t state) {
-    return state < format::kStates ? format::kStateNames[state] : "outside";
-}
+const char *state_name(uint8_t state) { return state < format::kStates ? format::kStateNames[state] : "outside"; }
 
 int64_t number_of(uint32_t construct) { return construct ? static_cast<int64_t>(construct) : -1; }
 
