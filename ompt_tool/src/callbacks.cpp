@@ -72,7 +72,7 @@ bool is_runtimes_own(const ThreadState &thread, const void *address) {
     return runtime_code.holds(address) && thread.index != 0 && thread.region == &thread.regions.outside;
 }
 
-void on_parallel_begin(ompt_data_t *, const ompt_frame_t *, ompt_data_t *parallel, unsigned n_requested, int,
+void on_parallel_begin(ompt_data_t *, const ompt_frame_t *, ompt_data_t *parallel, unsigned n_requested, int flags,
                        const void *address) {
     if (recorder::this_thread && recorder::this_thread->target.n_kernels) {
         parallel->ptr = &kernel_region;
@@ -84,7 +84,12 @@ void on_parallel_begin(ompt_data_t *, const ompt_frame_t *, ompt_data_t *paralle
     held_tasks::report_current(*thread);
     if (extension_code.holds(address)) // gcc's regions begin in a function of the extension
         if (const void *call = held_tasks::region_call()) address = call;
-    begin_region(*thread, address, &parallel->ptr, n_requested, is_runtimes_own(*thread, address));
+    // One thread runs the code of a teams construct, although libomp reports the team of the regions inside.
+    const bool is_teams_code = thread->region->is_league && flags & ompt_parallel_invoker_runtime;
+    begin_region(*thread, address, &parallel->ptr, is_teams_code ? 1 : n_requested, is_runtimes_own(*thread, address));
+    if (!parallel->ptr || thread->region->instance != parallel->ptr) return;
+    thread->region->is_league = flags & ompt_parallel_league;
+    thread->region->is_teams_code = is_teams_code;
 }
 
 void on_parallel_end(ompt_data_t *, ompt_data_t *, int, const void *) {
@@ -96,10 +101,16 @@ void on_implicit_task(ompt_scope_endpoint_t endpoint, ompt_data_t *parallel, omp
     if (handle_kernels(endpoint, parallel, data)) return;
     ThreadState *thread = recorder::thread(flags & ompt_task_initial ? ThreadKind::kInitial : ThreadKind::kWorker);
     if (!thread) return;
-    if (endpoint == ompt_scope_begin)
-        data->ptr = begin_implicit(*thread, parallel ? static_cast<format::RegionInstance *>(parallel->ptr) : nullptr,
-                                   team_size);
-    else if (TaskState *task = task_of(data)) {
+    if (endpoint == ompt_scope_begin) {
+        auto *instance = parallel ? static_cast<format::RegionInstance *>(parallel->ptr) : nullptr;
+        const EnteredRegion &region = *thread->region;
+        // In a league of one team, libomp passes the data of an earlier region, or none.
+        if (flags & ompt_task_initial && region.primary && region.is_league && !region.implicit)
+            instance = region.instance;
+        const bool is_teams_code = region.instance == instance && region.is_teams_code;
+        data->ptr = begin_implicit(*thread, instance, is_teams_code ? 1 : team_size);
+        if (data->ptr && instance && flags & ompt_task_initial) thread->region->is_league = true;
+    } else if (TaskState *task = task_of(data)) {
         data->ptr = nullptr;
         if (!runs(*thread, task)) resume_task(*thread, task); // tasks above it continue on other threads
         end_implicit(*thread, task);

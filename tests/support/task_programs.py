@@ -15,6 +15,7 @@ _NO_GOMP_TARGET = "libomp does not have GOMP_target_ext, the entry of gcc's targ
 _NO_GOMP_DETACH = "gcc asks for omp_fulfill_event of symbol version OMP_5.0.1, which libomp does not have"
 _GOMP_FREES_COPIES = "libomp's GOMP_task frees copies for undeferred tasks by a wrong address"
 _NO_DISPATCH_DEINIT = "clang 19 calls __kmpc_dispatch_deinit at dynamic loops, which came with libomp 19"
+_LEAGUES_ABORT = "libomp 14 to 16 abort, with and without a tool, after leagues of two teams and of one"
 _PRIORITY_HANGS = (
     "libomp 15 and 16 lose tasks with priorities now and then, with and without a tool, and hang"
 )
@@ -80,6 +81,10 @@ _NEEDS: dict[str, TaskProgram] = {
         TaskProgram("kinds/ordered.c", lacks={"clang-19-libomp-15": _NO_DISPATCH_DEINIT}),
         TaskProgram("kinds/outlived.c", lacks={"gcc-12-libomp-19": _GOMP_FREES_COPIES}),
         TaskProgram("kinds/taskwait_depend.c", lacks={"clang-19-libomp-15": _NO_TASKWAIT_DEPS}),
+        TaskProgram(
+            "kinds/teams_serial.c",
+            lacks=dict.fromkeys(("clang-14", "clang-16", "clang-19-libomp-15"), _LEAGUES_ABORT),
+        ),
         TaskProgram("kinds/worksharing_loops.c", lacks={"clang-19-libomp-15": _NO_DISPATCH_DEINIT}),
     )
 }

@@ -109,6 +109,8 @@ struct EnteredRegion {
     uint32_t n_requested; // threads that the program asked for; 0 unless this thread leads the region
     uint32_t n_barriers; // barriers that this thread has reached
     bool primary;
+    bool is_league; // a teams construct, or the part of a thread that leads one of its teams
+    bool is_teams_code; // libomp runs the code of a teams construct in a region of its own
 #if OMPASS_ASSERTIONS
     uint64_t accounted_before; // ThreadState::accounted when this thread's part began
 #endif
