@@ -63,6 +63,9 @@ uint32_t kind_on(const ThreadState &thread, int kind) {
     return static_cast<uint32_t>(has_nowait && is_helper ? kind + kToNowait : kind);
 }
 
+// Runtimes may pass values that the enumerations of this omp-tools.h lack.
+#define ANY_VALUE __attribute__((no_sanitize("enum")))
+
 void begin(int kind, int device, const void *address) {
     unloads::check_unless_notified();
     ThreadState *thread = recorder::thread(format::ThreadKind::kOther, true);
@@ -73,8 +76,8 @@ void end() {
     if (ThreadState *thread = thread_after_kernel()) end_target(*thread);
 }
 
-void on_target_emi(ompt_target_t kind, ompt_scope_endpoint_t endpoint, int device, ompt_data_t *, ompt_data_t *,
-                   ompt_data_t *target, const void *address) {
+ANY_VALUE void on_target_emi(ompt_target_t kind, ompt_scope_endpoint_t endpoint, int device, ompt_data_t *,
+                             ompt_data_t *, ompt_data_t *target, const void *address) {
     if (endpoint == ompt_scope_end) return end();
     begin(kind, device, address);
     if (const ThreadState *thread = recorder::this_thread; thread && target && is_in_target(*thread))
@@ -82,8 +85,8 @@ void on_target_emi(ompt_target_t kind, ompt_scope_endpoint_t endpoint, int devic
     if (endpoint == ompt_scope_beginend) end();
 }
 
-void on_target(ompt_target_t kind, ompt_scope_endpoint_t endpoint, int device, ompt_data_t *, ompt_id_t,
-               const void *address) {
+ANY_VALUE void on_target(ompt_target_t kind, ompt_scope_endpoint_t endpoint, int device, ompt_data_t *, ompt_id_t,
+                         const void *address) {
     if (endpoint != ompt_scope_end) begin(kind, device, address);
     if (endpoint != ompt_scope_begin) end();
 }
@@ -102,9 +105,9 @@ void end_operation(ThreadState &thread, const Operation &operation) {
     if (thread.target.is_data_call) end_target(thread);
 }
 
-void on_data_op_emi(ompt_scope_endpoint_t endpoint, ompt_data_t *, ompt_data_t *, ompt_id_t *,
-                    ompt_target_data_op_t number, void *source, int source_device, void *, int target_device,
-                    size_t bytes, const void *address) {
+ANY_VALUE void on_data_op_emi(ompt_scope_endpoint_t endpoint, ompt_data_t *, ompt_data_t *, ompt_id_t *,
+                              ompt_target_data_op_t number, void *source, int source_device, void *, int target_device,
+                              size_t bytes, const void *address) {
     ThreadState *thread = thread_after_kernel(true);
     if (!thread) return;
     const Operation operation = {static_cast<uint32_t>(number), source, source_device, target_device, bytes};
@@ -113,8 +116,8 @@ void on_data_op_emi(ompt_scope_endpoint_t endpoint, ompt_data_t *, ompt_data_t *
 }
 
 // The operation has ended, or has begun: its length is unknown.
-void on_data_op(ompt_id_t, ompt_id_t, ompt_target_data_op_t number, void *source, int source_device, void *,
-                int target_device, size_t bytes, const void *address) {
+ANY_VALUE void on_data_op(ompt_id_t, ompt_id_t, ompt_target_data_op_t number, void *source, int source_device, void *,
+                          int target_device, size_t bytes, const void *address) {
     ThreadState *thread = thread_after_kernel(true);
     if (!thread) return;
     const Operation operation = {static_cast<uint32_t>(number), source, source_device, target_device, bytes};

@@ -40,6 +40,11 @@ NOT_RUN = {
     "srun ": "needs Slurm",
     "ompass latency ": "needs a processor that samples loads; tests/unit/test_loads.py shows made ones",
     "cmake -S . -B build -D": "of the reader's program; tests/integration/test_installation.py builds one so",
+    "ompass graph solver-r*.ompass": "needs traces only; tests/integration/test_ranks.py has some",
+    "ompass krd solver-r*.ompass": "needs traces only; tests/integration/test_ranks.py has some",
+    "ompass scale -t 1,2 --ranks ": "records many jobs; tests/unit/test_job_scaling.py reads them",
+    "ompass scale --from batch": "of the reader's batch jobs; tests/unit/test_job_scaling.py has some",
+    "ompass compare before/ after/": "of the reader's jobs; tests/unit/test_comparison.py has some",
     "ompass report solver-r*.ompass --dask": "needs a cluster; tests/integration/test_ranks.py has one",
 }
 LIBRARY_PATHS = ("/path/to/libompass.so", "/path/libompass.so")
@@ -119,7 +124,7 @@ def folder(
 def prepare(folder: Folder, examples: list[Example]) -> None:
     """Records the runs that a page names but does not record itself."""
     text = "\n".join(example.text for example in examples)
-    for name in ("t.ompass", "my_program-4711.ompass", "fib-1234.ompass"):
+    for name in ("t.ompass", "my_program-4711.ompass", "fib-1234.ompass", "solver.ompass"):
         if (name in text and f"-o {name}" not in text) or (name == "t.ompass" and "SELECT" in text):
             folder.record(name)
     if "solver-r*" in text:

@@ -75,6 +75,7 @@ def cpu_s() -> float:
     return used.ru_utime + used.ru_stime
 
 
+@pytest.mark.slow  # a timed test
 def test_a_further_rank_costs_little_processor_time(environment: dict[str, str], tmp_path: Path) -> None:
     """One rank plans; each further one took half a second when it loaded the whole package."""
     require_commands("mpirun")

@@ -45,7 +45,9 @@ struct Runtime {
         target(kind, ompt_scope_begin, device, place, data);
     }
     static void end(int kind, int device, uintptr_t place) { target(kind, ompt_scope_end, device, place, nullptr); }
-    static void target(int kind, ompt_scope_endpoint_t endpoint, int device, uintptr_t place, ompt_data_t *data) {
+    // Both pass values that no enumeration has.
+    __attribute__((no_sanitize("enum"))) static void target(int kind, ompt_scope_endpoint_t endpoint, int device,
+                                                            uintptr_t place, ompt_data_t *data) {
         if (has_emi)
             callback<ompt_callback_target_emi_t>(ompt_callback_target_emi)(
                 static_cast<ompt_target_t>(kind), endpoint, device, nullptr, nullptr, data, address(place));
@@ -53,7 +55,8 @@ struct Runtime {
             callback<ompt_callback_target_t>(ompt_callback_target)(static_cast<ompt_target_t>(kind), endpoint, device,
                                                                    nullptr, 1, address(place));
     }
-    static void move(int operation, const void *source, int from, int to, size_t bytes, uintptr_t place = 0) {
+    __attribute__((no_sanitize("enum"))) static void move(int operation, const void *source, int from, int to,
+                                                          size_t bytes, uintptr_t place = 0) {
         const auto number = static_cast<ompt_target_data_op_t>(operation);
         void *const memory = const_cast<void *>(source);
         if (!has_emi)

@@ -110,7 +110,9 @@ void begin_kernel(ThreadState &thread) {
 }
 
 void end_kernel(ThreadState &thread) {
-    if (thread.target.n_kernels == 0 || --thread.target.n_kernels) return;
+    if (thread.target.n_kernels == 0) return;
+    thread.target.n_kernels--;
+    if (thread.target.n_kernels) return;
     thread.seen_switch = thread.target.seen_switch;
     const uint32_t now = recorder::current_switch();
     if (thread.seen_switch != now) recorder::sync_switch(thread, now);
