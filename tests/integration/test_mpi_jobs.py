@@ -73,7 +73,7 @@ def test_the_first_finding_on_a_job_is_the_right_one(
 def test_efficiencies_are_those_that_the_ranks_measure(
     kind: str, program: Path, libompass: Path, default_toolchain: Toolchain, tmp_path: Path
 ) -> None:
-    """Holds on busy machines, too: both measure the same run."""
+    """Both measure the same run, but not at the same moments; the slow tests demand 2 points."""
     environment = job_environment(libompass, default_toolchain, 2 if kind == "in_task" else 1)
 
     def record() -> tuple[dict[str, float], dict[str, float]]:
@@ -89,7 +89,7 @@ def test_efficiencies_are_those_that_the_ranks_measure(
 
     def check(both: tuple[dict[str, float], dict[str, float]]) -> None:
         found, measured = both
-        assert found == pytest.approx(measured, abs=0.02)
+        assert found == pytest.approx(measured, abs=0.05)
 
     in_a_calm_moment(record, check)
 
