@@ -66,7 +66,8 @@ void OffCpuIntervals::close() {
 }
 
 void OffCpuIntervals::note_creation_after(uint64_t begin) {
-    if (!next_.end && !by_clock_ && begin < ran_since_) next_ = {begin, ran_since_, true, true};
+    const bool is_first = !next_.end && !by_clock_ && taken_.preempted + taken_.blocked == 0;
+    if (is_first && begin < ran_since_) next_ = {begin, ran_since_, true, true};
 }
 
 void OffCpuIntervals::read_clocks(uint64_t processor_ns) {

@@ -22,8 +22,8 @@ public:
     bool open(ProcessorRing &begun, uint32_t tid);
     bool open(uint32_t tid);
     void close();
-    // Notes that the thread was created after `begin`, and thus blocked from then until it ran. Call before the first
-    // take_until().
+    // Notes that the thread was created after `begin`, and thus blocked from then until it ran. Has no effect once
+    // off-CPU time has been taken.
     void note_creation_after(uint64_t begin);
     bool is_open() const { return ring_.is_open() || by_clock_; }
 
