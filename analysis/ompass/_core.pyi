@@ -39,14 +39,14 @@ class Module(Row):
     base: Final[int]  # load bias: an address in the process minus this is the ELF virtual address
 
 class Definition(Row):
-    """A construct in the source: a task, a parallel region, a kernel, a phase, a wait, a loop, a call of MPI or a target construct."""
+    """A construct in the source: a task, a parallel region, a kernel, a phase, a wait, a loop, an MPI call or a target construct."""
     def __init__(self, *, id: int = 0, kind: str = '', flags: int = 0, module: int = 0, offset: int = 0, name: str = '', is_place_around: bool = False) -> None: ...
     id: Final[int]  # index into Run.definitions
     kind: Final[str]  # program (id 0: outside of every region), task, parallel, kernel, phase, wait, loop, mpi, target or device
-    flags: Final[int]  # of a task: OMPT flags at its first creation; of a wait or loop: its kind; of a call of MPI: its class; of a target: kind | (device + 1) << 8; of a device: number << 1 | it reports its own times; else 0
+    flags: Final[int]  # of a task: OMPT flags at its first creation; of a wait or loop: its kind; of an MPI call: its class; of a target: kind | (device + 1) << 8; of a device: number << 1 | it reports its own times; else 0
     module: Final[int]  # index into Run.modules; -1: unknown
     offset: Final[int]  # ELF virtual address of the return address in the module (look up offset - 1); 0: unknown
-    name: Final[str]  # name of a kernel or phase, or of the function of MPI; else empty
+    name: Final[str]  # name of a kernel or phase, or of the MPI function; else empty
     is_place_around: Final[bool]  # true if module and offset are those of the task or region around it, because its own return address was in the runtime
 
 class ThreadRow(Row):
@@ -119,7 +119,7 @@ class RegionRow(Row):
     idle_blocked_ns: Final[int]  # part of idle_ns, blocked
     n_smaller: Final[int]  # instances that it led with fewer threads than requested
     max_requested: Final[int]  # most threads requested for such an instance
-    mpi_ns: Final[int]  # thread-time in calls of MPI
+    mpi_ns: Final[int]  # thread-time in MPI calls
     mpi_preempted_ns: Final[int]  # part of mpi_ns, preempted
     mpi_blocked_ns: Final[int]  # part of mpi_ns, blocked
     offload_ns: Final[int]  # thread-time of the host in target constructs
@@ -160,7 +160,7 @@ class ConstructRow(Row):
     n_events_outside: Final[int]  # part of these: the thread is not in the task's team
     event_ns: Final[int]  # from the end of a detached task's code to its event, summed over the events fulfilled here
     event_max_ns: Final[int]  # longest of these times
-    mpi_ns: Final[int]  # time of the tasks in calls of MPI, not part of work_ns
+    mpi_ns: Final[int]  # time of the tasks in MPI calls, not part of work_ns
     offload_ns: Final[int]  # time of the tasks in target constructs, not part of work_ns
     @staticmethod
     def describe() -> list[tuple[str, str, str]]: """Returns name, SQL type (empty: not a column) and meaning of each field."""
@@ -202,11 +202,11 @@ class LoopRow(Row):
     def describe() -> list[tuple[str, str, str]]: """Returns name, SQL type (empty: not a column) and meaning of each field."""
 
 class CallRow(Row):
-    """One thread's calls of MPI, or target constructs, at one place in the source."""
+    """One thread's MPI calls, or target constructs, at one place in the source."""
     def __init__(self, *, construct: int = 0, thread: int = 0, n_calls: int = 0, time_ns: int = 0, max_ns: int = 0, n_in_tasks: int = 0, task_ns: int = 0, serial_ns: int = 0, unaccounted_ns: int = 0) -> None: ...
     construct: Final[int]  # number of the call
     thread: Final[int]  # number of the thread
-    n_calls: Final[int]  # calls, without those inside other calls of MPI
+    n_calls: Final[int]  # calls, without those inside other MPI calls
     time_ns: Final[int]  # time from begin to end, summed over the calls
     max_ns: Final[int]  # longest of these times
     n_in_tasks: Final[int]  # part of n_calls in explicit tasks
@@ -290,7 +290,7 @@ class Run(Row):
     waits: Final[tuple[WaitRow, ...]]  # rows per wait and thread; without helper threads
     helper_waits: Final[tuple[WaitRow, ...]]  # the same for the runtime's helper threads
     loops: Final[tuple[LoopRow, ...]]  # rows per loop and thread
-    calls: Final[tuple[CallRow, ...]]  # rows per call of MPI or target construct, and thread
+    calls: Final[tuple[CallRow, ...]]  # rows per MPI call or target construct, and thread
     targets: Final[tuple[TargetRow, ...]]  # rows per target construct, device and host thread
     log_bytes: Final[int]  # size of all logs
     def kind_of(self, construct: int) -> str:

@@ -95,7 +95,7 @@ UNSHARED_LOOPS: Final = frozenset({"single", "taskloop", "masked"})
 MPI_CLASSES: Final = {
     0: "other", 1: "point-to-point", 2: "collective", 3: "wait", 4: "one-sided", 5: "I/O",
 }  # fmt: skip
-"""The meaning of Definition.flags of a call of MPI."""
+"""The meaning of Definition.flags of an MPI call."""
 
 OUTSIDE = -1
 """The construct number of time spent outside every parallel region."""

@@ -29,7 +29,7 @@ struct CheckpointHead {
     uint32_t creation; // construct of the deferred task whose creation is under way; 0: none
     uint32_t phase; // construct; 0: none
     uint32_t is_dirty; // 1: untimed undeferred tasks ran in the open interval
-    uint32_t call; // construct of the call of MPI or target construct that the thread is in; 0: none
+    uint32_t call; // construct of the MPI call or target construct that the thread is in; 0: none
     uint32_t is_accounted_call; // 0: it began outside of the accounted time
     uint64_t call_begin;
     uint64_t step_begin; // of the open step of the target construct

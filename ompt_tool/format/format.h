@@ -45,7 +45,7 @@ enum class DefinitionKind : uint32_t {
     kModule = 5,
     kWait = 6,
     kLoop = 7,
-    kMpi = 8, // a call of MPI; its flags are an MpiClass, and its text is the name of the function
+    kMpi = 8, // an MPI call; its flags are an MpiClass, and its text is the name of the function
     kTarget = 9, // a target construct on one device, or a call that moves data of a device; see pack_target_flags()
     kDevice = 10 // a device that was initialized; its text is the runtime's name for its type; see pack_device_flags()
 };
@@ -68,7 +68,7 @@ enum class State : uint32_t {
     kSchedule = 2,
     kSync = 3,
     kIdle = 4,
-    kMpi = 5, // in a call of MPI
+    kMpi = 5, // in an MPI call
     kOffload = 6 // in a target construct: launch, transfer or wait
 };
 inline constexpr size_t kStates = 7;
@@ -313,7 +313,7 @@ enum OpenState : uint32_t {
     kOpenWork = 1,
     kOpenGap = 2, // in a wait, running nothing
     kOpenFork = 3, // between the begin or end of a region and the implicit task
-    kOpenCall = 4 // in a call of MPI or a target construct
+    kOpenCall = 4 // in an MPI call or a target construct
 };
 
 constexpr bool is_call(DefinitionKind kind) { return kind == DefinitionKind::kMpi || kind == DefinitionKind::kTarget; }
@@ -433,7 +433,7 @@ static_assert(sizeof(ExtentHeader) + kSlotsPerExtent * kSlotBytes <= kSlotExtent
     X(kDependsOn, 2, 0, "va", "depends_on",                                                                            \
       "the task that this thread created last has a depend clause for word 1; argument OMPT dependence type")          \
     X(kCall, 2, 1, "cv", "call",                                                                                       \
-      "enters (word 1: 1) or leaves (0) a call of MPI or a target construct; or a step of a target construct, see "    \
+      "enters (word 1: 1) or leaves (0) an MPI call or a target construct; or a step of a target construct, see "      \
       "below")
 
 enum EventKind : uint8_t {

@@ -301,7 +301,7 @@ namespace ompass {
     X(uint64_t, idle_blocked_ns, "part of idle_ns, blocked", time.off_cpu_state[4].blocked)                            \
     X(uint64_t, n_smaller, "instances that it led with fewer threads than requested", slot.n_smaller)                  \
     X(uint64_t, max_requested, "most threads requested for such an instance", slot.max_requested)                      \
-    X(uint64_t, mpi_ns, "thread-time in calls of MPI", time.state_ns[5])                                               \
+    X(uint64_t, mpi_ns, "thread-time in MPI calls", time.state_ns[5])                                                  \
     X(uint64_t, mpi_preempted_ns, "part of mpi_ns, preempted", time.off_cpu_state[5].preempted)                        \
     X(uint64_t, mpi_blocked_ns, "part of mpi_ns, blocked", time.off_cpu_state[5].blocked)                              \
     X(uint64_t, offload_ns, "thread-time of the host in target constructs", time.state_ns[6])                          \
@@ -351,7 +351,7 @@ namespace ompass {
       "from the end of a detached task's code to its event, summed over the events fulfilled here",                    \
       to.ns(slot.event_ticks), sum)                                                                                    \
     X(uint64_t, event_max_ns, "longest of these times", to.ns(slot.event_max_ticks), longest)                          \
-    X(uint64_t, mpi_ns, "time of the tasks in calls of MPI, not part of work_ns", to.ns(slot.call_ticks[0]), sum)      \
+    X(uint64_t, mpi_ns, "time of the tasks in MPI calls, not part of work_ns", to.ns(slot.call_ticks[0]), sum)         \
     X(uint64_t, offload_ns, "time of the tasks in target constructs, not part of work_ns", to.ns(slot.call_ticks[1]),  \
       sum)
 
@@ -388,7 +388,7 @@ namespace ompass {
 #define OMPASS_CALL_ROW(X)                                                                                             \
     X(int32_t, construct, "number of the call", static_cast<int32_t>(to.id))                                           \
     X(uint32_t, thread, "number of the thread", to.thread)                                                             \
-    X(uint64_t, n_calls, "calls, without those inside other calls of MPI", slot.n_calls)                               \
+    X(uint64_t, n_calls, "calls, without those inside other MPI calls", slot.n_calls)                                  \
     X(uint64_t, time_ns, "time from begin to end, summed over the calls", to.ns(slot.ticks))                           \
     X(uint64_t, max_ns, "longest of these times", to.ns(slot.max_ticks))                                               \
     X(uint64_t, n_in_tasks, "part of n_calls in explicit tasks", slot.n_in_tasks)                                      \

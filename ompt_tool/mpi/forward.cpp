@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// libompass_mpi.so: a preloaded library that forwards calls of MPI, and reports them to libompass.so if that library is
+// libompass_mpi.so: a preloaded library that forwards MPI calls, and reports them to libompass.so if that library is
 // preloaded, too. It knows no type of MPI, so one binary serves every implementation. forward.S has the exported
 // functions.
 //

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The interface between libompass_mpi.so, which forwards calls of MPI, and libompass.so, which records them. Both come
+// The interface between libompass_mpi.so, which forwards MPI calls, and libompass.so, which records them. Both come
 // from the same build, so there are no versions.
 #pragma once
 
@@ -17,7 +17,7 @@ struct Function {
 };
 
 struct Hooks {
-    // Called before a call of MPI; returns true if the call is recorded. end() then follows on the same thread, unless
+    // Called before an MPI call; returns true if the call is recorded. end() then follows on the same thread, unless
     // an exception or longjmp leaves the call. `frame`: the caller's stack pointer before the call.
     bool (*begin)(const Function &function, const void *return_address, const void *frame);
     void (*end)();

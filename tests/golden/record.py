@@ -118,7 +118,7 @@ CASES = (
     Case("dated-events", "kinds/detach_late_task.c"),
     # From format version 6 on: depend clauses.
     Case("depend-clauses", "kinds/depend_mutexinoutset.c", environment={"OMPASS_SAMPLE": "0"}),
-    # From format version 8 on: calls of MPI.
+    # From format version 8 on: MPI calls.
     Case("mpi-calls", "mpi/states.c", environment={"OMPASS_SAMPLE": "0"}, calls_mpi=True),
     Case("domains", "ext/fig8.c", ("3", "2"), linked_with=("libomp_ext.so",), environment=_EXT),
     Case("domains-random", "spans/random_tasks.c", _TASKS, linked_with=("libomp_ext.so",), environment=_EXT),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calls of MPI with OpenMPI and MPICH, in C and Fortran: how long each rank waits, and where."""
+"""MPI calls with OpenMPI and MPICH, in C and Fortran: how long each rank waits, and where."""
 
 from __future__ import annotations
 

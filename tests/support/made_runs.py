@@ -94,7 +94,7 @@ def loop(number: int, thread: int, **fields: Any) -> LoopRow:
 
 
 def call(number: int, thread: int, **fields: Any) -> CallRow:
-    """Makes the row of one call of MPI."""
+    """Makes the row of one MPI call."""
     return CallRow(construct=number, thread=thread, **{"n_calls": 1, **fields})
 
 

@@ -71,7 +71,7 @@ class Task:
     predecessors: list[Task] = field(default_factory=list)
     done: list[Step] = field(default_factory=list)
     work_ns: int = 0
-    busy_ns: int = 0  # work, and calls of MPI
+    busy_ns: int = 0  # work, and MPI calls
     n_stretches: int = 0
 
     @property
@@ -184,7 +184,7 @@ class _Thread:
         self.stack = [base]
         self.waiting: dict[int, bool] = {}  # by id() of the frame
         self.mark_ns, self.working = 0, False
-        self.in_call = False  # in a call of MPI, which is on the path like work, but no work of the task
+        self.in_call = False  # in an MPI call, which is on the path like work, but no work of the task
         self.regions: list[tuple[int, bool]] = [(0, True)]  # id, is the primary's
         self.n_barriers: list[int] = [0]
 

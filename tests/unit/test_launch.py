@@ -106,7 +106,7 @@ def test_no_preload_without_wrappers_where_none_is_needed() -> None:
 
 @pytest.fixture
 def mpi_program(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """A program that imports a function of MPI."""
+    """A program that imports an MPI function."""
     monkeypatch.setattr(
         "ompass.launch.mpi.imported_symbols",
         lambda path, prefixes: {("MPI_Send", "")} if path == elf().path else set(),
@@ -128,7 +128,7 @@ def test_a_program_that_calls_mpi_gets_the_library_that_forwards_its_calls(
 def test_a_build_without_that_library_warns(mpi_program: dict[str, Any]) -> None:
     made = plan(LIBOMP, for_mpi=None, **mpi_program)
     assert made.variables["LD_PRELOAD"] == str(TOOL)
-    assert any("calls of MPI are not recorded" in warning for warning in made.warnings)
+    assert any("MPI calls are not recorded" in warning for warning in made.warnings)
     assert plan(LIBOMP, for_mpi=None).warnings == ()
 
 

@@ -53,7 +53,7 @@ struct BinLevel {
     std::vector<ThreadBins> threads;
 };
 
-inline constexpr uint32_t kCallWait = 64; // kind of a wait in a call of MPI or a target construct
+inline constexpr uint32_t kCallWait = 64; // kind of a wait in an MPI call or a target construct
 
 // A wait for tasks, a lock or a call; `begin` in ticks.
 struct WatchedWait {

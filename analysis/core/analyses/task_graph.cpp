@@ -91,7 +91,7 @@ public:
         walk.current().data = {chain, chain, 0};
     }
     void state_interval(Walk &walk, format::State state, uint64_t begin, uint64_t end, uint32_t) {
-        // A call of MPI or a target construct keeps its task and thread, like work.
+        // An MPI call or a target construct keeps its task and thread, like work.
         if (state == format::State::kWork || state >= format::State::kMpi) worked(walk, begin, end);
         if (state == format::State::kCreate) chain_of(walk).now.burdened += end - begin;
         if (state == format::State::kSchedule) walk.data.dispatch_ticks = end - begin;

@@ -22,7 +22,7 @@ enum class SliceKind : uint8_t {
     kCreated = 7, // the creation of a deferred task; a moment
     kPreempted = 8, // off-CPU although the thread could have run
     kBlocked = 9, // off-CPU because the thread slept or waited
-    kCall = 10, // a call of MPI, or a target construct
+    kCall = 10, // an MPI call, or a target construct
     kData = 12, // a data operation in a target construct
     kLaunch = 13 // the launch of a kernel there
 };

@@ -268,7 +268,7 @@ const std::vector<TraceTable> &trace_tables() {
           {"bytes", "Int64", "number of bytes"},
           {"write", "Boolean", "false: a read"}}},
         {"calls",
-         "calls of MPI, and target constructs",
+         "MPI calls, and target constructs",
          {kThread, {"construct", "Int32", "number of the call, as in `constructs`"}, kTask, kStart, kEnd}},
         {"target_steps",
          "data operations and launches of kernels in target constructs",

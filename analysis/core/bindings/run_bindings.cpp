@@ -65,14 +65,14 @@ using Texts = nb::typed<nb::tuple, nb::str, nb::ellipsis>;
       "target or device",                                                                                              \
       text(name_of(from.kind, kKinds)))                                                                                \
     X(uint32_t, flags,                                                                                                 \
-      "of a task: OMPT flags at its first creation; of a wait or loop: its kind; of a call of MPI: its class; "        \
+      "of a task: OMPT flags at its first creation; of a wait or loop: its kind; of an MPI call: its class; "          \
       "of a target: kind | (device + 1) << 8; of a device: number << 1 | it reports its own times; else 0",            \
       from.flags)                                                                                                      \
     X(int64_t, module, "index into Run.modules; -1: unknown",                                                          \
       from.module == ~0u ? -1 : static_cast<int64_t>(from.module))                                                     \
     X(uint64_t, offset, "ELF virtual address of the return address in the module (look up offset - 1); 0: unknown",    \
       from.address)                                                                                                    \
-    X(nb::str, name, "name of a kernel or phase, or of the function of MPI; else empty", text(from.name))              \
+    X(nb::str, name, "name of a kernel or phase, or of the MPI function; else empty", text(from.name))                 \
     X(bool, is_place_around,                                                                                           \
       "true if module and offset are those of the task or region around it, because its own "                          \
       "return address was in the runtime",                                                                             \
@@ -135,7 +135,7 @@ using Texts = nb::typed<nb::tuple, nb::str, nb::ellipsis>;
     X(Rows<WaitRow>, helper_waits, "the same for the runtime's helper threads",                                        \
       to_rows(std::move(profile.helper_waits)))                                                                        \
     X(Rows<LoopRow>, loops, "rows per loop and thread", to_rows(std::move(profile.loops)))                             \
-    X(Rows<CallRow>, calls, "rows per call of MPI or target construct, and thread", to_rows(std::move(profile.calls))) \
+    X(Rows<CallRow>, calls, "rows per MPI call or target construct, and thread", to_rows(std::move(profile.calls)))    \
     X(Rows<TargetRow>, targets, "rows per target construct, device and host thread",                                   \
       to_rows(std::move(profile.targets)))                                                                             \
     X(uint64_t, log_bytes, "size of all logs", run.log_bytes)
@@ -233,7 +233,7 @@ void bind_run(nb::module_ &m) {
         .def_static("describe", &describe<WaitRow>, described);
     bind_row<LoopRow>(m, "LoopRow", "One thread's part of a loop or another construct that shares work.")
         .def_static("describe", &describe<LoopRow>, described);
-    bind_row<CallRow>(m, "CallRow", "One thread's calls of MPI, or target constructs, at one place in the source.")
+    bind_row<CallRow>(m, "CallRow", "One thread's MPI calls, or target constructs, at one place in the source.")
         .def_static("describe", &describe<CallRow>, described);
     bind_row<TargetRow>(m, "TargetRow", "One host thread's executions of one target construct on one device.")
         .def_static("describe", &describe<TargetRow>, described);

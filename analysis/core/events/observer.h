@@ -14,7 +14,7 @@ enum class Activity : uint8_t {
     kWork, // runs the current task
     kWait, // waits in the current task, and runs nothing
     kFork, // is between the begin or end of a region and its implicit task
-    kCall // is in a call of MPI or a target construct
+    kCall // is in an MPI call or a target construct
 };
 
 // A task on the stack of a thread. The stack is an array from the bottom up.
@@ -73,7 +73,7 @@ struct OpenLoop {
     uint64_t begin;
 };
 
-// A call of MPI, or a target construct.
+// An MPI call, or a target construct.
 struct OpenCall {
     uint32_t construct = 0; // 0: none
     bool is_accounted = false; // false: on a thread outside of the accounted time
@@ -175,7 +175,7 @@ struct WalkObserver {
     void began_loop(auto & /*walk*/, const OpenLoop &, uint64_t /*n_iterations*/) {}
     void ended_loop(auto & /*walk*/, const OpenLoop &, uint64_t /*n_chunks*/, uint64_t /*n_taken*/) {}
 
-    // Calls of MPI and target constructs; walk.call() returns the open one.
+    // MPI calls and target constructs; walk.call() returns the open one.
     void began_call(auto & /*walk*/, const OpenCall &) {}
     void ended_call(auto & /*walk*/, const OpenCall &) {}
     // A step of a target construct, at its end; a step that a device timed may come at any later time, on any thread.

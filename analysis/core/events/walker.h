@@ -785,7 +785,7 @@ private:
                                     : std::max(context_.mark, observer_.end_of_run()));
     }
 
-    // ---------------------------------------------------------------- calls of MPI, target constructs
+    // ---------------------------------------------------------------- MPI calls, target constructs
 
     bool take_call_step() {
         const uint64_t word = record_.words[1];

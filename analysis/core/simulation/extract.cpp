@@ -100,7 +100,7 @@ public:
     // ---------------------------------------------------------------- state intervals
 
     void state_interval(Walk &walk, format::State state, uint64_t begin, uint64_t end, uint32_t) {
-        // A call of MPI or a target construct keeps its task and thread, like work.
+        // An MPI call or a target construct keeps its task and thread, like work.
         if (state == format::State::kWork || state >= format::State::kMpi) worked(walk, begin, end);
         if (state == format::State::kCreate) walk.data.preempted_in_creation = walk.off_cpu(begin, end).preempted;
     }

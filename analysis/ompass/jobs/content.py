@@ -101,7 +101,7 @@ def _rank(content: ReportContent) -> Rank | None:
 
 
 def job_findings(job: Job, contents: Sequence[ReportContent]) -> tuple[tuple[Found, Location], ...]:
-    """Returns the findings on a job with their places; none if its calls of MPI were not recorded."""
+    """Returns the findings on a job with their places; none if its MPI calls were not recorded."""
     if job.efficiencies is None:
         return ()
     by_directory = {str(content.run.path): content for content in contents}

@@ -116,7 +116,7 @@ def _unknown(content: JobScaling) -> Iterator[str]:
     unknown = [point.name for point in content.points if point.efficiencies.get("parallel") is None]
     if unknown:
         yield (
-            f"The efficiencies of {', '.join(unknown)} are not known, because calls of MPI were not recorded "
+            f"The efficiencies of {', '.join(unknown)} are not known, because MPI calls were not recorded "
             "on all ranks."
         )
     if all(point.computation["instructions"] is None for point in content.points):

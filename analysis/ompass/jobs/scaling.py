@@ -39,9 +39,7 @@ class Measured:
 
     contents: tuple[ReportContent, ...]  # by rank
     time_ns: int  # of its longest rank
-    factors: tuple[
-        Factor, ...
-    ]  # multiplicative; empty if the calls of MPI of several ranks were not recorded
+    factors: tuple[Factor, ...]  # multiplicative; empty if the MPI calls of several ranks were not recorded
     computation: Computation
 
 

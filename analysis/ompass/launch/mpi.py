@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Finds whether a program calls MPI, and the library that records its calls.
 
-A program calls MPI if it, or a library that it needs, imports functions of MPI. Python may load mpi4py, which
+A program calls MPI if it, or a library that it needs, imports MPI functions. Python may load mpi4py, which
 calls MPI, so it counts if mpi4py is installed where it looks for modules.
 """
 
@@ -28,7 +28,7 @@ _PACKAGE_FOLDERS = (
 
 
 def mpi_library(tool: Path) -> Path | None:
-    """Returns the library that forwards calls of MPI to `tool`; None if this build has none."""
+    """Returns the library that forwards MPI calls to `tool`; None if this build has none."""
     path = tool.resolve().with_name(_LIBRARY)
     return path if path.is_file() else None
 

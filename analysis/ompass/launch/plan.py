@@ -79,7 +79,7 @@ def plan_recording(
 ) -> Plan:
     """Returns the plan for `program`; `installed` are the runtimes that may replace libgomp.
 
-    `for_mpi`: the library that records calls of MPI; None: this build has none. Raises CannotRecordError,
+    `for_mpi`: the library that records MPI calls; None: this build has none. Raises CannotRecordError,
     which states the reason and the cure.
     """
     warnings: list[str] = []
@@ -97,10 +97,10 @@ def plan_recording(
     with_mpi = calls_mpi(program, environ)
     if with_mpi and for_mpi is None:
         warnings.append(
-            "calls of MPI are not recorded and count as work: this processor has no libompass_mpi.so"
+            "MPI calls are not recorded and count as work: this processor has no libompass_mpi.so"
         )
     if wrappers or substitute is not None or (with_mpi and for_mpi):
-        # Without wrappers, too: it keeps libgomp from binding the main thread, and records calls of MPI.
+        # Without wrappers, too: it keeps libgomp from binding the main thread, and records MPI calls.
         preload.append(tool)
     if with_mpi and for_mpi:
         preload.append(for_mpi)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calls of MPI, summed over threads: functions, classes, places, times."""
+"""MPI calls, summed over threads: functions, classes, places, times."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class CallShare:
 
 @dataclass(frozen=True, slots=True)
 class CallTotals:
-    """The calls of one function of MPI at one place, over all threads."""
+    """The calls of one MPI function at one place, over all threads."""
 
     construct: int
     function: str
@@ -43,7 +43,7 @@ class CallTotals:
 
 
 def mpi_totals(run: Run, groups: Mapping[int, int] | None = None) -> tuple[CallTotals, ...]:
-    """Returns the calls of MPI, the most time first. `groups` is used as in time_breakdown."""
+    """Returns the MPI calls, the most time first. `groups` is used as in time_breakdown."""
     rows: dict[int, list[CallRow]] = {}
     for row in run.calls:
         if run.kind_of(row.construct) == "mpi":

@@ -230,7 +230,7 @@ EDGES: Final = ("MPI_Init", "MPI_Init_thread", "MPI_Finalize")
 def rank_times(run: Run) -> RankTimes:
     """Returns the times of a recorded rank between MPI_Init and MPI_Finalize.
 
-    Without calls of MPI, these are the times of the whole recording. The initial thread works outside of
+    Without MPI calls, these are the times of the whole recording. The initial thread works outside of
     regions and MPI unless another state was recorded.
     """
     program = time_breakdown(run, Scope.PROGRAM)

@@ -33,7 +33,7 @@ class MpiCall:
 
 @dataclass(frozen=True, slots=True)
 class RankFacts:
-    """One rank of a job whose calls of MPI were recorded."""
+    """One rank of a job whose MPI calls were recorded."""
 
     rank: Rank
     times: RankTimes
@@ -43,7 +43,7 @@ class RankFacts:
     preempted_ns: int = 0  # thread-time of the program in which threads waited for a processor
     late_ns: int = 0  # part of it: outside of MPI, where it delays other ranks
     work_preempted_ns: int = 0  # part of late_ns: in work
-    idle_inside_ns: int = 0  # thread-time without a task in the regions with calls of MPI
+    idle_inside_ns: int = 0  # thread-time without a task in the regions with MPI calls
     computation: Computation = field(default_factory=lambda: Computation(0))
 
 
@@ -80,7 +80,7 @@ class JobCall:
 
 @dataclass(frozen=True)
 class JobFacts:
-    """A job whose ranks all recorded their calls of MPI."""
+    """A job whose ranks all recorded their MPI calls."""
 
     job: Job
     efficiencies: Efficiencies

@@ -341,7 +341,7 @@ def communication(facts: JobFacts) -> Iterator[Evidence]:
 
 
 def _in_mpi_ns(facts: JobFacts) -> int:
-    """Returns the thread-time in calls of MPI, without threads that only wait for them."""
+    """Returns the thread-time in MPI calls, without threads that only wait for them."""
     return sum(call.time_ns for call in facts.calls)
 
 

@@ -14,7 +14,7 @@ from ompass.units import count, duration, percent
 
 
 def records_mpi(run: Run) -> bool:
-    """True if the calls of MPI of this run were recorded."""
+    """True if the MPI calls of this run were recorded."""
     return any(row.mpi_ns for row in run.regions) or bool(mpi_totals(run))
 
 

@@ -36,7 +36,7 @@ class Rank:
     states: StateTimes
     n_tasks: int
     preempted_ns: int = 0  # part of the work: its threads waited for a processor
-    times: RankTimes | None = None  # of the whole program; None: its calls of MPI were not recorded
+    times: RankTimes | None = None  # of the whole program; None: its MPI calls were not recorded
     whole: StateTimes | None = None  # the same by state
 
     @property
@@ -53,7 +53,7 @@ class Job:
 
     @cached_property
     def efficiencies(self) -> Efficiencies | None:
-        """The efficiencies; None if a rank's calls of MPI were not recorded."""
+        """The efficiencies; None if a rank's MPI calls were not recorded."""
         times = [rank.times for rank in self.ranks if rank.times is not None]
         return efficiencies(times) if len(times) == len(self.ranks) else None
 

@@ -77,7 +77,7 @@ def _figures(
 _PLACE: Final = (
     Column("construct", "Int32", "its number"),
     Column("kind", "String", "program, task, parallel, kernel, phase, wait, loop, mpi, target or device"),
-    Column("name", "String", "fib.c:12 (fib), or the name of the kernel, phase, function of MPI or device"),
+    Column("name", "String", "fib.c:12 (fib), or the name of the kernel, phase, MPI function or device"),
     Column("function", "String", "function as written"),
     Column("file", "String", "as compiled; empty when unknown"),
     Column("line", "Int32", "0 when unknown"),
@@ -111,7 +111,7 @@ TABLES: Final[Mapping[str, Table]] = {
         Table("loops", "figures of each loop in `constructs` and thread", False, _figures(LoopRow)),
         Table(
             "call_places",
-            "figures of each call of MPI or target construct in `constructs` and thread",
+            "figures of each MPI call or target construct in `constructs` and thread",
             False,
             _figures(CallRow),
         ),

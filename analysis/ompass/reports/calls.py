@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table of a run's calls of MPI."""
+"""The table of a run's MPI calls."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ompass.reports.model import Column, Kind, Table, data, fields
 
 
 def mpi_table(content: ReportContent) -> Table:
-    """Returns a table of the calls of MPI, the most time first."""
+    """Returns a table of the MPI calls, the most time first."""
     calls = content.mpi
     return Table.of(
         "MPI",

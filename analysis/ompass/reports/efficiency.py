@@ -18,7 +18,7 @@ from ompass.reports.model import Column, Kind, Section, Table
 from ompass.units import duration, percent, ratio
 
 UNKNOWN: Final = (
-    "Efficiencies are not known, because the calls of MPI were not recorded on all ranks. `ompass run` "
+    "Efficiencies are not known, because the MPI calls were not recorded on all ranks. `ompass run` "
     "records them; a tool that OMP_TOOL_LIBRARIES loads does not."
 )
 _PARTS: Final = {

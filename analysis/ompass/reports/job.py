@@ -121,7 +121,7 @@ def _of_job(job: Job, findings: Sequence[tuple[Found, Location]]) -> Iterator[_P
     for one, place in findings:
         leads = one.finding.kind in LEADING_OF_JOB
         yield _Problem(job_advice(one, place), share(one.finding.cost_ns, whole_ns), leads=leads)
-    # Without calls of MPI, only the ends of the ranks show for whom they wait.
+    # Without MPI calls, only the ends of the ranks show for whom they wait.
     if job.efficiencies is None and job.lost_share >= _UNEVEN:
         yield _Problem(_uneven(job), job.lost_share, leads=True)
 

@@ -12,7 +12,7 @@ from ompass.runtime_names import runtime_kind
 from ompass.sampled import IO, MEMORY, MPI, OWN, RUNTIME, TOOL
 
 # By file name. Transports and launchers that only MPI calls (UCX, libfabric, PMI), and our library that
-# forwards calls of MPI, count as MPI.
+# forwards MPI calls, count as MPI.
 _MODULES: Final = (
     (
         MPI,

@@ -27,7 +27,7 @@ Value = TypeVar("Value")
 
 
 def construct_name(definition: Definition, place: Location) -> str:
-    """Returns the name of a construct: the given one, or its place; for a call of MPI, both."""
+    """Returns the name of a construct: the given one, or its place; for an MPI call, both."""
     if definition.kind == "mpi":
         return f"{definition.name} {place.label()}"
     return definition.name or place.label()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls of MPI, and target constructs: a thread that is in one is in a state of its own. Calls inside the call belong to
+// MPI calls, and target constructs: a thread that is in one is in a state of its own. Calls inside the call belong to
 // it. If such a call runs OpenMP code (an operation of a reduction, an error handler), it ends as a state there.
 #pragma once
 

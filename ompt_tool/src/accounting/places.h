@@ -27,7 +27,7 @@ public:
         uint32_t flags;
         const char *name;
     };
-    // Returns the slot of that call of MPI at this return address.
+    // Returns the slot of that MPI call at this return address.
     format::CallSlot &call(const void *address, const Call &call) {
         const uint32_t key = key_of(format::DefinitionKind::kMpi, call.number);
         const unsigned first = hash(address) + call.number;

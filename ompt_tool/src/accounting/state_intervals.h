@@ -147,7 +147,7 @@ inline void close_gap(ThreadState &thread, State state, uint64_t now) {
     close_interval(thread, state, now);
 }
 
-// Closes the interval of a call of MPI or a target construct.
+// Closes the interval of an MPI call or a target construct.
 [[gnu::noinline]] void close_call(ThreadState &thread, uint64_t now);
 
 inline void open_interval(ThreadState &thread, format::OpenState state) { thread.header->open_state = state; }

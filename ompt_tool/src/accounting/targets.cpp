@@ -56,7 +56,7 @@ void begin_target(ThreadState &thread, uint32_t kind, int device, const void *ad
     thread.target.device = flags >> format::kDeviceShift;
     thread.target.is_data_call = false;
     format::CallSlot &slot = thread.places.target(place_of_call(thread, address), flags);
-    // Calls of MPI inside belong to the construct, whatever their stack pointer.
+    // MPI calls inside belong to the construct, whatever their stack pointer.
     begin_library_call(thread, slot, State::kOffload, reinterpret_cast<const void *>(~uintptr_t{0}));
 }
 

@@ -184,7 +184,7 @@ struct OpenLoops {
     } open[kMaxDepth];
 };
 
-// The call of MPI, or the target construct, that the thread is in (library_calls.h).
+// The MPI call, or the target construct, that the thread is in (library_calls.h).
 struct LibraryCall {
     format::CallSlot *slot; // null: none
     format::State state; // state of the thread in it

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Records the calls of MPI that libompass_mpi.so forwards. The wrappers themselves are in that library, because only
+// Records the MPI calls that libompass_mpi.so forwards. The wrappers themselves are in that library, because only
 // programs that use MPI may find functions of these names.
 #include <cerrno>
 #include <pthread.h>
@@ -27,7 +27,7 @@ void note_new_thread(const ThreadState &thread) {
     if (has_key && thread.kind == format::ThreadKind::kOther) pthread_setspecific(at_exit_of_thread, &thread);
 }
 
-// Returns the calling thread if its call of MPI is recorded, else null. A function that initializes MPI starts the
+// Returns the calling thread if its MPI call is recorded, else null. A function that initializes MPI starts the
 // recording; the program may not use OpenMP, or not yet.
 [[gnu::noinline]] ThreadState *new_thread(const mpi::Function &function) {
     const int saved = errno;

@@ -12,7 +12,7 @@ int n_thrown = 0;
 
 void throws(int) { throw n_thrown; }
 
-// Returns true if an exception passes through a call of MPI.
+// Returns true if an exception passes through an MPI call.
 bool catches() {
     try {
         MPI_Reduce(0, throws);

@@ -21,7 +21,7 @@
 static int rank, n_ranks;
 static double in_mpi_ns; /* in MPI, the mean over the threads of the rank */
 
-/* Makes a call of MPI, for which this part of the rank's threads waits, and adds its time. */
+/* Makes an MPI call, for which this part of the rank's threads waits, and adds its time. */
 #define TIMED(part, call)                                                                                              \
     do {                                                                                                               \
         const long long begin_ns = now_ns();                                                                           \
