@@ -105,7 +105,7 @@ class RegionRow(Row):
     n_from_domain: Final[tuple[int, ...]]  # tasks started here, by the domain of their placement; the last entry: all others
     counters: Final[tuple[int, ...]]  # hardware counters of the implicit task, in the order of Run.counters
     preempted_ns: Final[int]  # part of total_ns off-CPU, although the thread could have run
-    blocked_ns: Final[int]  # part of total_ns off-CPU, because the thread left its processor by itself
+    blocked_ns: Final[int]  # part of total_ns off-CPU, because the thread left its processor voluntarily
     work_preempted_ns: Final[int]  # part of work_ns, preempted
     work_blocked_ns: Final[int]  # part of work_ns, blocked
     n_minor_faults: Final[int]  # page faults of the thread there that needed no disk; -1: unknown
@@ -154,7 +154,7 @@ class ConstructRow(Row):
     write_bytes: Final[int]  # declared by kernels as written
     counters: Final[tuple[int, ...]]  # hardware counters, in the order of Run.counters
     preempted_ns: Final[int]  # part of work_ns off-CPU, although the thread could have run
-    blocked_ns: Final[int]  # part of work_ns off-CPU, because the thread left its processor by itself
+    blocked_ns: Final[int]  # part of work_ns off-CPU, because the thread left its processor voluntarily
     n_detached: Final[int]  # tasks whose code ended on the thread before their event was fulfilled
     n_events_fulfilled: Final[int]  # events of detached tasks that the thread fulfilled
     n_events_outside: Final[int]  # part of these: the thread is not in the task's team
@@ -422,7 +422,7 @@ class TaskGraph(Row):
 def task_graph(directory: str, depth: int = 3, expanded: Sequence[int] = [], max_tasks: int = 10000, on_processors: bool = False) -> TaskGraph:
     """
     Returns work, span, critical path and collapsed graph.
-    `depth` levels of task nesting have separate groups. Lists at most `max_tasks` tasks of `expanded` groups, and as many steps of the critical path. `on_processors`: work and span exclude preempted time. Raises LogError if the run has no trace.
+    `depth` levels of task nesting have separate groups. Lists at most `max_tasks` tasks of `expanded` groups, and at most as many steps of the critical path. `on_processors`: work and span exclude preempted time. Raises LogError if the run has no trace.
     """
 
 class KernelReuse(Row):

@@ -85,7 +85,7 @@ namespace ompass {
 // A checkpoint in memory, with checked bounds.
 class Checkpoint {
 public:
-    // Takes the words. Returns false if they are no checkpoint.
+    // Takes the words. Returns false if they are not a checkpoint.
     bool take(std::vector<uint64_t> words) {
         words_ = std::move(words);
         frames_ = {}, parts_ = {}, kernels_ = {}, loops_ = {};

@@ -75,7 +75,7 @@ inline constexpr size_t kStates = 7;
 inline constexpr const char *kStateNames[kStates] = {"work", "create", "schedule", "sync", "idle", "mpi", "offload"};
 
 // The source of a thread's off-CPU intervals. The thread is preempted if the kernel switched it out although it could
-// run, and blocked if it left the processor by itself. Both last until it runs again.
+// run, and blocked if it left the processor voluntarily. Both last until it runs again.
 enum class CpuSource : uint32_t {
     kNone = 0, // unknown
     kSwitches = 1, // the kernel's record of each switch
@@ -102,8 +102,8 @@ static_assert(sizeof(ExtentHeader) == 64);
 
 // Extents of events are numbered from 0 in order of time, which differs from their order in the file. While the writer
 // empties an extent, the extent has no number and no events. After a kill the file may contain the latest extent twice.
-// If the run keeps only the last part of its trace, kept.log has the full extents of all threads, each in place of the
-// one that was the oldest then. Each thread's log has its latest extent.
+// If the run keeps only the last part of its trace, kept.log has the full extents of all threads. Each was stored in
+// place of the oldest one. Each thread's log has its latest extent.
 inline constexpr uint64_t kNoNumber = ~uint64_t{0};
 
 // ---------------------------------------------------------------- process.log
@@ -406,7 +406,7 @@ static_assert(sizeof(ExtentHeader) + kSlotsPerExtent * kSlotBytes <= kSlotExtent
     X(kWriteNear, 1, 0, "", "write_near", "a short write close to the last access of this thread, see below")          \
     X(kPreempted, 3, 0, "v-t", "preempted",                                                                            \
       "off-CPU although it could have run, from word 1 on, for word 2 ticks; argument 1: estimated")                   \
-    X(kBlocked, 3, 0, "v-t", "blocked", "the same, because the thread left its processor by itself")                   \
+    X(kBlocked, 3, 0, "v-t", "blocked", "the same, because the thread left its processor voluntarily")                 \
     X(kWaitPlace, 1, 0, "c", "wait_place",                                                                             \
       "waits and locks of this thread that begin from here on are at construct `argument`")                            \
     X(kWaitedFor, 1, 0, "c", "waited_for",                                                                             \
@@ -468,8 +468,8 @@ enum CallStep : uint8_t {
     kDeviceDataStep = 5, // the device timed a data operation; value: ns
     kDeviceKernelStep = 6 // the device timed a kernel; value: ns
 };
-// A data operation is an OMPT number (ompt_target_data_op_t). Above it is the direction, of operations whose number
-// has none.
+// A data operation is its OMPT number (ompt_target_data_op_t). The bits above have the direction, if the number does
+// not imply it.
 enum DataDirection : uint32_t { kNoDirection = 0, kToDevice = 1, kFromDevice = 2, kBetweenDevices = 3 };
 inline constexpr unsigned kDirectionShift = 8;
 inline constexpr uint32_t kLoadImage = 254; // our own operation: code was loaded onto the device

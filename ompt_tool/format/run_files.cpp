@@ -351,7 +351,8 @@ bool keeps_last(const RunFiles &run) {
     return stat(kept_log(run).c_str(), &status) == 0;
 }
 
-// Adds the extents of kept.log to those of the threads, without their words unless `with_words`. While the program runs, it may write any of them.
+// Adds the extents of kept.log to `events`, without their words unless `with_words`. A running program may be writing
+// any of them.
 Problem read_kept_extents(RunFiles &run, std::vector<EventExtents> &events, bool with_words) {
     MappedFile &file = run.kept_file;
     const auto number_now = [&](uint64_t offset) {

@@ -283,7 +283,7 @@ namespace ompass {
     X(Numbers<format::kMaxCounters>, counters, "hardware counters of the implicit task, in the order of Run.counters", \
       to.counters(slot.counters))                                                                                      \
     X(uint64_t, preempted_ns, "part of total_ns off-CPU, although the thread could have run", time.off_cpu.preempted)  \
-    X(uint64_t, blocked_ns, "part of total_ns off-CPU, because the thread left its processor by itself",               \
+    X(uint64_t, blocked_ns, "part of total_ns off-CPU, because the thread left its processor voluntarily",             \
       time.off_cpu.blocked)                                                                                            \
     X(uint64_t, work_preempted_ns, "part of work_ns, preempted", time.off_cpu_work.preempted)                          \
     X(uint64_t, work_blocked_ns, "part of work_ns, blocked", time.off_cpu_work.blocked)                                \
@@ -340,7 +340,7 @@ namespace ompass {
       to.counters(slot.counters), sum)                                                                                 \
     X(uint64_t, preempted_ns, "part of work_ns off-CPU, although the thread could have run",                           \
       to.off_cpu(slot.off_cpu, slot.own_ticks).preempted, sum)                                                         \
-    X(uint64_t, blocked_ns, "part of work_ns off-CPU, because the thread left its processor by itself",                \
+    X(uint64_t, blocked_ns, "part of work_ns off-CPU, because the thread left its processor voluntarily",              \
       to.off_cpu(slot.off_cpu, slot.own_ticks).blocked, sum)                                                           \
     X(uint64_t, n_detached, "tasks whose code ended on the thread before their event was fulfilled", slot.n_detached,  \
       sum)                                                                                                             \

@@ -70,7 +70,7 @@ constinit std::atomic<bool> ompass_mpi_is_watched{true};
 
 namespace {
 
-// Finds MPI's function, and at the first call libompass.so.
+// Finds MPI's function. The first call also looks for libompass.so.
 void look_up(Entry &entry) {
     const int saved = errno;
     const char *name = reinterpret_cast<const char *>(&entry.name) + entry.name;

@@ -30,7 +30,7 @@ Device *device_of(int number) {
     return number >= 0 && number < kMostDevices && devices[number].handle ? &devices[number] : nullptr;
 }
 
-// Returns the length of a tick of the device's clock.
+// Returns the length of a tick of the device's clock in nanoseconds.
 double tick_of(ompt_device_t *device, ompt_get_device_time_t time, ompt_translate_time_t translate) {
     if (!time || !translate) return 1;
     constexpr uint64_t kTicks = 1'000'000'000;

@@ -13,7 +13,7 @@ constexpr uint64_t kTag = 0x4f4d5054; // "OMPT"
 constexpr uint64_t id_of(uint32_t construct) { return kTag << 32 | construct; }
 constexpr uint32_t construct_of(uint64_t id) { return id >> 32 == kTag ? static_cast<uint32_t>(id) : 0; }
 
-// Starts the trace of a device. Returns false if the runtime offers none. `lookup`: of the device.
+// Starts the trace of a device. Returns false if the runtime offers none. `lookup`: the device's lookup function.
 bool begin(int number, ompt_device_t *device, ompt_function_lookup_t lookup);
 // Flushes and ends the trace of a device.
 void end(int number);

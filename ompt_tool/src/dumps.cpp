@@ -37,7 +37,7 @@ void on_signal(int number, siginfo_t *about, void *context) {
     if (former.sa_handler != SIG_DFL && former.sa_handler != SIG_IGN) former.sa_handler(number);
 }
 
-// Handles the signal from the start of the program on, because it ends a program that does not handle it.
+// Installs the handler when the program starts: without a handler, the signal ends the program.
 __attribute__((constructor)) void handle_signal() {
     const int number = getauxval(AT_SECURE) ? 0 : dump_signal();
     if (!number) return;
@@ -47,7 +47,7 @@ __attribute__((constructor)) void handle_signal() {
     sigaction(number, &action, &former);
 }
 
-// Copies a file. Returns false, with the reason in errno, if it cannot.
+// Copies a file. Returns false on failure, with the reason in errno.
 bool copy(const std::string &from, const std::string &to) {
     static char piece[64 << 10]; // static, because a thread deep in tasks may have little stack left
     const int in = open(from.c_str(), O_RDONLY | O_CLOEXEC);
@@ -127,7 +127,7 @@ void request() {
 void make(const std::string &directory, uint64_t now) {
     if (!kept_trace::is_on() || sandbox::is_entered()) return;
     if (n_dumps == kMostDumps) {
-        say("no more dumps are made: this run has made %u.", kMostDumps);
+        say("no more dumps are made: this run has made %u, the limit.", kMostDumps);
         n_dumps++;
     }
     if (n_dumps >= kMostDumps) return;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Dumps of a run that keeps only the last part of its trace: run directories of their own, which hold the trace and the
-// statistics up to a moment, while the program goes on. Asked for by a signal, by omp_control_tool or by a long region.
+// statistics up to a moment, while the program goes on. A signal, omp_control_tool or a long region requests a dump.
 #pragma once
 
 #include <atomic>
@@ -11,10 +11,10 @@
 
 namespace ompass::dumps {
 
-// Sets what asks for dumps, when recording begins.
+// Sets the conditions that request dumps. Called when recording begins.
 void begin(const Options::Dump &when);
 
-// Asks for a dump, which the next event of any thread makes. Safe in signal handlers.
+// Requests a dump. The next event of any thread makes it. Safe in signal handlers.
 void request();
 
 extern std::atomic<bool> requested;
@@ -22,7 +22,7 @@ inline bool take_request() {
     return __builtin_expect(requested.load(std::memory_order_relaxed), 0) && requested.exchange(false);
 }
 
-extern uint64_t longest_ticks; // longest region that asks for no dump
+extern uint64_t longest_ticks; // a region that takes longer requests a dump
 inline void consider(uint64_t region_ticks) {
     if (__builtin_expect(region_ticks > longest_ticks, 0)) request();
 }

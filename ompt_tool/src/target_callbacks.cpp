@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Translates OMPT's callbacks about devices into calls of the accounting. Kinds and operations may be newer than this
-// file; their numbers are recorded as they are.
+// Forwards OMPT's callbacks about devices to the accounting. Kinds and operations may be newer than this file; their
+// numbers are recorded unchanged.
 #include "target_callbacks.h"
 
 #include <atomic>
@@ -47,7 +47,7 @@ struct Operation {
     }
 };
 
-// Returns the thread at an event of a target construct, which ends a kernel whose end is not reported.
+// Returns the thread at an event of a target construct. The event ends a kernel whose end the runtime does not report.
 ThreadState *thread_after_kernel(bool begins = false) {
     if (ThreadState *thread = recorder::this_thread; thread && thread->target.n_kernels && is_in_target(*thread))
         leave_kernels(*thread);
@@ -115,7 +115,7 @@ ANY_VALUE void on_data_op_emi(ompt_scope_endpoint_t endpoint, ompt_data_t *, omp
     if (endpoint != ompt_scope_begin) end_operation(*thread, operation);
 }
 
-// The operation has ended, or has begun: its length is unknown.
+// Runtimes call this at the begin or at the end of an operation, so its length is unknown.
 ANY_VALUE void on_data_op(ompt_id_t, ompt_id_t, ompt_target_data_op_t number, void *source, int source_device, void *,
                           int target_device, size_t bytes, const void *address) {
     ThreadState *thread = thread_after_kernel(true);

@@ -8,7 +8,8 @@ namespace ompass {
 
 namespace {
 
-// X(type, name, meaning, value): `value` uses an element, `from`, and the clock. Groups have a rule of addition, too.
+// X(type, name, meaning, value): `value` is computed from the element `from` and the clock. In groups, a last argument
+// is the rule that adds two values.
 #define OMPASS_GRAPH_GROUP(X)                                                                                          \
     X(uint32_t, number, "index into TaskGraph.groups; 0: the program outside of regions", number, first)               \
     X(std::string, kind, "program, parallel (implicit tasks) or task", kind, first)                                    \
@@ -138,10 +139,8 @@ void bind_task_graph(nb::module_ &m) {
           nb::arg("on_processors") = false,
           "Returns work, span, critical path and collapsed graph.\n\n"
           "`depth` levels of task nesting have separate groups. Lists at most `max_tasks` tasks of `expanded` "
-          "groups, "
-          "and as many steps of the critical path. `on_processors`: work and span exclude preempted time. Raises "
-          "LogError "
-          "if the run has no trace.");
+          "groups, and at most as many steps of the critical path. `on_processors`: work and span exclude preempted "
+          "time. Raises LogError if the run has no trace.");
 }
 
 } // namespace ompass

@@ -55,7 +55,7 @@ struct Operation {
     uint64_t value() const { return word >> 20; }
     bool is_work() const { return kind() == OpKind::kWork || kind() == OpKind::kOffCpu; }
     bool is_wait() const { return kind() == OpKind::kTaskwait || kind() == OpKind::kGroupEnd; }
-    // True unless the operation concerns other tasks, as creations and waits do, or the completion.
+    // False for the completion, and for operations that concern other tasks, such as creations and waits.
     bool is_own() const {
         switch (kind()) {
         case OpKind::kDetached:
@@ -123,7 +123,7 @@ struct TaskProgram {
     std::vector<ProgramRegion> regions;
     std::vector<Dependence> dependences; // sorted, each once
     std::vector<DataAccess> accesses;
-    std::vector<uint32_t> constructs; // from number here to number in the run; 0 is the program
+    std::vector<uint32_t> constructs; // number of the construct in the run, by its number here; 0: the program
     uint64_t wall_ns = 0; // duration of the recorded run
     uint64_t regions_ns = 0; // part of wall_ns in parallel regions
     uint32_t n_threads = 1; // size of the largest recorded team
@@ -136,13 +136,13 @@ struct TaskProgram {
     uint64_t n_dependent_waits = 0; // `taskwait depend`, simulated as a taskwait
     uint64_t n_detached = 0; // detached tasks
     uint64_t n_unfulfilled = 0; // part of n_detached whose event the trace lacks, assumed to be complete at their end
-    uint32_t n_locks = 0; // numbers of locks, from 0 on
+    uint32_t n_locks = 0; // number of locks, which are numbered from 0
     std::vector<uint16_t> lock_places; // construct at which each lock is acquired most often; 0: unknown
     uint64_t n_out_of_order = 0; // events whose cause the trace lacks
     uint64_t n_serialised = 0; // tasks of a team of one, which ran at once and are simulated as deferred tasks
     uint64_t n_unknown_dependences = 0; // tasks of a team of one whose depend clauses an older trace lacks
     uint64_t n_dependent_alone = 0; // tasks with the flag kDependent
-    uint64_t n_supposed_waits = 0; // assumed waits for the children of such tasks, if the trace names no waits
+    uint64_t n_supposed_waits = 0; // tasks of a team of one that are assumed to wait for their children
     uint64_t blocked_ns = 0; // waits for locks without numbers, which the simulation repeats
     uint64_t off_cpu_ns = 0; // blocked time in the work
     uint64_t own_ns = 0; // work of implicit tasks outside of all constructs; other teams may divide or repeat it

@@ -37,7 +37,7 @@ struct Graphs {
     }
 };
 
-// Reads the graphs of a program.
+// Finds the graphs of a program.
 class Reader {
 public:
     explicit Reader(const TaskProgram &program) : program_(program), by_after_(program.dependences) {

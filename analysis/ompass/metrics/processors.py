@@ -39,7 +39,7 @@ class WaitTimes:
     """Time of threads that had nothing to run: spun_ns + slept_ns + preempted_ns is the whole."""
 
     spun_ns: int = 0  # on a processor
-    slept_ns: int = 0  # off the processor by themselves
+    slept_ns: int = 0  # off the processor voluntarily
     preempted_ns: int = 0
     waking_ns: int = 0  # part of slept_ns: from the end of the wait until the thread ran again
 

@@ -94,8 +94,8 @@ const void *call_of_region();
 bool may_create_tasks();
 // Notes that the program creates tasks, although no library refers to such a function (it found the function by dlsym).
 void note_task_creation();
-// Makes may_create_tasks true if tasks were noted. Called at each fork: the threads of a running region must all see the
-// same answer, because those that join the scheduler wait for all others.
+// Makes may_create_tasks true if tasks were noted. Called at each fork, not in regions: all threads of a region must get
+// the same answer, because those that join the scheduler wait for all others.
 void adopt_noted_tasks();
 
 // Settings of the runtime, read once.

@@ -208,8 +208,8 @@ OMP_EXT_BARRIER(bool, GOMP_loop_end_cancel)
 OMP_EXT_BARRIER(void, GOMP_sections_end)
 OMP_EXT_BARRIER(bool, GOMP_sections_end_cancel)
 
-// In the runtime's own function, threads would wait in the runtime's barrier while the tasks of the single construct
-// wait in our queues.
+// The runtime's GOMP_single_copy_start would wait in the runtime's barrier, while the tasks of the single construct wait
+// in our queues.
 OMP_EXT_HOOK(bool, GOMP_single_start, (), ()) { return real_GOMP_single_start()(); }
 
 OMP_EXT_HOOK(void *, GOMP_single_copy_start, (), ()) {
@@ -218,7 +218,7 @@ OMP_EXT_HOOK(void *, GOMP_single_copy_start, (), ()) {
     if (GOMP_single_start()) return nullptr; // this thread runs the construct
     barrier(*worker, kOmptBarrierImplicit, false);
     void *copied = worker->team->copied.load(std::memory_order_acquire);
-    barrier(*worker, kOmptBarrierImplicit, false); // before the next one is written
+    barrier(*worker, kOmptBarrierImplicit, false); // all have read `copied` before the next construct writes it
     return copied;
 }
 
@@ -241,7 +241,7 @@ OMP_EXT_HOOK(void, GOMP_task,
     if (!worker)
         return real_GOMP_task()(function, data, copy, bytes, alignment, if_clause, flags, dependences, priority,
                                 detach);
-    // Older callers pass neither `priority` nor `detach`; each is read only with its flag.
+    // Older callers pass neither `priority` nor `detach`. Each is read only if its flag is set.
     Task *task = make_call(*worker, function, data, copy, bytes, alignment, flags, flags & kGompPriority ? priority : 0,
                            __builtin_return_address(0));
     if (flags & kGompDetach) {
@@ -269,7 +269,7 @@ OMP_EXT_HOOK(void, GOMP_taskwait_depend, (void **dependences), (dependences)) {
     wait_for_dependences(*worker, static_cast<int32_t>(list.size()), list.data(), 0, nullptr);
 }
 
-// The function of the runtime does nothing.
+// The runtime's function does nothing.
 OMP_EXT_HOOK(void, GOMP_taskyield, (), ()) {
     if (Worker *worker = this_worker) return yield(*worker);
     real_GOMP_taskyield()();
@@ -279,8 +279,8 @@ OMP_EXT_HOOK(void, GOMP_taskgroup_reduction_register, (uintptr_t *reductions), (
     real_GOMP_taskgroup_reduction_register()(reductions);
 }
 
-// Runs each chunk as a call. The call's data begin with the chunk's first iteration and the one after its last. The
-// caller reads the reductions of an empty loop, too.
+// Runs each chunk as a call. The call's data begin with the chunk's first iteration and the one after its last.
+// Registers the reductions of an empty loop, too, because the caller reads them.
 static void run_gomp_loop(Worker &worker, Function function, void *data, CopyFunction copy, long bytes, long alignment,
                           unsigned flags, uint64_t parameter, int priority, uint64_t start, uint64_t n_iterations,
                           uint64_t step, const void *code) {

@@ -16,7 +16,7 @@ Worker *begin_part(const void *key, int number, int32_t runtime_thread) {
     if (!may_create_tasks()) return nullptr;
     const int n_workers = omp_get_num_threads(), level = omp_get_level();
     if (level == 0) return nullptr; // the body of a teams construct
-    // The runtime runs the tasks of a single thread at once, as we would; ours are faster if they are light.
+    // In a team of one, the runtime runs tasks at once, as the scheduler would. Only light tasks are faster here.
     if (n_workers <= 1)
         return tasks_may_be_light.load(std::memory_order_relaxed) ? join_alone(runtime_thread) : nullptr;
     return join_team(key, number, n_workers, level, runtime_thread);
@@ -113,7 +113,7 @@ OMP_EXT_HOOK(void, __kmpc_end_serialized_parallel, (void *location, int32_t thre
     if (outer_workers && !outer_workers->empty() && outer_workers->back())
         thread = outer_workers->back()->runtime_thread;
     real___kmpc_end_serialized_parallel()(location, thread);
-    if (outer_workers && !outer_workers->empty()) { // false: the region began before the scheduler
+    if (outer_workers && !outer_workers->empty()) { // false: the region began before the hooks were active
         this_worker = outer_workers->back();
         outer_workers->pop_back();
     }

@@ -41,7 +41,7 @@ void clear(std::vector<DependenceNode *> &nodes) {
     nodes.clear();
 }
 
-// Makes `node` a successor of all incomplete nodes of `earlier`. Removes the others, so that no later node meets them.
+// Makes `node` a successor of all incomplete nodes of `earlier`, and removes the complete ones from `earlier`.
 void follow(DependenceNode *node, std::vector<DependenceNode *> &earlier) {
     size_t n_kept = 0;
     for (DependenceNode *predecessor : earlier) {
@@ -121,7 +121,7 @@ DependenceNode *make_node(Task *task) {
 
 struct DependenceTable {
     std::unordered_map<const void *, Accesses> by_address;
-    Accesses all; // accesses to all memory, which end all earlier entries
+    Accesses all; // accesses to all memory (omp_all_memory); each one empties by_address
 };
 
 namespace {

@@ -59,7 +59,7 @@ bool Idle::spin_on() {
         worker_.team->n_searching.fetch_add(1, std::memory_order_relaxed);
     }
     if (n_rounds_ <= kPauses) {
-        // With more threads than processors, another thread has the task that this one waits for.
+        // With more threads than processors, the awaited task is on a thread that needs this processor.
         if (worker_.team->n_surplus > 0 && worker_.team->is_strict())
             sched_yield();
         else
@@ -84,7 +84,7 @@ void Idle::announce() {
 }
 
 void Idle::retract() {
-    // A waker has already decremented n_asleep, so the next task does not wake one thread too many.
+    // If the value is 0, a waker has already decremented n_asleep.
     if (worker_.asleep.exchange(0, std::memory_order_relaxed) == 1)
         worker_.team->n_asleep.fetch_sub(1, std::memory_order_relaxed);
 }
@@ -94,8 +94,8 @@ void Idle::sleep() {
     const int64_t start_ns = now_ns();
     futex_wait(worker_.asleep, 1, sleep_ns_);
     retract();
-    // Waking takes longer than most waits. A sleeping thread makes the threads that wait for it sleep, too, so short
-    // sleeps lengthen the spin.
+    // Waking takes longer than most waits, and a sleeping thread makes the threads that wait for it sleep, too. So a
+    // short sleep lengthens the next spin.
     if (options.spin_ns > 0 && now_ns() - start_ns < kShortSleepNs)
         worker_.spin_ns = std::min(2 * std::max(worker_.spin_ns, options.spin_ns), kLongestSpinNs);
     else

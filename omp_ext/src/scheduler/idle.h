@@ -76,8 +76,8 @@ inline bool has_no_helper(const Team &team) {
            static_cast<uint64_t>(team.n_asleep.load(std::memory_order_relaxed));
 }
 
-// Wakes a worker for a task in the deque of an awake thread, unless another worker searches or no processor is free.
-// Wakes the first helper in any case.
+// Wakes a worker for a task in the deque of an awake thread, unless a worker is already searching. If no processor is
+// free, wakes a worker only if no other one can help.
 inline void signal_deque_task(Team &team, int domain) {
     const int n_asleep = team.n_asleep.load(std::memory_order_relaxed);
     if (__builtin_expect(n_asleep > 0, 0) && team.n_searching.load(std::memory_order_relaxed) == 0 &&
@@ -96,8 +96,8 @@ inline void enqueue(Team &team, Task &task, bool at_front) {
     signal_inbox_task(team, task.domain);
 }
 
-// Lends the processor of a thread that queues tasks, for some microseconds, to threads that are about to run tasks,
-// until one of them takes a task.
+// Lends the processor of a thread that queues tasks to threads that are about to run tasks. Ends when one of them takes
+// a task, at the latest after some microseconds.
 void lend_processor(Worker &worker);
 
 } // namespace omp_ext

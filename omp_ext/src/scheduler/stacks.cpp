@@ -24,7 +24,7 @@
 #define VALGRIND_STACK_REGISTER(lowest, end) 0
 #endif
 
-// Functions of sanitizers, in programs built with one.
+// Functions of sanitizers; null in programs that are built without.
 extern "C" {
 __attribute__((weak)) void __sanitizer_start_switch_fiber(void **fake_stack, const void *lowest, size_t bytes);
 __attribute__((weak)) void __sanitizer_finish_switch_fiber(void *fake_stack, const void **lowest, size_t *bytes);
@@ -100,8 +100,8 @@ struct ExceptionGlobals { // as in the C++ ABI
     unsigned n_uncaught;
 };
 
-// The program's function, because this library has a separate copy. Null in programs without exceptions; each new stack
-// searches again.
+// The program's function, because this library has a copy of its own. Null in programs without exceptions; each new
+// stack searches again.
 using GetExceptionGlobals = ExceptionGlobals *(*)();
 std::atomic<GetExceptionGlobals> get_exception_globals{nullptr};
 
@@ -232,7 +232,7 @@ Stack *StackPool::take() {
     return new Stack{nullptr, lowest, bytes, true};
 }
 
-// Maps as many stacks as are in use, because each mmap stops all threads that are in memory calls of the kernel.
+// Maps as many new stacks at once as the thread has in use, because each mmap delays the other threads' memory calls.
 bool StackPool::map_slab() {
     const size_t step = page_bytes() + stack_bytes();
     const size_t most = std::clamp(kSlabBytes / step, size_t{1}, kMostPerSlab);

@@ -115,7 +115,8 @@ CheckpointHead head_of(const ThreadState &thread) {
     return head;
 }
 
-// True if the thread has left a region and not added its last gap to a slot; it does so at the begin of the next one.
+// True if the thread has left a region without adding its last gap to a slot. It adds the gap when it enters the next
+// region.
 bool has_pending_part(const ThreadState &thread) {
     return std::ranges::any_of(thread.header->pending, [](const format::PendingPart &part) { return part.sequence; });
 }

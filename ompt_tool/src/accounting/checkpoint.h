@@ -6,8 +6,8 @@
 
 namespace ompass {
 
-// Begins a new window with a checkpoint. Called between two events of the thread, when its log takes a checkpoint. Asks
-// for one before the next event if the state cannot be described now.
+// Begins a new window with a checkpoint. Called between two events of the thread, when its log wants a checkpoint. If
+// a checkpoint cannot describe the present state, tries again before the next event.
 void write_checkpoint(ThreadState &thread);
 
 } // namespace ompass

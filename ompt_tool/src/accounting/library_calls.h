@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// MPI calls, and target constructs: a thread that is in one is in a state of its own. Calls inside the call belong to
-// it. If such a call runs OpenMP code (an operation of a reduction, an error handler), it ends as a state there.
+// MPI calls and target constructs, each a state of its own. Calls inside a call belong to it. If a call runs OpenMP
+// code (an operation of a reduction, an error handler), the state ends at the first event of that code.
 #pragma once
 
 #include "accounting/state_intervals.h"

@@ -12,11 +12,11 @@ namespace ompass {
 namespace {
 
 // The transfers to devices that the process has made: hashes of memory, length and device. Threads may overwrite each
-// other's entries, so a repetition may be missed, but none is invented unless two hashes of 64 bits are equal.
+// other's entries, so a repetition may be missed. A false repetition needs two equal hashes of 64 bits.
 constexpr size_t kTransfers = 4096, kProbes = 8;
 constinit std::atomic<uint64_t> transfers[kTransfers] = {};
 
-// Returns true if the same host memory went to the same device before, and remembers it.
+// Returns true if the same host memory went to the same device before. Otherwise records the transfer.
 bool is_repetition(const void *host, uint64_t bytes, uint32_t device) {
     constexpr uint64_t kMultiplier = 0x9E3779B97F4A7C15ull;
     uint64_t hash = (reinterpret_cast<uintptr_t>(host) * kMultiplier ^ bytes) * kMultiplier;
@@ -102,7 +102,7 @@ void note_device_step(ThreadState &thread, uint32_t construct, format::CallStep 
                clock::now(), true);
 }
 
-// An event of a thread in a kernel finds a changed run switch, so the short paths need no check of their own.
+// In a kernel, each event finds a changed run switch and takes the long path, so the short paths need no check.
 void begin_kernel(ThreadState &thread) {
     if (thread.target.n_kernels++) return;
     thread.target.seen_switch = thread.seen_switch;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Target constructs on the host thread that runs them: calls (library_calls.h) with data operations and launches inside.
-// Kernels of a host plugin run on threads of the process; they are the device's, and no event of theirs counts.
+// Kernels of a host plugin run on threads of the process. They belong to the device, so their events are not recorded.
 #pragma once
 
 #include "accounting/library_calls.h"
@@ -17,24 +17,25 @@ inline bool is_in_target(const ThreadState &thread) {
 
 // Begins a data operation or a launch. Ignores it outside of target constructs.
 void begin_target_step(ThreadState &thread);
-// End the step that began last. `host`: the host's memory that a transfer to the device reads; else null. `operation`
-// may have the bits of a DataDirection.
+// End the step that began last. `host`: the host memory from which a transfer to the device reads; else null.
+// `operation` may have the bits of a DataDirection.
 void end_data_operation(ThreadState &thread, uint32_t operation, const void *host, uint64_t bytes);
 void end_launch(ThreadState &thread, uint32_t n_teams);
 
-// Counts a load of code onto a device, for no construct: the one that needs the code has no begin yet.
+// Counts a load of code onto a device. The load belongs to no construct, because the construct that needs the code has
+// not begun.
 void note_image_load(ThreadState &thread, int device, uint64_t bytes);
 
 // Counts a step that the device timed, for the construct `construct`. `length_ns`: its time on the device.
 void note_device_step(ThreadState &thread, uint32_t construct, format::CallStep step, uint32_t operation,
                       uint64_t length_ns);
 
-// Make the thread ignore its events, and end that. A thread may begin several times.
+// Begin and end a kernel, in which the thread ignores its events. Kernels nest.
 void begin_kernel(ThreadState &thread);
 void end_kernel(ThreadState &thread);
-// Notes that a thread of a team runs a kernel. A thread that runs nothing else is in no team of the host.
+// Notes that a thread of a team runs a kernel. A thread that has run nothing else does not count as a worker.
 void note_kernels_thread(ThreadState &thread);
-// Ends the thread's last kernel, also one whose end the runtime has not reported in full.
+// Ends all kernels of the thread, even if the runtime has not reported their ends.
 void leave_kernels(ThreadState &thread);
 
 } // namespace ompass

@@ -37,7 +37,7 @@ struct TaskConstruct {
     uint32_t period; // one in `period` undeferred tasks is timed, on average; slot->countdown counts down to it
     uint32_t n_recent; // tasks timed since the period was last adjusted
     uint32_t n_short; // tasks among them shorter than kSampleBelowNanoseconds
-    uint32_t n_coarse; // deferred tasks shorter than kCoarseBelowNanoseconds minus longer ones, within bounds
+    uint32_t n_coarse; // deferred tasks below kCoarseBelowNanoseconds, minus longer ones; clamped
     bool is_coarse; // most deferred tasks are so short that creations in them get no own time
     format::WaitSlot *dependence; // waits of its tasks for their predecessors; null: none yet
     uint8_t inline_code; // code in the trace; kInlineCodes: no code is left, ~0: not requested yet
@@ -48,7 +48,7 @@ struct TaskConstruct {
 // The task constructs that a thread has met, by address and by id. Entries live until clear().
 class ConstructTable {
 public:
-    // Sets the log in which slots are made, and the thread that creates the tasks. Call it before all others.
+    // Sets the log in which slots are made, and the thread that creates the tasks. Call this function first.
     void set_owner(ThreadLog *log, uint16_t index) {
         log_ = log;
         index_ = index;
@@ -170,7 +170,7 @@ struct HeldTasks {
     uint64_t steal_begin;
 };
 
-// The loops, and other constructs that share work, that the thread is in.
+// The open worksharing constructs (loops and others) of the thread.
 struct OpenLoops {
     static constexpr unsigned kMaxDepth = 32;
 
@@ -184,7 +184,7 @@ struct OpenLoops {
     } open[kMaxDepth];
 };
 
-// The MPI call, or the target construct, that the thread is in (library_calls.h).
+// The MPI call or target construct that the thread is in (library_calls.h).
 struct LibraryCall {
     format::CallSlot *slot; // null: none
     format::State state; // state of the thread in it
@@ -196,13 +196,13 @@ struct LibraryCall {
     const void *frame; // the caller's stack pointer
 };
 
-// The open step, and more, of the target construct that the thread is in (LibraryCall).
+// Further state of the target construct that the thread is in (LibraryCall).
 struct OpenTarget {
     uint64_t step_begin; // begin of the data operation or launch
     uint32_t device; // as in the flags of the construct
-    uint32_t n_inner; // target constructs begun inside, which do not count
-    uint32_t n_kernels; // kernels of a host plugin that the thread is in; it records nothing meanwhile
-    uint32_t seen_switch; // EventState::seen_switch before the outermost of them
+    uint32_t n_inner; // open target constructs inside it, which are not counted
+    uint32_t n_kernels; // kernels of a host plugin that the thread is in; it records no events in them
+    uint32_t seen_switch; // EventState::seen_switch before the outermost kernel
     bool is_data_call; // a call that moves data, outside of constructs
 };
 

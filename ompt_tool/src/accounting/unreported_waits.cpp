@@ -28,14 +28,14 @@ UnreportedCall::~UnreportedCall() {
     if (thread_) thread_->in_unreported_call = outer_;
 }
 
-// True if in the call no event closed a state interval or was recorded with its time, and no untimed task ran.
+// True if, during the call, no event closed a state interval, no timed record was written, and no untimed task ran.
 bool UnreportedCall::is_uninterrupted() const {
     return !recorder::is_off() && thread_->counting && thread_->header->open_state == format::kOpenWork &&
            thread_->header->mark <= begin_ && thread_->work.dirty == was_dirty_ &&
            !(thread_->tracing && thread_->log.time() > begin_);
 }
 
-// True if the thread, without the time in which it was preempted, needed no longer than the test of a condition takes.
+// True if [begin, end), without preempted time, is no longer than the test of a condition.
 static bool is_short(const ThreadState &thread, uint64_t begin, uint64_t end) {
     if (end - begin <= thread.exit_ticks) return true;
     if (!has_off_cpu(thread, end)) return false;

@@ -18,7 +18,7 @@ namespace ompass::kept_trace {
 namespace {
 
 constexpr size_t kMostBytes = 64 << 10, kFewestBytes = 8 << 10; // of a window
-constexpr uint64_t kWindowsPerCpu = 16; // that the asked space should hold at least
+constexpr uint64_t kWindowsPerCpu = 16; // the requested space should hold at least as many
 
 struct Stored {
     uint64_t place, end; // place in the file; time of its last event
@@ -45,7 +45,7 @@ bool add(Kept &here, const format::ExtentHeader &window, uint64_t end) {
     return true;
 }
 
-// Gives up the oldest window and shortens the file. Requires the lock.
+// Drops the oldest window: moves the file's last window into its place. Requires the lock.
 bool give_up_oldest(Kept &here) {
     if (here.stored.empty()) return false;
     const uint64_t place = here.stored[here.oldest].place, last = here.stored.size() - 1;

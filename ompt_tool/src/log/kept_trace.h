@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // kept.log: the last part of the trace of all threads, for runs with OMPASS_KEEP_LAST. The file consists of places of
-// equal size. A thread stores each full window here, in the place of the window that was stored first, by any thread,
-// once the file has its full size. So all threads keep about the same period, and an idle thread takes no space.
+// equal size, and each thread stores its full windows here. Once the file has its full size, a window replaces the
+// oldest window of all threads. So all threads keep about the same period, and an idle thread takes no space.
 //
-// A thread waits for another one that stores a window. Callers may hold locks of the other logs.
+// While one thread stores a window, the others wait to store theirs. Callers may hold locks of other logs.
 #pragma once
 
 #include <cstdint>
@@ -24,13 +24,13 @@ struct Extent {
 void begin(const std::string &directory, Extent extent);
 bool is_on();
 
-// Size of the windows of all threads.
+// Returns the size of a window, the same for all threads.
 size_t window_bytes();
 
 // Stores a thread's full window, whose last event was at `end`. Overwrites older windows if there is no more room.
 void store(format::ExtentHeader &window, uint32_t thread, uint64_t end);
 
-// True if a new window fits, after the oldest ones have been given up.
+// Drops the oldest windows until `bytes` more fit. Returns false if they do not fit into an empty file.
 bool has_room(uint64_t bytes);
 
 // Moves kept.log from the run's directory to another one, and begins a new file. Calls `copy` between the two, while no

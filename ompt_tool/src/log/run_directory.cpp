@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The only file that knows about ranks, hosts and hwloc.
+// The only file of the tool that reads ranks and host names, and that calls hwloc.
 #include "log/run_directory.h"
 
 #include <cerrno>
@@ -99,7 +99,7 @@ std::string absolute(const std::string &path) {
     return std::string(here) + "/" + path;
 }
 
-// Returns a JSON string of any bytes. Treats invalid UTF-8 as Latin-1, so the file is always readable.
+// Returns the bytes as a JSON string. Treats invalid UTF-8 as Latin-1, so the file is always readable.
 std::string quote(const std::string &text) {
     std::string quoted = "\"";
     for (size_t i = 0; i < text.size(); i++) {

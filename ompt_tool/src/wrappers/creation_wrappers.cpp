@@ -33,7 +33,7 @@ inline ThreadState *creating_thread(bool is_own, bool can_jump = true) {
     return thread->announced.kind ? nullptr : thread; // the extension measures announced creations
 }
 
-// Measures a call that creates one task, and keeps the call's return address, because the runtime sees the wrapper's.
+// Measures a call that creates one task. Keeps the program's return address, because the runtime sees only the wrapper.
 // Prefers the return address of the task's allocation, because the call that enqueues the task may be a tail call.
 struct MeasuredCreation {
     MeasuredCreation(ThreadState *its_thread, const void *address, const void *task = nullptr) : thread(its_thread) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Records the MPI calls that libompass_mpi.so forwards. The wrappers themselves are in that library, because only
-// programs that use MPI may find functions of these names.
+// Records the MPI calls that libompass_mpi.so forwards. The wrappers are in that library, because programs without MPI
+// must not find functions with these names.
 #include <cerrno>
 #include <pthread.h>
 
