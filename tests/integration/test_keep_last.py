@@ -338,7 +338,7 @@ def test_run_command_records_a_part_and_names_its_dumps(
     environment = default_toolchain.run_environment()
     options = ("--keep-last", "4M", "--dump-if-longer", "60ms", "--threads", "2", "-o", tmp_path / "r.ompass")
     ended = call(environment, tmp_path, "run", *options, "--", program, "600", "80")
-    assert "dumped what was kept, in r-dump-1.ompass" in ended.stderr
+    assert "dumped the kept part of the trace, in r-dump-1.ompass" in ended.stderr
     assert "child process" not in ended.stderr
     assert _core.read_profile(str(tmp_path / "r.ompass")).mode == "trace"
 

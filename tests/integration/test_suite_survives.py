@@ -110,8 +110,8 @@ def test_a_suite_measures_real_programs_on_every_runtime(
     )
     assert ended.returncode == 0, ended.stderr
     runs = json.loads(result.read_text())["runs"]
-    # Per round: the serial versions (fib's also by gcc); fib, treeadd, fib on libgomp and treeadd-tbb, x 2 x
-    # 2.
+    # Per round: three serial versions (fib's also by gcc); and fib, treeadd, fib on libgomp and treeadd-tbb,
+    # each with 2 numbers of threads and 2 cut-offs.
     assert len(runs) == 2 * (3 + 4 * 4)
     assert all(run["verified"] and run["seconds"] > 0 and run["error"] is None for run in runs)
     assert len({identity(run) for run in runs}) == len(runs)
@@ -176,8 +176,8 @@ def test_a_killed_suite_resumes_without_repeating_or_losing_a_measurement(
         assert process.stderr is not None
         # Kills the suite after a few measurements, at a random moment.
         n_wanted = moments.randint(1, 9)
-        for told, _ in enumerate(process.stderr, start=1):
-            if told >= n_wanted:
+        for n_lines, _ in enumerate(process.stderr, start=1):
+            if n_lines >= n_wanted:
                 break
         time.sleep(moments.random() * 0.15)
         process.send_signal(signal.SIGKILL)
@@ -194,7 +194,7 @@ def test_a_killed_suite_resumes_without_repeating_or_losing_a_measurement(
     assert Counter(map(identity, runs)).most_common(1)[0][1] == 1
     assert len(runs) == n_all
     assert sum(not run["verified"] for run in runs) == n_all // 3
-    # Only noted and interrupted measurements were started, and no process of them is alive.
+    # Only noted and interrupted measurements were started, and none of their processes is alive.
     starts = [line.split() for line in (tmp_path / "starts").read_text().splitlines()]
     assert n_all <= len(starts) <= n_all + n_kills
     assert not any(alive(int(pid), name) for pid, name in starts)

@@ -195,7 +195,7 @@ def test_ranks_open_the_files_of_their_program_once(tmp_path: Path, monkeypatch:
     program = Module(path=sys.executable, build_id=read_facts(Path(sys.executable)).build_id)
     resolvers = Resolvers()
     for rank in range(3):
-        # Each rank met another set of modules first.
+        # Each rank has its own copy of the vdso, and meets the modules in another order.
         copy = tmp_path / f"r{rank}.ompass" / "linux-vdso.so.1"
         copy.parent.mkdir()
         shutil.copy("/bin/true", copy)

@@ -197,8 +197,8 @@ def run(
         typer.Option(
             "--dump-on",
             metavar="SIGNAL",
-            help="Signal, such as SIGUSR1, at which the program copies the part kept by --keep-last into a "
-            "run of its own, and goes on.",
+            help="Signal, such as SIGUSR1, that makes the tool copy the part kept by --keep-last into a run "
+            "of its own, while the program goes on.",
             rich_help_panel=RUNNING,
         ),
     ] = "",
@@ -207,7 +207,7 @@ def run(
         typer.Option(
             "--dump-if-longer",
             metavar="TIME",
-            help="Do so, too, after each parallel region that takes longer than this.",
+            help="Also copy it after each parallel region that takes longer than this.",
             rich_help_panel=RUNNING,
         ),
     ] = "",
@@ -465,7 +465,7 @@ def _after(produced: ProducedRuns, first: FirstRun, limits: Limits, shown: Shown
             say(f"the program {first.ending.describe()}")
         _say_recorded(produced, shown)
         for dump in dumps_of(produced.main):
-            say(f"the program dumped what was kept, in {_shown(dump)}")
+            say(f"the program dumped the kept part of the trace, in {_shown(dump)}")
     # Only the first rank prints a report, on the whole job.
     with_report = shown.report and not rank_variables(os.environ)[0].lstrip("0")
     if not with_report and shown.json_file is None:

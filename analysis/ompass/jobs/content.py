@@ -48,7 +48,7 @@ class _Group:
         return max(content.run.start_epoch_ns + content.run.wall_ns for content in self.contents)
 
     def fits(self, other: _Group) -> bool:
-        """True if the other one has other ranks, and ran at the same time in the same place."""
+        """True if both groups have different ranks, and ran at the same time in the same place."""
         at_once = self.start_ns <= other.end_ns and other.start_ns <= self.end_ns
         places = {content.run.path.absolute().parent for content in (*self.contents, *other.contents)}
         return at_once and len(places) == 1 and not self.ranks & other.ranks

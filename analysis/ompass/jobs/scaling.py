@@ -89,7 +89,7 @@ class JobScaling:
 def job_scaling(jobs: Sequence[Sequence[ReportContent]]) -> JobScaling:
     """Returns the scaling of these jobs, each with the reports on its ranks.
 
-    Raises NothingToShowError without any.
+    Raises NothingToShowError if there are no jobs.
     """
     groups: dict[tuple[int, int, int], list[Measured]] = {}
     for contents in jobs:

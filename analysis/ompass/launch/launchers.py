@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds the program that a launcher of MPI jobs starts: `mpirun -n 4 ./solver` starts ./solver.
+"""Finds the program that an MPI launcher starts: `mpirun -n 4 ./solver` starts ./solver.
 
 Owns the names of launchers, and of the options that take values.
 """
@@ -88,7 +88,7 @@ _ONE_VALUE: Final = frozenset(
         "iface",
     ]
 )
-"""Options, without dashes, whose next word is a value, which might have the name of a program."""
+"""Options (without dashes) whose value is the next word. The value may look like a program's name."""
 
 
 def is_launcher(name: str) -> bool:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Finds whether a program calls MPI, and the library that records its calls.
 
-A program calls MPI if it, or a library that it needs, imports MPI functions. Python may load mpi4py, which
-calls MPI, so it counts if mpi4py is installed where it looks for modules.
+A program calls MPI if it, or a library that it needs, imports MPI functions. Python counts as well if mpi4py
+is installed in a folder where the interpreter looks for modules.
 """
 
 from __future__ import annotations

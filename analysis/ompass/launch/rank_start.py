@@ -37,7 +37,7 @@ _JOBS = ("PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid", "PMI_JOBID", "SLURM_JOB_ID
 LAUNCH = "OMPASS_LAUNCH"
 """Identifies the launch of a process and its descendants; the tool writes it into meta.json."""
 _CLAIM_S = 2.0
-"""Time in which a leader that starts together with the other ranks has claimed its part."""
+"""A leader that starts together with the other ranks claims its part within this time."""
 _RECENT_S = 30.0
 _POLL_S = 0.01
 
@@ -53,10 +53,10 @@ def rank_variables(environ: Mapping[str, str]) -> tuple[str, str, str]:
 
 
 def start_rank(arguments: Sequence[str]) -> None:
-    """Starts the program of an `ompass run` if another rank on this host has planned that; else returns.
+    """Starts the program of an `ompass run` if a leader on this host has published its plan; else returns.
 
-    `arguments`: all words of the command line after `ompass`. Returns in a process that is no rank, and in a
-    leader. Ends the process with the status of the leader if it has reported an error.
+    `arguments`: all words of the command line after `ompass`. Also returns in a leader, and in a process that
+    is not a rank. Ends the process with the leader's exit status if the leader has reported an error.
     """
     environ = os.environ
     rank, local, _ = rank_variables(environ)
@@ -74,14 +74,14 @@ def start_rank(arguments: Sequence[str]) -> None:
     n_words = int(parts[2])
     words, (path, n_variables) = parts[3 : 3 + n_words], parts[3 + n_words : 5 + n_words]
     variables = parts[5 + n_words : 5 + n_words + 2 * int(n_variables)]
-    # Arguments after the program's name may differ between ranks; everything before decides the plan.
+    # Arguments after the program's name may differ between ranks; all words before determine the plan.
     if list(arguments[:n_words]) != words:
         return
     planned = dict(zip(variables[::2], variables[1::2]))  # noqa: B905 (both have the same length)
     try:
         os.execve(path, list(arguments[n_words - 1 :]), {**environ, **planned})
     except OSError:
-        return  # the other way explains why
+        return  # `ompass run` without a plan reports the reason
 
 
 def publish_plan(

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The version of an OpenMP runtime, and what is known of that version.
+"""The version of an OpenMP runtime, and its known faults.
 
-Owns the list of tested releases. Nothing decides by the version how to record: tool and extension look for
+Owns the list of tested releases. The version decides nothing about recording: tool and extension look for
 functions, and the doctor tries them. LLVM's runtimes do not state their release. This module derives it from
 the functions that a release added, and from the compiler that built the runtime (usually of that release).
 """
@@ -68,7 +68,7 @@ class RuntimeVersion:
         return self.first > TESTED[-1]
 
     def known(self) -> list[str]:
-        """Returns what a user should know of this version; nothing if it is tested without known faults."""
+        """Returns remarks on this version for users; none if it is tested and has no known faults."""
         notes = [text for first, last, text in _KNOWN if self.first >= first and 0 < self.last <= last]
         if self.is_newer_than_tested:
             notes.append(f"newer than the tested releases (up to LLVM {TESTED[-1]})")

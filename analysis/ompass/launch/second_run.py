@@ -22,9 +22,9 @@ from ompass.model import Run
 from ompass.units import duration, size
 
 MOST_NS: Final = 30_000_000_000
-"""Longest program that runs again unasked. Users wait this time again, and a little longer."""
+"""Longest run time of a program that runs again without a request. Users wait at least as long again."""
 MOST_BYTES: Final = 64 << 20
-"""Largest trace for advice: 4 million tasks (TASK_BYTES), or 2.8 million if each second one has a wait."""
+"""Largest trace for advice: 4 million tasks (TASK_BYTES), or 2.8 million if every second task waits."""
 
 TASK_BYTES: Final = 16  # in a trace, measured for tasks without dependences
 _EVENT_BYTES: Final = 16  # of a wait, a chunk of a loop, or a kernel
@@ -119,7 +119,7 @@ def _files(command: Sequence[str]) -> _State:
     for path in (*named, *(Path(word) for word in command[1:])):
         try:
             status = path.stat()
-        except (OSError, ValueError):  # e.g. an argument that is no path
+        except (OSError, ValueError):  # e.g. an argument that is not a path
             continue
         if stat.S_ISREG(status.st_mode) and status.st_ino not in outputs:
             found[path] = (status.st_ino, status.st_size, status.st_mtime_ns)

@@ -110,7 +110,7 @@ def efficiencies(ranks: Sequence[RankTimes]) -> Efficiencies:
 
 
 def multiplicative(ranks: Sequence[RankTimes]) -> tuple[Factor, ...]:
-    """Returns POP's hybrid efficiencies: the product of the factors below each factor is its value."""
+    """Returns POP's hybrid efficiencies: each factor is the product of the factors below it."""
     run_ns = max(rank.wall_ns for rank in ranks)
     useful = [rank.useful_ns for rank in ranks]
     outside = [rank.outside_mpi_ns for rank in ranks]
@@ -133,7 +133,7 @@ def multiplicative(ranks: Sequence[RankTimes]) -> tuple[Factor, ...]:
 
 
 def additive(ranks: Sequence[RankTimes]) -> tuple[Factor, ...]:
-    """Returns POP's additive efficiencies: 1 - the parallel one is the sum of the losses of the others."""
+    """Returns POP's additive efficiencies: a loss (1 - efficiency) is the sum of the losses below it."""
     run_ns = max(rank.wall_ns for rank in ranks)
     outside = [rank.outside_mpi_ns for rank in ranks]
 
@@ -202,7 +202,7 @@ class Computation:
 
 
 def computational_scaling(job: Computation, reference: Computation) -> dict[str, float | None]:
-    """Returns how a job computes compared with a reference; 1: its computation takes as much time.
+    """Returns the computational scaling of a job and its parts; 1: as much computing time as the reference.
 
     computation = instructions * ipc * frequency. The three parts are None without counters.
     """
@@ -230,8 +230,8 @@ EDGES: Final = ("MPI_Init", "MPI_Init_thread", "MPI_Finalize")
 def rank_times(run: Run) -> RankTimes:
     """Returns the times of a recorded rank between MPI_Init and MPI_Finalize.
 
-    Without MPI calls, these are the times of the whole recording. The initial thread works outside of
-    regions and MPI unless another state was recorded.
+    Without MPI calls, these are the times of the whole recording. Time of the initial thread outside of
+    regions and MPI counts as work unless another state was recorded.
     """
     program = time_breakdown(run, Scope.PROGRAM)
     inside = [row for row in run.regions if row.construct != OUTSIDE]
@@ -284,7 +284,7 @@ def _serial_mpi_ns(run: Run, outside: Sequence[RegionRow]) -> tuple[int, int]:
 
 
 def _unequal_ns(region: RegionShare, n_threads: int) -> int:
-    """Returns the thread-time by which threads have less work than the one with most, over all instances."""
+    """Returns the sum over threads of the work that each lacks to the thread with the most work."""
     busy = [thread.states.work_ns + thread.states.mpi_ns for thread in region.threads]
     return max(busy, default=0) * max(n_threads, len(busy)) - sum(busy)
 

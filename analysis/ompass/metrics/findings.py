@@ -134,8 +134,8 @@ KINDS: Final = (
         "no task",
         "Threads wait for the events of detached tasks",
         task_findings.detached_events,
-        "start what the events wait for earlier, fulfil them sooner, or create other tasks that the threads "
-        "can run meanwhile",
+        "start the work that the events wait for earlier, fulfil them sooner, or create other tasks that "
+        "the threads can run meanwhile",
         even_if_busy=True,
     ),
     Kind(
@@ -338,8 +338,8 @@ KINDS: Final = (
         "device data",
         "Transfers take more time than the kernels",
         target_findings.costly_transfers,
-        "move less: map only what a kernel reads (to) or writes (from), use alloc for what stays on the "
-        "device, keep data there between kernels (`target data`), and overlap transfers with kernels "
+        "move less: map only data that a kernel reads (to) or writes (from), use alloc for data that stays "
+        "on the device, keep data there between kernels (`target data`), and overlap transfers with kernels "
         "(nowait, depend)",
         even_if_busy=True,
     ),
@@ -383,7 +383,7 @@ KINDS: Final = (
         "serial",
         "A serial part limits the speed-up",
         thread_findings.serial_fraction,
-        "parallelise what runs before, between and after the regions (reading input, setting up data, "
+        "parallelise the code before, between and after the regions (reading input, setting up data, "
         "checking results), or measure a larger problem",
         even_if_busy=True,
     ),
@@ -418,7 +418,7 @@ def find_causes(
     `is_of_gcc` is True if the program creates tasks by functions of libgomp; `sample_hz`: samples per second;
     `environment` has the variables of OpenMP; `n_rank_cpus` is the number of processors of the host if a
     launcher bound this rank to fewer; `devices` are those that the runtime initialized;
-    `is_python` is True for an interpreter of Python.
+    `is_python` is True if the program is a Python interpreter.
     """
     facts = Facts(
         run,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Judges how threads wait: whether they spin on a processor or sleep, and what that costs."""
+"""Judges how threads wait, spinning on a processor or sleeping, and the cost of this."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def slow_wakeups(facts: Facts) -> Iterator[Evidence]:
 
 
 def sleeping_cure(facts: Facts) -> str:
-    """Returns the setting by which waiting threads sleep, with its gain; empty if they spin little."""
+    """Returns the setting that makes waiting threads sleep, with its gain; empty if they spin little."""
     spun, wall_ns = facts.breakdown.waiting, facts.breakdown.wall_ns
     if spun is None or idle_policy(facts.environment) == PASSIVE:
         return ""

@@ -51,7 +51,7 @@ class RankFacts:
 class JobCall:
     """The calls of one function at one place, on all ranks."""
 
-    call: MpiCall  # of the rank that spent most time in it
+    call: MpiCall  # of the rank that spent the most time in it
     by_rank: tuple[tuple[int, int], ...]  # (rank, thread-time), by rank
     n_calls: int
 
@@ -61,12 +61,12 @@ class JobCall:
 
     @property
     def rank(self) -> int:
-        """The rank that spent most time in it."""
+        """The rank that spent the most time in it."""
         return max(self.by_rank, key=lambda one: one[1])[0]
 
     @property
     def last(self) -> int:
-        """The rank that spent least time in it: in a collective, the one that arrived last most often."""
+        """The rank that spent the least time in it: in a collective, usually the one that arrives last."""
         return min(self.by_rank, key=lambda one: one[1])[0]
 
     def time_of(self, rank: int) -> int:

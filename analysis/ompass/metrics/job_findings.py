@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Judges a whole MPI job: for whom its ranks wait, what communication costs, and who shares processors.
+"""Judges a whole MPI job: the ranks that the others wait for, the cost of communication, shared processors.
 
 Owns the kinds of findings on jobs, their order and their words. metrics/findings.py judges single runs.
 """
@@ -115,7 +115,7 @@ def _is_bound(rank: RankFacts) -> bool:
 
 
 def _unable_ns(rank: RankFacts) -> int:
-    """Returns the thread-time in regions that the processors of the rank cannot have run."""
+    """Returns the thread-time in regions for which the rank lacks processors."""
     return (rank.times.n_threads - rank.n_usable_cpus) * rank.times.region_ns
 
 
@@ -187,7 +187,7 @@ class _Reason:
 
 
 def _excess(facts: JobFacts, time_ns: Callable[[JobFacts, RankFacts], float]) -> float:
-    """Returns a time of the latest rank beyond the mean of all ranks."""
+    """Returns by how much a time of the latest rank exceeds the mean of all ranks."""
     return time_ns(facts, facts.latest) - fmean(time_ns(facts, rank) for rank in facts.ranks)
 
 
@@ -278,7 +278,7 @@ _REASONS: Final = (
 
 
 def mpi_in_regions(facts: JobFacts) -> Iterator[Evidence]:
-    """Yields MPI in parallel regions while other threads have nothing to do."""
+    """Yields time in MPI in parallel regions, while other threads have no task."""
     mpi_ns = sum(rank.times.mpi_inside_ns for rank in facts.ranks)
     idle_ns = sum(rank.idle_inside_ns for rank in facts.ranks)
     if share(mpi_ns, facts.whole_ns) < thresholds.MPI_INSIDE_SHARE or share(idle_ns, facts.whole_ns) < (
@@ -302,7 +302,7 @@ def mpi_in_regions(facts: JobFacts) -> Iterator[Evidence]:
 
 
 def communication(facts: JobFacts) -> Iterator[Evidence]:
-    """Yields time in MPI that no rank can avoid by an even distribution of work."""
+    """Yields time in MPI that an even distribution of work would not remove."""
     most_ns = facts.latest.times.outside_mpi_ns
     lost_ns = facts.n_threads * (facts.run_ns - most_ns)
     # A rank that waits for a processor may delay all others.
@@ -346,7 +346,7 @@ def _in_mpi_ns(facts: JobFacts) -> int:
 
 
 def _costliest(facts: JobFacts, late: int) -> JobCall | None:
-    """Returns the calls in which the other ranks spend most time beyond the late one."""
+    """Returns the calls in which the other ranks spend the most extra time compared with the late rank."""
 
     def waited_ns(call: JobCall) -> int:
         own_ns = call.time_of(late)

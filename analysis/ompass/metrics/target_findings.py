@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Judges of target constructs. Shares are of the run's wall time: the host may be outside of every region."""
+"""Judges target constructs. Shares refer to the run's wall time: the host may be outside of every region."""
 
 from __future__ import annotations
 

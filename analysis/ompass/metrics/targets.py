@@ -13,7 +13,7 @@ from ompass.model import Run, TargetRow, sums
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """A device that the runtime initialized. Two have the same number if one was initialized again."""
+    """A device that the runtime initialized. A device that was initialized again is there twice."""
 
     number: int
     type: str  # the runtime's name

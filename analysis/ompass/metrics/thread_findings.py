@@ -67,8 +67,8 @@ def python_startup(facts: Facts) -> Iterator[Evidence]:
         return
     yield evidence(
         f"the program computed for {duration(startup_ns)} before its first parallel region, in which Python "
-        f"imports modules and compiles code (threads worked for {duration(work_ns)} in regions); this is no "
-        "serial part of the program",
+        f"imports modules and compiles code (threads worked for {duration(work_ns)} in regions); this is not "
+        "a serial part of the program",
         0,
         is_note=True,
         startup_ns=startup_ns,
@@ -84,7 +84,7 @@ def _python_startup_ns(facts: Facts) -> int:
 
 
 def second_runtime(facts: Facts) -> Iterator[Evidence]:
-    """Yields time that looks serial because regions ran on a runtime that is not recorded."""
+    """Yields time that looks serial because regions ran on another runtime, which is not recorded."""
     if not facts.run.other_runtime:
         return
     because = (
@@ -106,7 +106,7 @@ def second_runtime(facts: Facts) -> Iterator[Evidence]:
 
 
 def _what_ran(facts: Facts) -> str:
-    """Returns the function and line with most samples of the serial part; empty if samples are too few."""
+    """Returns the function and line with most samples of the serial part; empty if there are too few."""
     counts: Counter[tuple[str, str]] = Counter()
     for sample in facts.samples:
         if sample.owner.kind == "serial":

@@ -88,14 +88,14 @@ MOST_FAULT_NS: Final = 4_000
 to take longer to explain the system time, the program spent the rest in other system calls."""
 
 TICK_NS: Final = 4_000_000
-"""Kernels that do not measure system time look once in 1 to 10 ms where a thread is. The error of n such
-observations is the square root of n."""
+"""Kernels that do not measure system time sample each thread's position every 1 to 10 ms. The error of n
+samples is the square root of n."""
 
 ACTIVE_PART: Final = 0.9
 """With fewer active threads than this part of the processors, processors lack work."""
 
 SERIALISED_ACTIVE: Final = 1.25
-"""With on average no more active threads than this, threads run one after the other."""
+"""If at most this many threads are active on average, threads run one after the other."""
 
 CHAINED_PART: Final = 0.8
 """If this part of the tasks waits for predecessors at creation, dependences determine the order."""
@@ -196,14 +196,15 @@ EVENTS_PER_TASK: Final = 4
 """Creation, its wrapper, start and completion."""
 
 LATE_RANK_SHARE: Final = 0.05
-"""The rank for which others wait is reported if it is outside of MPI longer than the mean by this part of
-the job's time."""
+"""The rank that others wait for is reported if it is outside of MPI for longer than the mean, by this part
+of the job's time."""
 
 COMMUNICATION_SHARE: Final = 0.10
-"""Communication is reported if the rank with least time in MPI is there for this part of the job's time."""
+"""Communication is reported if the rank with the least time in MPI is there for this part of the job's
+time."""
 
 MPI_INSIDE_SHARE: Final = 0.05
-"""MPI in regions is reported if threads are in MPI, and others without a task, for this part each."""
+"""MPI in regions is reported if threads are in MPI, and other threads have no task, for this part each."""
 
 IN_MPI_SHARE: Final = 0.10
 """Time of a single rank in MPI is reported if it reaches this part of the run."""
@@ -234,7 +235,7 @@ ALLOCATOR_SHARE: Final = 0.20
 """The same for the memory allocator."""
 
 MANY_CHUNKS: Final = 1000
-"""The chunks of a loop with fewer are not too many."""
+"""A loop with fewer chunks does not have too many of them."""
 
 CHUNKS_SHARE: Final = 0.10
 """Getting chunks is reported from this part of the thread-time on."""

@@ -42,7 +42,7 @@ class Bars:
 
     thread: NDArray[np.int64]
     state: NDArray[np.int64]
-    off_cpu: NDArray[np.int64]  # 0: in a state; part of it that the thread was 1: preempted, 2: blocked
+    off_cpu: NDArray[np.int64]  # 0: a state; 1: its preempted part; 2: its blocked part
     key: NDArray[np.int64]  # construct or home of work; OTHERS
     begin_ns: NDArray[np.int64]
     end_ns: NDArray[np.int64]

@@ -42,7 +42,7 @@ def efficiency_section(job: Job, *, brief: bool = False) -> Section:
 
 
 def efficiency_values(job: Job) -> dict[str, Any] | None:
-    """Returns all efficiencies by name, for programs; None if they are not known."""
+    """Returns all efficiencies by name, as JSON values; None if they are not known."""
     found = job.efficiencies
     if found is None:
         return None

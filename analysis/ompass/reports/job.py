@@ -89,7 +89,7 @@ def brief_job_report(job: Job, contents: Sequence[ReportContent]) -> Report:
 
 
 def reports_values(contents: Sequence[ReportContent], sweeps: Sequence[Report] = ()) -> Any:
-    """Returns the reports on several runs and sweeps for programs, with the report on the job of the runs."""
+    """Returns the JSON values of the reports on runs and sweeps, and of the report on the job of the runs."""
     job = job_of_reports(contents)
     values = {
         "schema": "ompass-reports",
@@ -121,7 +121,7 @@ def _of_job(job: Job, findings: Sequence[tuple[Found, Location]]) -> Iterator[_P
     for one, place in findings:
         leads = one.finding.kind in LEADING_OF_JOB
         yield _Problem(job_advice(one, place), share(one.finding.cost_ns, whole_ns), leads=leads)
-    # Without MPI calls, only the ends of the ranks show for whom they wait.
+    # Without MPI calls, only the ends of the ranks show which rank the others wait for.
     if job.efficiencies is None and job.lost_share >= _UNEVEN:
         yield _Problem(_uneven(job), job.lost_share, leads=True)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The findings on an MPI job in words, and for programs."""
+"""The findings on an MPI job in words, and as JSON values."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def job_advice(found: Found, place: Location) -> Advice:
 
 
 def finding_values(findings: Sequence[tuple[Found, Location]]) -> list[dict[str, Any]]:
-    """Returns the findings on a job for programs."""
+    """Returns the findings on a job as JSON values."""
     names = fields("kind title because cure cost_ns")
     return [
         {column.key: column.value(found.finding) for column in names}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table of a run's target constructs, and what is said about its devices."""
+"""The table of a run's target constructs, and the sentences about its devices."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def targets_table(content: ReportContent) -> Table:
                 "repeated_bytes",
                 "repeated" if tells_repetitions else "",
                 Kind.BYTES,
-                hint="part of the bytes to the device from host memory that went there before",
+                hint="part of the bytes to the device from host memory that had gone there before",
             ),
             Column(
                 "device_kernel_ns",

@@ -62,7 +62,7 @@ class SampleContent:
 
     @property
     def unsampled(self) -> tuple[ThreadRow, ...]:
-        """Threads of which only clocks were read for a time, the longest time first."""
+        """Threads without samples for a time, because only their clocks were read; longest time first."""
         if not self.frequency_hz or self.refusal():
             return ()
         found = (thread for thread in self.run.threads if thread.by_clock_ns)
@@ -132,13 +132,14 @@ def collect_samples(
 
 
 _NEARLY_ALL = 0.8
-"""If complete calls of a library are this uniform, those that were cut off are like them."""
+"""If this share of a library's complete calls has one caller, cut-off calls get the same caller."""
 
 
 def with_callers(samples: Sequence[LocatedSample]) -> tuple[LocatedSample, ...]:
-    """Returns the samples; calls of a library that were cut off get the caller of the others of their owner.
+    """Returns the samples. Calls of a library that were cut off get the usual caller of such calls.
 
-    The kernel saves 1 KiB of the stack, which formatted output, for example, fills.
+    The kernel saves only 1 KiB of the stack; formatted output, for example, fills it. The usual caller is
+    that of the complete samples with the same owner.
     """
     callers: dict[tuple[Owner, str], Counter[tuple[str, tuple[Line, ...]]]] = {}
     for sample in samples:

@@ -129,7 +129,7 @@ def advise(
     if trial.passing_ns:
         passing = f"Locks passed from thread to thread for {duration(trial.passing_ns)}"
         notes += (f"{passing}, which the simulation of the recorded run lacks. All times include it.",)
-    if not trial.base.levels:  # nothing is known of the memory
+    if not trial.base.levels:  # nothing is known about the memory
         notes += tuple(on_more_threads(change) for change, _ in found if change.kind == "threads")
         found = [one for one in found if one[0].kind != "threads"]
     progress("uncertainty")

@@ -107,7 +107,7 @@ def _grains(trial: Trial, shape: TaskShape) -> Iterator[Candidate]:
         change, way = trial.best("finer", construct, _ways(finer, trial, construct, parts))
         yield replace(change, iterations=max(1, round(each / change.value))), way
     elif not shape.n_iterations and 0 < shape.n_divisible <= _FEW and trial.most_by_order >= LEAST_GAIN:
-        # If most of the work is of undeferred tasks inside, the advice is to defer these tasks.
+        # If undeferred tasks inside do most of the work, the advice is to defer these tasks.
         kind = "split" if shape.most_of == construct else "defer"
         most = shape.longest_ns * shape.n_divisible / shape.divisible_ns  # times as long as the mean
         ways = _ways(finer, trial, construct, _SPLITS if most < _UNEQUAL else (*_SPLITS, *_FINE_SPLITS))
@@ -156,7 +156,7 @@ def graph_changes(trial: Trial) -> Iterator[Candidate]:
 def loop_changes(trial: Trial, chunk_costs: Mapping[int, float]) -> Iterator[Candidate]:
     """Yields worksharing loops with other distributions.
 
-    `chunk_costs`: the measured times to get a chunk, ns, by construct of the loop; the machine has others.
+    `chunk_costs`: measured times to get a chunk, ns, by construct of the loop; other loops use the machine's.
     """
     program, threads = trial.program, trial.threads
     for loop in loop_shapes(program):
@@ -185,7 +185,7 @@ def loop_changes(trial: Trial, chunk_costs: Mapping[int, float]) -> Iterator[Can
 
 
 def _has_long_iterations(loop: LoopShape, threads: int) -> bool:
-    """True if no schedule balances the loop: it has few iterations, or already single ones as chunks."""
+    """True if no schedule balances the loop: it has few iterations, or its chunks are single iterations."""
     each = loop.n_iterations / loop.n_instances
     return 0 < each < _FEW_ITERATIONS * threads or (
         not loop.is_static and 0 < each <= loop.n_chunks / loop.n_instances

@@ -62,7 +62,7 @@ Distance = tuple[float, float]  # latency in ns, ns per byte
 class MemoryCosts:
     """Costs of data accesses, by the location of the data."""
 
-    levels: tuple[Distance, ...]  # costs of caches, first level first; the last ones hold for further levels
+    levels: tuple[Distance, ...]  # costs of caches by level; the last ones also hold for further levels
     local: Distance
     remote: Distance
     other_cache: Distance
@@ -72,7 +72,7 @@ class MemoryCosts:
     interleaved: bool = False
 
     def system(self, topology: Topology, n_threads: int) -> MemorySystem | None:
-        """Returns the memory of so many threads on neighbouring CPUs; None if no caches are known."""
+        """Returns the memory of `n_threads` threads on neighbouring CPUs; None if no caches are known."""
         n = len(topology.cpus)
         if not topology.caches or not n:
             return None

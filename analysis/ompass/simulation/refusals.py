@@ -90,7 +90,7 @@ def _unknown_dependences(program: TaskProgram, threads: int) -> Iterator[Doubt]:
 
 
 def _undivided_parts(program: TaskProgram, threads: int) -> Iterator[Doubt]:
-    """Yields the parts of the work of which the trace does not show how another team would divide them."""
+    """Yields the parts of the work that another team might divide in a way that the trace does not show."""
     for attribute, weight, reason, cure in _UNDIVIDED:
         ns = getattr(program, attribute)
         yield Doubt(

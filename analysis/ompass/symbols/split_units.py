@@ -127,7 +127,7 @@ class SplitUnit:
         self._sections, self._addresses, self._ranges_at, self._base = sections, addresses, ranges_at, base
         self._by_offset: dict[int, Function] = {}
         self.dwo_id = 0
-        self.outer: list[Function] = []  # functions that are no part of others
+        self.outer: list[Function] = []  # functions that are not part of others
         self.every: list[Function] = []
         try:
             self._read()

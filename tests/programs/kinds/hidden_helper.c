@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Deferred target tasks, which libomp runs on hidden helper threads, on the host if there is no device; with
- * dependences on and of ordinary tasks. The runtime decides whether a target task counts as an explicit task, and the
- * team of helpers as a region.
+ * Deferred target tasks between ordinary tasks, in chains of dependences. libomp runs target tasks on hidden helper
+ * threads, on the host if there is no device. The runtime decides whether a target task counts as an explicit task,
+ * and whether the team of helpers counts as a region.
  */
 #include "../facts.h"
 

@@ -122,7 +122,7 @@ class Layers {
         return names.size ? this.mark({ constructs: [...constructs] }) : this.marked && this.mark(null);
     }
 
-    // Chooses the next marked interval; if they are too short to see, shows the place with most of them.
+    // Chooses the next marked interval. If the intervals are too short to see, shows the place with most of them.
     showNext() {
         const { timeline } = this;
         if (!this.marked) return;
@@ -228,7 +228,7 @@ class Layers {
         this.arrows = drawn;
     }
 
-    // Draws a band along each lane. A pixel is as opaque as the path covers it, so short steps do not look long.
+    // Draws a band along each lane. The opacity of a pixel is the part of it on the path, so short steps do not look long.
     drawCritical(context) {
         const { timeline } = this;
         const { begin, end } = timeline.view;
