@@ -201,8 +201,8 @@ void take_last_samples(ThreadState &thread, uint64_t end) {
     thread.samples.stop();
 }
 
-// Makes the thread that pauses or resumes recording notice it now, so that page faults up to its next event count, or
-// do not.
+// Makes the thread that pauses or resumes recording notice the change now. At its next event, it would be too late for
+// the page faults in between.
 void sync_this_thread() {
     if (this_thread) sync_switch(*this_thread, run_switch.load());
 }
@@ -475,8 +475,8 @@ void sync_switch(ThreadState &thread, uint32_t now) {
         thread.counting = counting;
         thread.constructs.count(counting);
         thread.places.count(counting);
-        // Undeferred tasks are counted at their begin. An open task must not be counted at one end only. Below a task
-        // that an earlier change has passed, all have been passed.
+        // Undeferred tasks are counted at their begin. An open task must not be counted at one end only. All tasks
+        // below a task with kPassed have this flag, too.
         for (TaskState *task = thread.current; task && !(task->flags & kPassed); task = task->below) {
             task->flags |= kPassed;
             if (!(task->flags & kInline) || (task->flags & kUncounted)) continue;

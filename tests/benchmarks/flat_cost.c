@@ -379,7 +379,7 @@ static const struct Kind {
     {"waits_after_readers", waits_after_readers, kAlone, 100000, 1, "readers before waits for dependences"},
     {"reading_waits_after_writers", reading_waits_after_writers, kAlone, 100000, 1, "addresses before such waits"},
     {"tasks_after_children", tasks_after_children, kAlone, 100000, 1, "earlier children"},
-    {"lock_at_locks", lock_at_locks, kAlone, 100000, 1, "locks held beside one that is set and unset"},
+    {"lock_at_locks", lock_at_locks, kAlone, 100000, 1, "locks held while another one is set and unset"},
     {"regions_after_threads", regions_after_threads, kOutside, 10000, 5, "ended threads before a region"},
 };
 enum { kKinds = sizeof kinds / sizeof *kinds };

@@ -66,7 +66,7 @@ def size(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-def test_trace_takes_no_more_than_the_asked_space(record: Record, size: str) -> None:
+def test_trace_takes_no_more_than_the_requested_space(record: Record, size: str) -> None:
     recorded = record(
         "survival/long_run.c", "3000", mode="trace", environment={"OMPASS_KEEP_LAST": size}, threads=2
     )
@@ -77,7 +77,7 @@ def test_trace_takes_no_more_than_the_asked_space(record: Record, size: str) -> 
 
 
 def test_window_has_the_last_events_and_their_statistics(record: Record) -> None:
-    """Every reader begins where the window begins, and knows all that came after."""
+    """Every reader begins at the begin of the window, and has all later events."""
     recorded = record(
         "survival/long_run.c", "2000", mode="trace", environment={"OMPASS_KEEP_LAST": "2M"}, threads=2
     )
@@ -175,7 +175,7 @@ def test_killed_program_leaves_its_last_events(
     libompass: Path,
     tmp_path: Path,
 ) -> None:
-    """The use of a flight recorder: a program that hangs."""
+    """Programs that hang are the main use of --keep-last."""
     program = compile_program("survival/long_run.c")
     run_dir = tmp_path / "run.ompass"
     with subprocess.Popen(
@@ -258,7 +258,7 @@ def test_signal_makes_a_dump_and_the_program_goes_on(
     ],
     ids=["long-region", "omp_control_tool"],
 )
-def test_dump_holds_what_came_before(
+def test_dump_holds_the_events_before_it(
     arguments: tuple[str, ...], environment: dict[str, str], record: Record
 ) -> None:
     recorded = record(

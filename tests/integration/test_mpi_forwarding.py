@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """libompass_mpi.so forwards every call with all its arguments, and the tool records the outermost calls.
 
-The programs call a library of our own with names of MPI, so every length is known.
+The programs call the tests' own library with MPI's function names, so the length of every call is known.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Target constructs on the host plugin: bytes and counts are exact, and kernels are the device's."""
+"""Target constructs on the host plugin: bytes and counts are exact, and kernels belong to the device."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def main() -> int:
 
 
 def run(campaign: Campaign, cases: Sequence[Case], at_once: int) -> list[Outcome]:
-    """Runs all cases; writes each wrong one to stderr, and how far it is."""
+    """Runs all cases. Writes each wrong case and the progress to stderr."""
     return with_progress(
         campaign.run_all(cases, at_once),
         len(cases),

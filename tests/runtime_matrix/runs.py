@@ -241,7 +241,7 @@ def _check_statistics(case: Case, stderr: str) -> None:
     """Checks the statistics of the extension, which a program that ends early does not print."""
     for created, run in _STATISTICS.findall(stderr):
         assert int(created) >= int(run), f"{created} tasks created, {run} run"
-        # Cancelled tasks never run; an event completes a detached task on a thread that may be no worker.
+        # Cancelled tasks never run; an event may complete a detached task on a thread that is not a worker.
         if not (case.program.ends_in_flight or re.match("cancel|detach", case.program.name)):
             assert created == run, f"{created} tasks created, {run} run"
 

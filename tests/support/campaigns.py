@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the long commands share: how far they are, and how many runs they start side by side."""
+"""Shared code of the long commands: their progress, and the option for the number of simultaneous runs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def with_progress(
 
 
 def add_at_once(parser: argparse.ArgumentParser) -> None:
-    """Adds the option for the number of runs side by side."""
+    """Adds the option for the number of simultaneous runs."""
     parser.add_argument(
         "--at-once",
         type=int,

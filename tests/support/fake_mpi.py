@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Builds the library of tests/programs/mpi, which has names of MPI, and programs that use it."""
+"""Builds the library of tests/programs/mpi, which has MPI's function names, and programs that use it."""
 
 from __future__ import annotations
 

@@ -99,7 +99,7 @@ def test_a_run_without_problems_says_so_in_one_sentence() -> None:
     assert "\n".join(printed(run_report(content_of(run)))).count("No problem found") == 1
 
 
-def test_the_head_says_of_what_shares_are_and_work_and_create_add_up_to_them() -> None:
+def test_the_head_names_the_time_that_shares_refer_to_and_work_and_create_add_up_to_them() -> None:
     content = content_of(fine_run())
     for report in (brief_report(content), run_report(content)):
         lines = printed(report)
@@ -211,7 +211,7 @@ def test_doubtful_gains_are_not_shown_and_one_line_says_why() -> None:
     assert "No gains are predicted, because 4 threads shared 2 processors." in text
 
 
-def test_a_damaged_names_file_is_said_in_one_line() -> None:
+def test_a_damaged_names_file_is_reported_in_one_line() -> None:
     problem = f"{NAMES_FILE} is damaged, so names are looked up in the files of the program"
     content = replace(content_of(fine_run()), problems=("something else", problem))
     lines = printed(brief_report(content))

@@ -71,7 +71,7 @@ def test_repeats_are_averaged(tmp_path: Path) -> None:
     assert point.efficiencies["mpi_communication"] == pytest.approx((100 / 110 + 100 / 130) / 2)
 
 
-def test_efficiencies_without_calls_of_mpi_are_not_known(tmp_path: Path) -> None:
+def test_efficiencies_without_mpi_calls_are_not_known(tmp_path: Path) -> None:
     content = job_scaling([job(tmp_path, 1, 1, 400, 0), job(tmp_path, 2, 1, 300, 0)])
     assert "parallel" not in content.judged.efficiencies
     assert content.judged.efficiencies["global"] is None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The version of a runtime: read off its functions and its compiler, never off its path."""
+"""The version of a runtime: derived from its functions and its compiler, never from its path."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def runtime_with(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> object:
         (3, "@(#) Intel(R) OMP version: 5.0.20260828", "Intel, built 2026-08-28", (0, 0)),
     ],
 )
-def test_version_is_read_off_functions_and_compiler(
+def test_version_follows_from_functions_and_compiler(
     n_functions: int, text: str, name: str, releases: tuple[int, int], runtime_with: object
 ) -> None:
     assert callable(runtime_with)
@@ -62,16 +62,16 @@ def test_version_is_read_off_functions_and_compiler(
         (RuntimeVersion("LLVM 14.0", 14, 14), "reports no chunks of loops"),
     ],
 )
-def test_a_user_learns_what_is_known_of_a_version(version: RuntimeVersion, note: str) -> None:
+def test_known_faults_of_a_version_are_remarks(version: RuntimeVersion, note: str) -> None:
     assert any(note in known for known in version.known())
 
 
-def test_nothing_is_said_of_a_tested_version_without_known_faults() -> None:
+def test_a_tested_version_without_known_faults_has_no_remark() -> None:
     assert RuntimeVersion("LLVM 22.1", 22, 22).known() == []
     assert RuntimeVersion("version unknown").known() == []
 
 
-def test_files_that_are_no_runtime_have_no_version(tmp_path: Path) -> None:
+def test_files_that_are_not_a_runtime_have_no_version(tmp_path: Path) -> None:
     (tmp_path / "text").write_text("no library")
     for path in (tmp_path / "text", tmp_path / "missing"):
         assert runtime_version(path).name == "version unknown"

@@ -89,7 +89,7 @@ def test_time_that_other_programs_took_from_the_serial_part_hides_nothing() -> N
     assert "costly_transfers" in findings(run.replace(regions=(alone.replace(work_preempted_ns=900 * MS),)))
 
 
-def test_the_start_up_of_a_device_is_no_problem() -> None:
+def test_the_start_up_of_a_device_is_not_a_problem() -> None:
     row = target(1, launch_ns=9 * MS, n_launches=1)
     assert "host_waits" not in kinds(row, wall_ns=20 * MS)
     assert "host_waits" in kinds(row.replace(launch_ns=11 * MS, time_ns=11 * MS), wall_ns=20 * MS)

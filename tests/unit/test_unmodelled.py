@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Times of a recorded run that its simulation lacks: what advice adds, and what it does not predict."""
+"""Times of a recorded run that its simulation lacks: advice adds some to its predictions."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def recorded(trial: Trial, longer_ns: int, lock_ns: int, preempted_ns: int = 0) 
 
 
 class Longer:
-    """A recorded program whose regions took another time."""
+    """A recorded program whose regions took a different time."""
 
     def __init__(self, trial: Trial, regions_ns: int) -> None:
         self._program = trial.program

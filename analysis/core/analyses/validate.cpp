@@ -227,7 +227,7 @@ void check_agreement(const RunFiles &run, const Comparison &accounts) {
          OfWait::kCount, true},
         {"the length", &WaitSlot::ticks, OfWait::kTicks},
     };
-    // A kept part of a trace does not show when tasks were created before it.
+    // If only the last part of a trace is kept, the times of earlier creations are unknown.
     if (!run.window_begin) of_waits.push_back({"the delays", &WaitSlot::delay_ticks, OfWait::kTicks});
     for (unsigned gap = 0; gap < 3; gap++)
         of_waits.push_back({std::string(format::kStateNames[gap + 2]) + " time",

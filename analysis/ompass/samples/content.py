@@ -138,8 +138,8 @@ _NEARLY_ALL = 0.8
 def with_callers(samples: Sequence[LocatedSample]) -> tuple[LocatedSample, ...]:
     """Returns the samples. Calls of a library that were cut off get the usual caller of such calls.
 
-    The kernel saves only 1 KiB of the stack; formatted output, for example, fills it. The usual caller is
-    that of the complete samples with the same owner.
+    The kernel saves only 1 KiB of the stack; formatted output, for example, fills it. The complete samples
+    with the same owner show the usual caller.
     """
     callers: dict[tuple[Owner, str], Counter[tuple[str, tuple[Line, ...]]]] = {}
     for sample in samples:

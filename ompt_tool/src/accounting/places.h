@@ -69,7 +69,7 @@ private:
     struct Place {
         const void *address;
         uint32_t key;
-        void *slot; // null: nothing was met here yet
+        void *slot; // null: the place is free
     };
 
     void *find(const void *address, uint32_t number, format::DefinitionKind kind) {
@@ -87,7 +87,7 @@ private:
 
     Place places_[kPlaces];
     Place calls_[kCalls];
-    bool idle_; // counts go nowhere
+    bool idle_; // counts go to slots that are never read
     ThreadLog *log_;
 };
 

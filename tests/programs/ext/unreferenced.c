@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Tasks of a program that finds the runtime's functions by dlsym, as compilers at run time (Numba, Julia) do. Nothing
- * shows before the first task that tasks will come, and other threads begin the region later than the thread that
- * creates it. Prints the number of tasks that ran.
+ * Tasks of a program that finds the runtime's functions by dlsym, as compilers at run time (Numba, Julia) do. Before
+ * the first task, nothing shows that the program has tasks. Other threads may enter the region after the first thread
+ * has created tasks in it. Prints the number of tasks that ran.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

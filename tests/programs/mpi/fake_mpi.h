@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A library with names of MPI, whose functions have the arguments that tests need. Those with `ms` sleep so many
-// milliseconds.
+// A library with MPI's function names. The functions have the arguments that tests need; those with `ms` sleep for that
+// many milliseconds.
 #pragma once
 
 #ifdef __cplusplus

@@ -4,7 +4,7 @@
  *   imbalanced     is one unit of work, two on the last rank, and a reduction
  *   communication  is one unit of work, and one unit of small messages to and from the next rank
  *   serialised     is one unit of work on one rank after the other
- *   in_task        is, on two ranks in turn, one unit of work in a task, for whose message a task of the other waits
+ *   in_task        is one unit of work in a task, on two ranks in turn; a task of the other rank waits for its message
  *   even           is one unit of work, and a barrier
  * Rank 0 prints the efficiencies by construction, in percent, and those by the clocks of the ranks:
  *   EXPECT parallel= mpi_load_balance= mpi_communication= openmp=

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* One construct on each device in turn, each time with another amount of data. */
+/* One construct on each device in turn, each with a different amount of data. */
 #include "expected.h"
 
 enum { kN = 1000 };

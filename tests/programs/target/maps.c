@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Every kind of map and of data construct on device 0, with known numbers of transfers, allocations and launches. The
- * arrays differ in length, so that a confusion of two of them shows.
+ * arrays differ in length, so the tests notice if two of them are confused.
  */
 #include "expected.h"
 

@@ -13,7 +13,7 @@ __attribute__((noinline)) static void end_with_single(void) {
 #pragma omp single // @single
         pause_a_while();
     }
-    count_region(); // the region itself is no jump
+    count_region(); // follows the region, so the call of the region is not a jump
 }
 
 __attribute__((noinline)) static void end_with_barrier(void) {
@@ -22,7 +22,7 @@ __attribute__((noinline)) static void end_with_barrier(void) {
         if (omp_get_thread_num() == 0) pause_a_while();
 #pragma omp barrier
     }
-    count_region(); // the region itself is no jump
+    count_region(); // follows the region, so the call of the region is not a jump
 }
 
 __attribute__((noinline)) static void end_with_region(void) {
@@ -32,7 +32,7 @@ __attribute__((noinline)) static void end_with_region(void) {
 #pragma omp parallel
         pause_a_while();
     }
-    count_region(); // the region itself is no jump
+    count_region(); // follows the region, so the call of the region is not a jump
 }
 
 __attribute__((noinline)) static void end_with_taskwait(void) {
@@ -47,7 +47,7 @@ __attribute__((noinline)) static void end_with_taskwait(void) {
 #pragma omp taskwait
         }
     }
-    count_region(); // the region itself is no jump
+    count_region(); // follows the region, so the call of the region is not a jump
 }
 
 int main(void) {
