@@ -77,6 +77,7 @@ class Way:
     extension: bool = False
     tool: str = ""  # "empty", "sixteen", or a mode of libompass.so
     wrappers: bool = False
+    keep_last: str = ""  # of OMPASS_KEEP_LAST
 
 
 WAYS = (
@@ -94,6 +95,8 @@ WAYS = (
     Way("profile, wrappers", tool="profile", wrappers=True),
     Way("trace", tool="trace"),
     Way("trace, wrappers", tool="trace", wrappers=True),
+    Way("last 20M of a trace", tool="trace", wrappers=True, keep_last="20M"),
+    Way("last 1000M of a trace", tool="trace", wrappers=True, keep_last="1000M"),
 )
 
 
@@ -173,6 +176,8 @@ class Bench:
             ompass = str(self.build / "lib" / "libompass.so")
             settings |= {"OMPASS_MODE": way.tool, "OMPASS_DIR": str(run_directory), "OMPASS_SUMMARY": "off"}
             settings["OMPASS_WRAPPERS"] = "on" if way.wrappers else "off"
+            if way.keep_last:
+                settings["OMPASS_KEEP_LAST"] = way.keep_last
             if way.wrappers:
                 preloaded.append(ompass)  # as `ompass run` does
             else:
