@@ -69,10 +69,15 @@ def shown(browser: Browser, page: Path) -> Iterator[Visit]:
 
 
 def zoom_to_tasks(visit: Visit) -> None:
-    """Shows a window in which some intervals are drawn one by one."""
+    """Shows a window in the middle of the construct with most tasks, where intervals are drawn one by one."""
     visit.page.evaluate(
         "() => { const rows = [...ompassTimeline.source.intervals(0).values()].flat().filter("
-        "each => each.task !== '0' && !each.state); const {begin} = rows[rows.length >> 1];"
+        "each => each.task !== '0' && !each.state);"
+        " const counts = new Map(); for (const {construct} of rows)"
+        " counts.set(construct, (counts.get(construct) ?? 0) + 1);"
+        " const [most] = [...counts].reduce((a, b) => (b[1] > a[1] ? b : a));"
+        " const begins = rows.filter(each => each.construct === most).map(each => each.begin)"
+        ".sort((a, b) => a - b); const begin = begins[begins.length >> 1];"
         " ompassTimeline.show(begin - 30_000, begin + 70_000); }"
     )
     visit.page.wait_for_function("!ompassTimeline.due && ompassTimeline.shown.length > 3")
