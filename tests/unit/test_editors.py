@@ -20,8 +20,8 @@ from ompass.reports.content import ReportContent, collect
 from ompass.reports.editors import finding_texts, gcc_messages, sarif
 from ompass.reports.remarks import NOTE, WARNING, Remark, SourceTree, merged, remarks_of
 from ompass.scaling.content import ScalingContent, collect_scaling
-from ompass.scaling.exports import sweep_remarks
 from ompass.scaling.plan import SweepSpec
+from ompass.scaling.report import sweep_remarks
 from ompass.symbols.resolver import UNKNOWN, Location
 from recorded_sweeps import recorded_sweep
 from unit.test_reports import some_run

@@ -15,11 +15,10 @@ from ompass.reports.content import collect
 from ompass.reports.model import plain
 from ompass.reports.remarks import NOTE, WARNING
 from ompass.scaling.content import ScalingContent, SweepRuns, collect_scaling, work_of
-from ompass.scaling.exports import sweep_remarks
 from ompass.scaling.figure import SWEEP_FIGURES
 from ompass.scaling.metrics import Samples, WorkOf, measured
 from ompass.scaling.plan import SweepSpec
-from ompass.scaling.report import brief_scaling, csv_scaling, scaling_report
+from ompass.scaling.report import brief_scaling, csv_scaling, scaling_report, sweep_remarks
 
 US = 1000
 

@@ -211,7 +211,7 @@ def _write_remarks(
 ) -> None:
     from ompass.commands.remarks import write_remarks
     from ompass.reports.remarks import remarks_of
-    from ompass.scaling.exports import sweep_remarks
+    from ompass.scaling.report import sweep_remarks
 
     of_sweeps = (remark for sweep in sweeps for remark in sweep_remarks(sweep))
     write_remarks((*remarks_of(contents), *of_sweeps), form, output)

@@ -54,11 +54,10 @@ from ompass.reports.terminal import print_report
 from ompass.scaling.content import ScalingContent, collect_scaling, default_scope, load_runs
 from ompass.scaling.directory import SweepDirectory
 from ompass.scaling.execute import Executor
-from ompass.scaling.exports import sweep_remarks
 from ompass.scaling.figure import both
 from ompass.scaling.plan import RANKS, Job, SweepSpec, allowed_cpus, jobs_of, users_own
 from ompass.scaling.recorded import recorded_sweep
-from ompass.scaling.report import CSV_TABLES, brief_scaling, csv_scaling, scaling_report
+from ompass.scaling.report import CSV_TABLES, brief_scaling, csv_scaling, scaling_report, sweep_remarks
 from ompass.units import plural
 
 _EPILOG = """

@@ -29,6 +29,7 @@ from ompass.reports.model import (
     plain,
     sentence,
 )
+from ompass.reports.remarks import NOTE, WARNING, Remark
 from ompass.scaling.content import NumberOfThreads, Place, ScalingContent
 from ompass.scaling.metrics import CURVES, Inflation
 from ompass.scaling.verdict import WORDS
@@ -71,6 +72,31 @@ def scaling_report(content: ScalingContent) -> Report:
             "gaps": Table.of("", fields("name upper lower size meaning"), content.gaps),
             "bends": content.bends,
         },
+    )
+
+
+def sweep_remarks(content: ScalingContent) -> Iterator[Remark]:
+    """Yields the verdict for editors and code hosts: a warning, or a note if the program scales.
+
+    Yields nothing for a sweep on one thread.
+    """
+    judged = content.judged
+    if judged is None or judged.verdict is None:
+        return
+    verdict = judged.verdict
+    loss = next((loss for loss in verdict.losses if loss.kind == verdict.kind), None)
+    yield Remark(
+        verdict.kind,
+        NOTE if verdict.kind == "scales" else WARNING,
+        f"{verdict.title} (on {judged.point.threads} threads)",
+        verdict.because,
+        verdict.cure,
+        judged.location,
+        of_whole=False,
+        cost_ns=int(loss.ns) if loss else 0,
+        share=loss.share if loss else 0.0,
+        numbers={"threads": judged.point.threads, "efficiency": judged.point.efficiency},
+        source=content.directory,
     )
 
 
