@@ -59,7 +59,7 @@ def gather(
 ) -> Evidence:
     """Returns the evidence of both sides (before, after). Recordings go to `folder`/before and /after.
 
-    `keep`: whether they stay there. Hundreds of recordings of many threads take gigabytes.
+    `keep`: False removes each recording when it has been read. Hundreds of recordings may take gigabytes.
     """
     began_s = time.monotonic()
     chance = chance or random.Random()

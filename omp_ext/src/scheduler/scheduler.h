@@ -62,7 +62,7 @@ void wait_for_finishing_children(Worker &worker);
 // A lock, or a turn in an ordered loop, that a task waits for in a team that suspends waiting tasks.
 struct Awaited {
     virtual bool is_over() = 0; // true: the task has the lock or turn
-    // Returns true if the thread that passes it on will resume the suspension, false if the task has it now.
+    // Returns true if the thread that passes the lock or turn on will resume the suspension; false if the task has it.
     virtual bool arm(Suspension &suspension) = 0;
 
 protected:

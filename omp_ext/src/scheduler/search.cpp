@@ -78,8 +78,8 @@ Task *find_in_domain(const Search &search) {
     return task;
 }
 
-// Searches other domains, not in strict mode. An unconstrained thief also moves half of a short inbox to its own domain.
-// It takes single entries of a long one, because moving an entry costs as much as taking it.
+// Searches other domains, except in strict mode. An unconstrained thief also moves half of a short inbox to its own
+// domain. It takes single entries of a long one, because moving an entry costs as much as taking it.
 Task *find_outside(const Search &search) {
     Worker &worker = search.worker;
     Team &team = *worker.team;

@@ -64,7 +64,7 @@ void read_clocks(ThreadState &thread, format::RegionSlot &region, uint64_t begin
     region.off_cpu_anywhere += thread.clocks.take_between(begin, end, now, thread.header->outside);
 }
 
-// Divides `use`, which arose since `since`, in proportion to time.
+// Returns the part of `use` for [begin, end), in proportion to time. `use` covers [since, now).
 static format::SystemUse share_of(format::SystemUse use, uint64_t since, uint64_t begin, uint64_t end, uint64_t now) {
     const uint64_t first = std::max(since, begin), last = std::min(end, now);
     if (first >= last) return {};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Tasks of every kind on all threads and, at a random moment by the seed, a request to the tool or the end of the
+ * Tasks of every kind on all threads and, at a moment that the seed determines, a request to the tool or the end of the
  * program: ends_anyhow SEED WAY with WAY one of
  *   end      omp_control_tool_end by one thread, while the others continue; the program ends normally
  *   switch   pause, start and flush by all threads, over and over, and then the end
