@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Identifies OpenMP runtimes and interpreters of Python by file name."""
+"""Identifies OpenMP runtimes and Python interpreters by file name."""
 
 from __future__ import annotations
 
@@ -24,5 +24,5 @@ _PYTHON = re.compile(r"(python|pypy)[\d.]*t?d?")
 
 
 def is_python(name: str) -> bool:
-    """True for the file name of an interpreter of Python."""
+    """True for the file name of a Python interpreter."""
     return bool(_PYTHON.fullmatch(name))

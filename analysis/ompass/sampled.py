@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The names for sampled code: its library, and what its instructions spend time on."""
+"""The names for sampled code: its library, and the activity of its instructions."""
 
 from __future__ import annotations
 

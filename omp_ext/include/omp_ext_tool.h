@@ -149,7 +149,7 @@ struct omp_ext_observer {
 
 /*
  * Reports the calling thread's current task (counted_task, task_begins) if it was only counted so far. For tools that
- * learn of its acts from another source, such as OMPT's events of locks.
+ * learn of its events from another source, such as OMPT's events of locks.
  */
 void omp_ext_report_current(void);
 

@@ -88,7 +88,7 @@ class Facts:
     n_rank_cpus: int = 0  # processors of the host, if the launcher of an MPI job bound this rank to fewer
     targets: tuple[TargetTotals, ...] = field(default=())
     devices: tuple[Device, ...] = field(default=())
-    is_python: bool = False  # True if the program is an interpreter of Python
+    is_python: bool = False  # True if the program is a Python interpreter
 
     @property
     def n_completed(self) -> int:

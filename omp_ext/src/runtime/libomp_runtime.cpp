@@ -305,7 +305,7 @@ void note_task_creation() {
         tasks.compare_exchange_strong(none, kNoted, std::memory_order_relaxed);
 }
 void adopt_noted_tasks() {
-    // Inside a region, some threads of it may have begun and others not.
+    // Inside a region, some of its threads may have begun and others not.
     if (tasks.load(std::memory_order_relaxed) == kNoted && omp_get_level() == 0)
         tasks.store(kMayCome, std::memory_order_relaxed);
 }
