@@ -72,8 +72,8 @@ perf_event_attr common_event() {
 // The period of samples of time is random, within this part of the mean on both sides, and changes from time to time.
 // A fixed period would always meet the same one of two tasks that alternate in that period.
 constexpr uint64_t kPeriodSpread = 10;
-// A change opens another event, which takes some 50 us. The period changes after so many samples, or an eighth of a
-// second if that is longer, later after twice as many, and so on.
+// A change opens another event, which takes some 50 us. The period first changes after so many samples, or an eighth of
+// a second if that is longer, then after twice as many, and so on.
 constexpr uint32_t kFirstSamples = 16, kFirstPart = 8, kMostDoublings = 5;
 
 // Returns a period that is in step neither with the kernel's ticks nor with round periods of the program.
