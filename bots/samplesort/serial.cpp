@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Driver: the serial program that sample sort is compared with, quicksort.
+// Driver: quicksort, the serial program with which sample sort is compared.
 #include "../sort/sort_workload.hpp"
 #include "inputs.hpp"
 

@@ -227,10 +227,10 @@ def launcher_options(n_threads: int) -> str:
 
 
 def held_back_ns(run: Run, thread_time_ns: int, wall_ns: int, shared_ns: int) -> int:
-    """Returns the thread-time that the quota withheld, without `shared_ns`, lost to sharing processors.
+    """Returns the thread-time that the quota withheld, as the kernel counted it.
 
-    The kernel counts the withheld time. If the count is unknown (the run was killed), returns the excess of
-    the thread-time over the quota.
+    If the count is unknown (the run was killed), returns the excess of the thread-time over the quota,
+    without `shared_ns`, the time lost to sharing processors.
     """
     if not run.quota_us or run.n_throttled == 0:
         return 0

@@ -62,8 +62,8 @@ void hold_parent(const Task &task) {
     if (has_holds(*task.parent)) task.parent->n_holds.fetch_add(1, std::memory_order_relaxed);
 }
 
-// Arms the task's count of children, so the last child releases the task. Called after the end of a light task is
-// counted, but inside a runtime task, which the runtime may free when it has ended.
+// Arms the task's count of children, so the last child releases the task. For a light task, called after its end is
+// counted; for a runtime task, called inside the task, because the runtime may free it when it has ended.
 [[gnu::noinline]] void defer_release(Task &task) {
     task.n_holds.fetch_add(1, std::memory_order_relaxed); // the children
     task.suspension = nullptr;

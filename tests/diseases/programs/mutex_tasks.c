@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tasks that hold a mutex of the C library for most of their time. Cured: they hold it to add up.
+// Tasks that hold a mutex of the C library for most of their time. Cured: they hold it only to add up.
 #include "disease.h"
 
 #include <pthread.h>
