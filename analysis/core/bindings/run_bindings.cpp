@@ -215,8 +215,8 @@ void bind_run(nb::module_ &m) {
     bind_row<PythonModule>(m, "Module", "An executable or shared library.");
     bind_row<PythonDefinition>(
         m, "Definition",
-        "A construct in the source: a task, a parallel region, a kernel, a phase, a wait, a loop, a call "
-        "of MPI or a target construct.");
+        "A construct in the source: a task, a parallel region, a kernel, a phase, a wait, a loop, an MPI call "
+        "or a target construct.");
     const char *const described = "Returns name, SQL type (empty: not a column) and meaning of each field.";
     bind_row<ThreadRow>(m, "ThreadRow", "One recorded thread.").def_static("describe", &describe<ThreadRow>, described);
     bind_row<RegionRow>(
