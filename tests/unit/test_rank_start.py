@@ -207,3 +207,30 @@ def test_a_rank_loads_little_before_its_program_starts(monkeypatch: pytest.Monke
         "time",
         "__future__",
     }
+
+
+def test_a_leader_removes_the_files_of_earlier_jobs_whose_leaders_have_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with subprocess.Popen([sys.executable, "-c", ""]) as ended:
+        ended.wait()
+    folder = tmp_path
+    user = os.geteuid()
+    old = {
+        f"ompass-{user}-failed.plan": f"fail\0{ended.pid}\x001",
+        f"ompass-{user}-killed.plan": f"plan\0{ended.pid}\x001\0run",
+        f"ompass-{user}-cut.plan.{ended.pid}": "",
+    }
+    kept = {
+        f"ompass-{user}-running.plan": f"plan\0{os.getpid()}\x001\0run",
+        f"ompass-{user}-notes.txt": "",
+        f"ompass-{user + 1}-other.plan": "",
+    }
+    for name, text in (old | kept).items():
+        (folder / name).write_text(text)
+        os.utime(folder / name, (0, 0))
+    (folder / f"ompass-{user}-recent.plan").write_text(f"fail\0{ended.pid}\x001")
+    as_rank(monkeypatch, 0, 0)
+    start_rank(ARGUMENTS)
+    left = {path.name for path in folder.iterdir()}
+    assert left == {*kept, f"ompass-{user}-recent.plan", f"ompass-{user}-job_7.plan"}

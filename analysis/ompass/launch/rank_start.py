@@ -10,6 +10,9 @@ The file belongs to one job on one host. It has parts between zero bytes: a word
     claim   pid of the leader                                the leader is working on its plan
     plan    pid, words up to the program, the program, n variables       start the program with them
     fail    pid, exit status                                 the leader has reported why there is no plan
+
+A leader that fails or is killed leaves its file, because other ranks may read it later. The leaders of later
+jobs remove such files.
 """
 
 from __future__ import annotations
@@ -36,6 +39,7 @@ _JOBS = ("PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid", "PMI_JOBID", "SLURM_JOB_ID
 """Variables that name the job. Ranks without them have a parent in common."""
 LAUNCH = "OMPASS_LAUNCH"
 """Identifies the launch of a process and its descendants; the tool writes it into meta.json."""
+_SUFFIX = ".plan"
 _CLAIM_S = 2.0
 """A leader that starts together with the other ranks claims its part within this time."""
 _RECENT_S = 30.0
@@ -120,14 +124,48 @@ def _is_leader(environ: Mapping[str, str]) -> bool:
 
 
 def _claim(environ: Mapping[str, str]) -> None:
+    _remove_old(environ)
     _write(environ, ["claim", str(os.getpid())])
+
+
+def _remove_old(environ: Mapping[str, str]) -> None:
+    """Removes the files of earlier jobs whose leaders have ended."""
+    try:
+        names = os.listdir(_folder(environ))  # noqa: PTH208
+    except OSError:
+        return
+    for name in names:
+        if not (name.startswith(_prefix()) and _SUFFIX in name):
+            continue
+        path = f"{_folder(environ)}/{name}"
+        try:
+            status = os.lstat(path)
+            is_recent = time.time() - status.st_mtime <= _RECENT_S
+            if status.st_uid == os.geteuid() and not is_recent and not _is_led(path):
+                os.unlink(path)  # noqa: PTH108
+        except OSError:
+            continue
+
+
+def _is_led(path: str) -> bool:
+    """True if the leader that wrote this file still runs."""
+    parts = _read(path)
+    return parts is not None and len(parts) > 1 and _is_alive(parts[1])
+
+
+def _folder(environ: Mapping[str, str]) -> str:
+    return environ.get("TMPDIR") or "/tmp"
+
+
+def _prefix() -> str:
+    return f"ompass-{os.geteuid()}-"
 
 
 def _file(environ: Mapping[str, str]) -> str:
     known = [environ[name] for name in _JOBS if environ.get(name)]
     job = "-".join(known) if known else f"of{os.getppid()}"
     name = "".join(c if c.isalnum() or c in "-." else "_" for c in job)
-    return f"{environ.get('TMPDIR') or '/tmp'}/ompass-{os.geteuid()}-{name[:150]}.plan"
+    return f"{_folder(environ)}/{_prefix()}{name[:150]}{_SUFFIX}"
 
 
 def _write(environ: Mapping[str, str], parts: Sequence[str]) -> None:
