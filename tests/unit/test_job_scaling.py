@@ -58,6 +58,27 @@ def test_replicated_work_lowers_the_computation(tmp_path: Path) -> None:
     assert content.cause == "computation"
 
 
+def test_threads_that_share_processors_are_the_cause_and_no_slow_computation(tmp_path: Path) -> None:
+    crowd = [
+        rank_content(
+            tmp_path / "crowd",
+            k,
+            work_ms=200,
+            mpi_ms=5,
+            n_threads=1,
+            preempted_ns=100 * MS,
+            work_preempted_ns=100 * MS,
+        )
+        for k in range(4)
+    ]
+    content = job_scaling([job(tmp_path, 1, 1, 400, 0), crowd])
+    assert content.judged.efficiencies["computation"] == pytest.approx(1)
+    assert content.judged.efficiencies["processors"] == pytest.approx(0.5)
+    assert content.judged.efficiencies["global"] == pytest.approx(0.5 * 200 / 205)
+    assert content.cause == "processors"
+    assert "work with a processor falls from 100% to 50.0%" in job_scaling_report(content).verdict
+
+
 def test_a_job_that_scales_has_no_cause(tmp_path: Path) -> None:
     content = job_scaling([job(tmp_path, 1, 1, 400, 0), job(tmp_path, 4, 1, 100, 2)])
     assert content.cause == ""

@@ -19,6 +19,7 @@ _SHOWN: Final = {
     "mpi_load_balance": "MPI balance",
     "mpi_communication": "MPI comm.",
     "openmp": "OpenMP",
+    "processors": "processors",
     "computation": "computation",
 }
 """The efficiencies in the table, with its titles."""
@@ -28,6 +29,8 @@ _CURES: Final = {
     "mpi_communication": "send fewer messages, or overlap them with computation; fewer ranks with more "
     "threads communicate less",
     "openmp": "look at the findings of one rank: the threads of a rank are without work",
+    "processors": "start at most as many threads in all ranks together as there are processors, or measure "
+    "on quiet hosts: threads waited for a processor",
     "computation": "find out what takes longer in the same work: more instructions (replicated work), or "
     "slower ones (memory, caches); --counters PAPI_TOT_INS,PAPI_TOT_CYC shows which",
 }

@@ -8,12 +8,13 @@ threads in all ranks together.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Final
 
 from ompass.errors import NothingToShowError
 from ompass.jobs.content import job_findings, job_of_reports
+from ompass.metrics.breakdown import Scope, time_breakdown
 from ompass.metrics.efficiency import (
     Computation,
     Factor,
@@ -24,13 +25,16 @@ from ompass.metrics.efficiency import (
 )
 from ompass.metrics.job_findings import Found
 from ompass.metrics.mpi import records_mpi
+from ompass.metrics.ranks import preempted_work_ns
 from ompass.metrics.thresholds import DISEASE_SHARE
-from ompass.model import share
+from ompass.model import Run, share
 from ompass.reports.content import ReportContent
 from ompass.symbols.resolver import Location
 
-CAUSES: Final = ("mpi_load_balance", "mpi_communication", "openmp", "computation")
-"""The factors whose product is the global efficiency."""
+CAUSES: Final = ("mpi_load_balance", "mpi_communication", "openmp", "processors", "computation")
+"""The factors whose product is the global efficiency. The last two divide the work of all threads."""
+PROCESSORS: Final = "work with a processor"
+"""The name of the factor `processors`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +109,7 @@ def job_scaling(jobs: Sequence[Sequence[ReportContent]]) -> JobScaling:
     largest = points[-1].jobs[0].contents
     job = job_of_reports(largest)
     names = {factor.key: factor.name for one in points for factor in one.jobs[0].factors}
+    names["processors"] = PROCESSORS
     return JobScaling(points, names, job_findings(job, largest) if job else (), _cause(points))
 
 
@@ -121,7 +126,7 @@ def _measured(contents: tuple[ReportContent, ...]) -> Measured:
     times = [rank_times(content.run) for content in contents]
     # A single rank without MPI does not communicate.
     known = len(contents) == 1 or all(records_mpi(content.run) for content in contents)
-    parts = [computation_of(content.run) for content in contents]
+    parts = [_computation(content.run) for content in contents]
     return Measured(
         contents,
         max(time.wall_ns for time in times),
@@ -130,8 +135,16 @@ def _measured(contents: tuple[ReportContent, ...]) -> Measured:
             sum(part.useful_ns for part in parts),
             sum(part.instructions for part in parts),
             sum(part.cycles for part in parts),
+            sum(part.preempted_ns for part in parts),
         ),
     )
+
+
+def _computation(run: Run) -> Computation:
+    """Returns the computation without the time in which threads waited for a processor."""
+    found = computation_of(run)
+    waited_ns = min(preempted_work_ns(time_breakdown(run, Scope.PROGRAM)), found.useful_ns)
+    return replace(found, useful_ns=found.useful_ns - waited_ns, preempted_ns=waited_ns)
 
 
 def _point(key: tuple[int, int, int], jobs: Sequence[Measured], first: Sequence[Measured]) -> JobPoint:
@@ -140,10 +153,11 @@ def _point(key: tuple[int, int, int], jobs: Sequence[Measured], first: Sequence[
     scaling = computational_scaling(_mean(jobs), _mean(first))
     efficiencies = _means(jobs)
     parallel, computation = efficiencies.get("parallel"), scaling["computation"]
-    known = parallel is not None and computation is not None
+    waited = share(_mean(jobs).processors, _mean(first).processors)
     efficiencies |= {
         "computation": computation,
-        "global": parallel * computation if known and parallel and computation else None,
+        "processors": scaling["processors"],
+        "global": parallel * computation * waited if parallel and computation else None,
     }
     return JobPoint(
         n_ranks=n_ranks,
@@ -165,6 +179,7 @@ def _mean(jobs: Sequence[Measured]) -> Computation:
         round(fmean(part.useful_ns for part in parts)),
         round(fmean(part.instructions for part in parts)),
         round(fmean(part.cycles for part in parts)),
+        round(fmean(part.preempted_ns for part in parts)),
     )
 
 

@@ -199,16 +199,24 @@ class Computation:
     useful_ns: int  # work of all threads
     instructions: int = 0
     cycles: int = 0
+    preempted_ns: int = 0  # no part of useful_ns: time in work in which threads waited for a processor
+
+    @property
+    def processors(self) -> float:
+        """The part of the time in work in which threads had a processor."""
+        return share(self.useful_ns, self.useful_ns + self.preempted_ns, 1.0)
 
 
 def computational_scaling(job: Computation, reference: Computation) -> dict[str, float | None]:
     """Returns the computational scaling of a job and its parts; 1: as much computing time as the reference.
 
-    computation = instructions * ipc * frequency. The three parts are None without counters.
+    computation = instructions * ipc * frequency. The three parts are None without counters. The part
+    `processors` is that of the job alone.
     """
     known = all(part.instructions and part.cycles for part in (job, reference))
     parts: dict[str, float | None] = {
         "computation": share(reference.useful_ns, job.useful_ns) or None,
+        "processors": job.processors if job.useful_ns else None,
         "instructions": None,
         "ipc": None,
         "frequency": None,
