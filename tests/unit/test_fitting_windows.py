@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from made_runs import made_run
@@ -30,6 +32,12 @@ def test_the_longest_and_the_densest_window_have_at_most_the_limit(
     found = fitting_windows(counts, limit)
     assert found == windows
     assert all(sum(counts[first:end]) <= limit for first, end in found)
+
+
+def test_windows_of_many_parts_are_found_soon() -> None:
+    begin_s = time.process_time()
+    assert fitting_windows([3] * 20_000, 300) == [(0, 100), (0, 50)]
+    assert time.process_time() - begin_s < 2
 
 
 def test_only_traces_have_events() -> None:

@@ -207,7 +207,8 @@ def fitting_windows(counts: Sequence[int], limit: int) -> list[tuple[int, int]]:
     if not found:
         return []
     longest = max(found, key=lambda window: window[1] - window[0])
-    full = [window for window in found if window[2] >= _FULL * max(n for _, _, n in found)]
+    fullest = max(n for _, _, n in found)
+    full = [window for window in found if window[2] >= _FULL * fullest]
     densest = min(full, key=lambda window: (window[1] - window[0]) / max(window[2], 1))
     return [longest[:2], densest[:2]]
 
