@@ -89,20 +89,32 @@ class Visit:
                                     "document.querySelectorAll('.plot svg.marks').length")  # fmt: skip
 
 
-@pytest.fixture(params=WIDTHS, ids=lambda width: f"{width}px")
-def visit(request: pytest.FixtureRequest, browser: Browser, report: Path) -> Iterator[Visit]:
-    context = browser.new_context(viewport={"width": request.param, "height": 900}, color_scheme="light")
+def visit_of(browser: Browser, report: Path, width: int) -> Iterator[Visit]:
+    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme="light")
     visit = Visit(context.new_page())
     visit.page.goto(report.as_uri())
     yield visit
     context.close()
 
 
-def test_figures_are_drawn_without_a_complaint_or_a_request(visit: Visit, report: Path) -> None:
+@pytest.fixture
+def visit(browser: Browser, report: Path) -> Iterator[Visit]:
+    yield from visit_of(browser, report, WIDTHS[-1])
+
+
+@pytest.fixture(params=WIDTHS, ids=lambda width: f"{width}px")
+def visit_in_each_width(request: pytest.FixtureRequest, browser: Browser, report: Path) -> Iterator[Visit]:
+    yield from visit_of(browser, report, request.param)
+
+
+def test_figures_are_drawn_without_a_complaint_or_a_request(visit_in_each_width: Visit, report: Path) -> None:
+    """All figures fit the window."""
+    visit = visit_in_each_width
     visit.scroll_through()
     assert visit.page.locator(".plot svg.marks").count() >= 11
     assert visit.complaints == []
     assert visit.requests == [report.as_uri()]
+    assert visit.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
 def test_every_section_is_there(visit: Visit) -> None:
@@ -129,11 +141,6 @@ def test_every_section_is_there(visit: Visit) -> None:
     assert len(anchors) > len(titles)
     for anchor in anchors:
         assert visit.page.locator(anchor).count() == 1
-
-
-def test_the_page_is_no_wider_than_its_window(visit: Visit) -> None:
-    visit.scroll_through()
-    assert visit.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
 def test_the_schedule_of_a_trace_is_drawn_and_can_be_zoomed(visit: Visit, report: Path) -> None:
@@ -198,7 +205,8 @@ def test_tables_are_filtered_and_copied(visit: Visit, report: Path) -> None:
     assert all(set(row) & works for row in copied[1:])
 
 
-def test_drawing_figures_does_not_move_the_page(visit: Visit) -> None:
+def test_drawing_figures_does_not_move_the_page(visit_in_each_width: Visit) -> None:
+    visit = visit_in_each_width
     # A button that moves between press and release loses the click.
     visit.page.wait_for_function("document.documentElement.dataset.ready === '' && ompassTimeline.drawn")
     visit.page.wait_for_timeout(300)  # until the timeline no longer moves
@@ -289,8 +297,8 @@ def test_a_long_table_has_pages_and_sorts_all_its_rows(browser: Browser, tmp_pat
     context.close()
 
 
-def test_a_row_unfolds_by_the_keyboard(visit: Visit) -> None:
-    page = visit.page
+def test_a_row_unfolds_by_the_keyboard(visit_in_each_width: Visit) -> None:
+    page = visit_in_each_width.page
     button = page.locator("section[id=tasks-1] .unfold").first
     details = page.locator("section[id=tasks-1] tr.details").first
     assert not details.is_visible()

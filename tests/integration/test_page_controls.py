@@ -405,7 +405,7 @@ def test_low_lanes_share_labels_that_do_not_overlap(browser: Browser, tmp_path: 
     assert visit.complaints == []
 
 
-@pytest.mark.parametrize("n_threads", [256, pytest.param(512, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("n_threads", [64, pytest.param(512, marks=pytest.mark.slow)])
 def test_the_page_of_many_threads_stays_small(tmp_path: Path, n_threads: int) -> None:
     body = tuple(Spawn((Work(500),), 2) for _ in range(20_000))
     made = write_trace(tmp_path / "wide.ompass", Schedule((*body, Wait()), n_threads, 1))

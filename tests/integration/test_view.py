@@ -12,7 +12,7 @@ import signal
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,10 +29,18 @@ OMPASS = [sys.executable, "-m", "ompass"]
 HOSTILE = '<img src=x onerror="alert(1)">'
 
 
-def start(*directories: Path) -> tuple[subprocess.Popen[str], str]:
+# Runs the command with another time that a page may be gone, the first argument.
+IMPATIENT = (
+    "import sys; import ompass.serving.server as server; server._PATIENCE_S = float(sys.argv.pop(1));"
+    " from ompass.__main__ import main; main()"
+)
+
+
+def start(*directories: Path, patience_s: float | None = None) -> tuple[subprocess.Popen[str], str]:
     """Starts the server; returns its process and the address of its page."""
+    command = OMPASS if patience_s is None else [sys.executable, "-c", IMPATIENT, str(patience_s)]
     server = subprocess.Popen(
-        [*OMPASS, "view", "--no-browser", *map(str, directories)], stderr=subprocess.PIPE, text=True
+        [*command, "view", "--no-browser", *map(str, directories)], stderr=subprocess.PIPE, text=True
     )
     assert server.stderr is not None
     line = server.stderr.readline()
@@ -192,22 +200,26 @@ def test_a_saved_page_of_a_million_tasks_is_small_and_soon_interactive(
     assert min(seconds) < 1
 
 
-def recorded_ns(run: Path, low: int, high: int) -> dict[tuple[str, str], int]:
-    """Returns time by timeline row and state in a window, from SQL."""
-    rows = sql(
-        run,
-        f"SELECT thread, state, sum(least(end_ns, {high}) - greatest(start_ns, {low})) AS ns "
-        f"FROM stretches WHERE start_ns < {high} AND end_ns > {low} GROUP BY thread, state",
-    )
-    return {(f"0.{row['thread']}", row["state"]): row["ns"] for row in rows}
+def recorded_ns(run: Path, windows: Sequence[tuple[int, int]]) -> list[dict[tuple[str, str], int]]:
+    """Returns time by timeline row and state in each window, from SQL."""
+    parts = [
+        f"SELECT {number} AS part, thread, state, "
+        f"sum(least(end_ns, {high}) - greatest(start_ns, {low})) AS ns FROM stretches "
+        f"WHERE start_ns < {high} AND end_ns > {low} GROUP BY thread, state"
+        for number, (low, high) in enumerate(windows)
+    ]
+    found: list[dict[tuple[str, str], int]] = [{} for _ in windows]
+    for row in sql(run, " UNION ALL ".join(parts)):
+        found[row["part"]][f"0.{row['thread']}", row["state"]] = row["ns"]
+    return found
 
 
 def test_proportions_match_the_recorded_states(viewed: Viewed, million: Path) -> None:
     last = viewed.view()[1]
-    for begin, span in ((0, last), (last * 0.3, last / 10), (last * 0.7, last / 3000), (last * 0.5, 40_000)):
-        low, high = int(begin), int(min(begin + span, last))
+    parts = ((0, last), (last * 0.3, last / 10), (last * 0.7, last / 3000), (last * 0.5, 40_000))
+    windows = [(int(begin), int(min(begin + span, last))) for begin, span in parts]
+    for (low, high), known in zip(windows, recorded_ns(million, windows), strict=True):
         viewed.show(low, high)
-        known = recorded_ns(million, low, high)
         states = viewed.page.evaluate("ompassTimeline.about.states.map(state => state.label)")
         for line, sums in viewed.sums().items():
             if line == "0":
@@ -219,12 +231,11 @@ def test_proportions_match_the_recorded_states(viewed: Viewed, million: Path) ->
 
 def test_proportions_of_random_windows_match_the_records(viewed: Viewed, million: Path) -> None:
     chosen, last = random.Random(11), viewed.view()[1]
-    for _ in range(6):
-        span = last / 10 ** chosen.uniform(0, 4.5)
-        low = int(chosen.uniform(0, last - span))
-        high = int(low + span)
+    spans = [last / 10 ** chosen.uniform(0, 4.5) for _ in range(6)]
+    begins = [chosen.uniform(0, last - span) for span in spans]
+    windows = [(int(begin), int(begin + span)) for begin, span in zip(begins, spans, strict=True)]
+    for (low, high), known in zip(windows, recorded_ns(million, windows), strict=True):
         viewed.show(low, high)
-        known = recorded_ns(million, low, high)
         states = viewed.page.evaluate("ompassTimeline.about.states.map(state => state.label)")
         for line, sums in viewed.sums().items():
             for state, shown in zip(states, sums, strict=True):
@@ -644,11 +655,11 @@ def test_only_requests_with_the_token_are_answered(served: str) -> None:
 
 
 def test_it_ends_when_the_page_is_closed(browser: Browser, marked: Path) -> None:
-    server, url = start(marked)
+    server, url = start(marked, patience_s=2)
     context = browser.new_context()
     visit = Viewed(context.new_page(), url)
     visit.page.reload()  # does not end the server
-    visit.page.wait_for_timeout(7000)
+    visit.page.wait_for_timeout(3500)
     assert server.poll() is None
     context.close()
     assert server.wait(20) == 0
