@@ -300,7 +300,7 @@ def compile_source(
     key = hashlib.sha256("\0".join([_compiler_version(compiler), *command, *sources, *libraries]).encode())
     for path in (*extra_sources, source, *_headers_in(include_dirs)):
         key.update(path.read_bytes())
-    directory = COMPILED / f"{toolchain.name}{opt_level}"
+    directory = COMPILED / f"{Path(compiler).name}{opt_level}"  # toolchains may share programs
     executable = directory / f"{source.stem}-{key.hexdigest()[:12]}"
     if executable.exists():
         return executable
