@@ -42,6 +42,10 @@ SOURCES = {
 }
 
 
+# All ways to bind where the tool replaces the runtime; the languages of a compiler share its runtime.
+BINDINGS_OF = {"gcc": BINDINGS, "gfortran": BINDINGS[4:5], "clang": BINDINGS[::2], "flang": BINDINGS[4:5]}
+
+
 def named(variables: Mapping[str, str]) -> str:
     return " ".join(f"{name}={value}" for name, value in variables.items()) or "unbound"
 
@@ -90,10 +94,23 @@ def masks(environment: Mapping[str, str], cwd: Path, *command: object) -> list[s
     return lines
 
 
-@pytest.mark.parametrize("binding", BINDINGS, ids=named)
+@pytest.mark.parametrize(
+    ("source", "binding"),
+    [
+        pytest.param(source, binding, id=f"{source}-{named(binding)}")
+        for source, bindings in BINDINGS_OF.items()
+        for binding in bindings
+    ],
+)
 def test_run_binds_threads_as_without_the_tool(
-    binding: dict[str, str], program: Path, environment: dict[str, str], libomp: Path, tmp_path: Path
+    source: str,
+    binding: dict[str, str],
+    compile_program: CompileProgram,
+    environment: dict[str, str],
+    libomp: Path,
+    tmp_path: Path,
 ) -> None:
+    program = built(source, compile_program)
     environment |= binding
     recorded = command_line("run", "-q", "--libomp", libomp, "--", program)
     assert masks(environment, tmp_path, *recorded) == masks(environment, tmp_path, program)

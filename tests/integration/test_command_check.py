@@ -121,6 +121,7 @@ def workflow() -> Any:
     return yaml.safe_load(block)
 
 
+@pytest.mark.slow  # records for half a minute
 def test_the_workflow_of_the_docs_works(
     environment: dict[str, str], default_toolchain: Toolchain, tmp_path: Path
 ) -> None:

@@ -106,6 +106,7 @@ def test_notebook_is_stored_without_results() -> None:
     assert all(isinstance(ast.parse(cell).body[-1], ast.Expr) for cell in CELLS), "each cell shows something"
 
 
+@pytest.mark.slow  # the results take half a minute
 def test_results_show_tables_and_figures(results: list[dict[str, str]]) -> None:
     tables = {"ThreadTime", "Constructs", "Simulated", "Advised", "Sweep", "Comparison", "Recording"}
     for name in tables:
@@ -117,18 +118,21 @@ def test_results_show_tables_and_figures(results: list[dict[str, str]]) -> None:
     assert of_type(results, "DataFrame")["html"]
 
 
+@pytest.mark.slow
 def test_results_need_no_network_and_no_script(results: list[dict[str, str]]) -> None:
     for result in results:
         assert "<script" not in result["html"]
         assert 'src="http' not in result["html"] and 'href="http' not in result["html"]
 
 
+@pytest.mark.slow
 def test_the_text_form_is_short(results: list[dict[str, str]]) -> None:
     """Notebooks store it with every result."""
     for name in ("Recording", "Simulated", "Advised", "Sweep", "Comparison"):
         assert len(of_type(results, name)["text"]) < 200, name
 
 
+@pytest.mark.slow
 def test_frames_convert_to_pandas(results: list[dict[str, str]]) -> None:
     described = results[next(k for k, cell in enumerate(CELLS) if "to_pandas" in cell)]
     assert described["type"] == "DataFrame"

@@ -169,10 +169,16 @@ def test_a_damaged_rank_is_reported_by_the_cluster(
     assert done.stderr.count("\n") == 1
 
 
-def test_missing_parts_of_dask_are_reported_in_one_sentence(job: Path, environment: dict[str, str]) -> None:
+@pytest.mark.slow  # waits for an answer
+def test_a_missing_scheduler_is_reported_in_one_sentence(job: Path, environment: dict[str, str]) -> None:
     done = call(environment, job, "report", *names(job), "--dask", "tcp://127.0.0.1:1", status=2)
     assert "no Dask scheduler answers there" in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+def test_a_missing_package_of_dask_is_reported_in_one_sentence(
+    job: Path, environment: dict[str, str]
+) -> None:
     shadow = job / "shadow" / "distributed"
     shadow.mkdir(parents=True)
     (shadow / "__init__.py").write_text("raise ImportError('no module of that name')\n")

@@ -198,7 +198,7 @@ LOADINGS = ["OMP_TOOL_LIBRARIES", "LD_PRELOAD", "linked"]
     [("end", 0), ("switch", 0), ("exit", 7), ("exits", 7), ("kill", -9), ("exec", 7), ("fork", 0)],
 )
 @pytest.mark.parametrize(
-    "n_seeds", [pytest.param(5, id="5-seeds"), pytest.param(50, id="50-seeds", marks=pytest.mark.slow)]
+    "n_seeds", [pytest.param(2, id="2-seeds"), pytest.param(50, id="50-seeds", marks=pytest.mark.slow)]
 )
 @pytest.mark.timeout(600)
 def test_recording_is_sound_whenever_the_program_ends(
