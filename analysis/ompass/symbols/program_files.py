@@ -16,6 +16,7 @@ from ompass.model import Module
 from ompass.symbols.criticals import critical_name
 from ompass.symbols.debugfiles import DEBUG_ROOTS, find_debug_file
 from ompass.symbols.enclosing import enclosing_function
+from ompass.symbols.gcc_bodies import GccBodies
 from ompass.symbols.instructions import Instructions
 from ompass.symbols.location import Location
 from ompass.symbols.lookup import Frame, Lookup
@@ -86,12 +87,33 @@ class ModuleFile:
         function = readable_name(frames[-1].symbol) or self._enclosing_function(start, frames[-1])
         return Location(function, frames[-1].file, line, (), self._module.path, offset)
 
+    @cached_property
+    def _bodies(self) -> GccBodies | None:
+        path = Path(self._module.path)  # as in critical_name()
+        return GccBodies(path) if self.found.path == path else None
+
+    def _frames_of_call(self, offset: int) -> Sequence[Frame]:
+        """Returns the frames of the call that returns to `offset`, innermost first; empty if unknown.
+
+        A call that starts a construct of gcc has the frame of the construct's body.
+        """
+        if self.lookup is None:
+            return ()
+        # The recorded address is the call's return address, which may belong to the next statement.
+        frames = self.lookup(offset - 1)
+        body = self._bodies.body_of(offset) if frames and self._bodies else 0
+        found = self.lookup(body) if body else ()
+        if not found or not found[-1].line:
+            return frames
+        own = readable_name(found[-1].symbol)
+        k = next((k for k, frame in enumerate(frames) if readable_name(frame.symbol) == own), None)
+        return frames if k is None else (found[-1], *frames[k + 1 :])
+
     def location_of_call(self, offset: int) -> Location:
         """Returns the location of the call that returns to `offset`."""
         if launch := self._location_of_launch(offset):
             return launch
-        # The recorded address is the call's return address, which may belong to the next statement.
-        frames = self.lookup(offset - 1) if self.lookup else ()
+        frames = self._frames_of_call(offset)
         if not frames:
             return Location("", "", 0, (), self._module.path, offset)
         names = [readable_name(frame.symbol) for frame in frames]
