@@ -49,10 +49,12 @@ bool OffCpuIntervals::open(ProcessorRing &begun, uint32_t tid) {
 }
 
 bool OffCpuIntervals::open(uint32_t tid) {
-    ran_since_ = clock::now() - clock::from_ns(processor_ns()); // before the ring's first record
-    if (!ring_.is_open() && !ring_.open()) return false;
+    const bool begun = ring_.is_open();
+    if (!begun && !ring_.open()) return false;
+    const uint64_t now = clock::now();
+    ran_since_ = now - clock::from_ns(processor_ns());
     tid_ = tid;
-    known_ = 0;
+    known_ = begun ? 0 : now; // opening may take long: ran_since_ covers earlier records
     patience_ns_ = kLeastPatience;
     read_clocks(processor_ns());
     considered_ns_ = monotonic_ns_;
