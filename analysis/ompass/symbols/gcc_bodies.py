@@ -30,7 +30,7 @@ class GccBodies:
         self._path = path
 
     def body_of(self, offset: int) -> int:
-        """Returns the address of the body that the call passes which returns to `offset`; 0 if unknown."""
+        """Returns the body's address that a call passes, by the call's return address; 0 if unknown."""
         if not self._bodies:
             return 0
         try:
