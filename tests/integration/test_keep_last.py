@@ -270,11 +270,14 @@ def test_dump_holds_the_events_before_it(
     )
     dumps = dumps_of(recorded.run_dir)
     assert dumps, "no dump"
-    dump, run = (_core.read_profile(str(path)) for path in (dumps[0], recorded.run_dir))
-    assert _core.validate(str(dumps[0])) == [] and _core.validate(str(recorded.run_dir)) == []
-    n_rounds = sum(row.n_primary for row in dump.regions if row.construct >= 0)
-    assert 300 <= n_rounds <= 305, "the dump ends after the long region"
-    check_facts(facts_in(recorded.process.stdout), run)
+    assert not any(_core.validate(str(path)) for path in (*dumps, recorded.run_dir))
+    # On a busy machine, other regions may be long, too.
+    n_rounds = [
+        sum(row.n_primary for row in _core.read_profile(str(dump)).regions if row.construct >= 0)
+        for dump in dumps
+    ]
+    assert any(300 <= n <= 305 for n in n_rounds), f"no dump ends after the long region, but after {n_rounds}"
+    check_facts(facts_in(recorded.process.stdout), _core.read_profile(str(recorded.run_dir)))
 
 
 def test_commands_on_a_kept_part(record: Record, tmp_path: Path) -> None:
