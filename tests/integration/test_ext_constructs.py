@@ -552,6 +552,27 @@ def test_random_sleeps_reveal_no_hang(default_toolchain: Toolchain) -> None:
             assert finished.returncode == 0, finished.stdout + finished.stderr
 
 
+@pytest.mark.parametrize("library", ["libomp_ext.so", "libomp_ext_injected.so"])
+@pytest.mark.parametrize("tasks", ["light", "runtime"])
+def test_random_dependences_give_the_results_of_a_serial_run(
+    tasks: str, library: str, default_toolchain: Toolchain
+) -> None:
+    program = compile_source("ext/random_graph.c", default_toolchain, flags=flags_for(default_toolchain))
+    for seed, (threads, domains, strict) in enumerate(
+        (("1", "1", "0"), ("2", "1", "0"), ("4", "1", "0"), ("2", "2", "0"), ("4", "2", "1"))
+    ):
+        settings = {
+            "LD_PRELOAD": str(ext_library().with_name(library)),
+            "OMP_EXT_SCHEDULE": "1",
+            "OMP_EXT_TASKS": tasks,
+            "OMP_EXT_DOMAINS": domains,
+            "OMP_EXT_STRICT": strict,
+            "OMP_NUM_THREADS": threads,
+        }
+        finished = run([str(program), str(seed)], default_toolchain, settings)
+        assert finished.returncode == 0, f"{settings}: {finished.stdout}{finished.stderr}"
+
+
 # ---------------------------------------------------------------- unused, unknown and missing runtimes
 
 

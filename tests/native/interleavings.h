@@ -5,11 +5,13 @@
 // thread. Memory is sequentially consistent here; ThreadSanitizer checks weaker orders.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <ucontext.h>
+#include <utility>
 #include <vector>
 
 namespace interleavings {
@@ -128,11 +130,15 @@ public:
         Explorer::step();
         value_ = value;
     }
-    T fetch_add(T n, std::memory_order = std::memory_order_seq_cst) {
+    T exchange(T value, std::memory_order = std::memory_order_seq_cst) {
         Explorer::step();
-        const T before = value_;
-        value_ = before + n;
-        return before;
+        return std::exchange(value_, value);
+    }
+    T fetch_add(T n, std::memory_order = std::memory_order_seq_cst) {
+        return exchange_with([n](T x) { return x + n; });
+    }
+    T fetch_sub(T n, std::memory_order = std::memory_order_seq_cst) {
+        return exchange_with([n](T x) { return x - n; });
     }
     bool compare_exchange_strong(T &expected, T desired, std::memory_order = std::memory_order_seq_cst,
                                  std::memory_order = std::memory_order_seq_cst) {
@@ -146,6 +152,12 @@ public:
     }
 
 private:
+    template <typename Change>
+    T exchange_with(Change &&change) {
+        Explorer::step();
+        return std::exchange(value_, static_cast<T>(change(value_)));
+    }
+
     T value_;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every interleaving of the smallest cases, and interleavings of larger cases with few preemptions: the deque neither
-// loses nor duplicates tasks, and no barrier ends before the last task.
+// loses nor duplicates tasks, no barrier ends before the last task, and each task runs once, after its predecessors.
 #include <array>
 #include <atomic>
 #include <gtest/gtest.h>
@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "interleavings.h"
+#include "scheduler/dependence_node.h"
 #include "scheduler/deque.h"
 #include "scheduler/termination.h"
 
@@ -231,6 +232,149 @@ TEST(TerminationInterleavings, TheCheckerFindsAWrongProtocol) {
                     }};
         },
         [] {});
+    EXPECT_TRUE(found);
+}
+
+// Nodes 0 and 1 are predecessors that other threads complete. The creator, thread 0, makes nodes 2 and 3, which follow
+// them. Each node is in one list of the creator.
+struct Dependences {
+    using Node = omp_ext::GraphNode<Step>;
+
+    std::array<std::unique_ptr<Node>, 4> nodes;
+    std::array<int, 4> n_released{}, n_freed{}, n_incomplete{};
+
+    Dependences() {
+        for (auto &node : nodes) node = std::make_unique<Node>(nullptr);
+        for (const size_t i : {0, 1}) {
+            nodes[i]->end_creation();
+            n_incomplete[i] = 1;
+        }
+    }
+
+    size_t number_of(const Node &node) const {
+        for (size_t i = 0; i < nodes.size(); i++)
+            if (nodes[i].get() == &node) return i;
+        return nodes.size();
+    }
+    void release(size_t i) {
+        n_released[i]++;
+        for (const size_t earlier : {0, 1}) ASSERT_EQ(n_incomplete[earlier] & wants[i][earlier], 0);
+    }
+    void create(size_t i, const std::vector<size_t> &predecessors) {
+        for (const size_t earlier : predecessors) {
+            wants[i][earlier] = 1;
+            nodes[earlier]->add_successor(*nodes[i], 0, [&]() -> Node::EdgeBlock * { return nullptr; });
+        }
+        if (nodes[i]->end_creation()) release(i);
+    }
+    void unlist(size_t i) {
+        if (--nodes[i]->n_lists == 0 && nodes[i]->unlist()) n_freed[i]++;
+    }
+    void complete(size_t i) {
+        n_incomplete[i] = 0;
+        if (nodes[i]->close([&](Node &successor, Node::Link) {
+                if (successor.release_one() == 1) release(number_of(successor));
+            }))
+            n_freed[i]++;
+    }
+
+private:
+    std::array<std::array<int, 2>, 4> wants{}; // node, predecessor
+};
+
+using GraphAct = std::function<void(Dependences &)>;
+
+uint64_t explore_dependences(Explorer explorer, const std::vector<GraphAct> &threads, const GraphAct &check) {
+    std::unique_ptr<Dependences> state;
+    return explorer.explore(
+        [&] {
+            state = std::make_unique<Dependences>();
+            std::vector<std::function<void()>> bodies;
+            for (const GraphAct &thread : threads) bodies.emplace_back([&state, &thread] { thread(*state); });
+            return bodies;
+        },
+        [&] { check(*state); });
+}
+
+void complete_first(Dependences &state) { state.complete(0); }
+void complete_second(Dependences &state) { state.complete(1); }
+
+TEST(DependenceInterleavings, EachSuccessorOfATaskIsReleasedOnce) {
+    SKIP_UNDER_SANITIZERS();
+    const auto create = [](Dependences &state) {
+        state.create(2, {0});
+        state.create(3, {0});
+        state.unlist(0);
+    };
+    const auto check = [](Dependences &state) {
+        ASSERT_EQ(state.n_released[2], 1);
+        ASSERT_EQ(state.n_released[3], 1);
+        ASSERT_EQ(state.n_freed[0], 1);
+    };
+    EXPECT_GT(explore_dependences(Explorer(), {create, complete_first}, check), 50u); // all of them
+}
+
+TEST(DependenceInterleavings, ATaskIsReleasedAfterTheLastOfItsPredecessors) {
+    SKIP_UNDER_SANITIZERS();
+    const auto create = [](Dependences &state) {
+        state.create(2, {0, 1});
+        state.unlist(1);
+        state.create(3, {0});
+        state.unlist(0);
+    };
+    const auto check = [](Dependences &state) {
+        ASSERT_EQ(state.n_released[2], 1);
+        ASSERT_EQ(state.n_released[3], 1);
+        ASSERT_EQ(state.n_freed[0], 1);
+        ASSERT_EQ(state.n_freed[1], 1);
+    };
+    EXPECT_GT(explore_dependences(Explorer(4), {create, complete_first, complete_second}, check), 1000u);
+}
+
+TEST(DependenceInterleavings, AnArmedWaitIsResumedOnce) {
+    SKIP_UNDER_SANITIZERS();
+    uint64_t n_armed = 0, n_over = 0;
+    int n_resumed = 0;
+    bool is_armed = false;
+    const auto wait = [&](Dependences &state) {
+        n_resumed = 0;
+        is_armed = false;
+        Dependences::Node &node = *state.nodes[2];
+        for (const size_t earlier : {0, 1})
+            state.nodes[earlier]->add_successor(node, 0, [&]() -> Dependences::Node::EdgeBlock * { return nullptr; });
+        if (node.end_creation()) return;
+        is_armed = node.arm(*reinterpret_cast<omp_ext::Suspension *>(&node));
+    };
+    const auto finish = [&](size_t i) {
+        return [&, i](Dependences &state) {
+            state.nodes[i]->close([&](Dependences::Node &successor, Dependences::Node::Link) {
+                n_resumed += successor.release_one() == Dependences::Node::kArmed + 1;
+            });
+        };
+    };
+    const auto check = [&](Dependences &state) {
+        ASSERT_TRUE(state.nodes[2]->is_ready());
+        ASSERT_EQ(n_resumed, is_armed ? 1 : 0);
+        (is_armed ? n_armed : n_over)++;
+    };
+    explore_dependences(Explorer(4), {wait, finish(0), finish(1)}, check);
+    EXPECT_GT(n_armed, 10u);
+    EXPECT_GT(n_over, 10u);
+}
+
+// Closes a node in two steps: the checker must find a successor that is never released.
+TEST(DependenceInterleavings, TheCheckerFindsAWrongProtocol) {
+    SKIP_UNDER_SANITIZERS();
+    bool found = false;
+    const auto create = [](Dependences &state) { state.create(2, {0}); };
+    const auto close_wrongly = [](Dependences &state) {
+        state.n_incomplete[0] = 0;
+        const auto newest = state.nodes[0]->successors.load();
+        state.nodes[0]->successors.store(Dependences::Node::kComplete);
+        if (newest && state.nodes[2]->release_one() == 1) state.release(2);
+    };
+    explore_dependences(Explorer(), {create, close_wrongly},
+                        [&](Dependences &state) { found |= state.n_released[2] == 0; });
     EXPECT_TRUE(found);
 }
 

@@ -5,9 +5,13 @@
 #include <ctime>
 #include <gtest/gtest.h>
 #include <memory>
+#include <mutex>
+#include <random>
+#include <set>
 #include <thread>
 #include <vector>
 
+#include "scheduler/block_pool.h"
 #include "scheduler/dependences.h"
 #include "scheduler/deque.h"
 #include "scheduler/inbox.h"
@@ -253,29 +257,32 @@ TEST(Inbox, EachEntryIsTakenOrClaimedOnce) {
 
 // A graph whose tasks are numbers; it records the tasks that become ready.
 struct Graph {
+    omp_ext::BlockPool blocks;
     omp_ext::DependenceTable *table = nullptr;
     std::vector<omp_ext::DependenceNode *> nodes;
     std::vector<size_t> ready;
 
     ~Graph() {
-        if (table) destroy(table);
+        if (table) destroy(table, blocks);
     }
     static omp_ext::Task *name(size_t i) { return reinterpret_cast<omp_ext::Task *>(i + 1); }
     size_t create(std::vector<omp_ext::Dependence> dependences) {
         const size_t i = nodes.size();
-        nodes.push_back(enter(table, dependences.data(), static_cast<int>(dependences.size()), name(i)));
+        nodes.push_back(enter(table, blocks, dependences.data(), static_cast<int>(dependences.size()), name(i)));
         if (release_creation(nodes[i])) ready.push_back(i);
         return i;
     }
     void complete_task(size_t i) {
-        complete(
+        const bool must_free = complete(
             nodes[i],
             [](void *graph, omp_ext::Task *task) {
                 static_cast<Graph *>(graph)->ready.push_back(reinterpret_cast<size_t>(task) - 1);
             },
             this, [](omp_ext::Suspension &) {});
+        if (must_free) free_node(nodes[i], blocks);
     }
     bool is_ready(size_t i) const { return std::find(ready.begin(), ready.end(), i) != ready.end(); }
+    size_t n_different_nodes() const { return std::set(nodes.begin(), nodes.end()).size(); }
 };
 
 constexpr auto kIn = omp_ext::DependenceKind::kIn;
@@ -350,10 +357,10 @@ double processor_seconds() { return static_cast<double>(clock()) / CLOCKS_PER_SE
 void wait_often(Graph &graph, const omp_ext::Dependence &dependence) {
     const double begin = processor_seconds();
     for (int i = 0; i < kMany && processor_seconds() - begin < kMostSeconds; i++) {
-        omp_ext::DependenceNode *node = enter_wait(graph.table, &dependence, 1);
+        omp_ext::DependenceNode *node = enter_wait(*graph.table, graph.blocks, &dependence, 1);
         release_creation(node);
-        EXPECT_TRUE(omp_ext::is_ready(node));
-        release_reference(node);
+        EXPECT_TRUE(node->is_ready());
+        free_node(node, graph.blocks);
     }
     EXPECT_LT(processor_seconds() - begin, kMostSeconds);
 }
@@ -399,6 +406,129 @@ TEST(Dependences, AWriterFollowsTheReadersThatRemain) {
     }
     EXPECT_TRUE(graph.is_ready(writer));
     graph.complete_task(writer);
+}
+
+TEST(Dependences, ReadersOfTheResultStartLast) {
+    int x = 0, y = 0;
+    Graph graph;
+    const size_t task = graph.create({{&x, kInOut}, {&y, kIn}});
+    const size_t reader = graph.create({{&x, kIn}}), other_reader = graph.create({{&x, kIn}});
+    const size_t next_writer = graph.create({{&y, kInOut}}); // uses nothing that the task wrote
+    graph.complete_task(task);
+    EXPECT_EQ(graph.ready, (std::vector<size_t>{task, next_writer, other_reader, reader}));
+    for (const size_t i : {reader, other_reader, next_writer}) graph.complete_task(i);
+}
+
+TEST(Dependences, NodesOfCompleteTasksAreReused) {
+    int x = 0;
+    std::vector<int> memory(kMany);
+    Graph chain, many_addresses, emptied;
+    for (size_t i = 0; i < kMany; i++) {
+        chain.create({{&x, kInOut}, {&memory[i % 3], kIn}});
+        if (i > 0) chain.complete_task(i - 1);
+        many_addresses.complete_task(many_addresses.create({{&memory[i], kInOut}}));
+        emptied.create({{&memory[i], kInOut}, {&memory[i / 2], kIn}});
+        if (i % 100 != 99) continue;
+        for (size_t j = i - 99; j <= i; j++) emptied.complete_task(j);
+        clear(*emptied.table, emptied.blocks);
+        EXPECT_TRUE(is_empty(*emptied.table));
+    }
+    EXPECT_LT(chain.n_different_nodes(), 100u);
+    EXPECT_LT(many_addresses.n_different_nodes(), 100u);
+    EXPECT_LT(emptied.n_different_nodes(), 200u);
+    chain.complete_task(kMany - 1);
+}
+
+// Two threads run tasks that a third one creates. Each task reads and writes ints without synchronization: a race if
+// the order is wrong.
+struct RandomProgram {
+    static constexpr size_t kTasks = 20'000, kInts = 24;
+
+    struct Task {
+        omp_ext::DependenceNode *node = nullptr;
+        std::vector<omp_ext::Dependence> dependences;
+        unsigned sum = 0;
+    };
+    std::vector<Task> tasks{kTasks};
+    std::vector<unsigned> memory = std::vector<unsigned>(kInts);
+    std::mutex mutex;
+    std::vector<size_t> ready;
+    std::atomic<size_t> n_done{0};
+    omp_ext::BlockPool blocks;
+
+    explicit RandomProgram(unsigned seed) {
+        std::mt19937 random(seed);
+        for (Task &task : tasks) {
+            const unsigned n = random() % 97 == 0 ? 12 : 1 + random() % 4;
+            for (unsigned i = 0; i < n; i++)
+                task.dependences.push_back({&memory[random() % kInts], random() % 3 ? kIn : kInOut});
+            if (random() % 499 == 0) task.dependences.push_back({nullptr, kInOut});
+        }
+    }
+    void run_body(size_t i) {
+        Task &task = tasks[i];
+        const bool is_all = !task.dependences.back().address;
+        if (is_all) {
+            for (unsigned &value : memory) value = value * 3 + static_cast<unsigned>(i);
+            return;
+        }
+        for (const omp_ext::Dependence &one : task.dependences) task.sum += *static_cast<const unsigned *>(one.address);
+        for (const omp_ext::Dependence &one : task.dependences)
+            if (one.kind == kInOut) *const_cast<unsigned *>(static_cast<const unsigned *>(one.address)) += task.sum + 1;
+    }
+    void start(size_t i) {
+        const std::lock_guard guard(mutex);
+        ready.push_back(i);
+    }
+    bool run_one() {
+        size_t i = 0;
+        {
+            const std::lock_guard guard(mutex);
+            if (ready.empty()) return false;
+            i = ready.back();
+            ready.pop_back();
+        }
+        run_body(i);
+        omp_ext::DependenceNode *node = tasks[i].node;
+        const bool must_free = complete(
+            node,
+            [](void *program, omp_ext::Task *task) {
+                static_cast<RandomProgram *>(program)->start(reinterpret_cast<size_t>(task) - 1);
+            },
+            this, [](omp_ext::Suspension &) {});
+        if (must_free) give_node_back(node, blocks);
+        n_done.fetch_add(1);
+        return true;
+    }
+    void run_on_threads() {
+        std::vector<std::thread> threads;
+        for (int t = 0; t < 2; t++)
+            threads.emplace_back([this] {
+                while (n_done.load() < kTasks)
+                    if (!run_one()) std::this_thread::yield();
+            });
+        omp_ext::DependenceTable *table = nullptr;
+        for (size_t i = 0; i < kTasks; i++) {
+            const auto &list = tasks[i].dependences;
+            tasks[i].node = enter(table, blocks, list.data(), static_cast<int>(list.size()), Graph::name(i));
+            omp_ext::DependenceNode *node = tasks[i].node;
+            if (release_creation(node)) start(i);
+            if (i % 64 == 0) run_one();
+        }
+        for (std::thread &thread : threads) thread.join();
+        EXPECT_EQ(n_done.load(), kTasks);
+        destroy(table, blocks);
+    }
+};
+
+TEST(Dependences, ThreadsRunTasksInTheOrderOfTheirDependences) {
+    for (const unsigned seed : {1u, 2u, 3u}) {
+        RandomProgram serial(seed), threaded(seed);
+        for (size_t i = 0; i < RandomProgram::kTasks; i++) serial.run_body(i);
+        threaded.run_on_threads();
+        EXPECT_EQ(threaded.memory, serial.memory);
+        for (size_t i = 0; i < RandomProgram::kTasks; i++) ASSERT_EQ(threaded.tasks[i].sum, serial.tasks[i].sum);
+    }
 }
 
 } // namespace

@@ -93,7 +93,11 @@ const void *call_of_region();
 // True once a library of the process refers to a function that creates tasks.
 bool may_create_tasks();
 // Notes that the program creates tasks, although no library refers to such a function (it found the function by dlsym).
-void note_task_creation();
+void note_first_task_creation();
+inline std::atomic<bool> task_creation_is_noted{false};
+inline void note_task_creation() {
+    if (__builtin_expect(!task_creation_is_noted.load(std::memory_order_relaxed), 0)) note_first_task_creation();
+}
 // Makes may_create_tasks true if tasks were noted. Called at each fork, not in regions: all threads of a region must get
 // the same answer, because those that join the scheduler wait for all others.
 void adopt_noted_tasks();

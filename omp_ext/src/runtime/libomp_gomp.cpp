@@ -3,10 +3,10 @@
 // reach the scheduler through the __kmpc functions that the runtime calls for them (GOMP_taskwait, GOMP_taskgroup_start
 // and _end).
 #include <cstring>
-#include <vector>
 
 #include "runtime/libomp_abi.h"
 #include "runtime/loop_division.h"
+#include "runtime/short_list.h"
 #include "scheduler/scheduler.h"
 #include "tools/observer.h"
 
@@ -68,11 +68,11 @@ Task *make_call(Worker &worker, Function function, void *data, CopyFunction copy
 
 // Reads the two formats of libgomp: n, n_out, addresses (out first); or 0, n, n_out, n_mutexinoutset, n_in, addresses,
 // depobjs. The entry of a depobj points to an address and a kind.
-std::vector<BlockDependence> list_of(void **dependences) {
-    std::vector<BlockDependence> list;
+ShortList<BlockDependence> list_of(void **dependences) {
     const auto number = [&](int i) { return reinterpret_cast<size_t>(dependences[i]); };
+    ShortList<BlockDependence> list(number(number(0) != 0 ? 0 : 1));
     const auto add = [&](void *address, uint8_t kind) {
-        list.push_back({reinterpret_cast<intptr_t>(address), 0, static_cast<uint8_t>(address ? kind : 0x80)});
+        list.add({reinterpret_cast<intptr_t>(address), 0, static_cast<uint8_t>(address ? kind : 0x80)});
     };
     if (number(0) != 0) {
         for (size_t i = 0; i < number(0); i++) add(dependences[2 + i], i < number(1) ? 3 : 1);
@@ -249,11 +249,9 @@ OMP_EXT_HOOK(void, GOMP_task,
         *static_cast<void **>(detach) = event; // both the program's variable and its copy in the task
         *static_cast<void **>(static_cast<Call *>(static_cast<Block *>(task->block)->shareds)->data) = event;
     }
-    const std::vector<BlockDependence> list =
-        flags & kGompDepend ? list_of(dependences) : std::vector<BlockDependence>();
-    const auto n = static_cast<int32_t>(list.size());
-    if (if_clause) return submit_dependent(*worker, *task, n, list.data(), 0, nullptr);
-    if (n > 0) wait_for_dependences(*worker, n, list.data(), 0, nullptr);
+    const ShortList<BlockDependence> list = flags & kGompDepend ? list_of(dependences) : ShortList<BlockDependence>(0);
+    if (if_clause) return submit_dependent(*worker, *task, list.size(), list.begin(), 0, nullptr);
+    if (list.size() > 0) wait_for_dependences(*worker, list.size(), list.begin(), 0, nullptr);
     void *block = task->block;
     if (!is_light(*task)) notify(&omp_ext_observer::undeferred_starts, task->code);
     const int32_t thread = present_worker()->runtime_thread;
@@ -265,8 +263,8 @@ OMP_EXT_HOOK(void, GOMP_task,
 OMP_EXT_HOOK(void, GOMP_taskwait_depend, (void **dependences), (dependences)) {
     Worker *worker = this_worker;
     if (!worker) return real_GOMP_taskwait_depend()(dependences);
-    const std::vector<BlockDependence> list = list_of(dependences);
-    wait_for_dependences(*worker, static_cast<int32_t>(list.size()), list.data(), 0, nullptr);
+    const ShortList<BlockDependence> list = list_of(dependences);
+    wait_for_dependences(*worker, list.size(), list.begin(), 0, nullptr);
 }
 
 // The runtime's function does nothing.

@@ -299,10 +299,10 @@ void end_for_lack_of(const char *name) {
 bool is_in_runtime(const void *code) { return runtime_code.holds(code); }
 
 bool may_create_tasks() { return tasks.load(std::memory_order_relaxed) == kMayCome; }
-void note_task_creation() {
+void note_first_task_creation() {
     int none = kNone;
-    if (tasks.load(std::memory_order_relaxed) == kNone)
-        tasks.compare_exchange_strong(none, kNoted, std::memory_order_relaxed);
+    tasks.compare_exchange_strong(none, kNoted, std::memory_order_relaxed);
+    task_creation_is_noted.store(true, std::memory_order_relaxed);
 }
 void adopt_noted_tasks() {
     // Inside a region, some of its threads may have begun and others not.

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Divides taskloops into chunks, because the runtime would queue the chunks itself.
+#include <cstring>
+
 #include "runtime/libomp_abi.h"
 #include "runtime/loop_division.h"
 #include "scheduler/scheduler.h"
+#include "scheduler/throttle.h"
 
 namespace omp_ext {
 
@@ -14,6 +17,58 @@ uint64_t count_iterations(uint64_t lower, uint64_t upper, int64_t stride) {
     return (upper - lower) / static_cast<uint64_t>(stride) + 1;
 }
 
+// The chunks of a loop that have not begun, and the places of their bounds in a task's block.
+struct Chunks {
+    const Division &division;
+    const ptrdiff_t lower_offset, upper_offset;
+    const uint64_t stride;
+    uint64_t start;
+    uint64_t n_begun = 0;
+
+    bool are_left() const { return n_begun < division.n_chunks; }
+    // Writes the bounds of the next chunk. Returns true if it is the last.
+    bool begin(void *block) {
+        const bool is_last = n_begun + 1 == division.n_chunks;
+        const uint64_t size = is_last ? division.last_size : division.size + (n_begun < division.n_longer);
+        const uint64_t end = start + (size - 1) * stride;
+        auto *bytes = static_cast<char *>(block);
+        *reinterpret_cast<uint64_t *>(bytes + lower_offset) = start;
+        *reinterpret_cast<uint64_t *>(bytes + upper_offset) = end;
+        start = end + stride;
+        n_begun++;
+        return is_last;
+    }
+};
+
+// Copies the private variables of a task into a task of the same construct, word by word, because there are few.
+void copy_privates_of(const Task &pattern, Task &copy) {
+    const auto *from = static_cast<const char *>(pattern.block);
+    auto *to = static_cast<char *>(copy.block);
+    const size_t bytes = pattern.block_bytes;
+    for (size_t i = sizeof(abi::Block); i + sizeof(uint64_t) <= bytes; i += sizeof(uint64_t))
+        memcpy(to + i, from + i, sizeof(uint64_t));
+    if (const size_t rest = bytes % sizeof(uint64_t)) memcpy(to + bytes - rest, from + bytes - rest, rest);
+}
+
+// Runs chunks here, in the block of the first one, as long as the scheduler prefers that to queues.
+void run_here(Worker &worker, const Task &pattern, Task &chunk, Chunks &chunks) {
+    const bool is_alone = worker.team->n_workers == 1;
+    bool may_go_on = true;
+    uint32_t n_runs = 0;
+    uint64_t n_before = worker.n_created.load(std::memory_order_relaxed);
+    while (may_go_on && chunks.are_left() && n_runs < UINT32_MAX) {
+        if (n_runs > 0) copy_privates_of(pattern, chunk);
+        chunks.begin(chunk.block);
+        may_go_on = run_repeatedly(worker, chunk);
+        if (++n_runs % kPaceBatch != 0 || is_alone) continue;
+        const uint64_t n_created = worker.n_created.load(std::memory_order_relaxed);
+        note_runs(worker, pattern.code, kPaceBatch, n_created - n_before);
+        n_before = n_created;
+        may_go_on = may_go_on && worker.current->has_short_children;
+    }
+    end_repeated(worker, chunk, n_runs);
+}
+
 } // namespace
 
 namespace abi {
@@ -22,28 +77,24 @@ void run_loop(Worker &worker, void *block, bool is_deferred, uint64_t *lower, ui
               int32_t schedule, uint64_t parameter, bool is_strict, void *duplicate_privates) {
     Task &pattern = *task_of(block);
     auto *copy_privates = reinterpret_cast<void (*)(void *copy, void *original, int32_t is_last)>(duplicate_privates);
-    const ptrdiff_t lower_offset = reinterpret_cast<char *>(lower) - static_cast<char *>(block);
-    const ptrdiff_t upper_offset = reinterpret_cast<char *>(upper) - static_cast<char *>(block);
-    const uint64_t first = *lower;
-    const uint64_t n_iterations = count_iterations(first, *upper, stride); // 0: upper == lower - 1
-    if (n_iterations > 0) {
-        const Division division = divide(n_iterations, schedule, parameter, is_strict, worker.team->n_workers);
-        uint64_t start = first;
-        for (uint64_t i = 0; i < division.n_chunks; i++) {
-            const bool is_last = i + 1 == division.n_chunks;
-            const uint64_t size = is_last ? division.last_size : division.size + (i < division.n_longer);
-            Task *chunk = duplicate(worker, pattern);
-            auto *bytes = static_cast<char *>(chunk->block);
-            const uint64_t end = start + (size - 1) * static_cast<uint64_t>(stride);
-            *reinterpret_cast<uint64_t *>(bytes + lower_offset) = start;
-            *reinterpret_cast<uint64_t *>(bytes + upper_offset) = end;
-            if (copy_privates) copy_privates(chunk->block, block, is_last);
-            start = end + static_cast<uint64_t>(stride);
-            if (is_deferred)
-                submit(worker, *chunk);
-            else
-                submit_at_once(worker, *chunk);
+    const uint64_t n_iterations = count_iterations(*lower, *upper, stride); // 0: upper == lower - 1
+    Division division = {};
+    if (n_iterations > 0) division = divide(n_iterations, schedule, parameter, is_strict, worker.team->n_workers);
+    Chunks chunks{division, reinterpret_cast<char *>(lower) - static_cast<char *>(block),
+                  reinterpret_cast<char *>(upper) - static_cast<char *>(block), static_cast<uint64_t>(stride), *lower};
+    while (chunks.are_left()) {
+        const bool runs_here = !copy_privates && may_repeat(worker, pattern);
+        Task *chunk = duplicate(worker, pattern);
+        if (runs_here && is_light(*chunk)) {
+            run_here(worker, pattern, *chunk, chunks);
+            continue;
         }
+        const bool is_last = chunks.begin(chunk->block);
+        if (copy_privates) copy_privates(chunk->block, block, is_last);
+        if (is_deferred)
+            submit(worker, *chunk);
+        else
+            submit_at_once(worker, *chunk);
     }
     discard(worker, pattern);
 }

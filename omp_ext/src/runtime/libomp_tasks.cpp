@@ -12,6 +12,7 @@
 #include "placement/placement.h"
 #include "runtime/libomp_abi.h"
 #include "runtime/runtime.h"
+#include "runtime/short_list.h"
 #include "scheduler/checkers.h"
 #include "scheduler/scheduler.h"
 #include "scheduler/suspensions.h"
@@ -96,7 +97,7 @@ inline void set_up(Task &task, const Worker &worker, uint16_t flags, void *locat
     task.code = code;
     task.seen = nullptr;
     task.node = nullptr;
-    task.is_transparent = false;
+    task.is_transparent = task.has_short_children = false;
 }
 
 [[gnu::always_inline]] inline Task *make_light_task(Worker &worker, void *location, uint16_t flags, size_t block_bytes,
@@ -153,23 +154,22 @@ bool take_event(const void *event, Detached &detached) {
 
 // ---------------------------------------------------------------- dependences
 
-void append(std::vector<Dependence> &list, int32_t n, const BlockDependence *dependences) {
+void append(ShortList<Dependence> &list, int32_t n, const BlockDependence *dependences) {
     for (int32_t i = 0; i < n; i++) {
         const uint8_t flags = dependences[i].flags;
         if (flags & 0x80 || (flags == 3 && dependences[i].address == 0)) {
-            list.push_back({nullptr, DependenceKind::kInOut});
+            list.add({nullptr, DependenceKind::kInOut});
             continue;
         }
         const DependenceKind kind = flags & 8   ? DependenceKind::kInOutSet
                                     : flags & 6 ? DependenceKind::kInOut
                                                 : DependenceKind::kIn;
-        list.push_back({reinterpret_cast<const void *>(dependences[i].address), kind});
+        list.add({reinterpret_cast<const void *>(dependences[i].address), kind});
     }
 }
 
-std::vector<Dependence> list_of(int32_t n, const BlockDependence *first, int32_t n_more, const BlockDependence *more) {
-    std::vector<Dependence> list;
-    list.reserve(static_cast<size_t>(n) + static_cast<size_t>(n_more));
+ShortList<Dependence> list_of(int32_t n, const BlockDependence *first, int32_t n_more, const BlockDependence *more) {
+    ShortList<Dependence> list(static_cast<size_t>(n) + static_cast<size_t>(n_more));
     append(list, n, first);
     append(list, n_more, more);
     return list;
@@ -582,20 +582,22 @@ void submit_at_once(Worker &worker, Task &task) {
 
 void submit_dependent(Worker &worker, Task &task, int32_t n, const BlockDependence *first, int32_t n_more,
                       const BlockDependence *more) {
-    const std::vector<Dependence> list = list_of(n, first, n_more, more);
-    if (list.empty() || task.is_transparent) return submit(worker, task);
+    if (n + n_more == 0 || task.is_transparent) return submit(worker, task);
     if (worker.current->flags & kFinal) {
-        wait_for_predecessors(worker, list.data(), static_cast<int>(list.size()));
+        wait_for_dependences(worker, n, first, n_more, more);
         return submit(*present_worker(), task);
     }
     prepare(task);
-    hold_dependent(worker, task, list.data(), static_cast<int>(list.size()));
+    if (!must_enter(worker, task)) return hold_independent(worker, task);
+    const ShortList<Dependence> list = list_of(n, first, n_more, more);
+    hold_dependent(worker, task, list.begin(), list.size());
 }
 
 void wait_for_dependences(Worker &worker, int32_t n, const BlockDependence *first, int32_t n_more,
                           const BlockDependence *more) {
-    const std::vector<Dependence> list = list_of(n, first, n_more, more);
-    wait_for_predecessors(worker, list.data(), static_cast<int>(list.size()));
+    if (!worker.table) return;
+    const ShortList<Dependence> list = list_of(n, first, n_more, more);
+    wait_for_predecessors(worker, list.begin(), list.size());
 }
 
 Task *duplicate(Worker &worker, const Task &pattern) {

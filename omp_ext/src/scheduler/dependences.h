@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // Dependences among the children of a task: which of them must be complete before another starts. A table belongs to
-// the creating task and is used by its thread only; nodes are shared and reference-counted.
+// the creating task and is used by its thread only. dependence_node.h has the protocol between that thread and others.
+//
+// `blocks` is the calling thread's pool, which provides the memory of tables and nodes.
 //
 // mutexinoutset counts as inout: such tasks run one after another, in the order of their creation.
 #pragma once
 
-#include <atomic>
-#include <cstddef>
 #include <cstdint>
+
+#include "scheduler/dependence_node.h"
 
 namespace omp_ext {
 
-struct Task;
+class BlockPool;
 struct DependenceTable;
-struct Suspension;
 
 enum class DependenceKind : uint8_t { kIn, kInOut, kInOutSet };
 
@@ -22,33 +23,29 @@ struct Dependence {
     DependenceKind kind;
 };
 
-// A task with dependences. A table, a predecessor and the task itself each hold a reference.
-struct DependenceNode;
+// Enters a task as a successor of earlier ones; makes the table if there is none. The node is not ready before
+// release_creation.
+DependenceNode *enter(DependenceTable *&table, BlockPool &blocks, const Dependence *dependences, int n, Task *task);
 
-// Enters a task as a successor of earlier ones; makes the table if there is none. Returns the task's node, owned by the
-// caller. The node is not ready before release_creation.
-DependenceNode *enter(DependenceTable *&table, const Dependence *dependences, int n, Task *task);
-
-// Makes a node for a wait, without successors. If the table is null, there is nothing to wait for.
-DependenceNode *enter_wait(DependenceTable *table, const Dependence *dependences, int n);
+// Makes a node for a wait, without successors. The caller frees it when it is ready.
+DependenceNode *enter_wait(DependenceTable &table, BlockPool &blocks, const Dependence *dependences, int n);
 
 // Ends the creation. Returns true if all predecessors are complete; then the caller starts the task.
 bool release_creation(DependenceNode *node);
 
-// True if all predecessors of a node of enter_wait are complete.
-bool is_ready(const DependenceNode *node);
-
-// Arms a node of enter_wait: completing its last predecessor resumes the wait. Returns false if all are complete.
-bool arm(DependenceNode *node, Suspension &suspension);
-
-// Releases the caller's reference.
-void release_reference(DependenceNode *node);
-
-// Completes a task and releases the reference. Calls start(successor) for each task that becomes ready, and resume for
-// each armed wait.
-void complete(DependenceNode *node, void (*start)(void *context, Task *task), void *context,
+// Completes a task. Calls start(successor) for each task that becomes ready, and resume for each armed wait. The task
+// that is started last profits most from the caches. Returns true if the caller must free the node.
+bool complete(DependenceNode *node, void (*start)(void *context, Task *task), void *context,
               void (*resume)(Suspension &suspension));
 
-void destroy(DependenceTable *table);
+// Frees a node that the calling thread made; gives a node back to the pool of the thread that made it.
+void free_node(DependenceNode *node, BlockPool &blocks);
+void give_node_back(DependenceNode *node, BlockPool &maker);
+
+// True if no task that is in the table may be incomplete.
+bool is_empty(const DependenceTable &table);
+// Empties a table whose tasks are all complete.
+void clear(DependenceTable &table, BlockPool &blocks);
+void destroy(DependenceTable *table, BlockPool &blocks);
 
 } // namespace omp_ext

@@ -11,6 +11,7 @@
 #include "scheduler/checkers.h"
 #include "scheduler/idle.h"
 #include "scheduler/suspensions.h"
+#include "scheduler/throttle.h"
 #include "tools/counters.h"
 #include "tools/observer.h"
 
@@ -18,7 +19,6 @@ namespace omp_ext {
 
 namespace {
 
-constexpr int64_t kThrottleThreshold = 256; // tasks in a deque beyond which new ones run at once
 constexpr unsigned kSendsPerTurn = 32; // tasks sent to other domains before a thread lends its processor
 constexpr unsigned kMostSendsPerTurn = 8192; // if other programs take the processor and keep it
 constexpr int64_t kLongTurnNs = 1'000'000;
@@ -253,7 +253,7 @@ void run(Worker &worker, Task &task) {
     }
     inject_sleep();
     if (!is_child) worker.finishing.store(nullptr, std::memory_order_release);
-    if (__builtin_expect(worker.table != nullptr, 0)) destroy(worker.table);
+    if (__builtin_expect(worker.table != nullptr, 0)) destroy(worker.table, worker.blocks);
     worker.current = outer;
     worker.mark = mark;
     worker.table = table;
@@ -325,28 +325,23 @@ void put_in_inbox(Worker &worker, Task &task, int domain, bool at_front) {
         lend_processor_to_receivers(worker);
 }
 
-// True if the deque is full and a new task should run at once. The first call after a barrier only lends the processor
-// and raises the threshold.
-[[gnu::noinline]] bool is_throttled(Worker &worker) {
-    if (worker.throttle_threshold == kFirstThrottleThreshold) {
-        worker.throttle_threshold = options.throttle ? kThrottleThreshold : INT64_MAX;
-        lend_processor(worker);
-        return false;
-    }
-    return !suspends_waits(worker) || may_run_on_top(worker);
+// True if the task goes to the worker's deque.
+bool belongs_to_deque(const Worker &worker, const Task &task) {
+    return task.domain == worker.domain && options.queue != QueueKind::kSharedLifo && !(task.flags & kPriority);
 }
 
-// Queues a task for its domain's threads, or runs it inside the current task if `may_run` and the deque is full.
+// Queues a task for its domain's threads, or runs it inside the current task if `may_run` and that is better.
 [[gnu::always_inline]] inline void place(Worker &worker, Task &task, bool may_run) {
     inject_sleep();
-    const bool is_shared = options.queue == QueueKind::kSharedLifo;
     // If tasks may be suspended, the newest come first, as in a deque; oldest first would suspend a whole level.
-    if (__builtin_expect(task.domain != worker.domain || is_shared || (task.flags & kPriority), 0))
-        return put_in_inbox(worker, task, task.domain, is_shared || (task.flags & kPriority) || suspends_waits(worker));
-    if (__builtin_expect(worker.deque.size_hint() >= worker.throttle_threshold, 0) && is_throttled(worker) && may_run) {
-        const BaseTaskScope base_task_scope(worker);
-        return run_on_top(worker, task);
-    }
+    if (__builtin_expect(!belongs_to_deque(worker, task), 0))
+        return put_in_inbox(worker, task, task.domain,
+                            options.queue == QueueKind::kSharedLifo || (task.flags & kPriority) ||
+                                suspends_waits(worker));
+    if (__builtin_expect(worker.current->has_short_children || worker.deque.size_hint() >= worker.throttle_threshold,
+                         0) &&
+        run_at_creation(worker, task, may_run))
+        return;
     worker.deque.push(&task, task.depth);
     signal_deque_task(*worker.team, worker.domain);
 }
@@ -365,12 +360,27 @@ void start_successor(void *context, Task *task) {
         enqueue(starter.team, *task, false);
     }
 }
+
+// Ends the dependences of a complete task. `worker`: null for a thread outside of the team.
+void release_successors(Worker *worker, Team &team, Task &task) {
+    Starter starter{worker, team};
+    if (!complete(task.node, start_successor, &starter, make_ready)) return;
+    BlockPool &maker = team.workers[task.creator].blocks;
+    if (worker && &worker->blocks == &maker)
+        free_node(task.node, maker);
+    else
+        give_node_back(task.node, maker);
+}
 } // namespace
 
-[[gnu::always_inline]] static inline void count_and_place(Worker &worker, Task &task) {
+[[gnu::always_inline]] static inline void count_created(Worker &worker, const Task &task) {
     worker.current->n_created++;
     if (task.group) enter_group(worker, *task.group);
     add(worker.n_created, 1);
+}
+
+[[gnu::always_inline]] static inline void count_and_place(Worker &worker, Task &task) {
+    count_created(worker, task);
     if (worker.throttle_threshold == 0) // a team of one
         run_on_top(worker, task);
     else
@@ -389,14 +399,64 @@ void hold(Worker &worker, Task &task) {
     count_and_place(worker, task);
 }
 
+bool must_enter(Worker &worker, const Task &task) {
+    if (task.flags & kDetachable) return true;
+    if (worker.throttle_threshold == 0) return worker.table != nullptr; // a team of one
+    return !worker.current->has_short_children || !belongs_to_deque(worker, task) || !runs_at_creation(worker, task) ||
+           !has_no_predecessors(worker);
+}
+
+void hold_independent(Worker &worker, Task &task) {
+    if (__builtin_expect(observer != nullptr, 0)) notify_creation(worker, task, true);
+    count_created(worker, task);
+    if (worker.throttle_threshold == 0)
+        run_on_top(worker, task);
+    else
+        run_now(worker, task);
+    notify(&omp_ext_observer::creation_ends);
+}
+
 void hold_dependent(Worker &worker, Task &task, const Dependence *dependences, int n) {
     if (__builtin_expect(observer != nullptr, 0)) notify_creation(worker, task, true);
-    task.node = enter(worker.table, dependences, n, &task);
-    worker.current->n_created++;
-    if (task.group) enter_group(worker, *task.group);
-    add(worker.n_created, 1);
+    task.node = enter(worker.table, worker.blocks, dependences, n, &task);
+    count_created(worker, task);
     if (release_creation(task.node)) place(worker, task, true);
     notify(&omp_ext_observer::creation_ends);
+    if (++worker.pace.n_dependent % kDependentBatch == 0 && worker.throttle_threshold != 0) work_off(worker);
+}
+
+bool may_repeat(const Worker &worker, const Task &task) {
+    if (task.flags != 0 || !is_light(task) || worker.proxied || observer || stack_is_half_used()) return false;
+    return worker.throttle_threshold == 0 || (belongs_to_deque(worker, task) && runs_at_creation(worker, task));
+}
+
+bool run_repeatedly(Worker &worker, Task &task) {
+    Task *outer = worker.current;
+    const int64_t mark = worker.mark;
+    DependenceTable *table = worker.table;
+    worker.current = &task;
+    worker.mark = worker.deque.bottom();
+    worker.table = nullptr;
+    task.child_domain = kNoDomain;
+    task.has_short_children = false;
+    task.routine(worker.runtime_thread, task.block);
+    if (__builtin_expect(worker.table != nullptr, 0)) destroy(worker.table, worker.blocks);
+    worker.current = outer;
+    worker.mark = mark;
+    worker.table = table;
+    return task.flags == 0 && !task.proxy && task.n_created == task.n_done_here &&
+           task.n_done_elsewhere.load(std::memory_order_acquire) == 0 &&
+           task.n_holds.load(std::memory_order_acquire) == 1;
+}
+
+void end_repeated(Worker &worker, Task &task, uint32_t n_runs) {
+    if (task.proxy) runtime::clean_up(worker, task);
+    const bool must_defer = must_defer_release(task);
+    worker.current->n_created += n_runs;
+    worker.current->n_done_here += n_runs;
+    add(worker.n_created, n_runs);
+    add(worker.n_done, n_runs);
+    end_light(worker, task, must_defer);
 }
 
 void run_at_once(Worker &worker, Task &task) {
@@ -409,9 +469,7 @@ void run_at_once(Worker &worker, Task &task) {
     }
     task.domain = worker.domain; // OpenMP requires the task to run here
     task.named_domain = kNoDomain;
-    worker.current->n_created++;
-    if (task.group) enter_group(worker, *task.group);
-    add(worker.n_created, 1);
+    count_created(worker, task);
     const BaseTaskScope base_task_scope(worker);
     run_on_top(worker, task);
 }
@@ -428,7 +486,7 @@ void begin_undeferred(Worker &worker, Task &task, const void *code) {
 }
 
 void end_undeferred(Worker &worker, Task &task) {
-    if (__builtin_expect(worker.table != nullptr, 0)) destroy(worker.table);
+    if (__builtin_expect(worker.table != nullptr, 0)) destroy(worker.table, worker.blocks);
     worker.current = task.parent;
     worker.mark = task.outer_mark;
     worker.table = task.outer_table;
@@ -446,10 +504,7 @@ void end_body(Worker &worker, Task &task) {
         worker.left_to_event = true;
         return;
     }
-    if (task.node) {
-        Starter starter{&worker, *worker.team};
-        complete(task.node, start_successor, &starter, make_ready);
-    }
+    if (task.node) release_successors(&worker, *worker.team, task);
     inject_sleep();
     if (task.flags & kRemote) {
         worker.finishing.store(task.parent, std::memory_order_relaxed); // the count releases this store
@@ -459,8 +514,7 @@ void end_body(Worker &worker, Task &task) {
 
 void fulfill(Worker *worker, Team &team, Task &task) {
     if (task.n_to_complete.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
-    Starter starter{worker && worker->team == &team ? worker : nullptr, team};
-    if (task.node) complete(task.node, start_successor, &starter, make_ready);
+    if (task.node) release_successors(worker && worker->team == &team ? worker : nullptr, team, task);
     if (task.flags & kUndeferred) return; // its creator waits for it in the runtime
     Group *group = task.group;
     count_elsewhere(team, *task.parent, task.creator);

@@ -23,7 +23,10 @@ namespace omp_ext {
 
 // Takes over a child that the current task created. May run it before returning.
 void hold(Worker &worker, Task &task);
-// Takes over a child with dependences. It runs when its predecessors are complete.
+// Takes over a child with dependences. If must_enter() is false, all its predecessors are complete, it has no successors,
+// and hold_independent runs it at once. Else hold_dependent runs it when its predecessors are complete.
+bool must_enter(Worker &worker, const Task &task);
+void hold_independent(Worker &worker, Task &task);
 void hold_dependent(Worker &worker, Task &task, const Dependence *dependences, int n);
 
 // Runs a task inside the current one.
@@ -34,6 +37,11 @@ inline void run_on_top(Worker &worker, Task &task) {
     if (stack_is_half_used()) return run_on_new_stack(worker, task);
     run(worker, task);
 }
+// Run a new light child of the current task several times, as so many tasks, if may_repeat() is true of it. Nothing but
+// the child's block must be restored between two runs. run_repeatedly returns false if the child cannot run again.
+bool may_repeat(const Worker &worker, const Task &task);
+bool run_repeatedly(Worker &worker, Task &task);
+void end_repeated(Worker &worker, Task &task, uint32_t n_runs); // frees the task
 // Runs a child that the current task created and that must not be queued.
 void run_at_once(Worker &worker, Task &task);
 

@@ -85,17 +85,10 @@ void enter_new_stack(void *argument) {
 
 } // namespace
 
-bool suspends_waits(const Worker &worker) {
-    if (options.waits == Waits::kRelaxed) return true;
-    return options.waits == Waits::kStrict && domains::count() > 1 && worker.team->is_strict();
-}
-
-bool get_base_task(Worker &worker) {
-    if (!suspends_waits(worker)) return false;
+void get_base_task(Worker &worker) {
     worker.base_task = runtime::make_lasting_base_task(worker);
     worker.base_task_lasts = worker.base_task != nullptr;
     if (!worker.base_task_lasts) worker.base_task = runtime::make_base_task(worker);
-    return true;
 }
 
 void end_base_task(Worker &worker) {

@@ -9,6 +9,7 @@
 // scheduler loop runs at the bottom of each stack; on the thread's own stack it is a barrier, which may be suspended.
 #pragma once
 
+#include "placement/domains.h"
 #include "scheduler/stacks.h"
 #include "scheduler/team.h"
 
@@ -35,13 +36,19 @@ struct Suspension {
 };
 
 // True if the team suspends waiting tasks now. The worker needs a base task, too, to suspend a task.
-bool suspends_waits(const Worker &worker);
+inline bool suspends_waits(const Worker &worker) {
+    return options.waits == Waits::kRelaxed ||
+           (options.waits == Waits::kStrict && worker.team->is_strict() && domains::count() > 1);
+}
 
-bool get_base_task(Worker &worker);
+void get_base_task(Worker &worker);
 // Gives the current task, if implicit, a base task through which the runtime can return to it. Returns false if it has
 // one or needs none; then end_base_task must not be called.
 inline bool begin_base_task(Worker &worker) {
-    return __builtin_expect(worker.current == &worker.implicit, 0) && !worker.base_task && get_base_task(worker);
+    if (__builtin_expect(worker.current != &worker.implicit, 1) || worker.base_task || !suspends_waits(worker))
+        return false;
+    get_base_task(worker);
+    return true;
 }
 void end_base_task(Worker &worker);
 

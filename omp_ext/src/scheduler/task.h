@@ -9,17 +9,15 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "scheduler/dependence_node.h"
 #include "scheduler/inbox.h"
 
 struct omp_ext_counters;
 
 namespace omp_ext {
 
-struct Task;
 struct Group;
-struct Suspension;
 struct DependenceTable;
-struct DependenceNode;
 class BlockPool;
 
 inline constexpr int kNoDomain = -1;
@@ -47,6 +45,7 @@ enum TaskFlag : uint16_t {
 struct Task : QueueEntry {
     // Written by the creating thread.
     bool is_transparent; // its children and its siblings may depend on each other
+    bool has_short_children; // they run at once (throttle.h); written by the running thread
     uint32_t level; // as QueueEntry::depth, but not saturated
     Task *parent; // null: implicit
     Group *group; // innermost taskgroup, or null

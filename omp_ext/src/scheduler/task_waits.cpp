@@ -82,12 +82,12 @@ struct PredecessorsComplete {
     Worker *worker;
     DependenceNode *node;
 
-    bool is_over() const { return is_ready(node); }
+    bool is_over() const { return node->is_ready(); }
     bool prepare() const {
         worker->awaited_count.store(kAnyCompletion, std::memory_order_seq_cst);
         return is_over();
     }
-    bool arm(Suspension &suspension) const { return omp_ext::arm(node, suspension); }
+    bool arm(Suspension &suspension) const { return node->arm(suspension); }
     void disarm() const {}
 };
 
@@ -396,6 +396,7 @@ void wait(int kind, Condition &&condition) {
 
 void wait_for_children(Worker &worker) {
     Task &task = *worker.current;
+    task.has_short_children = false; // later children may be longer
     if (__builtin_expect(observer != nullptr, 0)) return wait_for_children_seen(worker, task);
     if (!worker.base_task) {
         if (task.parent && run_own_children(worker, task)) return;
@@ -418,6 +419,7 @@ void wait_for_group(Worker &worker) {
 
 bool end_group(Worker &worker) {
     Task &task = *worker.current;
+    task.has_short_children = false;
     wait_for_group(worker);
     Group *group = task.group;
     if (!group || group->task != &task) return true;
@@ -437,18 +439,19 @@ void wait_for_finishing_children(Worker &worker) {
 
 void wait_for_predecessors(Worker &worker, const Dependence *dependences, int n) {
     if (!worker.table) return;
-    DependenceNode *node = enter_wait(worker.table, dependences, n);
+    DependenceNode *node = enter_wait(*worker.table, worker.blocks, dependences, n);
     release_creation(node);
     wait(OMP_EXT_WAIT_PREDECESSORS, PredecessorsComplete{&worker, node});
     note_acquire(node);
     notify(&omp_ext_observer::wait_ends, OMP_EXT_WAIT_PREDECESSORS);
-    release_reference(node);
+    free_node(node, present_worker()->blocks);
 }
 
 void barrier(Worker &worker, int kind, bool is_followed) {
     Team &team = *worker.team;
     const uint64_t number = ++worker.n_barriers;
     worker.throttle_threshold = team.first_throttle_threshold();
+    worker.current->has_short_children = false;
     const uint64_t n_arrivals = number * static_cast<uint64_t>(team.n_workers);
     inject_sleep();
     team.n_arrived.fetch_add(1, std::memory_order_seq_cst);

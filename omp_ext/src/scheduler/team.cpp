@@ -81,6 +81,7 @@ void begin_implicit_task(Worker &worker, Task &task, int domain) {
     task.pool = nullptr;
     task.seen = nullptr;
     task.flags = kImplicitTask;
+    task.has_short_children = false;
     task.level = task.depth = 0;
     task.domain = worker.domain;
     task.named_domain = static_cast<int16_t>(domain);
@@ -180,7 +181,7 @@ Worker *join_team(const void *key, int number, int n_workers, int level, int32_t
 
 void leave_team(Worker &worker) {
     if (worker.table) {
-        destroy(worker.table);
+        destroy(worker.table, worker.blocks);
         worker.table = nullptr;
     }
     worker.stacks.trim();

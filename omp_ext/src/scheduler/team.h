@@ -42,6 +42,18 @@ struct LoopPart {
     bool is_doacross = false;
 };
 
+// The pace at which a worker runs tasks that it creates and runs at once (throttle.cpp).
+struct Pace {
+    const Task *parent = nullptr; // of the tasks of the present batch
+    uint64_t constructs = 0; // constructs of the present batch, as a set of hashes
+    uint64_t short_constructs = 0; // constructs of the last batch of short tasks
+    uint64_t n_descendants = 0; // tasks that the tasks of the batch created
+    int64_t start_ns = 0;
+    uint32_t n_tasks = 0, batch = 0; // tasks of the batch so far, and at its end
+    uint64_t n_dependent = 0; // tasks with dependences created
+    uint64_t next_probe = 0; // value of n_dependent at which work_off judges tasks while other threads are idle
+};
+
 // A worker's place in its team. Written by its thread when a region begins, read by all threads.
 struct alignas(64) WorkerPlace {
     Team *team = nullptr;
@@ -56,7 +68,7 @@ struct alignas(64) WorkerState {
     Task *current = nullptr; // the running task
     int64_t mark = 0; // items of the deque from this number on are descendants of `current`
     DependenceTable *table = nullptr; // dependences among the children of `current`
-    int64_t throttle_threshold = kFirstThrottleThreshold; // deque size at which place() asks is_throttled()
+    int64_t throttle_threshold = kFirstThrottleThreshold; // deque size at which place() calls run_at_creation()
     omp_ext_counters *counters = nullptr; // counters of the current task; null: every event is reported (counters.h)
     int next_start_flags = 0; // OMP_EXT_AT_ONCE and OMP_EXT_AT_HAND, reported with the next start of a task
     bool left_to_event = false; // the task that just ended is incomplete until its event is fulfilled
@@ -67,6 +79,7 @@ struct alignas(64) WorkerState {
     uint64_t n_barriers = 0; // barriers entered
     unsigned n_sent_this_turn = 0; // tasks sent to other domains
     unsigned sends_per_turn = 1; // tasks to send before lending the processor (scheduler.cpp)
+    Pace pace;
     LoopPart loop;
     BlockPool blocks; // memory of the light tasks created here
 };

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs tasks at once in the thread that creates them.
+#include "scheduler/throttle.h"
+
+#include <sched.h>
+
+#include "scheduler/scheduler.h"
+#include "scheduler/search.h"
+#include "scheduler/suspensions.h"
+
+namespace omp_ext {
+
+namespace {
+
+constexpr int64_t kThrottleThreshold = 256; // tasks in a deque beyond which new ones run at once
+constexpr uint32_t kDoubtBatch = 4; // the same after a slow batch of tasks that were short before
+constexpr int64_t kShortNs = 100; // longest mean time of short tasks, with their creation
+// The same for tasks with dependences, which cost more if they wait for each other than if they run at once.
+constexpr int64_t kShortWaitingNs = 300;
+constexpr uint32_t kMostWaiting = 1024; // incomplete children beyond which their creator runs some
+constexpr int64_t kLongestDrainNs = 200'000; // without a task, while short tasks run on other threads
+
+uint64_t set_of(const void *code) {
+    return uint64_t{1} << (reinterpret_cast<uintptr_t>(code) * 0x9E3779B97F4A7C15u >> 58);
+}
+
+uint32_t n_incomplete_children(const Task &task) {
+    return n_children_to_wait_for(task, task.n_done_elsewhere.load(std::memory_order_acquire));
+}
+
+uint64_t n_created(const Worker &worker) { return worker.n_created.load(std::memory_order_relaxed); }
+
+bool may_run_task(const Worker &worker) { return !suspends_waits(worker) || may_run_on_top(worker); }
+
+void begin_batch(Worker &worker, int64_t now, uint32_t n_tasks) {
+    Pace &pace = worker.pace;
+    pace.parent = worker.current;
+    pace.constructs = 0;
+    pace.n_descendants = 0;
+    pace.n_tasks = 0;
+    pace.batch = n_tasks;
+    pace.start_ns = now;
+}
+
+// True if another thread looks for a task, or should be woken for one.
+bool has_idle_thread(const Team &team) {
+    return team.n_searching.load(std::memory_order_relaxed) > 0 ||
+           team.n_asleep.load(std::memory_order_relaxed) > team.n_surplus;
+}
+
+// Runs tasks until all children of the current task are complete, or other threads keep the remaining ones.
+void drain(Worker &worker, const Search &search) {
+    Task &parent = *worker.current;
+    int64_t since_ns = 0;
+    while (n_incomplete_children(parent) > 0) {
+        if (Task *task = find(search)) {
+            run_on_top(worker, *task);
+            since_ns = 0;
+            continue;
+        }
+        const int64_t now = now_ns();
+        if (since_ns == 0) since_ns = now;
+        if (now - since_ns > kLongestDrainNs) {
+            parent.has_short_children = false;
+            return;
+        }
+        if (now - since_ns < kLongestDrainNs / 16)
+            SpinLock::pause();
+        else
+            sched_yield(); // the other thread may have lost its processor
+    }
+}
+
+} // namespace
+
+void note_runs(Worker &worker, const void *code, uint32_t n_tasks, uint64_t n_descendants) {
+    Pace &pace = worker.pace;
+    Task &parent = *worker.current;
+    if (pace.parent != &parent) {
+        parent.has_short_children = false;
+        return begin_batch(worker, now_ns(), kPaceBatch);
+    }
+    pace.constructs |= set_of(code);
+    pace.n_descendants += n_descendants;
+    pace.n_tasks += n_tasks;
+    if (pace.n_tasks < pace.batch) return;
+    const int64_t now = now_ns();
+    const bool are_short = now - pace.start_ns < pace.n_tasks * kShortNs && pace.n_descendants == 0;
+    pace.short_constructs = pace.constructs;
+    // The thread may have lost its processor for a while. So a few more tasks decide.
+    const bool is_in_doubt = parent.has_short_children && !are_short && pace.batch == kPaceBatch;
+    parent.has_short_children = are_short || is_in_doubt;
+    begin_batch(worker, now, is_in_doubt ? kDoubtBatch : kPaceBatch);
+}
+
+bool runs_at_creation(const Worker &worker, const Task &task) {
+    return worker.current->has_short_children && (worker.pace.short_constructs & set_of(task.code)) &&
+           may_run_task(worker);
+}
+
+void run_now(Worker &worker, Task &task) {
+    const BaseTaskScope base_task_scope(worker);
+    const void *code = task.code;
+    const uint64_t n_before = n_created(worker);
+    run_on_top(worker, task);
+    note_runs(worker, code, 1, n_created(worker) - n_before);
+}
+
+bool run_at_creation(Worker &worker, Task &task, bool may_run) {
+    if (!runs_at_creation(worker, task)) {
+        if (worker.deque.size_hint() < worker.throttle_threshold) return false;
+        // The first call after a barrier only lends the processor.
+        if (worker.throttle_threshold == kFirstThrottleThreshold) {
+            worker.throttle_threshold = options.throttle ? kThrottleThreshold : INT64_MAX;
+            lend_processor(worker);
+            return false;
+        }
+        if (!may_run_task(worker)) return false;
+    }
+    if (!may_run) return false;
+    run_now(worker, task);
+    return true;
+}
+
+bool has_no_predecessors(Worker &worker) {
+    if (!worker.table || is_empty(*worker.table)) return true;
+    if (n_incomplete_children(*worker.current) > 0) return false;
+    clear(*worker.table, worker.blocks);
+    return true;
+}
+
+namespace {
+
+// Runs a batch of tasks, or a single one if it takes long. Returns false if there are too few tasks. Sets
+// *are_short if all were short and created no tasks.
+bool run_batch(Worker &worker, const Search &search, bool *are_short) {
+    const int64_t start_ns = now_ns(), longest_ns = kPaceBatch * kShortWaitingNs;
+    const uint64_t n_before = n_created(worker);
+    uint64_t constructs = 0;
+    for (uint32_t n = 0; n < kPaceBatch; n++) {
+        Task *task = find(search);
+        if (!task) return false;
+        constructs |= set_of(task->code);
+        run_on_top(worker, *task);
+        if (n == 0 && now_ns() - start_ns > longest_ns) return true;
+    }
+    *are_short = now_ns() - start_ns < longest_ns && n_created(worker) == n_before;
+    worker.pace.short_constructs = constructs;
+    return true;
+}
+
+} // namespace
+
+void work_off(Worker &worker) {
+    Task &parent = *worker.current;
+    Pace &pace = worker.pace;
+    if (!options.throttle || !may_run_task(worker)) return;
+    const auto is_needed_elsewhere = [&] {
+        return n_incomplete_children(parent) < kMostWaiting || has_idle_thread(*worker.team);
+    };
+    bool are_short = parent.has_short_children;
+    if (!are_short) {
+        if (n_incomplete_children(parent) < kMostWaiting) return;
+        // Idle threads may need more tasks. So the tasks are judged now and then only.
+        if (has_idle_thread(*worker.team) && pace.n_dependent < pace.next_probe) return;
+    }
+    const BaseTaskScope base_task_scope(worker);
+    const Search search{worker, &parent, true};
+    while (!are_short) {
+        if (!run_batch(worker, search, &are_short)) return;
+        if (are_short || !is_needed_elsewhere()) continue;
+        pace.next_probe = 2 * pace.n_dependent;
+        return;
+    }
+    parent.has_short_children = true;
+    drain(worker, search);
+    has_no_predecessors(worker); // empties the table
+    begin_batch(worker, now_ns(), kPaceBatch);
+}
+
+} // namespace omp_ext

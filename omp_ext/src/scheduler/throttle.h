@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs tasks at once in the thread that creates them, where queues cost more than they gain: if the thread's deque is
+// full, or if the tasks are so short that other threads need longer to fetch one than to run it. Owns these limits, and
+// the limit on tasks that wait for dependences. All functions are called by the worker's thread.
+//
+// Short tasks. The thread measures the tasks that it runs at once because of a full queue, some at a time. If they were
+// short and created no tasks, the current task has_short_children: later tasks of the same constructs run at once, too.
+// That ends with the next batch that takes longer, and with the next wait for the children.
+#pragma once
+
+#include <cstdint>
+
+#include "scheduler/team.h"
+
+namespace omp_ext {
+
+inline constexpr uint32_t kPaceBatch = 16; // tasks between two clock readings
+inline constexpr uint32_t kDependentBatch = 64; // tasks with dependences created between two calls of work_off
+
+// Runs a new task if it should run at once. Returns false if it must be queued. `may_run`: false to queue it anyway.
+// Called if the deque has reached the worker's throttle_threshold, or the current task has_short_children.
+bool run_at_creation(Worker &worker, Task &task, bool may_run);
+
+// True if run_at_creation runs every child of the task's construct now.
+bool runs_at_creation(const Worker &worker, const Task &task);
+
+// Runs a new child of the current task, and measures it.
+void run_now(Worker &worker, Task &task);
+
+// Notes tasks of one construct that the current task created and ran at once. `n_descendants`: tasks that they created.
+// Judges each batch of kPaceBatch tasks.
+void note_runs(Worker &worker, const void *code, uint32_t n_tasks, uint64_t n_descendants);
+
+// True if no incomplete task has entered the table of dependences.
+bool has_no_predecessors(Worker &worker);
+
+// Runs tasks, if very many children of the current task are incomplete and all threads are busy. Tasks that wait for
+// others fill memory, and leave the caches before they run. If they prove short, runs all of them.
+void work_off(Worker &worker);
+
+} // namespace omp_ext
