@@ -6,6 +6,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Sequence
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -230,10 +231,10 @@ def by_recency(
     return tallies
 
 
-@pytest.mark.parametrize("n_jobs", [1, 2, 5])
-def test_long_traces_are_counted_alike_on_any_number_of_threads(n_jobs: int) -> None:
-    """Uses several batches, two of them at a time, and renumbers moments in between."""
-    random_source = random.Random(n_jobs)
+@cache
+def long_trace() -> tuple[list[Access], object]:
+    """Returns random accesses and their tallies."""
+    random_source = random.Random(1)
     n_bytes, accesses = 120, list[Access]()
     for _ in range(150_000):
         if random_source.random() < 0.8:
@@ -243,7 +244,14 @@ def test_long_traces_are_counted_alike_on_any_number_of_threads(n_jobs: int) -> 
             length = random_source.randrange(1, min(30, n_bytes - address) + 1)
         write, group, kernel = (random_source.randrange(n) for n in (2, 2, 3))
         accesses.append(Access(address, length, write == 1, group, kernel))
-    assert computed(accesses, 2, True, n_jobs) == by_recency(accesses, 2, True, n_bytes)
+    return accesses, by_recency(accesses, 2, True, n_bytes)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2, 5])
+def test_long_traces_are_counted_alike_on_any_number_of_threads(n_jobs: int) -> None:
+    """Uses several batches, two of them at a time, and renumbers moments in between."""
+    accesses, tallies = long_trace()
+    assert computed(accesses, 2, True, n_jobs) == tallies
 
 
 def test_a_loop_that_repeats_has_the_distance_of_its_length() -> None:
