@@ -63,7 +63,8 @@ def check_version(
 def test_every_version_verifies_at_every_cutoff_kind_and_number_of_threads(
     bots_dir: Path, version: str
 ) -> None:
-    check_version(bots_dir, version)
+    # Without the tool, marks are jumps over calls.
+    check_version(bots_dir, version, THREADS[1:2] if version.endswith("-marked") else THREADS)
 
 
 @pytest.mark.parametrize("version", [version for version in VERSIONS if version.partition("-")[0] in OF_GCC])
