@@ -19,7 +19,9 @@ from ompass.simulation.reader import POLICIES
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = sorted(
-    [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("omp_ext/*.md"), *ROOT.glob("tests/*.md")]
+    path
+    for pattern in ("*.md", "docs/*.md", "docs/papers/*.md", "omp_ext/*.md", "tests/*.md")
+    for path in ROOT.glob(pattern)
 )
 FOLDERS = ("analysis", "bots", "docs", "omp_ext", "ompt_tool", "tests")
 COMMANDS = vars(typer.main.get_command(application()))["commands"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`./run suite` builds the right targets; fake commands replace cmake and Python."""
+"""`./run suite` and `./run papers` build the right targets; fake commands replace cmake and Python."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ def tree(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def calls(tree: Path, *arguments: str, **environment: str) -> list[str]:
+def calls(tree: Path, *arguments: str, command: str = "suite", **environment: str) -> list[str]:
     path = f"{tree / 'bin'}:/usr/local/bin:/usr/bin:/bin"
     subprocess.run(
-        [tree / "run", "suite", *arguments],
+        [tree / "run", command, *arguments],
         env={"PATH": path, "HOME": str(tree), **environment},
         check=True,
         capture_output=True,
@@ -73,3 +73,28 @@ def test_all_programs_are_built_when_none_is_named(tree: Path) -> None:
 
 def test_nothing_is_built_to_show_results(tree: Path) -> None:
     assert calls(tree, "--show", "all.json") == [f"-m suite --show all.json with {tree}/bots"]
+
+
+@pytest.fixture
+def tree_with_papers(tree: Path) -> Path:
+    script = f"""
+        test "$2" = papers || exit 0
+        case "$*" in
+        *--needs) echo fib sort ;;
+        *) echo "$*" >>{tree}/calls ;;
+        esac"""
+    stand_in(tree / ".venv/bin/python", script)
+    return tree
+
+
+def test_a_paper_builds_its_programs(tree_with_papers: Path) -> None:
+    told = calls(tree_with_papers, "tbb", "--quick", command="papers")
+    assert [line for line in told if "--build" in line] == [
+        "--build --preset release --target ompass omp_ext bots-configure",
+        f"--build {tree_with_papers}/build/release/bots --target fib sort",
+    ]
+    assert told[-1] == "-m papers tbb --quick"
+
+
+def test_a_page_is_written_without_a_build(tree_with_papers: Path) -> None:
+    assert calls(tree_with_papers, "tbb", "--page", command="papers") == ["-m papers tbb --page"]

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the steps of a paper, keeps the value of each at once, and resumes where it was stopped.
+
+Owns the file of results, tests/papers/results/NAME.json.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import toolchains
+from ompass.errors import UsageError
+from ompass.journal import Journal
+from papers.model import Paper, Step, Workplace
+
+RESULTS: Final = toolchains.REPOSITORY / "tests" / "papers" / "results"
+SCHEMA: Final = "ompass paper 1"
+
+Settings = dict[str, Any]
+"""Settings that must not change when a campaign resumes."""
+
+
+def settings_of(paper: Paper, size: str) -> Settings:
+    return {"paper": paper.name, "size": size, "machine": machine()}
+
+
+def machine() -> dict[str, Any]:
+    """Returns the processor's name and the number of processors that this process may use."""
+    lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+    models = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return {"cpu": models[0] if models else "", "n_cpus": len(os.sched_getaffinity(0))}
+
+
+def run_steps(
+    steps: Sequence[Step], settings: Settings, folder: Path, progress: Callable[[int, str], None]
+) -> dict[str, Any]:
+    """Returns the value of every step; runs those that an earlier call in `folder` did not finish.
+
+    Raises UsageError if the folder has the steps of other settings, or another process uses it.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    header = {"format": SCHEMA, "settings": settings}
+    values: dict[str, Any] = {}
+    with Journal(folder / "journal", f"remove {folder} to start anew", header) as journal:
+        for number, entry in journal.entries():
+            if number == 1:
+                _check(entry, header, folder)
+            else:
+                values[entry["key"]] = entry["value"]
+        for number, step in enumerate(steps, 1):
+            if step.key not in values:
+                progress(number, step.key)
+                value = step.run(Workplace(folder, values))
+                journal.append({"key": step.key, "value": value})
+                values[step.key] = value
+    return {step.key: values[step.key] for step in steps}
+
+
+def _check(entry: Any, header: dict[str, Any], folder: Path) -> None:
+    if entry != header:
+        raise UsageError(
+            f"{folder} holds measurements of another machine, size or paper",
+            "old and new measurements must not be mixed",
+            "remove it to start anew",
+        )
+
+
+def results_file(name: str) -> Path:
+    return RESULTS / f"{name}.json"
+
+
+def write_results(settings: Settings, values: dict[str, Any]) -> None:
+    """Writes all measurements, one step per line."""
+    lines = ",\n".join(f"  {json.dumps(key)}: {_compact(value)}" for key, value in values.items())
+    head = ",\n".join(f" {json.dumps(key)}: {json.dumps(value)}" for key, value in settings.items())
+    text = f'{{\n "schema": {json.dumps(SCHEMA)},\n{head},\n "values": {{\n{lines}\n }}\n}}\n'
+    RESULTS.mkdir(exist_ok=True)
+    results_file(settings["paper"]).write_text(text, encoding="utf-8")
+
+
+def read_results(name: str) -> dict[str, Any]:
+    """Returns the settings of the measurements, and under "values" the measurements."""
+    results: dict[str, Any] = json.loads(results_file(name).read_text(encoding="utf-8"))
+    return results
+
+
+def _compact(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"))

@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: Apache-2.0
+"""All papers, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from papers.model import Paper
+from papers.tbb.paper import PAPER as _TBB
+
+PAPERS: Final[Mapping[str, Paper]] = {paper.name: paper for paper in (_TBB,)}

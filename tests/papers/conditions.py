@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Parts that claims share: conditions on our numbers, labels, and the text of a number."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+
+from papers.model import Numbers, Values
+
+
+def falls(found: Sequence[float]) -> bool:
+    return all(a > b for a, b in pairwise(found))
+
+
+def rises(found: Sequence[float]) -> bool:
+    return all(a < b for a, b in pairwise(found))
+
+
+def all_positive(found: Sequence[float]) -> bool:
+    return min(found) > 0
+
+
+def never(_: Sequence[float]) -> bool:
+    """The condition of claims that cannot be carried here."""
+    return False
+
+
+def by_cores(keys: Sequence[int], value: Callable[[int], float]) -> Numbers:
+    return {f"{key} cores": value(key) for key in keys}
+
+
+def no_numbers(_: Values) -> Numbers:
+    return {}
+
+
+def percent(share: float) -> str:
+    return f"{share:.1%}"
+
+
+def gain(share: float) -> str:
+    return f"{share:+.1%}"
+
+
+def times(ratio: float) -> str:
+    return f"{ratio:.1f}"
+
+
+def ns(time: float) -> str:
+    return f"{time:.0f} ns"
+
+
+def count(number: float) -> str:
+    return f"{number:,.0f}"

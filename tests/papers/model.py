@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A paper and its reproduction: measurements, figures, and claims with their verdicts.
+
+A claim is data: the paper's sentence and number, a function that computes our numbers from the measurements,
+and a condition that these numbers fulfil or not. Owns the verdicts; measures and writes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from pathlib import Path
+from typing import Any, Final
+
+from ompass.figures.style import Spec
+
+FIGURE_ONLY: Final = "figure only"
+"""The paper's number of a claim that its text gives without numbers."""
+
+SIZES: Final = ("quick", "full")
+
+Values = Mapping[str, Any]
+"""The value of every step, by its key."""
+
+Numbers = Mapping[str, float]
+"""Our numbers for a claim, by the label under which the page shows them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Workplace:
+    """The resources of a step: a folder that survives a resume, and the values of the steps before it."""
+
+    folder: Path
+    values: Values
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One measurement. A resumed campaign skips finished steps, so a step takes at most a minute."""
+
+    key: str
+    run: Callable[[Workplace], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A figure of ours for a figure or table of the paper."""
+
+    name: str
+    place: str  # of the paper: "Fig. 7"
+    title: str
+    made: str  # recorded here, simulated, ...
+    text: str  # explains the axes, and what to see
+    make: Callable[[Values], Spec]
+
+
+class Verdict(Enum):
+    AGREES = "agrees"
+    DIFFERS = "differs"
+    MISSING = "cannot be carried here"
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A sentence of the paper that can be false."""
+
+    name: str
+    sentence: str
+    place: str  # figure, table or section of the paper
+    theirs: str  # the paper's number
+    picture: str  # name of the Picture that shows ours
+    ours: Callable[[Values], Numbers]
+    holds: Callable[[Sequence[float]], bool]
+    show: Callable[[float], str]
+    cause: str = ""  # if ours differ: the cause, as investigated
+    evidence: Callable[[Values], Numbers] | None = None  # numbers that follow the cause
+    show_evidence: Callable[[float], str] | None = None  # if not as `show`
+    missing: str = ""  # if this machine and the simulation cannot carry the claim: the reason
+
+    def verdict(self, values: Values) -> Verdict:
+        if self.missing:
+            return Verdict.MISSING
+        return Verdict.AGREES if self.holds(list(self.ours(values).values())) else Verdict.DIFFERS
+
+    def shown(self, values: Values) -> str:
+        """Returns our numbers as text, each after its label."""
+        return _text(self.ours(values), self.show)
+
+    def reason(self, values: Values) -> str:
+        """Returns why ours differ, or why the claim cannot be carried."""
+        if self.missing or self.evidence is None:
+            return self.missing or self.cause
+        return f"{self.cause} {_text(self.evidence(values), self.show_evidence or self.show)}."
+
+
+def _text(numbers: Numbers, show: Callable[[float], str]) -> str:
+    return ", ".join(f"{label}: {show(number)}" for label, number in numbers.items())
+
+
+@dataclass(frozen=True, slots=True)
+class Paper:
+    """The reproduction of one paper. `introduction` and `method` are Markdown."""
+
+    name: str
+    title: str
+    citation: str
+    introduction: str
+    programs: Sequence[str]  # the folders of bots/ that it needs
+    duration: Mapping[str, str]  # time of the command, by size
+    steps: Callable[[str], Sequence[Step]]  # by size
+    method: Callable[[Values], str]
+    pictures: Sequence[Picture]
+    claims: Sequence[Claim] = field(default_factory=tuple)
+
+    def picture(self, name: str) -> Picture:
+        return next(one for one in self.pictures if one.name == name)

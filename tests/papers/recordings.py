@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Steps that several papers share: recorded benchmark programs, and simulations of the best recording.
+
+Rounds are interleaved, so a disturbance affects all programs. The best recording of a program is the one with
+the least work: other programs on the same processors can only add to it.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Final
+
+import toolchains
+from ompass.readers.run import open_run
+from ompass.simulation.machine import read_machine
+from ompass.simulation.reader import SimulatedRun, read_task_program
+from ompass.simulation.runs import predict, simulate
+from papers.model import Step, Values, Workplace
+
+EXTENSION: Final = toolchains.BUILD / "lib" / "libomp_ext.so"
+_PATIENCE_S = 300.0
+
+_COLUMNS: Final = [
+    "policy",
+    "threads",
+    "seed",
+    "wall_ns",
+    "serial_ns",
+    "work_ns",
+    "create_ns",
+    "schedule_ns",
+    "sync_ns",
+    "idle_ns",
+    "n_steals_attempted",
+    "n_steals_successful",
+    "n_steals_false_negative",
+]
+_OPERATIONS: Final = ("dequeue", "steal", "failed_steal", "wake")
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A program with its options; `name` distinguishes cases of one program."""
+
+    name: str
+    program: str  # file in build/release/bots
+    options: str
+    threads: int = 1
+    variables: Mapping[str, str] = field(default_factory=dict)
+
+
+def under_extension(policy: str) -> dict[str, str]:
+    """Returns the variables that run a program's tasks in libomp_ext.so."""
+    return {"LD_PRELOAD": str(EXTENSION), "OMP_EXT_SCHEDULE": "1", "OMP_EXT_STEAL": policy}
+
+
+def record(case: Case, folder: Path, mode: str) -> None:
+    """Records a run of the program. Raises CalledProcessError with its output."""
+    shutil.rmtree(folder, ignore_errors=True)
+    command = [
+        sys.executable, "-m", "ompass", "run", "--quiet", "--once", "--no-report", "--sample", "off",
+        "--mode", mode,
+        "-o", str(folder), "--", str(toolchains.BUILD / "bots" / case.program), *case.options.split(),
+        "--threads", str(case.threads),
+    ]  # fmt: skip
+    environment = toolchains.neutral_environment() | {"OMP_PROC_BIND": "close", **case.variables}
+    subprocess.run(command, env=environment, check=True, capture_output=True, text=True, timeout=_PATIENCE_S)
+
+
+def traces(cases: Sequence[Case], n_rounds: int) -> Iterator[Step]:
+    """Yields a step per recording. Its value: the times of the recording."""
+    for number in range(n_rounds):
+        for case in cases:
+            yield Step(_trace_key(case.name, number), _Traced(case, number))
+
+
+def profiles(cases: Sequence[Case], n_rounds: int) -> Iterator[Step]:
+    """Yields a step per recorded profile. Its value: the sums over all threads and regions."""
+    for number in range(n_rounds):
+        for case in cases:
+            yield Step(f"profile {case.name} {number}", _Profiled(case))
+
+
+def profiled(values: Values, name: str) -> list[dict[str, int]]:
+    """Returns the profiles of all rounds of a case."""
+    return [value for key, value in values.items() if key.rpartition(" ")[0] == f"profile {name}"]
+
+
+def traced(values: Values, name: str) -> list[dict[str, int]]:
+    """Returns the times of all recordings of a case."""
+    return [value for key, value in values.items() if key.rpartition(" ")[0] == f"trace {name}"]
+
+
+def best_trace(values: Values, name: str) -> dict[str, int]:
+    """Returns the times of the recording that is simulated; `work_ns` is the work of its tasks."""
+    return min(traced(values, name), key=lambda times: times["work_ns"])
+
+
+def n_rounds(values: Values, name: str) -> int:
+    return len(traced(values, name))
+
+
+def disturbance(values: Values, names: Sequence[str]) -> float:
+    """Returns the part of the time of these cases' recordings in which other programs had the processor."""
+    times = [one for name in names for one in traced(values, name)]
+    return sum(one["preempted_ns"] for one in times) / sum(one["wall_ns"] for one in times)
+
+
+def spread(values: Values, names: Sequence[str]) -> float:
+    """Returns the largest difference in work between recordings of one case, as a share of the best."""
+    return max(
+        max(one["work_ns"] for one in traced(values, name)) / best_trace(values, name)["work_ns"] - 1
+        for name in names
+    )
+
+
+def _trace_key(name: str, number: int) -> str:
+    return f"trace {name} {number}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Traced:
+    case: Case
+    number: int
+
+    def __call__(self, place: Workplace) -> dict[str, int]:
+        folder = _trace_folder(place, self.case.name, self.number)
+        record(self.case, folder, "trace")
+        program = read_task_program(folder)
+        alone = predict(program, read_machine(), "random", 1, untraced=True)
+        return {
+            "number": self.number,
+            "n_tasks": alone.n_tasks,
+            "wall_ns": program.wall_ns,
+            "work_ns": alone.wall_ns - alone.serial_ns - alone.create_ns - alone.schedule_ns,
+            "preempted_ns": program.preempted_ns,
+        }
+
+
+def _trace_folder(place: Workplace, name: str, number: int) -> Path:
+    return place.folder / f"{name}-{number}.ompass"
+
+
+@dataclass(frozen=True, slots=True)
+class _Profiled:
+    case: Case
+
+    def __call__(self, place: Workplace) -> dict[str, int]:
+        folder = place.folder / "profile.ompass"
+        record(self.case, folder, "profile")
+        run = open_run(folder)
+        names = [
+            "n_tasks",
+            "work_ns",
+            "create_ns",
+            "schedule_ns",
+            "sync_ns",
+            "idle_ns",
+            "preempted_ns",
+            "schedule_preempted_ns",
+            "n_steals",
+            "steal_ns",
+            "n_failed_steals",
+            "failed_steal_ns",
+        ]
+        return {name: sum(getattr(row, name) for row in run.regions) for name in names}
+
+
+@dataclass(frozen=True, slots=True)
+class Simulated:
+    """A step that simulates the best trace of a case. Its value: a table, a row per run."""
+
+    case: str
+    machine: str
+    policies: Sequence[str]
+    threads: Sequence[int]
+    n_seeds: int
+    variant: str = ""  # name of a machine with other costs
+    costs_ns: Mapping[str, float] = field(default_factory=dict)  # these costs
+
+    def step(self) -> Step:
+        return Step(f"simulate {self.case}{self.variant}", self)
+
+    def __call__(self, place: Workplace) -> dict[str, Any]:
+        best = best_trace(place.values, self.case)
+        folder = _trace_folder(place, self.case, best["number"])
+        program = read_task_program(folder)
+        machine = read_machine(self.machine)
+        other = {name: ((1, ns),) for name, ns in self.costs_ns.items()}
+        machine = replace(machine, costs={**machine.costs, **other})
+        rows = []
+        for seed in range(1, self.n_seeds + 1):
+            done = simulate(
+                folder,
+                machine=machine,
+                threads=self.threads,
+                policies=self.policies,
+                seed=seed,
+                untraced=True,
+                program=program,
+            )
+            rows += [_row(one.policy, one.threads, seed, one.run) for one in done.predictions]
+        columns = [*_COLUMNS, *(f"{name}_{what}" for name in _OPERATIONS for what in ("n", "ns"))]
+        return {"columns": columns, "rows": rows}
+
+
+def _row(policy: str, threads: int, seed: int, run: SimulatedRun) -> list[Any]:
+    figures = [getattr(run, name) for name in _COLUMNS[3:]]
+    operations = [number for name in _OPERATIONS for number in run.operations[name]]
+    return [policy, threads, seed, *figures, *operations]
+
+
+def simulated(values: Values, case: str, policy: str, threads: int) -> list[dict[str, int]]:
+    """Returns the simulated runs of a case, or of a case with the name of a variant, one per seed."""
+    table = values[f"simulate {case}"]
+    return [
+        dict(zip(table["columns"], row, strict=True))
+        for row in table["rows"]
+        if row[0] == policy and row[1] == threads
+    ]

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The measurements for Contreras and Martonosi: which programs are recorded, and how they are simulated.
+
+The inputs have the number of tasks and the mean time of a task of the paper's Table II, as far as one input
+can have both; a cycle of the paper's processor counts as half a nanosecond, as in the machine file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from papers.model import Step
+from papers.recordings import Case, Simulated, profiles, traces, under_extension
+
+MACHINE: Final = "cmp-32"
+CYCLES_PER_NS: Final = 2.0
+THREADS: Final = (1, 2, 4, 8, 9, 12, 16, 25, 32)
+RANDOM, OCCUPANCY, GROUP = "random", "occupancy", "group"
+IDEAL_OCCUPANCY, IDEAL_STEALER = "ideal-occupancy", "ideal-stealer"
+POLICIES: Final = (RANDOM, OCCUPANCY, GROUP, IDEAL_OCCUPANCY, IDEAL_STEALER)
+MEASURED_THREADS: Final = (1, 2)
+
+N_SWAPTIONS: Final = 64
+N_OPTIONS: Final = 1_228_800
+GRAINS: Final = (9600, 1280, 128, 64)
+"""Options in a task of blackscholes: about 770,000, 96,000, 10,000 and 5,000 cycles."""
+BACK_OFFS: Final = (1000, 5000)
+"""Cycles of a failed steal with a pause after it; the machine file has 200, without a pause."""
+DEPTHS: Final = (8, 18)
+"""Levels of treeadd that create tasks: 510 and 524,286 tasks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A program of the paper's Table II, with the paper's figures, and its quick and its full input."""
+
+    name: str
+    tasks: str  # the paper's number of tasks
+    cycles: str  # the paper's mean time of a task
+    quick: str
+    full: str
+
+    def case(self, size: str) -> Case:
+        return Case(self.name, f"{self.name}-tasks", self.quick if size == "quick" else self.full)
+
+
+# 5,740 is 20 x 287, and 12,224 is 64 x 191: repeated loops. A loop over n pieces has n - 1 tasks.
+_BITCOUNTER = "--size 288 --words 4500 --rounds 20 --grain 1"
+_MATMULT = "--size 224 --block 16 --grain 1 --repeat 63"
+_LU = "--size 1440 --block 32 --grain 0"
+_TREEADD = "--size 21 --passes 3 --depth 11"
+
+MICRO: Final = (
+    Program("bitcounter", "5,740", "5K", _BITCOUNTER, _BITCOUNTER),
+    Program("matmult", "12,224", "6K", _MATMULT, _MATMULT),
+    Program("lu", "31,200", "4K", _LU, _LU),
+    Program("treeadd", "12,290", "not given", _TREEADD, _TREEADD),
+)
+PARSEC: Final = (
+    Program(
+        "swaptions",
+        "120,000",
+        "25K",
+        f"--size {N_SWAPTIONS} --paths 20000 --grain 64",
+        f"--size {N_SWAPTIONS} --paths 120000 --grain 64",
+    ),
+    Program(
+        "blackscholes",
+        "1,200 N",
+        "256K at 32 cores",
+        f"--size {N_OPTIONS} --rounds 3 --grain 3200",
+        f"--size {N_OPTIONS} --rounds 75 --grain 3200",
+    ),
+    Program(
+        "fluidanimate",
+        "420 N",
+        "19M",
+        "--size 100000 --steps 5 --grain 4",
+        "--size 300000 --steps 5 --grain 4",
+    ),
+    Program(
+        "streamcluster",
+        "11,000 + 6,000 N",
+        "23M",
+        "--size 8192 --dimensions 64 --clusters 10 --chunk 8192 --grain 256",
+        "--size 16384 --dimensions 128 --clusters 10 --chunk 16384 --grain 256",
+    ),
+)
+PROGRAMS: Final = (*MICRO, *PARSEC)
+
+
+def grain_case(grain: int) -> Case:
+    """Returns blackscholes, one round, with this many options in the largest task."""
+    return Case(f"grain-{grain}", "blackscholes-tasks", f"--size {N_OPTIONS} --rounds 1 --grain {grain}")
+
+
+def depth_case(depth: int) -> Case:
+    """Returns treeadd, one pass, with tasks down to this level."""
+    return Case(f"depth-{depth}", "treeadd-tasks", f"--size 21 --passes 1 --depth {depth}")
+
+
+def with_back_off(program: str, cycles: int) -> str:
+    return f"{program}, failed steals of {cycles} cycles"
+
+
+def _back_off(program: str, cycles: int, policies: Sequence[str], n_seeds: int) -> Step:
+    variant = with_back_off("", cycles)
+    costs_ns = {"failed_steal": cycles / CYCLES_PER_NS}
+    return Simulated(program, MACHINE, policies, (1, 16, 25, 32), n_seeds, variant, costs_ns).step()
+
+
+def measured_name(program: str, threads: int) -> str:
+    return f"{program}-{threads}"
+
+
+def _measured(size: str) -> list[Case]:
+    """Returns the two programs of Fig. 4, under the extension with random stealing."""
+    return [
+        Case(
+            measured_name(one.name, threads),
+            f"{one.name}-tasks",
+            one.case(size).options,
+            threads,
+            under_extension(RANDOM),
+        )
+        for one in MICRO
+        if one.name in ("bitcounter", "treeadd")
+        for threads in MEASURED_THREADS
+    ]
+
+
+def steps(size: str) -> Sequence[Step]:
+    n_rounds, n_seeds = (5, 5) if size == "quick" else (10, 20)
+    programs = [one.case(size) for one in PROGRAMS]
+    lengths = [*map(grain_case, GRAINS), *map(depth_case, DEPTHS)]
+    made = [*traces([*programs, *lengths], n_rounds), *profiles(_measured(size), n_rounds)]
+    made += [Simulated(one.name, MACHINE, POLICIES, THREADS, n_seeds).step() for one in MICRO]
+    made += [Simulated(one.name, MACHINE, (RANDOM,), THREADS, n_seeds).step() for one in PARSEC]
+    made += [Simulated(case.name, MACHINE, (RANDOM,), (1, 8, 32), n_seeds).step() for case in lengths]
+    for cycles in BACK_OFFS:
+        made += [_back_off(one.name, cycles, POLICIES[:3], n_seeds) for one in MICRO[:3]]
+        made.append(_back_off("swaptions", cycles, (RANDOM,), n_seeds))
+    return made
