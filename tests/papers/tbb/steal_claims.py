@@ -85,8 +85,9 @@ def _policies() -> Iterator[Claim]:
         holds=lambda found: found[0] < min(found[1:]),
         show=gain,
         cause=(
-            "Bitcounter and matmult divide their loops in the same way here, and the difference of their "
-            "gains is within the spread of the seeds. They are alike, too, if a failed steal takes 5,000 cycles:"
+            "Bitcounter and matmult divide their loops in the same way here, and the difference of "
+            "their gains is within the spread of the seeds. They are alike, too, if a failed steal "
+            "takes 5,000 cycles:"
         ),
         evidence=lambda values: {
             program: numbers.gain(values, plan.with_back_off(program, 5000), plan.OCCUPANCY, 32)
