@@ -204,7 +204,7 @@ def exported_symbols(path: Path, wanted: Collection[str]) -> frozenset[tuple[str
         )
 
 
-_STT_FUNC, _STB_WEAK = 2, 2
+_STT_OBJECT, _STT_FUNC, _STB_WEAK = 1, 2, 2
 
 
 class _Symbol(NamedTuple):
@@ -316,6 +316,18 @@ def read_functions(path: Path) -> FunctionTable:
                     functions.setdefault(symbol.start, (symbol.start, symbol.size, symbol.name))
     ordered = tuple(functions[start] for start in sorted(functions))
     return FunctionTable(tuple(f[0] for f in ordered), ordered)
+
+
+def object_at(path: Path, address: int) -> str:
+    """Returns the symbol of the variable that contains an ELF virtual address; empty if there is none."""
+    with _open(path) as elf:
+        for name in (".symtab", ".dynsym"):
+            table = elf.get_section_by_name(name)
+            for symbol in _symbols(table) if isinstance(table, SymbolTableSection) else ():
+                is_variable = symbol.type == _STT_OBJECT and symbol.is_defined
+                if is_variable and symbol.start <= address < symbol.start + symbol.size:
+                    return symbol.name
+    return ""
 
 
 def _symbol_table_in(compressed: bytes) -> Any:

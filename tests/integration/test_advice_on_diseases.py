@@ -82,6 +82,7 @@ def test_a_false_dependence_is_named_with_its_address(libompass: Path, tmp_path:
     assert first.kind == "dependence"
     assert first.shared is not None
     assert first.shared.n_tasks == first.shared.n_dependent == 24 * 40
+    assert first.shared.name == "grid"
 
 
 def test_a_chain_through_many_addresses_has_no_shared_one(libompass: Path, tmp_path: Path) -> None:

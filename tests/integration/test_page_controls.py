@@ -405,6 +405,56 @@ def test_low_lanes_share_labels_that_do_not_overlap(browser: Browser, tmp_path: 
     assert visit.complaints == []
 
 
+def test_names_of_runs_fit_or_end_in_dots(browser: Browser, tmp_path: Path) -> None:
+    spawned = tuple(Spawn((Work(500),), 2) for _ in range(20))
+    names = ("solver-r0-5032.ompass", "a-solver-with-a-very-long-name-r1-5033.ompass")
+    traces = [write_trace(tmp_path / name, Schedule((*spawned, Wait()), 2, 1)) for name in names]
+    contents = [collect(open(trace).run) for trace in traces]
+    runs = [(content, open_pyramid(content.run.path, keep=False)) for content in contents]
+    text = html_report([RunPart(content) for content in contents], timeline=Timeline(runs))
+    visit = page_with(browser, tmp_path / "page.html", text)
+    visit.page.wait_for_function("ompassTimeline.drawn")
+    labels = visit.page.locator(".gutter button.label .name")
+    assert labels.all_inner_texts() == [f"\u25b8 {name.removesuffix('.ompass')}" for name in names]
+    cut = labels.evaluate_all("all => all.map(each => each.scrollWidth > each.clientWidth)")
+    assert cut == [False, True]
+    assert (
+        visit.page.locator(".name").first.evaluate("each => getComputedStyle(each).textOverflow")
+        == "ellipsis"
+    )
+    assert visit.complaints == []
+
+
+def test_names_of_tasks_stand_out_from_the_patterns_behind_them(shown: Visit) -> None:
+    zoom_to_tasks(shown)
+    shown.page.evaluate(
+        "() => { const {begin, end} = ompassTimeline.shown.map(each => each.interval)"
+        ".find(each => each.task !== '0' && !each.state);"
+        " ompassTimeline.show(begin - 100, end + 100); }"
+    )
+    shown.page.wait_for_function("!ompassTimeline.due")
+    drawn = shown.page.evaluate(
+        """() => {
+            const calls = [], real = {};
+            for (const name of ["strokeText", "fillText"]) {
+                real[name] = CanvasRenderingContext2D.prototype[name];
+                CanvasRenderingContext2D.prototype[name] = function (text) {
+                    calls.push([name, text, name === "strokeText" ? this.strokeStyle : this.fillStyle]);
+                    return real[name].apply(this, arguments);
+                };
+            }
+            ompassTimeline.drawNow();
+            Object.assign(CanvasRenderingContext2D.prototype, real);
+            return calls;
+        }"""
+    )
+    outlines = {text: colour for name, text, colour in drawn if name == "strokeText"}
+    assert outlines
+    for name, text, colour in drawn:
+        if name == "fillText" and text in outlines:
+            assert colour != outlines[text]
+
+
 @pytest.mark.parametrize("n_threads", [64, pytest.param(512, marks=pytest.mark.slow)])
 def test_the_page_of_many_threads_stays_small(tmp_path: Path, n_threads: int) -> None:
     body = tuple(Spawn((Work(500),), 2) for _ in range(20_000))

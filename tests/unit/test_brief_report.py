@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from made_runs import MS, construct, definition, made_run, made_samples, region, team, wait
-from ompass.commands.second_run import has_something_to_change
+from ompass.commands.second_run import has_something_to_change, sample_hz
 from ompass.jobs.content import job_of_reports
 from ompass.launch.second_run import MOST_BYTES, MOST_NS, TASK_BYTES, trace_bytes, why_not_traced
 from ompass.metrics.facts import Finding
@@ -89,6 +89,29 @@ def test_verdict_place_and_gain_come_first_and_the_next_command_last() -> None:
         assert len(lines) <= 40
         assert not any("Granularity" in line for line in lines)
     assert any("Granularity" in line for line in printed(run_report(content)))
+
+
+def test_figures_of_several_places_are_told_apart() -> None:
+    text = " ".join(" ".join(printed(brief_report(content_of(fine_run())), 120)).split())
+    assert "Tasks are too fine sort.c:11 and sort.c:12 (sort)" in text
+    one, both = map(
+        float, re.findall(r"([\d.]+)% of the thread-time \(sort.c:11\); both places: ([\d.]+)%", text)[0]
+    )
+    assert both == pytest.approx(2 * one, abs=0.2)
+
+
+def test_predictions_without_other_programs_say_so() -> None:
+    content = with_changes(content_of(fine_run()), CUT_OFF)
+    times = "20 ms instead of 100 ms"
+    assert f"({times})" in " ".join(printed(brief_report(content), 200))
+    others = Finding("disturbed", "problem", "Others used the processors", "threads waited", "measure again")
+    disturbed = replace(content, findings=(*content.findings, others))
+    assert f"({times}, without other programs)" in " ".join(printed(brief_report(disturbed), 200))
+
+
+@pytest.mark.parametrize(("seconds", "hz"), [(0.01, 1000), (0.8, 500), (3, 133), (30, 100)])
+def test_a_short_second_run_takes_samples_more_often(seconds: float, hz: int) -> None:
+    assert sample_hz(int(seconds * 1e9)) == hz
 
 
 def test_a_run_without_problems_says_so_in_one_sentence() -> None:

@@ -14,7 +14,7 @@ from ompass.metrics.facts import Finding
 from ompass.model import Run
 from ompass.page.assemble import RunPart, html_report
 from ompass.page.excerpts import Excerpts, Sources
-from ompass.page.markup import Markup, element
+from ompass.page.markup import Markup, element, prose
 from ompass.page.pictures import MOST_BARS, area, bars
 from ompass.reports.content import collect
 from ompass.samples.content import SampleContent
@@ -100,6 +100,14 @@ def test_a_run_that_was_cut_short_is_marked() -> None:
 def test_text_is_escaped_once() -> None:
     assert element("p", "a < b", title='"') == '<p title="&quot;">a &lt; b</p>'
     assert element("p", Markup("<b>x</b>")) == "<p><b>x</b></p>"
+
+
+def test_sentences_mark_code_and_keep_options_whole() -> None:
+    assert prose("a < b: set `--mca yield 1` (--repeat), --from") == (
+        'a &lt; b: set <code>--mca yield 1</code> (<span class="option">--repeat</span>), '
+        '<span class="option">--from</span>'
+    )
+    assert prose("well-known -- but") == "well-known -- but"
 
 
 def test_an_excerpt_surrounds_its_line(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Final
 
 from ompass.commands.streams import say, waiting
 from ompass.errors import OmpassError
@@ -29,6 +30,10 @@ from ompass.simulation.advice import advise
 from ompass.simulation.report import advice_report
 from ompass.simulation.stored import read_advice, store_advice
 from ompass.units import duration
+
+_WANTED_SAMPLES: Final = 400  # of each thread
+_LEAST_HZ: Final = 100  # the tool's rate
+_MOST_HZ: Final = 1_000  # a sample takes some microseconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +110,7 @@ def _record_again(directory: Path, first: FirstRun, limits: Limits) -> Path | No
         "OMPASS_LIMIT_MB": f"{limits.most_bytes}B",
         LAUNCH: launch,
     }
+    environment.setdefault("OMPASS_SAMPLE", str(sample_hz(first.wall_ns)))
     with Path(os.devnull).open("r+b") as nothing:
         streams = {1: nothing.fileno(), 2: nothing.fileno()}
         ending = run_child(str(first.program.path), first.command, environment, streams)
@@ -112,6 +118,11 @@ def _record_again(directory: Path, first: FirstRun, limits: Limits) -> Path | No
         say(f"no prediction: the second run {ending.describe()}")
         return None
     return find_produced(environment["OMPASS_DIR"], set(), ending.pid, launch).main
+
+
+def sample_hz(wall_ns: int) -> int:
+    """Returns a rate that takes some hundred samples also of a short run: atomic updates need them."""
+    return min(max(_WANTED_SAMPLES * 1_000_000_000 // max(wall_ns, 1), _LEAST_HZ), _MOST_HZ)
 
 
 def _store_advice(trace: Path, *others: Path) -> bool:

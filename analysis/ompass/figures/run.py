@@ -149,7 +149,7 @@ def constructs(contents: Sequence[ReportContent]) -> Spec | None:
         for order, task in enumerate(content.tasks[:_MOST_BARS])
         for rank, (state, value) in enumerate((("work", task.work_ns), ("create", task.create_ns)))
     ]
-    return state_bars("Work and creation of task constructs, share of all thread-time", rows)
+    return state_bars("Work and creation of task constructs", rows)
 
 
 def granularity(contents: Sequence[ReportContent]) -> Spec | None:

@@ -135,6 +135,7 @@ def _facts(rank: Rank, content: ReportContent) -> RankFacts | None:
         n_usable_cpus=run.n_usable_cpus,
         n_host_cpus=len(read_meta(run.path).places),
         preempted_ns=whole.preempted_ns if whole else 0,
+        program_ns=program.thread_time_ns,
         late_ns=max(sum(row.preempted_ns - row.mpi_preempted_ns for row in run.regions), work_preempted_ns),
         work_preempted_ns=work_preempted_ns,
         idle_inside_ns=sum(row.idle_ns for row in inside if row.construct in with_mpi),

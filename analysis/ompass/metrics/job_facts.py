@@ -41,6 +41,7 @@ class RankFacts:
     n_usable_cpus: int = 0  # processors that the launcher left to the rank; 0: unknown
     n_host_cpus: int = 0  # processors of its host; 0: unknown
     preempted_ns: int = 0  # thread-time of the program in which threads waited for a processor
+    program_ns: int = 0  # thread-time of the program; unlike `times`, with the begin and the end of MPI
     late_ns: int = 0  # part of it: outside of MPI, where it delays other ranks
     work_preempted_ns: int = 0  # part of late_ns: in work
     idle_inside_ns: int = 0  # thread-time without a task in the regions with MPI calls

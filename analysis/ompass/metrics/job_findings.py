@@ -94,12 +94,13 @@ def crowded_hosts(facts: JobFacts) -> Iterator[Evidence]:
     preempted_ns = sum(rank.preempted_ns for ranks in crowded.values() for rank in ranks)
     if share(preempted_ns, facts.whole_ns) < thresholds.PREEMPTED_SHARE:
         return
+    whole_ns = sum(max(rank.program_ns, rank.preempted_ns) for ranks in crowded.values() for rank in ranks)
     host, ranks = max(crowded.items(), key=lambda one: _n_threads(one[1]) / _n_processors(one[1]))
     yield (
         evidence(
             f"{plural(len(ranks), 'rank')} with {plural(_n_threads(ranks), 'thread')} share "
             f"{plural(_n_processors(ranks), 'processor')} of {host}: threads waited for a processor "
-            f"{percent(share(preempted_ns, facts.whole_ns))} of their time. A rank that waits in MPI polls, "
+            f"{percent(share(preempted_ns, whole_ns))} of their time. A rank that waits in MPI polls, "
             "and keeps its processor from the ranks that it waits for",
             preempted_ns,
             ranks=len(ranks),

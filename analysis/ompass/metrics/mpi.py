@@ -10,7 +10,7 @@ from ompass.metrics.calls import mpi_totals
 from ompass.metrics.efficiency import EDGES, rank_times
 from ompass.metrics.facts import Evidence, Facts, evidence
 from ompass.model import Run, share
-from ompass.units import count, duration, percent
+from ompass.units import duration, percent, plural
 
 
 def records_mpi(run: Run) -> bool:
@@ -30,7 +30,7 @@ def time_in_mpi(facts: Facts) -> Iterator[Evidence]:
         call = calls[0]
         in_calls = share(call.time_ns, sum(each.time_ns for each in calls))
         most = (
-            f", {percent(in_calls)} of it in {call.function} ({count(call.n_calls)} calls, "
+            f", {percent(in_calls)} of it in {call.function} ({plural(call.n_calls, 'call')}, "
             f"{duration(share(call.time_ns, call.n_calls))} each)"
         )
     yield evidence(

@@ -7,12 +7,13 @@ Owns the markup that page.css and page.js expect.
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from ompass.model import shown_states
 from ompass.plain_text import visible, visible_lines
-from ompass.reports.model import Column, Kind, Table, full_bar, words
+from ompass.reports.model import Column, Kind, Table, full_bar, sentences, words
 from ompass.units import percent, plural
 
 MOST_ROWS: Final = 500
@@ -27,6 +28,20 @@ class Markup(str):
 
 def escape(value: object) -> Markup:
     return value if isinstance(value, Markup) else Markup(html.escape(visible_lines(str(value))))
+
+
+_MARKED: Final = re.compile(r"`([^`]+)`|(?<!\S)(\(?)(--[a-z][\w-]*)")
+
+
+def prose(text: str) -> Markup:
+    """Returns a sentence of a report with its code as code, and its options unbroken at line ends."""
+    found, end = [], 0
+    for match in _MARKED.finditer(text):
+        code, bracket, option = match.groups()
+        marked = element("code", code) if code else element("span", option, class_="option")
+        found += [text[end : match.start()], bracket or "", marked]
+        end = match.end()
+    return join([*found, text[end:]])
 
 
 def element(tag: str, *children: object, **attributes: object) -> Markup:
@@ -91,7 +106,10 @@ def table(shown: Table, details: Mapping[int, Markup] | None = None) -> Markup:
     return join(
         (
             element("div", body, class_="table", tabindex="0", role="region", aria_label=shown.title),
-            *(element("p", remark, class_="note") for remark in (*remarks, *shown.notes)),
+            *(
+                element("p", remark, class_="note")
+                for remark in (*remarks, *map(prose, sentences(shown.notes)))
+            ),
         )
     )
 

@@ -45,7 +45,7 @@ def _of_run(number: int, run: Run, cpus: Sequence[int], meta: Meta, n_runs: int)
     ]  # fmt: skip
     return {
         "id": f"{number}",
-        "label": "all threads" if n_runs == 1 else visible(run.path.name),
+        "label": "all threads" if n_runs == 1 else visible(run.path.name.removesuffix(".ompass")),
         "run": number,
         "threads": [row.thread for row in run.threads],
         "rows": _by_place(number, leaves, *_places(run, cpus, meta)),

@@ -22,7 +22,7 @@ from ompass.metrics.constructs import Bin, ConstructTotals, trim_bins
 from ompass.model import GraphGroup
 from ompass.page.excerpts import Excerpts, numbered_lines
 from ompass.page.flame import difference, flame
-from ompass.page.markup import Markup, element, join, table
+from ompass.page.markup import Markup, element, join, prose, table
 from ompass.page.source import source_lines
 from ompass.page.summary import cards, notes
 from ompass.page.timeline import construct_label
@@ -197,7 +197,7 @@ def part_markup(part: Part, number: str) -> tuple[Markup, dict[str, Spec]]:
             blocks += pictures
         if isinstance(block, str):
             note = block.startswith("Note: ")
-            blocks.append(element("p", block, class_="note" if note else None))
+            blocks.append(element("p", prose(block), class_="note" if note else None))
         elif isinstance(block, Table) and not (section.drawn and figures):
             blocks += [element("h4", block.title)] if captioned else []
             blocks.append(table(block, part.details))
@@ -225,8 +225,8 @@ def _advice(advice: Advice) -> Markup:
         "li",
         element("div", element("strong", advice.title), class_="what"),
         element("code", advice.place, class_="place") if advice.place else "",
-        element("p", sentence(advice.because)),
-        element("p", sentence(advice.cure), class_="cure") if advice.cure else "",
+        element("p", prose(sentence(advice.because))),
+        element("p", prose(sentence(advice.cure)), class_="cure") if advice.cure else "",
         element("p", advice.also) if advice.also else "",
         class_="card good" if advice.good else "card",
     )

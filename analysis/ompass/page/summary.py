@@ -12,7 +12,7 @@ from typing import Final
 from ompass.graph.content import GraphContent
 from ompass.model import share
 from ompass.page.excerpts import Excerpts, numbered_lines
-from ompass.page.markup import Markup, element, join, state_bar
+from ompass.page.markup import Markup, element, join, prose, state_bar
 from ompass.page.pictures import area, bars, curve, part
 from ompass.page.source import source_lines
 from ompass.page.timeline import construct_label
@@ -213,8 +213,8 @@ def _card(content: ReportContent, cause: Cause, trace: int | None, excerpts: Exc
         element("code", visible(advice.place), class_="place", title=visible(", ".join(files)) or None)
         if advice.place
         else "",
-        element("p", sentence(advice.because)) if advice.because else "",
-        element("p", sentence(advice.cure), class_="cure") if advice.cure else "",
+        element("p", prose(sentence(advice.because))) if advice.because else "",
+        element("p", prose(sentence(advice.cure)), class_="cure") if advice.cure else "",
         element("p", advice.gain, class_="gain") if advice.gain else "",
         _show(content, advice.title, constructs, trace),
         _source(constructs, excerpts),

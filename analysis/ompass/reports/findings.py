@@ -75,7 +75,9 @@ class Cause:
     finding: Finding | None
     places: list[Location] = field(default_factory=list)
     change: StoredChange | None = None
-    share: float = 0.0  # part of the time that it costs
+    share: float = 0.0  # part of the time that it costs, or that the change gains
+    cost: float = 0.0  # part of the time that its findings cost together
+    is_disturbed: bool = False  # True if other programs lengthened the run, which predictions exclude
 
     @property
     def kind(self) -> str:
@@ -97,13 +99,21 @@ class Cause:
         where = _places(self.places)
         if self.finding is None:
             because, cure = (self.change.because, self.change.cure) if self.change else ("", "")
-            return Advice(gain_text(self.change), because, cure, where)
+            return Advice(self.gain_text, because, cure, where)
         cure = self.change.cure if self.change else self.finding.cure
-        return Advice(self.title, self.finding.because, cure, where, gain=gain_text(self.change))
+        because, n_places = self.finding.because, len(_known(self.places))
+        if n_places > 1:  # the sentence is about the first place
+            everywhere = "both" if n_places == 2 else f"all {n_places}"
+            because += f" ({self.places[0].place}); {everywhere} places: {percent(self.cost)}"
+        return Advice(self.title, because, cure, where, gain=self.gain_text)
+
+    @property
+    def gain_text(self) -> str:
+        return gain_text(self.change, self.is_disturbed)
 
 
-def gain_text(change: StoredChange | None) -> str:
-    """Returns a change with its gain, unless it is doubtful.
+def gain_text(change: StoredChange | None, is_disturbed: bool = False) -> str:
+    """Returns a change with its gain, unless it is doubtful; its times are those of an undisturbed run.
 
     Example: "Cut off below depth 8: 80% less time predicted (30 ms instead of 150 ms)".
     """
@@ -113,6 +123,7 @@ def gain_text(change: StoredChange | None) -> str:
         return change.title
     words = gain(change.gain, is_bound=change.at_most, is_least=change.at_least)
     times = f"{duration(change.wall_ns)} instead of {duration(change.before_ns)}"
+    times += ", without other programs" if is_disturbed else ""
     return f"{change.title}: {words} predicted ({times})"
 
 
@@ -136,6 +147,9 @@ def causes(content: ReportContent) -> list[Cause]:
             family = next((kinds[0] for kinds in _ALTERNATIVES if change.kind in kinds), change.kind)
             of_kind.setdefault(family, change)
     found += [Cause(None, [one.place], one, _weight(one)) for one in of_kind.values()]
+    disturbed = any(one.kind in OUTSIDE for one in content.findings)
+    for cause in found:
+        cause.is_disturbed = disturbed
     return sorted(
         found,
         key=lambda one: (one.kind not in LEADING, one.kind in OUTSIDE, not one.is_predicted, -one.share),
@@ -160,8 +174,9 @@ def _add(found: list[Cause], content: ReportContent, finding: Finding) -> None:
         if cause.kind == finding.kind and place and cause.places and _siblings(place[0], cause.places[0]):
             cause.places += place
             cause.share += part
+            cause.cost += part
             return
-    found.append(Cause(finding, place, None, part))
+    found.append(Cause(finding, place, None, part, part))
 
 
 def _siblings(one: Location, other: Location) -> bool:
@@ -184,11 +199,15 @@ def _cure(cause: Cause, changes: Sequence[StoredChange]) -> StoredChange | None:
     return next((one for one in changes if (one.place.file, one.place.line) in lines), None)
 
 
+def _known(places: Sequence[Location]) -> list[str]:
+    return list(dict.fromkeys(place.place for place in places))
+
+
 def _places(places: Sequence[Location]) -> str:
     """Returns the places in one function, such as `a.c:12 and a.c:14 (f)`."""
     if not places:
         return ""
-    known = list(dict.fromkeys(place.place for place in places))
+    known = _known(places)
     first = places[0].label()
     if len(known) == 1:
         return first

@@ -110,6 +110,7 @@ def _waited_for_fields(content: ReportContent, entry: WaitedFor) -> dict[str, An
 
 def loops_table(content: ReportContent, loops: Sequence[LoopTotals]) -> Table:
     """Returns a table of loops: executions, times, and the cost of their imbalance."""
+    shared = [loop for loop in loops if loop.kind not in UNSHARED_LOOPS]
     return Table.of(
         "Loops by imbalance",
         (
@@ -148,7 +149,7 @@ def loops_table(content: ReportContent, loops: Sequence[LoopTotals]) -> Table:
         loops,
         word="loop",
         more="--csv --table loops",
-        notes=() if any(o.has_chunks for o in loops) or not loops else (_NO_CHUNKS,),
+        notes=(_NO_CHUNKS,) if shared and not any(o.has_chunks for o in shared) else (),
     )
 
 

@@ -17,6 +17,7 @@ class SharedAddress:
     address: int
     n_tasks: int  # tasks that name it
     n_dependent: int  # tasks with depend clauses
+    name: str = ""  # the variable at this address; empty: unknown
 
 
 def shared_address(path: Path, constructs: Collection[int]) -> SharedAddress | None:

@@ -37,6 +37,7 @@ from ompass.simulation.unmodelled import (
 )
 from ompass.simulation.words import Advice, advice_of, on_more_threads
 from ompass.symbols.resolver import UNKNOWN, Location, Resolver
+from ompass.symbols.variables import variable_name
 from ompass.units import duration
 
 __all__ = ["FASTER", "Advice", "AdviceContent", "Causal", "Change", "advise", "middle_of_shortest"]
@@ -133,7 +134,7 @@ def advise(
         notes += tuple(on_more_threads(change) for change, _ in found if change.kind == "threads")
         found = [one for one in found if one[0].kind != "threads"]
     progress("uncertainty")
-    changes = [_with_address(path, groups, trial.with_range(change, way)) for change, way in ranked(found)]
+    changes = [_with_address(run, groups, trial.with_range(change, way)) for change, way in ranked(found)]
     progress("causal profile")
     return AdviceContent(
         run=run,
@@ -167,13 +168,16 @@ def _candidates(trial: Trial, run: Run, resolver: Resolver) -> Iterator[Candidat
         yield replace(change, limit=limit, limit_ns=limit_ns), way
 
 
-def _with_address(path: Path, groups: Mapping[int, int], change: Change) -> Change:
+def _with_address(run: Run, groups: Mapping[int, int], change: Change) -> Change:
     """Adds the address by which the tasks depend on each other; `groups`: constructs at one place."""
     if change.kind != "dependence" or change.construct is None:
         return change
     named = {change.construct, *change.also}
     members = named | {construct for construct, first in groups.items() if first in named}
-    return replace(change, shared=shared_address(path, members))
+    shared = shared_address(run.path, members)
+    if shared is not None:
+        shared = replace(shared, name=variable_name(run.modules, shared.address))
+    return replace(change, shared=shared)
 
 
 def ranked(found: Iterable[Candidate]) -> list[Candidate]:

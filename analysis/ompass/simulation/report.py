@@ -232,6 +232,7 @@ def _change_record(content: AdviceContent, change: Change, words: Words) -> dict
         "limit_ns": change.limit_ns,
         "because": words.because,
         "address": f"{change.shared.address:#x}" if change.shared else None,
+        "variable": change.shared.name or None if change.shared else None,
         "also": list(words.also),
         "tried": [{"value": one.value, "wall_ns": one.wall_ns} for one in change.tried],
     }

@@ -69,7 +69,12 @@ def _address(change: Change) -> str:
     if 2 * shared.n_tasks < shared.n_dependent:
         return f", through many addresses: the most common one is in {plural(shared.n_tasks, 'task')}"
     every = "all" if shared.n_tasks == shared.n_dependent else f"{shared.n_tasks:,} of"
-    return f": {every} {shared.n_dependent:,} name the address {shared.address:#x}"
+    what = f"the variable `{shared.name}`" if shared.name else f"the address {shared.address:#x}"
+    return f": {every} {plural(shared.n_dependent, 'task')} name {what}"
+
+
+_WIDE = 0.02
+"""Least difference between the ends of a range that a reader needs to know."""
 
 
 def _reason(change: Change) -> str:
@@ -77,14 +82,14 @@ def _reason(change: Change) -> str:
     low, high = f"{change.low:.0%}", f"{change.high:.0%}"
     parts = (
         reason(change) if reason else "",
-        f"{low} to {high} less, {RANGE}" if low != high else "",
+        f"{low} to {high} less, {RANGE}" if change.high - change.low >= _WIDE else "",
         LEAST if change.is_least else "",
     )
     return "; ".join(filter(None, parts)) + LIMITS[change.limit](change)
 
 
 LEAST = "the gain lacks the time to pass the lock to another thread, which other programs hid"
-RANGE = "if the runtime takes half or twice the time, or threads take other tasks"
+RANGE = "depending on the costs of the runtime (half to twice), and on which threads take which tasks"
 """The meaning of the range of a gain."""
 
 
@@ -129,9 +134,7 @@ TITLES: Mapping[str, Callable[[Change], str]] = {
     "extension": lambda c: "Use the scheduler of libomp_ext.so instead of libomp's",
     "placement": lambda c: f"Place the subtrees of these tasks on {c.value} domains",
     "threads": lambda c: f"Run on {plural(c.value, 'thread')}",
-    "split": lambda c: (
-        f"Split the longest of these tasks into {c.value}, and others into parts of that length"
-    ),
+    "split": lambda c: f"Split these tasks into equal parts, the longest into {c.value}",
     "defer": lambda c: "Defer these tasks, which run at once in their creator",
     "waits": lambda c: "Wait once after the loop instead of in each iteration",
     "dependence": lambda c: "Remove the dependence between these tasks if they do not share data through it",
@@ -241,7 +244,7 @@ REASONS: Mapping[str, Callable[[Change], str]] = {
         f"the same {plural(c.value, 'task')}, with the same dependences, created "
         f"{plural(c.count, 'more time')} in {duration(c.share_ns)}"
     ),
-    "phases": lambda c: f"each such task waits up to {plural(c.count, 'time')}",
+    "phases": lambda c: f"up to {plural(c.count, 'wait')} in one task, each for all earlier ones",
     "waits": lambda c: f"{plural(c.count, 'wait')}, each for all tasks so far",
     "dependence": lambda c: f"{plural(c.count, 'dependence')} keep these tasks in order{_address(c)}",
     "pipeline": lambda c: (

@@ -138,7 +138,8 @@ class Timeline {
         const labels = labelled.map((line) => {
             const attributes = { class: "label", style: "", title: line.row.label };
             const isGroup = line.row.rows.length > 0;
-            const label = this.make(isGroup ? "button" : "span", attributes, isGroup ? `${line.open ? "▾" : "▸"} ${line.row.label}` : line.row.label);
+            const text = this.make("span", { class: "name" }, isGroup ? `${line.open ? "▾" : "▸"} ${line.row.label}` : line.row.label);
+            const label = this.make(isGroup ? "button" : "span", attributes, text);
             label.style.top = `${line.top}px`;
             label.style.height = `${Math.max(line.height, LABEL_HEIGHT)}px`;
             label.style.paddingLeft = `${line.depth * 8}px`;
@@ -327,10 +328,17 @@ class Timeline {
         context.beginPath();
         context.rect(left + 2, line.top, right - left - 4, line.height);
         context.clip();
-        context.fillStyle = inkOn(colours[this.entryOf(run, interval)]);
+        const colour = colours[this.entryOf(run, interval)];
         context.font = "11px system-ui, sans-serif";
         context.textBaseline = "middle";
-        context.fillText(this.nameOf(run, interval), left + 4, line.top + line.height / 2);
+        // The patterns of off-CPU time would make the name unreadable.
+        const name = [this.nameOf(run, interval), left + 4, line.top + line.height / 2];
+        context.strokeStyle = hexOf(colour);
+        context.lineWidth = 4;
+        context.lineJoin = "round";
+        context.strokeText(...name);
+        context.fillStyle = inkOn(colour);
+        context.fillText(...name);
         context.restore();
     }
 
