@@ -6,7 +6,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from papers.factored.paper import PAPER as _FACTORED
 from papers.model import Paper
 from papers.tbb.paper import PAPER as _TBB
 
-PAPERS: Final[Mapping[str, Paper]] = {paper.name: paper for paper in (_TBB,)}
+PAPERS: Final[Mapping[str, Paper]] = {paper.name: paper for paper in (_FACTORED, _TBB)}

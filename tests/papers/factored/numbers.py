@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The speed-ups of Acar et al. (section 2.3) over the serial elision, from simulated times of regions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from statistics import median
+from typing import Final
+
+from papers.factored.plan import CELLS, POLICY, shrinking_name, walk_name
+from papers.model import Values
+from papers.recordings import best_trace, simulated
+
+
+def elision_ns(values: Values, case: str) -> float:
+    """Returns the time without tasks (section 2.8), the work of a simulated run on one core."""
+    return median(run["work_ns"] - run["serial_ns"] for run in simulated(values, case, POLICY, 1))
+
+
+def time_ns(values: Values, case: str, threads: int) -> float:
+    return median(run["wall_ns"] - run["serial_ns"] for run in simulated(values, case, POLICY, threads))
+
+
+def _idle_ns(values: Values, case: str, threads: int) -> float:
+    """Returns I_P, the time in which cores have no task."""
+    return median(
+        run["idle_ns"] + run["sync_ns"] - (threads - 1) * run["serial_ns"]
+        for run in simulated(values, case, POLICY, threads)
+    )
+
+
+def maximal(values: Values, case: str, threads: int) -> float:
+    return threads * elision_ns(values, case) / time_ns(values, case, 1)
+
+
+def idle_specific(values: Values, case: str, threads: int) -> float:
+    spent_ns = time_ns(values, case, 1) + _idle_ns(values, case, threads)
+    return threads * elision_ns(values, case) / spent_ns
+
+
+def inflation_specific(values: Values, case: str, threads: int) -> float:
+    busy_ns = threads * time_ns(values, case, threads) - _idle_ns(values, case, threads)
+    return threads * elision_ns(values, case) / busy_ns
+
+
+def actual(values: Values, case: str, threads: int) -> float:
+    return elision_ns(values, case) / time_ns(values, case, threads)
+
+
+CURVES: Final[Mapping[str, Callable[[Values, str, int], float]]] = {
+    "maximal": maximal,
+    "idle-time specific": idle_specific,
+    "inflation specific": inflation_specific,
+    "actual": actual,
+}
+
+
+def shrinking(values: Values, curve: str, threads: int) -> float:
+    """Returns a speed-up of chart (f), where each number of cores has a cut-off of its own."""
+    return CURVES[curve](values, shrinking_name(threads), threads)
+
+
+def cell_ns(values: Values, cells: int) -> float:
+    """Returns the time of a visit to a cell on one core."""
+    return best_trace(values, walk_name(cells))["work_ns"] / CELLS[-1]
