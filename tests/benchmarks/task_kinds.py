@@ -4,7 +4,8 @@
 
 Kinds: tasks with dependences (a wavefront), taskloop, one producer, task reductions, recursion (fib). The
 tasks are empty unless the row names a time. All ways run once per round, in random order. The result is
-the median of all rounds, with quartiles, and the ratio to the fastest way, taken within rounds.
+the median of all rounds, with quartiles, and the ratio to the fastest way, taken within rounds. The
+processor time is that of the whole process per task; on a busy machine it varies less than the time.
 
     tests/benchmarks/task_kinds.py                                # everything, about 3 minutes
     tests/benchmarks/task_kinds.py --only wavefront --threads 2 --rounds 21 --json kinds.json
@@ -19,6 +20,7 @@ import json
 import os
 import platform
 import random
+import resource
 import shutil
 import statistics
 import subprocess
@@ -35,6 +37,7 @@ from benchmarks.peers import CLANGS, REPOSITORY, TIMEOUT_S, clean_environment, q
 
 SOURCE = Path(__file__).with_name("task_kinds.cpp")
 EXTENSION = "extension"
+REPETITIONS = 4  # of task_kinds.cpp
 
 
 @dataclass(frozen=True)
@@ -87,8 +90,24 @@ def environment(way: str, library: Path, threads: int) -> dict[str, str]:
     return settings
 
 
-def time_run(program: Path, row: Row, threads: int, settings: dict[str, str]) -> tuple[float, int]:
-    """Returns the seconds of one run, and its number of tasks."""
+@dataclass(frozen=True)
+class Run:
+    """One run of a program. `processor_seconds`: of all threads in all repetitions."""
+
+    seconds: float
+    processor_seconds: float
+    n_tasks: int
+
+
+def processor_seconds() -> float:
+    """Returns the processor time of all processes that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def time_run(program: Path, row: Row, threads: int, settings: dict[str, str]) -> Run:
+    """Runs a program."""
+    before = processor_seconds()
     command = [str(program), str(threads), str(row.task_ns)]
     ended = subprocess.run(
         command, env=settings, capture_output=True, text=True, check=False, timeout=TIMEOUT_S
@@ -96,23 +115,25 @@ def time_run(program: Path, row: Row, threads: int, settings: dict[str, str]) ->
     if ended.returncode != 0:
         raise BenchmarkError(f"{' '.join(command)}: exit {ended.returncode}: {ended.stderr.strip()}")
     told = json.loads(ended.stdout)
-    return float(told["seconds"]), int(told["tasks"])
+    return Run(float(told["seconds"]), processor_seconds() - before, int(told["tasks"]))
 
 
 def measure(
     row: Row, threads: int, rounds: int, programs: dict[str, Path], library: Path
 ) -> Iterator[dict[str, Any]]:
     """Times all ways of one row in turn, after a warm-up round; yields a result for each."""
-    seconds: dict[str, list[float]] = {way: [] for way in programs}
-    n_tasks = 0
+    runs: dict[str, list[Run]] = {way: [] for way in programs}
     for number in range(rounds + 1):
         for way in random.sample(list(programs), len(programs)):
-            taken, n_tasks = time_run(programs[way], row, threads, environment(way, library, threads))
+            finished = time_run(programs[way], row, threads, environment(way, library, threads))
             if number > 0:
-                seconds[way].append(taken)
+                runs[way].append(finished)
+    seconds = {way: [one.seconds for one in runs[way]] for way in programs}
     fastest = min(programs, key=lambda way: statistics.median(seconds[way]))
     for way in programs:
         low, median, high = quartiles(seconds[way])
+        n_tasks = runs[way][0].n_tasks
+        processor = statistics.median(one.processor_seconds for one in runs[way])
         yield {
             "row": row.name,
             "kind": row.kind,
@@ -123,6 +144,7 @@ def measure(
             "seconds": median,
             "quartiles": [low, high],
             "ns_per_task": median / n_tasks * 1e9,
+            "processor_ns_per_task": processor / REPETITIONS / n_tasks * 1e9,
             "of_fastest": statistics.median(ratios(seconds[way], seconds[fastest])),
             "rounds": rounds,
         }
@@ -136,7 +158,8 @@ def print_rows(results: Sequence[dict[str, Any]]) -> None:
         low, high = (1e3 * value for value in result["quartiles"])
         print(
             f"  {result['way']:10} {1e3 * result['seconds']:9.2f} ms ({low:.2f} to {high:.2f}), "
-            f"{result['ns_per_task']:7.1f} ns per task, {result['of_fastest']:6.2f} of the fastest",
+            f"{result['ns_per_task']:7.1f} ns per task, {result['of_fastest']:6.2f} of the fastest, "
+            f"{result['processor_ns_per_task']:7.1f} ns of processor time",
             flush=True,
         )
 
