@@ -488,7 +488,7 @@ void sync_switch(ThreadState &thread, uint32_t now) {
         thread.tracing = counting && thread.log.counts_records();
         if (thread.tracing) {
             const bool waiting = thread.header->open_state == format::kOpenGap;
-            thread.log.timed(format::kResync, waiting, clock::now(), thread.current->id,
+            thread.log.timed(format::kResync, waiting, clock::now(), traced_id(*thread.current),
                              thread.current->local ? thread.current->local->id : 0);
         }
     }

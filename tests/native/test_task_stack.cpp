@@ -297,6 +297,29 @@ TEST_F(Recording, tasks_that_continue_on_a_thread_with_a_deep_stack_are_read_as_
     EXPECT_LT(seconds_of_walk(directory_, 2), 10 * seconds_of_walk(directory_, 1));
 }
 
+// A state keeps the id of a dependent task for its successors. The trace must not give that id to the undeferred task
+// that has the state next: a reader would take the resumed task for another one.
+TEST_F(Recording, an_undeferred_task_resumes_in_the_trace_although_its_state_was_a_dependent_tasks) {
+    begin("trace");
+    Team team;
+    ThreadState &thread = *team.threads[0];
+    while (thread.pool.peek()->id == 0) {
+        TaskState *dependent = create(thread, 0x2000, kDependent);
+        start_task(thread, dependent, clock::now());
+        complete_task(thread, dependent, nullptr, format::kStatusComplete);
+    }
+    TaskState *undeferred = thread.pool.take();
+    undeferred->local = thread.constructs.at(address(0x4000), 0);
+    undeferred->flags = kInline;
+    begin_inline(thread, undeferred);
+    start_task(thread, create(thread, 0x3000, kUntied), clock::now());
+    resume_task(thread, undeferred);
+    end_inline(thread, undeferred);
+    team.end();
+    recorder::stop(format::EndReason::kFinalized);
+    EXPECT_EQ(validate_run(directory_), std::vector<std::string>{});
+}
+
 // The state of a task may serve a new task while another thread still has a part of the old one.
 TEST_F(Recording, a_left_part_of_a_completed_task_is_no_part_of_the_next_task_with_its_state) {
     begin("trace");

@@ -46,7 +46,7 @@ CheckpointFrame frame_of(const ThreadState &thread, const TaskState &task) {
     CheckpointFrame frame = {};
     const bool is_implicit = task.flags & kImplicit, is_undeferred = task.flags & kInline;
     const bool waits = task.flags & kWaiting;
-    frame.id = is_undeferred ? 0 : task.id;
+    frame.id = traced_id(task);
     frame.worked = task.worked;
     frame.construct = !is_implicit && task.local ? task.local->id : 0;
     frame.flags = (is_implicit ? format::kFrameImplicit : 0) | (is_undeferred ? format::kFrameUndeferred : 0) |

@@ -54,7 +54,7 @@ enum TaskFlag : uint16_t {
 // A plain task touches only cache line 1, a task that waits also the begin of line 2. The rest of lines 2 and 3 is for
 // tasks with dependences and for parts.
 struct alignas(64) TaskState {
-    uint64_t id; // creating thread << 40 | counter; 0: inline, or in a pool
+    uint64_t id; // creating thread << 40 | counter; 0: in a pool; of no meaning for inline tasks
     uint64_t ready; // time of its creation or, after a suspension, of its return to the queue
     uint64_t worked; // work since its start, including inline descendants; inline tasks: owner->worked at the start
     TaskState *below; // the task suspended under it on this thread; in a pool: the next free state
@@ -89,6 +89,8 @@ struct alignas(64) TaskState {
 };
 static_assert(sizeof(TaskState) == 192);
 
+// The id in records: 0 for an undeferred task, whose state may keep the id of a dependent task that is over.
+inline uint64_t traced_id(const TaskState &task) { return task.flags & kInline ? 0 : task.id; }
 inline bool is_untimed_deferred(const TaskState &task) { return (task.flags & (kUntimed | kInline)) == kUntimed; }
 
 class TaskPool {

@@ -173,6 +173,7 @@ void convert_inline(ThreadState &thread, TaskState *task) {
     if (thread.work.is_sample) end_sample(thread);
     task->below->flags |= kHasChildren | kHasDescendants;
     task->construct = task->local->id;
+    task->id = 0;
     task->worked = 0;
     if (task->owner) task->owner = task; // it may be on no stack
     task->local->slot->n_converted++;
@@ -404,7 +405,7 @@ void resume_task(ThreadState &thread, TaskState *task) {
     }
     if (thread.tracing) {
         const uint64_t waited = now > task->ready ? now - task->ready : 0;
-        thread.log.timed(format::kResume, entry->local ? entry->local->id : 0, now, entry->id,
+        thread.log.timed(format::kResume, entry->local ? entry->local->id : 0, now, traced_id(*entry),
                          waited << 1 | (entry->flags & kWaiting ? 1 : 0));
     }
     enter(thread, entry, now);
@@ -439,7 +440,7 @@ void complete_task(ThreadState &thread, TaskState *task, TaskState *next, uint32
         if (!on_stack || on_stack == below)
             thread.log.complete(status, now);
         else
-            thread.log.timed(format::kCompleteTo, status, now, on_stack->id);
+            thread.log.timed(format::kCompleteTo, status, now, traced_id(*on_stack));
     }
     if (task->flags & kDependent) task->end = now;
     *thread.n_tasks += thread.counting;
