@@ -211,7 +211,7 @@ def computational_scaling(job: Computation, reference: Computation) -> dict[str,
     """Returns the computational scaling of a job and its parts; 1: as much computing time as the reference.
 
     computation = instructions * ipc * frequency. The three parts are None without counters. The part
-    `processors` is that of the job alone.
+    `processors` does not depend on the reference.
     """
     known = all(part.instructions and part.cycles for part in (job, reference))
     parts: dict[str, float | None] = {

@@ -113,7 +113,7 @@ class Cause:
 
 
 def gain_text(change: StoredChange | None, is_disturbed: bool = False) -> str:
-    """Returns a change with its gain, unless it is doubtful; its times are those of an undisturbed run.
+    """Returns a change with its gain, unless it is doubtful. Its times assume that no other program runs.
 
     Example: "Cut off below depth 8: 80% less time predicted (30 ms instead of 150 ms)".
     """

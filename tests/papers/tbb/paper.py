@@ -26,9 +26,9 @@ with the least work of {rounds} was simulated by `ompass simulate --machine-file
 1,100 on 32, a failed one 200. All other costs are those that `ompass calibrate` measured for the extension.
 Work takes the recorded time on any core: the simulation has no caches, no traffic of memory, and no costs
 of atomic operations that grow with the number of cores. Random choices of victims were repeated with
-{seeds} seeds; all figures are medians. The inputs of bitcounter and matmult are those of several that came closest
-to the paper's numbers and lengths of tasks. Claims on policies demand a gain of at least 1%. Both were decided after
-first results.
+{seeds} seeds; all figures are medians. Several inputs of bitcounter and matmult
+were tried; these come closest to the paper's numbers and lengths of tasks. Claims on policies demand a gain
+of at least 1%. Both were decided after first results.
 
 Other programs used the processors for {busy:.0%} of the time of all recordings. The simulation leaves this
 time out, but the recorded work still includes its effect on caches. The recordings of a program differ by
