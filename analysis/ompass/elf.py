@@ -94,15 +94,20 @@ def is_elf(path: Path) -> bool:
 
 def read_facts(path: Path) -> ElfFacts:
     """Returns the facts about a file. Raises NotElfError if it is not ELF, or truncated."""
+    return _facts_of_version(path, _version(path))
+
+
+def _version(path: Path) -> tuple[int, ...]:
+    """Returns a key that changes with the file."""
     try:
         found = path.stat()
     except OSError as error:
         raise NotElfError(f"{path}: {error}") from error
-    return _facts_of_version(path, (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns))
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
 
 @functools.lru_cache(maxsize=256)
-def _facts_of_version(path: Path, _version: tuple[int, ...]) -> ElfFacts:
+def _facts_of_version(path: Path, _: tuple[int, ...]) -> ElfFacts:
     with _open(path) as elf:
         interpreter, build_id = "", ""
         dynamic: DynamicSegment | None = None
@@ -217,7 +222,7 @@ class _Symbol(NamedTuple):
 
 
 def _symbols(table: SymbolTableSection) -> Iterator[_Symbol]:
-    """Yields the symbols of a table in order. Takes a twentieth of the time of pyelftools' own objects."""
+    """Yields the symbols of a table in order. Takes a tenth of the time of pyelftools' own objects."""
     is_wide = table.elffile.elfclass == 64
     layout = ("<" if table.elffile.little_endian else ">") + ("IBBHQQ" if is_wide else "IIIBBH")
     data, names = table.data(), table.stringtable.data()
@@ -303,6 +308,11 @@ def symbols_like(path: Path, part: str) -> dict[int, str]:
 
 def read_functions(path: Path) -> FunctionTable:
     """Returns the functions in all symbol tables; a stripped file has only the exported ones."""
+    return _functions_of_version(path, _version(path))
+
+
+@functools.lru_cache(maxsize=8)
+def _functions_of_version(path: Path, _: tuple[int, ...]) -> FunctionTable:
     functions: dict[int, tuple[int, int, str]] = {}
     with _open(path) as elf:
         tables = [elf.get_section_by_name(name) for name in (".symtab", ".dynsym")]
