@@ -3,8 +3,6 @@
 // tool must find a task on the stack as a walk down the stack does, at a cost that does not depend on the depth.
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <chrono>
 #include <map>
 #include <memory>
 #include <random>
@@ -14,6 +12,7 @@
 #include "accounting/regions.h"
 #include "accounting/waits.h"
 #include "analyses/validate.h"
+#include "processor_seconds.h"
 #include "recording_fixture.h"
 #include "walk_seconds.h"
 
@@ -181,9 +180,7 @@ double seconds_on_stack(ThreadState &thread, size_t depth, uint16_t flags) {
         below.push_back(create(thread, 0x2000, kUntied));
         start_task(thread, below.back(), clock::now());
     }
-    double fastest = 1e9;
-    for (int round = 0; round < 5; round++) {
-        const auto begin = std::chrono::steady_clock::now();
+    const double fastest = processor_seconds(5, [&] {
         for (int i = 0; i < 200; i++) {
             TaskState *task = create(thread, 0x3000, flags);
             start_task(thread, task, clock::now());
@@ -191,8 +188,7 @@ double seconds_on_stack(ThreadState &thread, size_t depth, uint16_t flags) {
             resume_task(thread, task);
             complete_task(thread, task, below.back(), format::kStatusComplete);
         }
-        fastest = std::min(fastest, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
-    }
+    });
     EXPECT_GE(depth_of(thread), depth);
     for (; !below.empty(); below.pop_back()) complete_task(thread, below.back(), nullptr, format::kStatusComplete);
     return fastest;
@@ -208,12 +204,9 @@ TEST_F(Recording, a_task_returns_to_a_deep_stack_as_fast_as_to_a_shallow_one) {
 // Returns the seconds of the fastest of five rounds of pauses on top of a stack of this depth.
 double seconds_of_pauses(ThreadState &thread, size_t depth) {
     for (size_t i = 0; i < depth; i++) start_task(thread, create(thread, 0x2000), clock::now());
-    double fastest = 1e9;
-    for (int round = 0; round < 5; round++) {
-        const auto begin = std::chrono::steady_clock::now();
+    const double fastest = processor_seconds(5, [] {
         for (int i = 0; i < 200; i++) recorder::pause(), recorder::resume();
-        fastest = std::min(fastest, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
-    }
+    });
     for (; depth; depth--) complete_task(thread, thread.current, nullptr, format::kStatusComplete);
     return fastest;
 }

@@ -214,13 +214,19 @@ def test_computational_scaling_is_the_product_of_its_parts() -> None:
     reference = Computation(useful_ns=1000, instructions=4000, cycles=2000)
     job = Computation(useful_ns=1600, instructions=5000, cycles=4000)
     assert computational_scaling(job, reference) == pytest.approx(
-        {"computation": 0.625, "instructions": 0.8, "ipc": 0.625, "frequency": 1.25}
+        {"computation": 0.625, "processors": 1, "instructions": 0.8, "ipc": 0.625, "frequency": 1.25}
     )
 
 
 def test_computational_scaling_without_counters_is_known_as_a_whole() -> None:
     found = computational_scaling(Computation(2000), Computation(1000, 5, 5))
-    assert found == {"computation": 0.5, "instructions": None, "ipc": None, "frequency": None}
+    assert found == {
+        "computation": 0.5,
+        "processors": 1,
+        "instructions": None,
+        "ipc": None,
+        "frequency": None,
+    }
 
 
 def test_instructions_come_from_regions_and_tasks() -> None:

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// Times code in tests. Other programs delay it, so the time on the processor counts, of the fastest round.
+#pragma once
+
+#include <algorithm>
+#include <ctime>
+
+#include "process/clock.h"
+
+namespace ompass {
+
+// Returns the seconds on the processor that the calling thread needs for the fastest of several calls of work().
+template <typename Work>
+double processor_seconds(int n_rounds, Work &&work) {
+    uint64_t fastest = UINT64_MAX;
+    for (int round = 0; round < n_rounds; round++) {
+        const uint64_t begin = clock::read_ns(CLOCK_THREAD_CPUTIME_ID);
+        work();
+        fastest = std::min(fastest, clock::read_ns(CLOCK_THREAD_CPUTIME_ID) - begin);
+    }
+    return 1e-9 * static_cast<double>(fastest);
+}
+
+} // namespace ompass
