@@ -49,7 +49,7 @@ def calls_by_rank(folder: Path) -> list[dict[tuple[str, int], CallTotals]]:
 def test_the_rank_that_waits_has_the_time_at_the_line_of_its_call(
     implementation: str, mode: str, environment: dict[str, str], default_toolchain: Toolchain, tmp_path: Path
 ) -> None:
-    program = compile_mpi("waits.c", implementation, default_toolchain, tmp_path)
+    program = compile_mpi("mpi/waits.c", implementation, default_toolchain, tmp_path)
     lines = lines_of("mpi/waits.c")
 
     def record() -> list[dict[tuple[str, int], CallTotals]]:
@@ -88,7 +88,7 @@ def test_fortran_calls_have_the_line_of_the_program(
 ) -> None:
     flags = ("-DF08",) if interface == "F08" else ("-fallow-argument-mismatch",)
     toolchain = toolchain_named("gcc-12-libomp-19")
-    program = compile_mpi("waits.F90", implementation, toolchain, tmp_path, flags)
+    program = compile_mpi("mpi/waits.F90", implementation, toolchain, tmp_path, flags)
     lines = lines_of("mpi/waits.F90")
     run_mpi(implementation, [*command_line("run", "-q", "--", program)], tmp_path, environment)
     _, waiting = calls_by_rank(tmp_path)

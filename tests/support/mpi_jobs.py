@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Builds and records MPI jobs for tests: OpenMPI on this machine, more ranks than cores allowed."""
+"""Builds and records MPI jobs for tests, on this machine; more ranks than cores are allowed."""
 
 from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +48,11 @@ def run_words(
 
 
 def record_job(
-    environment: Mapping[str, str], cwd: Path, n_ranks: int, *command: object
+    environment: Mapping[str, str],
+    cwd: Path,
+    n_ranks: int,
+    *command: object,
+    launcher: Sequence[str] = ("mpirun",),
 ) -> tuple[dict[str, Any], str]:
     """Records a job by one launch; returns its report and its output."""
     report = cwd / "job.json"
@@ -56,7 +60,7 @@ def record_job(
         environment,
         cwd,
         *command_line("run", "-q", "--report-json", report, "--"),
-        *("mpirun", "-n", n_ranks, *command),
+        *(*launcher, "-n", n_ranks, *command),
     )
     values: dict[str, Any] = json.loads(report.read_text(encoding="utf-8"))
     return values, done.stdout

@@ -23,10 +23,18 @@ _LAUNCHING = {
 
 
 def compile_mpi(
-    source: str, implementation: str, toolchain: Toolchain, folder: Path, flags: tuple[str, ...] = ()
+    source: str,
+    implementation: str,
+    toolchain: Toolchain,
+    folder: Path,
+    flags: tuple[str, ...] = (),
+    name: str = "",
 ) -> Path:
-    """Returns the program, compiled by the implementation's own command; skips or fails if there is none."""
-    fortran = source.endswith(".F90")
+    """Returns the program, compiled by the implementation's own command; skips or fails if there is none.
+
+    `source` is below tests/programs, and `name`, by default the source's, begins the program's name.
+    """
+    fortran = source.lower().endswith(".f90")
     command = f"{'mpifort' if fortran else 'mpicc'}.{implementation}"
     compiler = (toolchain.fc or "gfortran-12") if fortran else toolchain.cc
     require_commands(command, compiler)
@@ -37,8 +45,8 @@ def compile_mpi(
         "MPICH_CC": compiler,
         "MPICH_FC": compiler,
     }
-    program = folder / f"{Path(source).stem}-{implementation}{''.join(flags)}"
-    words = [command, "-O1", "-g", "-fopenmp", *flags, f"-I{PROGRAMS}", str(PROGRAMS / "mpi" / source)]
+    program = folder / f"{name or Path(source).stem}-{implementation}{''.join(flags)}"
+    words = [command, "-O1", "-g", "-fopenmp", *flags, f"-I{PROGRAMS}", str(PROGRAMS / source)]
     done = subprocess.run(
         [*words, "-o", str(program), "-lpthread"],
         env=environment,

@@ -88,18 +88,35 @@ def test_the_same_number_of_instructions_shows_slow_instructions() -> None:
 def test_preempted_work_is_no_imbalance_of_work() -> None:
     ranks = uneven()
     ranks[2] = replace(ranks[2], preempted_ns=500 * MS, late_ns=500 * MS, work_preempted_ns=500 * MS)
+    assert kinds(ranks) == ["disturbed"]
     finding = found_in(ranks)[0].finding
-    assert finding.kind == "rank_preempted"
-    assert "waited for a processor for 500 ms" in finding.because
+    assert "waited 500 ms, 12.5% of the job's time" in finding.because
+    assert "100% of it on rank 2" in finding.because
     assert "quiet hosts" in finding.cure
+
+
+def test_one_of_many_ranks_that_waits_for_its_processors_delays_all() -> None:
+    ranks = [rank(k, 400 if k else 0) for k in range(16)]
+    ranks[0] = replace(ranks[0], preempted_ns=400 * MS, late_ns=400 * MS, work_preempted_ns=400 * MS)
+    finding = found_in(ranks)[0].finding
+    assert kinds(ranks)[0] == "rank_preempted"
+    assert "waited for a processor for 400 ms" in finding.because
+    assert "quiet hosts" in finding.cure
+
+
+def test_calls_that_wait_for_processors_are_not_long() -> None:
+    calls = [call("MPI_Recv", 500, 250, "point-to-point")]
+    ranks = [rank(k, 500, calls=calls, preempted_ns=MS, mpi_preempted_ns=MS) for k in range(2)]
+    assert kinds(ranks) == ["ranks_in_turn"]
+    delayed = [replace(one, preempted_ns=140 * MS, mpi_preempted_ns=140 * MS) for one in ranks]
+    assert sorted(kinds(delayed)) == ["communication", "disturbed"]
 
 
 def test_work_is_unequal_if_all_ranks_wait_equally_often_for_processors() -> None:
     late = [dict.fromkeys(("preempted_ns", "late_ns", "work_preempted_ns"), ms * MS) for ms in (300, 600)]
     ranks = [replace(rank(k, 500 - 500 * k), **late[k]) for k in range(2)]  # type: ignore[arg-type]
-    finding = found_in(ranks)[0].finding
-    assert finding.kind == "rank_imbalance"
-    assert "it works 1.33 times the mean" in finding.because
+    assert kinds(ranks) == ["disturbed", "rank_imbalance"]
+    assert "it works 1.33 times the mean" in found_in(ranks)[1].finding.because
 
 
 def test_a_rank_that_uses_its_threads_badly_is_distinguished_from_one_with_more_work() -> None:
@@ -202,6 +219,21 @@ def test_more_ranks_than_processors_come_before_all_that_follows_from_them() -> 
     assert "threads waited for a processor 60.0% of their time" in found_in(long)[0].finding.because
     apart = [replace(one, rank=replace(one.rank, host=f"node{k}")) for k, one in enumerate(ranks)]
     assert "crowded_hosts" not in kinds(apart)
+
+
+def test_threads_that_sleep_do_not_crowd_their_host() -> None:
+    few: dict[str, Any] = {"n_threads": 2, "n_usable_cpus": 2, "n_host_cpus": 2, "program_wall_ns": RUN}
+    ranks = [rank(k, 500, **few, program_ns=2 * RUN, blocked_ns=RUN, preempted_ns=300 * MS) for k in range(2)]
+    assert set(kinds(ranks)) == {"communication", "disturbed"}
+    awake = [replace(one, blocked_ns=0) for one in ranks]
+    assert kinds(awake) == ["crowded_hosts"]
+
+
+def test_ranks_on_one_core_need_no_second_one_if_their_other_threads_sleep() -> None:
+    times = RankTimes(2, RUN, 900 * MS, 0, 900 * MS, 100 * MS, 0, 0)
+    ranks = [replace(rank(k, 0, n_threads=2, n_usable_cpus=1), times=times) for k in range(2)]
+    assert "one_core" not in kinds(ranks)
+    assert kinds([replace(one, knows_waits=False) for one in ranks]) == ["one_core"]
 
 
 def test_work_is_uneven_also_where_ranks_share_processors() -> None:

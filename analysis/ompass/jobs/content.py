@@ -13,6 +13,7 @@ from ompass.metrics.job_facts import JobFacts, MpiCall, RankFacts
 from ompass.metrics.job_findings import Found, find_job_causes
 from ompass.metrics.mpi import records_mpi
 from ompass.metrics.ranks import Job, Rank, job_of, preempted_work_ns
+from ompass.model import RegionRow
 from ompass.readers.meta import read_meta
 from ompass.reports.content import ReportContent
 from ompass.symbols.resolver import UNKNOWN, Location
@@ -134,13 +135,27 @@ def _facts(rank: Rank, content: ReportContent) -> RankFacts | None:
         calls=tuple(_calls(content)),
         n_usable_cpus=run.n_usable_cpus,
         n_host_cpus=len(read_meta(run.path).places),
-        preempted_ns=whole.preempted_ns if whole else 0,
+        knows_waits=whole is not None,
+        preempted_ns=sum(map(_preempted_ns, run.regions)) if whole else 0,
+        blocked_ns=whole.blocked_ns if whole else 0,
         program_ns=program.thread_time_ns,
-        late_ns=max(sum(row.preempted_ns - row.mpi_preempted_ns for row in run.regions), work_preempted_ns),
+        program_wall_ns=program.wall_ns,
+        late_ns=max(sum(map(_late_ns, run.regions)), work_preempted_ns),
         work_preempted_ns=work_preempted_ns,
+        mpi_preempted_ns=sum(row.mpi_preempted_ns for row in run.regions),
         idle_inside_ns=sum(row.idle_ns for row in inside if row.construct in with_mpi),
         computation=computation_of(run),
     )
+
+
+def _preempted_ns(row: RegionRow) -> int:
+    """Returns the preempted time of a row, except in waits for other threads."""
+    return row.preempted_ns - row.idle_preempted_ns - row.sync_preempted_ns
+
+
+def _late_ns(row: RegionRow) -> int:
+    """Returns the part of _preempted_ns outside of MPI, where it delays the rank."""
+    return _preempted_ns(row) - row.mpi_preempted_ns
 
 
 def _calls(content: ReportContent) -> list[MpiCall]:

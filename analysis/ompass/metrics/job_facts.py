@@ -40,10 +40,16 @@ class RankFacts:
     calls: tuple[MpiCall, ...] = ()
     n_usable_cpus: int = 0  # processors that the launcher left to the rank; 0: unknown
     n_host_cpus: int = 0  # processors of its host; 0: unknown
-    preempted_ns: int = 0  # thread-time of the program in which threads waited for a processor
+    knows_waits: bool = True  # False: the off-CPU times are unknown, and 0 here
+    preempted_ns: int = (
+        0  # thread-time of the program in which threads with work or in MPI waited for a processor
+    )
+    blocked_ns: int = 0  # thread-time of the program in which threads slept
     program_ns: int = 0  # thread-time of the program; unlike `times`, with the begin and the end of MPI
+    program_wall_ns: int = 0
     late_ns: int = 0  # part of it: outside of MPI, where it delays other ranks
     work_preempted_ns: int = 0  # part of late_ns: in work
+    mpi_preempted_ns: int = 0  # thread-time in MPI in which threads waited for a processor
     idle_inside_ns: int = 0  # thread-time without a task in the regions with MPI calls
     computation: Computation = field(default_factory=lambda: Computation(0))
 
@@ -79,6 +85,57 @@ class JobCall:
         return share(self.time_ns, self.n_calls)
 
 
+@dataclass(frozen=True, slots=True)
+class Host:
+    """The ranks on one host, and its processors. A thread that polls in MPI needs a processor, as in work."""
+
+    name: str
+    ranks: tuple[RankFacts, ...]
+
+    @property
+    def n_threads(self) -> int:
+        return sum(rank.times.n_threads for rank in self.ranks)
+
+    @property
+    def n_processors(self) -> int:
+        """The processors that the ranks can use together; 0: unknown."""
+        usable = [rank.n_usable_cpus for rank in self.ranks]
+        host = min(rank.n_host_cpus for rank in self.ranks)
+        return min(host, sum(usable)) if all(usable) else host
+
+    @property
+    def preempted_ns(self) -> int:
+        """Thread-time in which threads waited for a processor."""
+        return sum(rank.preempted_ns for rank in self.ranks)
+
+    @property
+    def thread_ns(self) -> int:
+        """Thread-time of the programs."""
+        return sum(max(_thread_ns(rank), rank.preempted_ns) for rank in self.ranks)
+
+    @property
+    def shared_ns(self) -> int:
+        """The part of preempted_ns in which threads of the job shared processors with each other.
+
+        That is the time in which they could run, beyond the time of all processors. Threads that sleep need
+        no processor, however many there are.
+        """
+        if not 0 < self.n_processors < self.n_threads:
+            return 0
+        wall_ns = max(rank.program_wall_ns or rank.times.wall_ns for rank in self.ranks)
+        able_ns = self.thread_ns - sum(rank.blocked_ns for rank in self.ranks)
+        return min(max(able_ns - self.n_processors * wall_ns, 0), self.preempted_ns)
+
+    @property
+    def taken_ns(self) -> int:
+        """The part of preempted_ns in which other programs used the processors."""
+        return self.preempted_ns - self.shared_ns
+
+
+def _thread_ns(rank: RankFacts) -> int:
+    return rank.program_ns or rank.times.n_threads * rank.times.wall_ns
+
+
 @dataclass(frozen=True)
 class JobFacts:
     """A job whose ranks all recorded their MPI calls."""
@@ -99,6 +156,19 @@ class JobFacts:
     def whole_ns(self) -> int:
         """Thread-time of the job."""
         return self.n_threads * self.run_ns
+
+    @property
+    def program_ns(self) -> int:
+        """Thread-time of the programs, also before and after MPI."""
+        return sum(host.thread_ns for host in self.hosts)
+
+    @property
+    def hosts(self) -> tuple[Host, ...]:
+        """The hosts of the job, in the order of their first ranks."""
+        groups: dict[str, list[RankFacts]] = {}
+        for rank in self.ranks:
+            groups.setdefault(rank.rank.host, []).append(rank)
+        return tuple(Host(name, tuple(ranks)) for name, ranks in groups.items())
 
     @cached_property
     def latest(self) -> RankFacts:

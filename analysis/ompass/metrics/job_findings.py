@@ -66,8 +66,8 @@ def one_core(facts: JobFacts) -> Iterator[Evidence]:
     bound = [rank for rank in facts.ranks if _is_bound(rank)]
     if not bound:
         return
-    cost_ns = sum(max(rank.preempted_ns, _unable_ns(rank)) for rank in bound)
-    if share(cost_ns, facts.whole_ns) < thresholds.PREEMPTED_SHARE:
+    cost_ns = sum(rank.preempted_ns if rank.knows_waits else _unable_ns(rank) for rank in bound)
+    if share(cost_ns, facts.program_ns) < thresholds.PREEMPTED_SHARE:
         return
     worst = max(bound, key=lambda rank: rank.times.n_threads - rank.n_usable_cpus)
     yield (
@@ -75,7 +75,7 @@ def one_core(facts: JobFacts) -> Iterator[Evidence]:
             f"{_ranks(len(bound), facts)} have {plural(worst.times.n_threads, 'thread')} on "
             f"{plural(worst.n_usable_cpus, 'processor')}, although the host has {worst.n_host_cpus}: "
             f"their threads waited for a processor for {duration(cost_ns)}",
-            cost_ns,
+            _for_all(facts, cost_ns),
             cure=launcher_options(worst.times.n_threads),
             ranks=len(bound),
             threads=worst.times.n_threads,
@@ -86,29 +86,56 @@ def one_core(facts: JobFacts) -> Iterator[Evidence]:
 
 
 def crowded_hosts(facts: JobFacts) -> Iterator[Evidence]:
-    """Yields hosts with more threads of all ranks than processors."""
-    hosts: dict[str, list[RankFacts]] = {}
-    for rank in facts.ranks:
-        hosts.setdefault(rank.rank.host, []).append(rank)
-    crowded = {host: ranks for host, ranks in hosts.items() if _n_threads(ranks) > _n_processors(ranks) > 0}
-    preempted_ns = sum(rank.preempted_ns for ranks in crowded.values() for rank in ranks)
-    if share(preempted_ns, facts.whole_ns) < thresholds.PREEMPTED_SHARE:
+    """Yields hosts on which threads of all ranks share processors with each other."""
+    crowded = [host for host in facts.hosts if host.shared_ns]
+    shared_ns = sum(host.shared_ns for host in crowded)
+    if share(shared_ns, facts.program_ns) < thresholds.PREEMPTED_SHARE or shared_ns < _taken_ns(facts):
         return
-    whole_ns = sum(max(rank.program_ns, rank.preempted_ns) for ranks in crowded.values() for rank in ranks)
-    host, ranks = max(crowded.items(), key=lambda one: _n_threads(one[1]) / _n_processors(one[1]))
+    worst = max(crowded, key=lambda host: host.n_threads / host.n_processors)
+    waited = share(shared_ns, sum(host.thread_ns for host in crowded))
     yield (
         evidence(
-            f"{plural(len(ranks), 'rank')} with {plural(_n_threads(ranks), 'thread')} share "
-            f"{plural(_n_processors(ranks), 'processor')} of {host}: threads waited for a processor "
-            f"{percent(share(preempted_ns, whole_ns))} of their time. A rank that waits in MPI polls, "
+            f"{plural(len(worst.ranks), 'rank')} with {plural(worst.n_threads, 'thread')} share "
+            f"{plural(worst.n_processors, 'processor')} of {worst.name}: threads waited for a processor "
+            f"{percent(waited)} of their time. A rank that waits in MPI polls, "
             "and keeps its processor from the ranks that it waits for",
-            preempted_ns,
-            ranks=len(ranks),
-            threads=_n_threads(ranks),
-            processors=_n_processors(ranks),
+            _for_all(facts, shared_ns),
+            ranks=len(worst.ranks),
+            threads=worst.n_threads,
+            processors=worst.n_processors,
         ),
         -1,
     )
+
+
+def disturbed(facts: JobFacts) -> Iterator[Evidence]:
+    """Yields the time in which other programs used the processors of the job."""
+    taken_ns = _taken_ns(facts)
+    part = share(taken_ns, facts.program_ns)
+    if part < thresholds.PREEMPTED_SHARE:
+        return
+    worst = max(facts.ranks, key=lambda rank: rank.preempted_ns)
+    on_worst = share(worst.preempted_ns, sum(rank.preempted_ns for rank in facts.ranks))
+    yield (
+        evidence(
+            f"threads waited {duration(taken_ns)}, {percent(part)} of the job's time, for processors that "
+            f"other programs used, {percent(on_worst)} of it on rank {worst.rank.rank}. Waits for a delayed "
+            "rank look like slow messages or unequal work",
+            _for_all(facts, taken_ns),
+            rank=worst.rank.rank,
+            preempted_share=part,
+        ),
+        -1,
+    )
+
+
+def _for_all(facts: JobFacts, waited_ns: int) -> int:
+    """Returns the cost of waits for a processor: ranks wait for each other, so one delay may delay all."""
+    return min(waited_ns * len(facts.ranks), facts.whole_ns)
+
+
+def _taken_ns(facts: JobFacts) -> int:
+    return sum(host.taken_ns for host in facts.hosts)
 
 
 def _is_bound(rank: RankFacts) -> bool:
@@ -118,18 +145,6 @@ def _is_bound(rank: RankFacts) -> bool:
 def _unable_ns(rank: RankFacts) -> int:
     """Returns the thread-time in regions for which the rank lacks processors."""
     return (rank.times.n_threads - rank.n_usable_cpus) * rank.times.region_ns
-
-
-def _n_threads(ranks: Iterable[RankFacts]) -> int:
-    return sum(rank.times.n_threads for rank in ranks)
-
-
-def _n_processors(ranks: Iterable[RankFacts]) -> int:
-    """Returns the number of processors that ranks of one host can use together; 0: unknown."""
-    known = list(ranks)
-    usable = [rank.n_usable_cpus for rank in known]
-    host = min(rank.n_host_cpus for rank in known)
-    return min(host, sum(usable)) if all(usable) else host
 
 
 def is_crowded(facts: JobFacts) -> bool:
@@ -148,7 +163,8 @@ def late_rank(facts: JobFacts) -> Iterator[Evidence]:
     if share(most_ns - facts.mean_outside_ns, facts.run_ns) < thresholds.LATE_RANK_SHARE:
         return
     reason = max(_REASONS, key=lambda one: _excess(facts, one.time_ns))
-    if reason.kind != _WORK and is_crowded(facts):
+    is_explained = reason.kind == _PREEMPTED and any(disturbed(facts))
+    if is_explained or (reason.kind != _WORK and is_crowded(facts)):
         return
     call = _costliest(facts, latest.rank.rank)
     times = ratio(share(most_ns, facts.mean_outside_ns))
@@ -256,10 +272,11 @@ def _of_losing(facts: JobFacts) -> str:
 
 
 _WORK: Final = "rank_imbalance"
+_PREEMPTED: Final = "rank_preempted"
 _REASONS: Final = (
     _Reason(_WORK, "Ranks have unequal work", _of_running, _of_work, _cure_of_work),
     _Reason(
-        "rank_preempted",
+        _PREEMPTED,
         "Ranks wait for a rank whose processors others use",
         _of_others,
         _of_waiting,
@@ -313,7 +330,7 @@ def communication(facts: JobFacts) -> Iterator[Evidence]:
     call = max(facts.calls, key=lambda one: one.time_of(facts.latest.rank.rank), default=None)
     lost = percent(share(lost_ns, facts.whole_ns))
     is_io = call is not None and call.call.kind == FILES
-    is_late = call is not None and call.mean_ns >= thresholds.LONG_CALL_NS and not is_io
+    is_late = call is not None and not is_io and _undelayed_ns(facts, call) >= thresholds.LONG_CALL_NS
     because = f"even the rank that is in MPI for the shortest time spends {lost} of the time there"
     if call:
         because += (
@@ -339,6 +356,15 @@ def communication(facts: JobFacts) -> Iterator[Evidence]:
         ),
         call.rank if call else -1,
     )
+
+
+def _undelayed_ns(facts: JobFacts, call: JobCall) -> float:
+    """Returns the mean time of a call, without that in which its ranks waited for a processor.
+
+    A rank that waits for a processor delays its own call, and the ranks that wait for it.
+    """
+    delayed_ns = sum(rank.mpi_preempted_ns + rank.late_ns for rank in facts.ranks) * len(facts.ranks)
+    return share(max(call.time_ns - delayed_ns, 0), call.n_calls)
 
 
 def _in_mpi_ns(facts: JobFacts) -> int:
@@ -377,6 +403,13 @@ KINDS: Final = (
         crowded_hosts,
         _YIELD,
     ),
+    JobKind(
+        "disturbed",
+        "processors",
+        "Others used the processors",
+        disturbed,
+        "measure on quiet hosts, and bind each rank to processors that nothing else uses",
+    ),
     JobKind("late_rank", "balance", "Ranks wait for one rank", late_rank),
     JobKind(
         "mpi_in_regions",
@@ -398,7 +431,7 @@ KINDS: Final = (
 )
 """All kinds of problems of jobs, in the order in which the kinds of a family are tried."""
 LEADING: Final = ("one_core", "crowded_hosts")
-"""Kinds that come first, because they change all other figures."""
+"""Kinds that change all other figures. If the most expensive finding is one, it precedes those on ranks."""
 
 
 def find_job_causes(facts: JobFacts) -> tuple[Found, ...]:
@@ -421,4 +454,4 @@ def find_job_causes(facts: JobFacts) -> tuple[Found, ...]:
                 one.numbers,
             )
             found.append(Found(finding, rank))
-    return tuple(sorted(found, key=lambda one: (one.finding.kind not in LEADING, -one.finding.cost_ns)))
+    return tuple(sorted(found, key=lambda one: -one.finding.cost_ns))

@@ -34,6 +34,7 @@ _UNEVEN: Final = 0.05
 _REPLACED: Final = {
     "one_core": ("oversubscribed", "disturbed"),
     "crowded_hosts": ("oversubscribed", "disturbed"),
+    "disturbed": ("disturbed",),
     "rank_preempted": ("disturbed",),
 }
 """Kinds of findings on single ranks that a finding on the job replaces."""
@@ -109,18 +110,19 @@ class _Problem:
     share: float  # part of the job's thread-time
     cause: Cause | None = None
     leads: bool = False
-
-    @property
-    def is_outside(self) -> bool:
-        """True if no change of the program cures it."""
-        return self.cause is not None and self.cause.kind in OUTSIDE
+    is_outside: bool = False  # True if no change of the program cures it
 
 
 def _of_job(job: Job, findings: Sequence[tuple[Found, Location]]) -> Iterator[_Problem]:
     whole_ns = sum(rank.n_threads for rank in job.ranks) * job.program_ns
-    for one, place in findings:
-        leads = one.finding.kind in LEADING_OF_JOB
-        yield _Problem(job_advice(one, place), share(one.finding.cost_ns, whole_ns), leads=leads)
+    for number, (one, place) in enumerate(findings):
+        kind = one.finding.kind
+        yield _Problem(
+            job_advice(one, place),
+            share(one.finding.cost_ns, whole_ns),
+            leads=number == 0 and kind in LEADING_OF_JOB,
+            is_outside=kind in OUTSIDE,
+        )
     # Without MPI calls, only the ends of the ranks show which rank the others wait for.
     if job.efficiencies is None and job.lost_share >= _UNEVEN:
         yield _Problem(_uneven(job), job.lost_share, leads=True)
@@ -130,7 +132,7 @@ def _of_ranks(groups: Sequence[Sequence[tuple[int, Cause]]], n_ranks: int) -> It
     for group in groups:
         cause = group[0][1]
         part = sum(cause.share for _, cause in group) / n_ranks
-        yield _Problem(_advice(group), part, cause, cause.kind in LEADING)
+        yield _Problem(_advice(group), part, cause, cause.kind in LEADING, cause.kind in OUTSIDE)
 
 
 def _verdict(job: Job, n_threads: int, found: Sequence[_Problem]) -> str:
