@@ -140,7 +140,8 @@ def test_a_construct_is_found_by_its_line_and_shown(shown: Visit) -> None:
     page.keyboard.press("/")
     page.keyboard.type(line)
     n_found = len({each for each in labels if line.lower() in each.lower()})
-    expect(page.locator(".found")).to_have_text(f"{n_found} found")
+    found = page.locator(".finder .found")
+    expect(found).to_have_text(f"{n_found} found")
     # Enter chooses the next task, or zooms to the place with most of them if they are too short to see.
     page.keyboard.press("Enter")
     page.wait_for_function(
@@ -148,9 +149,9 @@ def test_a_construct_is_found_by_its_line_and_shown(shown: Visit) -> None:
         " return chosen.hit ? layers.isMarked(0, chosen.hit.interval) : view.end - view.begin < end / 2; }"
     )
     page.locator("[aria-label='Find a construct or line']").fill("no such construct")
-    expect(page.locator(".found")).to_have_text("not found")
+    expect(found).to_have_text("not found")
     page.keyboard.press("Escape")
-    expect(page.locator(".found")).to_have_text("")
+    expect(found).to_have_text("")
 
 
 def test_waits_dependences_and_the_critical_path_are_drawn_on_request(shown: Visit) -> None:

@@ -133,7 +133,7 @@ std::unordered_map<const void *, Detached> &events() {
 }
 
 void note_event(const void *event, Task &task, Team &team) {
-    task.n_to_complete.store(2, std::memory_order_relaxed);
+    task.is_half_complete = false;
     note_other_waits();
     events_lock.lock();
     events()[event] = {&task, &team};
@@ -341,8 +341,8 @@ OMP_EXT_HOOK(void *, __kmpc_task_allow_completion_event, (void *location, int32_
 
 OMP_EXT_HOOK(void, omp_fulfill_event, (void *event), (event)) {
     Detached detached;
-    if (take_event(event, detached)) fulfill(this_worker, *detached.team, *detached.task);
-    real_omp_fulfill_event()(event);
+    if (take_event(event, detached)) return fulfill(this_worker, *detached.team, *detached.task, event);
+    runtime::fulfill(event);
 }
 
 // ---------------------------------------------------------------- waits
@@ -686,6 +686,8 @@ void abi::need_proxy(Worker &worker) {
         group->is_known = true;
     }
 }
+
+void runtime::fulfill(void *event) { real_omp_fulfill_event()(event); }
 
 bool runtime::is_watched() { return tool_is_active(); }
 

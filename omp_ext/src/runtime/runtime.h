@@ -20,6 +20,9 @@ void clean_up(Worker &worker, Task &task);
 void leave_proxy(Worker &worker);
 void return_to_proxy(Worker &worker, Task &proxied);
 
+// Fulfils the event of a detachable task in the runtime, which frees the task if its body has ended.
+void fulfill(void *event);
+
 // True if an OMPT tool may be active.
 bool is_watched();
 

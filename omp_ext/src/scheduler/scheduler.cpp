@@ -257,8 +257,8 @@ void run(Worker &worker, Task &task) {
     worker.current = outer;
     worker.mark = mark;
     worker.table = table;
-    if (__builtin_expect(worker.left_to_event, 0)) {
-        worker.left_to_event = false;
+    if (__builtin_expect(worker.left_to_event != nullptr, 0)) {
+        std::exchange(worker.left_to_event, nullptr)->event_lock.unlock();
         return;
     }
     if (is_child) outer->n_done_here++;
@@ -497,13 +497,10 @@ void end_undeferred(Worker &worker, Task &task) {
     end_light(worker, task, must_defer_release(task));
 }
 
-void end_body(Worker &worker, Task &task) {
-    if (!is_light(task)) release_ancestors(task);
-    // The body and the event may end in either order; the second completes the task.
-    if ((task.flags & kDetachable) && task.n_to_complete.fetch_sub(1, std::memory_order_acq_rel) != 1) {
-        worker.left_to_event = true;
-        return;
-    }
+namespace {
+
+// Completes a task in its own thread, except for what run() does afterwards.
+void complete_body(Worker &worker, Task &task) {
     if (task.node) release_successors(&worker, *worker.team, task);
     inject_sleep();
     if (task.flags & kRemote) {
@@ -512,15 +509,47 @@ void end_body(Worker &worker, Task &task) {
     }
 }
 
-void fulfill(Worker *worker, Team &team, Task &task) {
-    if (task.n_to_complete.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+// Completes a task whose body has ended. `worker`: null for a thread outside of teams.
+void complete_by_event(Worker *worker, Team &team, Task &task) {
     if (task.node) release_successors(worker && worker->team == &team ? worker : nullptr, team, task);
-    if (task.flags & kUndeferred) return; // its creator waits for it in the runtime
     Group *group = task.group;
     count_elsewhere(team, *task.parent, task.creator);
     if (group) leave_group(nullptr, *group);
     team.n_done_by_events.fetch_add(1, std::memory_order_seq_cst);
     wake_all(team); // a barrier may end now
+}
+
+} // namespace
+
+void end_body(Worker &worker, Task &task) {
+    if (!is_light(task)) release_ancestors(task);
+    if (task.flags & kDetachable) {
+        task.event_lock.lock();
+        if (!std::exchange(task.is_half_complete, true)) {
+            worker.left_to_event = &task; // run() unlocks
+            return;
+        }
+        task.event_lock.unlock();
+    }
+    complete_body(worker, task);
+}
+
+void fulfill(Worker *worker, Team &team, Task &task, void *event) {
+    if (task.flags & kUndeferred) return runtime::fulfill(event); // its creator waits for it in the runtime
+    if (worker && worker->left_to_event == &task) { // a destructor of the task fulfils the event
+        worker->left_to_event = nullptr;
+        task.event_lock.unlock();
+        complete_body(*worker, task);
+        return runtime::fulfill(event);
+    }
+    task.event_lock.lock();
+    if (std::exchange(task.is_half_complete, true)) {
+        complete_by_event(worker, team, task);
+        runtime::fulfill(event); // frees the task
+    } else {
+        runtime::fulfill(event);
+        task.event_lock.unlock();
+    }
 }
 
 } // namespace omp_ext

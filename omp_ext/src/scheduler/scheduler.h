@@ -88,7 +88,7 @@ void return_to_owner(Worker &began);
 // Ends a task after its body, before the runtime completes it: starts its successors and counts a remote task for its
 // parent. Other tasks need no call, because run() in scheduler.cpp counts them.
 void end_body(Worker &worker, Task &task);
-// Fulfils the event of a detachable task, before the runtime does. `worker`: null for a thread outside of teams.
-void fulfill(Worker *worker, Team &team, Task &task);
+// Fulfils the event of a detachable task, here and in the runtime. `worker`: null for a thread outside of teams.
+void fulfill(Worker *worker, Team &team, Task &task, void *event);
 
 } // namespace omp_ext

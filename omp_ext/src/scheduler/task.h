@@ -71,7 +71,11 @@ struct Task : QueueEntry {
     // block of a light task, and releases the parent. Other tasks: 0.
     std::atomic<uint32_t> n_holds;
 
-    std::atomic<int> n_to_complete; // detachable: 2, then 1 when the body has ended or the event is fulfilled
+    // Detachable tasks: whether the body has ended or the event is fulfilled; the second completes the task. If the body
+    // is first, its thread keeps the lock until the runtime has ended the body too, because the runtime's
+    // omp_fulfill_event frees the task.
+    SpinLock event_lock;
+    bool is_half_complete;
     DependenceNode *node; // its dependences, or null
     void *proxy; // light: its proxy task; runtime task: a child that keeps it in memory; or null
     ChildList queued_children; // its children in inboxes

@@ -71,7 +71,8 @@ struct alignas(64) WorkerState {
     int64_t throttle_threshold = kFirstThrottleThreshold; // deque size at which place() calls run_at_creation()
     omp_ext_counters *counters = nullptr; // counters of the current task; null: every event is reported (counters.h)
     int next_start_flags = 0; // OMP_EXT_AT_ONCE and OMP_EXT_AT_HAND, reported with the next start of a task
-    bool left_to_event = false; // the task that just ended is incomplete until its event is fulfilled
+    Task *left_to_event =
+        nullptr; // its body has just ended, and its event is outstanding; this thread holds event_lock
     bool is_searching = false; // counted in team->n_searching
     int32_t last_victim = -1; // the worker of the last successful steal
     uint32_t random = 1; // state of a xorshift generator

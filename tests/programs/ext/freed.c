@@ -4,6 +4,7 @@
 //
 // Prints FACTS tasks=N; exits with 1 if the sum of all tasks is wrong.
 #include <omp.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -99,6 +100,29 @@ static void detached(void) {
 #endif
 }
 
+// Another thread fulfils each event while the task's thread ends the task.
+static void fulfilled_at_end(void) {
+#ifdef HAS_DETACH
+    for (int i = 0; i < kTasks / 3; i++) {
+        static long n_ready;
+        omp_event_handle_t event = 0;
+        const long before = n_ready;
+#pragma omp task firstprivate(data) detach(event)
+        {
+            use(&data);
+#pragma omp atomic update
+            n_ready++;
+        }
+        for (long ready = before; ready == before && omp_get_num_threads() > 1;) {
+            sched_yield();
+#pragma omp atomic read
+            ready = n_ready;
+        }
+        omp_fulfill_event(event);
+    }
+#endif
+}
+
 static void trees(void) { tree(kDepth, 0); }
 static void waiting_trees(void) { tree(kDepth, 1); }
 
@@ -116,8 +140,8 @@ static void cancelled(void) { // if OMP_CANCELLATION is set
 }
 
 int main(void) {
-    static void (*const kinds[])(void) = {plain,   trees,     waiting_trees, untied,   undeferred,
-                                          grouped, dependent, detached,      cancelled};
+    static void (*const kinds[])(void) = {plain,   trees,     waiting_trees, untied,           undeferred,
+                                          grouped, dependent, detached,      fulfilled_at_end, cancelled};
     memset(data.bytes, 1, kBytes);
     for (int round = 0; round < kRounds; round++) {
         for (unsigned kind = 0; kind < sizeof kinds / sizeof *kinds; kind++) {
