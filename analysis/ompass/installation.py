@@ -69,6 +69,21 @@ def pkg_config_directory() -> Path:
     return native_prefix() / "lib" / "pkgconfig"
 
 
+def site_directory() -> Path:
+    """Returns the directory of the website. Raises IncompleteInstallationError if it is not installed.
+
+    Wheels contain it. Installations from sources do not, because its build needs Sphinx.
+    """
+    for path in (native_prefix() / "share" / "doc" / "ompass" / "html", source_tree() / "build" / "docs"):
+        if (path / "index.html").is_file():
+            return path
+    raise IncompleteInstallationError(
+        "the website is not installed with this package",
+        "it was installed from sources",
+        "read the pages here with `ompass docs`, or build the website with `./run docs`",
+    )
+
+
 def documents_directory() -> Path:
     """Returns the directory of the installed documents, or of the source tree's if none are installed."""
     installed = native_prefix() / "share" / "doc" / "ompass"

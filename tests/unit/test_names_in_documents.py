@@ -76,7 +76,7 @@ def test_help_names_pages_that_the_command_shows(name: str) -> None:
     texts = [command.help, command.epilog, *(getattr(parameter, "help", "") for parameter in command.params)]
     text = "\n".join(filter(None, texts))
     assert re.findall(r"\bdocs/\S*", text) == []  # an installed package has no such directory
-    asked = set(re.findall(r"ompass docs ([a-z-]+)", text))
+    asked = set(re.findall(r"ompass docs ([a-z][a-z-]*)", text))
     assert asked <= {page.stem for page in (ROOT / "docs").glob("*.md")}
 
 
@@ -88,6 +88,19 @@ def test_docs_lists_every_page_and_shows_it_as_links_write_it() -> None:
     assert Path(shown("cost", "--path").strip()).read_text() == text
     with pytest.raises(UsageError, match="no page nowhere: there are architecture, "):
         CliRunner().invoke(application(), ["docs", "nowhere"], catch_exceptions=False)
+
+
+def test_docs_opens_a_page_of_the_website(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[str] = []
+    monkeypatch.setattr("ompass.commands.docs.site_directory", lambda: tmp_path)
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    for name in ("index", "cost"):
+        (tmp_path / f"{name}.html").touch()
+    for arguments in (["--browser"], ["cost.md", "--browser"]):
+        shown(*arguments)
+    assert opened == [(tmp_path / f"{name}.html").as_uri() for name in ("index", "cost")]
+    with pytest.raises(UsageError, match="no page nowhere"):
+        CliRunner().invoke(application(), ["docs", "nowhere", "--browser"], catch_exceptions=False)
 
 
 @pytest.mark.parametrize(

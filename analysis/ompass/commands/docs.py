@@ -5,15 +5,16 @@ from __future__ import annotations
 
 import os
 import sys
+import webbrowser
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.markdown import Markdown
 
-from ompass.commands.streams import console_for, write_result
+from ompass.commands.streams import console_for, say, write_result
 from ompass.errors import IncompleteInstallationError, UsageError
-from ompass.installation import documents_directory
+from ompass.installation import documents_directory, site_directory
 
 _EPILOG = """
 [bold]Examples[/bold]
@@ -23,6 +24,8 @@ _EPILOG = """
   ompass docs metrics      the meaning of every figure of a report
 
   ompass docs usage | less
+
+  ompass docs --browser    the website, with a search and a page on every command
 """
 
 
@@ -35,11 +38,18 @@ def docs(
     path: Annotated[
         bool, typer.Option("--path", help="Print the path of the pages, or of this page.")
     ] = False,
+    browser: Annotated[
+        bool, typer.Option("--browser", help="Open the website, or its page PAGE, in the default browser.")
+    ] = False,
 ) -> None:
     """Show a page of the documentation. Without PAGE, list the pages.
 
-    On a terminal, formats the page and shows it in the pager; elsewhere, prints Markdown.
+    On a terminal, formats the page and shows it in the pager; elsewhere, prints Markdown. Wheels also
+    contain the pages as a website.
     """
+    if browser:
+        _open(page)
+        return
     pages = _pages()
     if not page:
         listing = "".join(f"{name:<16} {_title(file)}\n" for name, file in pages.items())
@@ -59,6 +69,16 @@ def docs(
             console.print(Markdown(text, hyperlinks=False))
     else:
         write_result(text, None)
+
+
+def _open(page: str) -> None:
+    """Opens the website at a page, and prints its address, for machines without a browser."""
+    name = Path(page or "index").name.removesuffix(".md")
+    file = site_directory() / f"{name}.html"
+    if not file.is_file():
+        raise UsageError(f"the website has no page {page}", "see `ompass docs`")
+    say(file.as_uri())
+    webbrowser.open(file.as_uri())
 
 
 def _pages() -> dict[str, Path]:
