@@ -57,6 +57,7 @@ _NEEDS: dict[str, TaskProgram] = {
         ),
         TaskProgram("kinds/depend_undeferred.c", lacks={"clang-19-libomp-15": _NO_TASKWAIT_DEPS}),
         TaskProgram("kinds/detached_thread.c", ends_in_flight=True, ends_in_region=True),
+        TaskProgram("kinds/detach_destructor.cpp", lacks={"gcc-12-libomp-19": _NO_GOMP_DETACH}),
         TaskProgram("kinds/detach_early.c", lacks={"gcc-12-libomp-19": _NO_GOMP_DETACH}),
         TaskProgram("kinds/detach_late_pthread.c", lacks={"gcc-12-libomp-19": _NO_GOMP_DETACH}),
         TaskProgram("kinds/detach_late_task.c", lacks={"gcc-12-libomp-19": _NO_GOMP_DETACH}),
