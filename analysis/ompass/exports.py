@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any
 
-from ompass.device_numbers import device_name
 from ompass.errors import OutputError
+from ompass.model import device_name
 from ompass.plain_text import visible
 from ompass.readers.timeline import Slice, SliceKind, Timeline, walk
 from ompass.symbols.resolver import Location

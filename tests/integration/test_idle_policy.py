@@ -12,7 +12,7 @@ from marked_programs import in_a_calm_moment
 from ompass import _core
 from ompass.metrics.breakdown import Breakdown, time_breakdown
 from ompass.metrics.facts import Facts
-from ompass.metrics.idle_findings import slow_wakeups
+from ompass.metrics.processor_findings import slow_wakeups
 from ompass.metrics.processors import knows_switches, waits_outside_regions
 from ompass.model import Run
 from ompass.readers.run import open_run

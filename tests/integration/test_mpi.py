@@ -11,7 +11,7 @@ from command import command_line
 from fake_mpi import forwarding_library
 from marked_programs import in_a_calm_moment, lines_of
 from mpi_programs import IMPLEMENTATIONS, compile_mpi, run_mpi
-from ompass.metrics.calls import CallTotals
+from ompass.metrics.library_calls import CallTotals
 from ompass.readers.run import open_run
 from ompass.reports.content import collect
 from recorded_run import check_sound

@@ -19,7 +19,7 @@ from ompass import open
 from ompass.graph.content import collect_graph
 from ompass.metrics.facts import Finding
 from ompass.page.assemble import RunPart, html_report
-from ompass.page.flame import flame
+from ompass.page.pictures import flame
 from ompass.page.sections import Part
 from ompass.page.timeline import Timeline
 from ompass.readers.schedule import open_pyramid, schedule_of

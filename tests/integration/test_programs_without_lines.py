@@ -21,7 +21,7 @@ import pytest
 from command import call
 from needs import require_commands
 from ompass.elf import read_facts, read_functions
-from ompass.symbols.debuginfod import Servers
+from ompass.symbols.debugfiles import Servers
 from toolchains import CompileProgram, RunRecorded, neutral_environment
 
 SOURCE = """\

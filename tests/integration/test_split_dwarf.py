@@ -18,9 +18,9 @@ from needs import require_commands
 from ompass.elf import read_facts, read_functions
 from ompass.model import Module
 from ompass.symbols import lookup as lookup_module
-from ompass.symbols.enclosing import enclosing_function
 from ompass.symbols.lookup import Lookup
 from ompass.symbols.names import readable_name
+from ompass.symbols.program_files import enclosing_function
 from ompass.symbols.resolver import Resolver
 from ompass.symbols.split_dwarf import split_dwarf
 from toolchains import RunRecorded, neutral_environment

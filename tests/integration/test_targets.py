@@ -13,9 +13,8 @@ import pytest
 
 from command import ompass
 from needs import require, require_toolchain
-from ompass.device_numbers import device_of, kind_name
-from ompass.metrics.targets import devices_of, target_totals
-from ompass.model import Run
+from ompass.metrics.library_calls import devices_of, target_totals
+from ompass.model import Run, device_of, kind_name
 from ompass.readers.run import open_run
 from ompass.reports.content import collect
 from recorded_run import check_facts, check_sound, counted, facts_in

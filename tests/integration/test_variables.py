@@ -11,7 +11,7 @@ import pytest
 from needs import require_commands
 from ompass.elf import read_facts
 from ompass.model import Module
-from ompass.symbols.variables import variable_name
+from ompass.simulation.addresses import variable_name
 
 BASE = 0x5555_0000_0000
 SOURCE = """

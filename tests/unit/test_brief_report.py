@@ -20,13 +20,12 @@ from ompass.metrics.facts import Finding
 from ompass.metrics.findings import KINDS
 from ompass.model import OUTSIDE, Run, StateTimes
 from ompass.readers.meta import TRACE, traced_run
-from ompass.reports.brief import brief_report
 from ompass.reports.content import ReportContent, collect
 from ompass.reports.findings import CURED_BY, causes, gain_text, note_parts, verdict, verdict_of
 from ompass.reports.job import brief_job_report
 from ompass.reports.model import Bar, Column, Kind, Report, Table, column_words, plain
 from ompass.reports.remarks import remarks_of
-from ompass.reports.run import run_report
+from ompass.reports.run import brief_report, run_report
 from ompass.reports.terminal import TerminalConsole, print_report
 from ompass.samples.report import samples_report
 from ompass.simulation.stored import StoredAdvice, StoredChange, read_advice, store_advice

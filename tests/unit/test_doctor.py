@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 from ompass.commands.main import application
-from ompass.doctor import checks, perf_events, probes, trial
+from ompass.doctor import checks, probes, trial
 from ompass.doctor.checks import Check, Verdict, examine_machine
 from ompass.launch.runtimes import Runtime
 
@@ -143,10 +143,10 @@ def test_perf_events_that_a_container_refuses_are_found_by_trying(error: int) ->
 
 
 def test_attributes_of_perf_events_have_the_size_that_the_kernel_knows() -> None:
-    assert len(perf_events._attributes(1, 1, 1)) == 112
+    assert len(probes._attributes(1, 1, 1)) == 112
     # The kernel answers E2BIG to unknown attributes, EINVAL to contradictory ones.
-    assert perf_events.open_switches() not in (errno.E2BIG, errno.EINVAL)
-    assert perf_events.open_samples() not in (errno.E2BIG, errno.EINVAL)
+    assert probes.open_switches() not in (errno.E2BIG, errno.EINVAL)
+    assert probes.open_samples() not in (errno.E2BIG, errno.EINVAL)
 
 
 def test_quota_of_a_container_is_shown(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import pytest
 
-from ompass.simulation import fitting
+from ompass.simulation import unmodelled
 from ompass.simulation.machine import Machine, read_machine
 from ompass.simulation.reader import TaskProgram
 
@@ -24,14 +24,14 @@ def _simulated_times(monkeypatch: pytest.MonkeyPatch) -> None:
         assert (policy, threads) == ("libomp", 2)
         return SimpleNamespace(wall_ns=WORK_NS + OPERATIONS_NS * factor + 7 * MS, serial_ns=7 * MS)
 
-    monkeypatch.setattr(fitting, "predict", predict)
+    monkeypatch.setattr(unmodelled, "predict", predict)
 
 
 def factor_of(regions_ns: float, *, n_threads: int = 2, preempted_ns: int = 0) -> float:
     program = SimpleNamespace(
         n_threads=n_threads, regions_ns=regions_ns, preempted_ns=preempted_ns, work_ns=2 * WORK_NS
     )
-    machine, factor = fitting.fitted(cast("TaskProgram", program), read_machine())
+    machine, factor = unmodelled.fitted(cast("TaskProgram", program), read_machine())
     assert machine == (read_machine() if factor == 1 else read_machine().with_costs(factor))
     return factor
 
@@ -63,12 +63,12 @@ def test_runs_are_fitted_from_a_reproducible_length_on(
     more_ns: int, is_fitted: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     recorded_ns = WORK_NS + 3 * OPERATIONS_NS
-    monkeypatch.setattr(fitting, "REPRODUCIBLE_NS", recorded_ns + more_ns)
+    monkeypatch.setattr(unmodelled, "REPRODUCIBLE_NS", recorded_ns + more_ns)
     assert (factor_of(recorded_ns) > 2) == is_fitted
 
 
 def test_a_fit_takes_eight_simulated_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    simulated, patched = list[float](), cast("Any", fitting)
+    simulated, patched = list[float](), cast("Any", unmodelled)
     predict = patched.predict
 
     def noted(program: TaskProgram, machine: Machine, policy: str, threads: int) -> Any:
@@ -76,6 +76,6 @@ def test_a_fit_takes_eight_simulated_runs(monkeypatch: pytest.MonkeyPatch) -> No
         simulated.append(run.wall_ns)
         return run
 
-    monkeypatch.setattr(fitting, "predict", noted)
+    monkeypatch.setattr(unmodelled, "predict", noted)
     factor_of(WORK_NS + 3 * OPERATIONS_NS)
     assert len(simulated) == 8, "with the machine's costs, with the largest factor, and six halvings"

@@ -10,7 +10,7 @@ import pytest
 from made_findings import findings, on_processors, problems, the
 from made_runs import MS, region, team, thread
 from ompass.metrics.breakdown import time_breakdown
-from ompass.metrics.idle_findings import idle_policy
+from ompass.metrics.processor_findings import idle_policy
 from ompass.metrics.processors import WaitTimes, waits_outside_regions
 from ompass.model import Run
 

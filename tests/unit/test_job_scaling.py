@@ -16,8 +16,7 @@ from ompass.jobs.scaling import job_scaling
 from ompass.metrics.breakdown import Scope
 from ompass.reports.content import ReportContent
 from ompass.reports.model import plain
-from ompass.scaling.content import collect_scaling
-from ompass.scaling.recorded import recorded_sweep
+from ompass.scaling.content import collect_scaling, recorded_sweep
 
 
 def job(folder: Path, n_ranks: int, n_threads: int, work_ms: int, mpi_ms: int) -> list[ReportContent]:

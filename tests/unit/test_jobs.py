@@ -25,9 +25,8 @@ from ompass.metrics.ranks import Job, Rank, job_of, preempted_work_ns
 from ompass.model import StateTimes
 from ompass.page.assemble import RunPart, html_report
 from ompass.reports.content import ReportContent, collect
-from ompass.reports.job import brief_job_report
+from ompass.reports.job import brief_job_report, job_report, ranks_to_show
 from ompass.reports.model import Advice, plain
-from ompass.reports.ranks import job_report, ranks_to_show
 from ompass.reports.terminal import TerminalConsole, print_report
 from ompass.workers import Workers
 

@@ -15,10 +15,15 @@ from ompass.elf import ElfFacts, is_elf, read_facts
 from ompass.errors import CannotRecordError
 from ompass.launch.child import Ending
 from ompass.launch.libraries import Loaded, find_library, loaded_libraries, loader_cache, parse_loader_cache
-from ompass.launch.mpi import calls_mpi
 from ompass.launch.plan import Plan, RunOptions, plan_recording, unrecorded_variables
 from ompass.launch.produced import why_nothing
-from ompass.launch.program import Program, ProgramNotExecutableError, ProgramNotFoundError, inspect_program
+from ompass.launch.program import (
+    Program,
+    ProgramNotExecutableError,
+    ProgramNotFoundError,
+    calls_mpi,
+    inspect_program,
+)
 from ompass.launch.runtimes import Runtime, version_key
 from ompass.launch.tool import preloadable
 from ompass.runtime_names import runtime_kind
@@ -108,7 +113,7 @@ def test_no_preload_without_wrappers_where_none_is_needed() -> None:
 def mpi_program(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """A program that imports an MPI function."""
     monkeypatch.setattr(
-        "ompass.launch.mpi.imported_symbols",
+        "ompass.launch.program.imported_symbols",
         lambda path, prefixes: {("MPI_Send", "")} if path == elf().path else set(),
     )
     return {"libraries": (Loaded("libmpi.so.40", None), Loaded("libc.so.6", None))}

@@ -7,7 +7,7 @@ import re
 from dataclasses import replace
 
 from made_runs import MS, made_run, made_samples, team
-from ompass.page.flame import flame
+from ompass.page.pictures import flame
 from ompass.samples.stacks import StackNode, Stacks, mean_stacks, stack_tree, stacks_of
 
 CONTENT = made_samples(made_run(regions=team(0, [{"work_ns": 60 * MS}])))

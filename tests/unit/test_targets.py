@@ -9,12 +9,11 @@ from typing import Any
 import pytest
 
 from made_runs import MS, definition, made_run, region, target
-from ompass.device_numbers import device_of, is_nowait, kind_name, operation_name
 from ompass.metrics.breakdown import time_breakdown
 from ompass.metrics.facts import Finding
 from ompass.metrics.findings import find_causes
-from ompass.metrics.targets import devices_of, target_totals
-from ompass.model import OUTSIDE, Run, TargetRow
+from ompass.metrics.library_calls import devices_of, target_totals
+from ompass.model import OUTSIDE, Run, TargetRow, device_of, is_nowait, kind_name, operation_name
 
 SYNCHRONOUS, NOWAIT = 1 | 1 << 8, 9 | 1 << 8  # flags of target constructs on device 0
 

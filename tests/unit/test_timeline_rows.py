@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ompass.model import Run, ThreadRow
-from ompass.page.rows import rows_of
+from ompass.page.timeline import rows_of
 
 
 def recorded(folder: Path, name: str, n_threads: int, host: str = "") -> Run:

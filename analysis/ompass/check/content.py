@@ -22,8 +22,8 @@ from ompass.check.verdict import (
     judge,
     rounds_needed,
 )
+from ompass.comparison.content import SPAN, WORK_ON_PROCESSORS, counts_of, further_times
 from ompass.comparison.metrics import Count, counts, in_rounds
-from ompass.comparison.structure import SPAN, WORK_ON_PROCESSORS, counts_of, further_times
 from ompass.launch.recorder import RecordedRun
 from ompass.metrics.breakdown import program_ns, time_breakdown
 from ompass.metrics.constructs import construct_totals

@@ -14,9 +14,8 @@ from ompass.commands.options import JsonOption, JsonOutputOption, check_json_out
 from ompass.commands.streams import console_for, to_json, write_result
 from ompass.doctor.checks import Check, Verdict, examine_machine
 from ompass.errors import CannotRecordError
-from ompass.launch.mpi import mpi_library
 from ompass.launch.plan import Plan, RunOptions, plan_recording
-from ompass.launch.program import Program, inspect_program
+from ompass.launch.program import Program, inspect_program, mpi_library
 from ompass.launch.runtime_versions import runtime_version
 from ompass.launch.runtimes import Runtime, find_runtimes
 from ompass.launch.tool import find_tool_library

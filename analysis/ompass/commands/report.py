@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from enum import Enum
 from functools import partial
 from pathlib import Path
@@ -34,23 +34,23 @@ from ompass.commands.options import (
     runs_argument,
     table_option,
 )
-from ompass.commands.streams import console_for, to_json, waiting, write_result
+from ompass.commands.streams import console_for, say, to_json, waiting, write_result
 from ompass.errors import UsageError
 from ompass.jobs.content import job_of_reports
 from ompass.metrics.breakdown import Scope
 from ompass.readers.run import is_sweep_directory, open_run
-from ompass.reports.brief import brief_report
 from ompass.reports.content import ReportContent, collect
-from ompass.reports.job import brief_job_report, reports_values
+from ompass.reports.job import brief_job_report, job_report, reports_values
 from ompass.reports.model import Report, csv_report, plain
-from ompass.reports.ranks import job_report
-from ompass.reports.run import CSV_TABLES, run_report
+from ompass.reports.run import CSV_TABLES, brief_report, run_report
 from ompass.reports.terminal import print_report, svg_report
 from ompass.units import plural
 from ompass.workers import Workers
 
 if TYPE_CHECKING:
+    from ompass.reports.remarks import Remark
     from ompass.scaling.content import ScalingContent
+
 
 _EPILOG = """
 [bold]Examples[/bold]
@@ -209,7 +209,6 @@ def _page_maker() -> Callable[..., str]:
 def _write_remarks(
     contents: list[ReportContent], sweeps: list[ScalingContent], form: EditorForm, output: Path | None
 ) -> None:
-    from ompass.commands.remarks import write_remarks
     from ompass.reports.remarks import remarks_of
     from ompass.scaling.report import sweep_remarks
 
@@ -235,3 +234,18 @@ def _json_of(contents: list[ReportContent], sweeps: list[ScalingContent]) -> obj
     if len(contents) + len(scalings) == 1:
         return plain(scalings[0] if scalings else run_report(contents[0]))
     return reports_values(contents, scalings)
+
+
+def write_remarks(remarks: Iterable[Remark], form: EditorForm, output: Path | None) -> None:
+    """Writes remarks to a file or to stdout; reports on stderr how many problems have no line."""
+    from ompass.reports.editors import gcc_messages, sarif
+    from ompass.reports.remarks import NOTE, SourceTree, merged
+
+    found = merged(remarks)
+    if form is EditorForm.SARIF:
+        write_result(to_json(sarif(found, SourceTree.of_repository(Path.cwd()))), output)
+        return
+    write_result(gcc_messages(found, SourceTree(Path.cwd())), output)
+    without = sum(1 for remark in found if remark.level != NOTE and not remark.location.line)
+    if without:
+        say(f"omitted {plural(without, 'finding')} without a line: compile with -g, or see `ompass report`")

@@ -18,7 +18,7 @@ from ompass.page.assemble import RunPart, html_report
 from ompass.page.timeline import Timeline
 from ompass.readers.schedule import Pyramid, Schedule, open_pyramid, schedule_of
 from ompass.reports.content import ReportContent
-from ompass.reports.ranks import ranks_to_show
+from ompass.reports.job import ranks_to_show
 from ompass.reuse.reader import check_has_accesses
 from ompass.reuse.report import ReuseContent, collect_reuse
 from ompass.scaling.content import ScalingContent

@@ -60,12 +60,10 @@ from ompass.launch.rank_start import LAUNCH, publish_failure, publish_plan, rank
 from ompass.launch.second_run import MOST_BYTES
 from ompass.launch.tool import scratch_directory
 from ompass.readers.run import have_ended, open_run
-from ompass.reports.brief import brief_report
 from ompass.reports.content import ReportContent, collect, collect_runs
-from ompass.reports.job import brief_job_report, reports_values
+from ompass.reports.job import brief_job_report, job_report, reports_values
 from ompass.reports.model import plain
-from ompass.reports.ranks import job_report
-from ompass.reports.run import run_report
+from ompass.reports.run import brief_report, run_report
 from ompass.reports.terminal import print_report
 from ompass.units import parse_duration, parse_limit, plural
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from ompass.doctor import perf_events, probes, trial
+from ompass.doctor import probes, trial
 from ompass.errors import IncompleteInstallationError
 from ompass.installation import Component, library_path
 from ompass.launch.runtime_versions import runtime_version
@@ -176,8 +176,8 @@ def _papi() -> Iterator[Check]:
 
 def _perf() -> Iterator[Check]:
     """Opens the tool's perf events: sysctl does not show the limits of containers and security modules."""
-    switches, samples = perf_events.open_switches(), perf_events.open_samples()
-    level = perf_events.paranoid_level()
+    switches, samples = probes.open_switches(), probes.open_samples()
+    level = probes.paranoid_level()
     if not switches and not samples:
         yield Check("perf", Verdict.OK, f"the kernel records switches of threads and samples{level}")
         return
@@ -190,7 +190,7 @@ def _perf() -> Iterator[Check]:
         "perf",
         Verdict.LIMITED,
         f"the kernel refuses {'; '.join(lost)}{level}",
-        perf_events.advice(switches or samples),
+        probes.advice_on_refusal(switches or samples),
     )
 
 

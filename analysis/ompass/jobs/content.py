@@ -11,7 +11,7 @@ from ompass.metrics.breakdown import Scope, time_breakdown
 from ompass.metrics.efficiency import EDGES, computation_of, rank_times, whole_states
 from ompass.metrics.job_facts import JobFacts, MpiCall, RankFacts
 from ompass.metrics.job_findings import Found, find_job_causes
-from ompass.metrics.mpi import records_mpi
+from ompass.metrics.library_findings import records_mpi
 from ompass.metrics.ranks import Job, Rank, job_of, preempted_work_ns
 from ompass.model import RegionRow
 from ompass.readers.meta import read_meta

@@ -8,9 +8,9 @@ from functools import partial
 from typing import Any, Final
 
 from ompass.jobs.scaling import JobPoint, JobScaling
-from ompass.reports.job_findings import finding_values, job_advice
+from ompass.reports.findings import shell_word
+from ompass.reports.job import finding_values, job_advice
 from ompass.reports.model import Column, Kind, Report, Section, Table, data, fields
-from ompass.reports.next_commands import shell_word
 from ompass.units import percent, plural, ratio
 
 _SHOWN: Final = {

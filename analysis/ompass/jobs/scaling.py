@@ -24,7 +24,7 @@ from ompass.metrics.efficiency import (
     rank_times,
 )
 from ompass.metrics.job_findings import Found
-from ompass.metrics.mpi import records_mpi
+from ompass.metrics.library_findings import records_mpi
 from ompass.metrics.ranks import preempted_work_ns
 from ompass.metrics.thresholds import DISEASE_SHARE
 from ompass.model import Run, share

@@ -21,8 +21,8 @@ from ompass.model import Run
 from ompass.readers.run import has_ended, open_run
 from ompass.samples.content import collect_samples
 from ompass.symbols.kept import packed_names, write_packed
+from ompass.symbols.location import SourceFiles
 from ompass.symbols.resolver import Location, Resolver, Resolvers
-from ompass.symbols.sources import SourceFiles
 
 _MOST_BYTES: Final = 1_000_000  # of the names file; a larger one has no source lines
 _LONGEST_LINE: Final = 240

@@ -14,8 +14,7 @@ from pathlib import Path
 
 from ompass.elf import NotElfError, dynamic_symbols, exported_symbols, imported_symbols
 from ompass.errors import CannotRecordError
-from ompass.launch.mpi import calls_mpi, mpi_library
-from ompass.launch.program import Program
+from ompass.launch.program import Program, calls_mpi, mpi_library
 from ompass.launch.runtimes import Runtime, find_runtimes, read_runtime
 from ompass.launch.tool import find_tool_library, preloadable
 from ompass.runtime_names import runtime_kind

@@ -1,21 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Inspects the program to record: an ELF executable or a script, its libraries, its OpenMP runtime."""
+"""Inspects the program to record: an ELF executable or a script, its libraries, its OpenMP runtime, its MPI.
+
+A program calls MPI if it, or a library that it needs, imports MPI functions. Python counts as well if mpi4py
+is installed in a folder where the interpreter looks for modules.
+"""
 
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import shutil
 import stat
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from ompass.elf import ElfFacts, NotElfError, dynamic_symbols, read_facts, static_symbols
+from ompass.elf import ElfFacts, NotElfError, dynamic_symbols, imported_symbols, read_facts, static_symbols
 from ompass.errors import CannotRecordError
 from ompass.launch.libraries import Loaded, loaded_libraries
 from ompass.launch.runtimes import Runtime, read_runtime
-from ompass.runtime_names import runtime_kind
+from ompass.runtime_names import is_python, runtime_kind
 
 _MAX_INTERPRETERS = 5
 _RUNTIME_SYMBOLS = {"__kmpc_fork_call": "libomp", "GOMP_parallel": "libgomp"}
@@ -175,3 +180,61 @@ def _is_privileged(path: Path) -> bool:
         return bool(os.getxattr(path, "security.capability")) and os.geteuid() != 0
     except OSError:
         return False
+
+
+_MPI_LIBRARY = "libompass_mpi.so"
+_MPI_PREFIXES = ("MPI_", "PMPI_", "mpi_", "pmpi_")
+_MPI = re.compile(r"lib\w*mpi\w*(-\w+)?\.so")
+_PACKAGE_FOLDERS = (
+    "lib/python3*/site-packages",
+    "lib64/python3*/site-packages",
+    "lib/python3*/dist-packages",
+    "lib/python3/dist-packages",
+    "local/lib/python3*/dist-packages",
+)
+
+
+def mpi_library(tool: Path) -> Path | None:
+    """Returns the library that forwards MPI calls to `tool`; None if this build has none."""
+    path = tool.resolve().with_name(_MPI_LIBRARY)
+    return path if path.is_file() else None
+
+
+def calls_mpi(program: Program, environ: Mapping[str, str]) -> bool:
+    """True if the program calls MPI, or is a Python that can load mpi4py."""
+    if program.elf is None:
+        return False
+    if _is_python(program):
+        return any((folder / "mpi4py").is_dir() for folder in _module_folders(program, environ))
+    if not any(_MPI.match(loaded.name) for loaded in program.libraries):
+        return False
+    others = [each for each in program.libraries if not _MPI.match(each.name)]
+    users = [program.elf.path, *(each.facts.path for each in others if each.facts)]
+    return any(_imports_mpi(path) for path in users)
+
+
+def _imports_mpi(path: Path) -> bool:
+    try:
+        return bool(imported_symbols(path, _MPI_PREFIXES))
+    except NotElfError:
+        return False
+
+
+def _is_python(program: Program) -> bool:
+    names = {program.path.name, *(path.name for path in program.interpreters)}
+    return any(is_python(name) for name in names)
+
+
+def _module_folders(program: Program, environ: Mapping[str, str]) -> Iterator[Path]:
+    """Yields the folders in which the interpreter looks for modules."""
+    for text in environ.get("PYTHONPATH", "").split(":"):
+        if text:
+            yield Path(text)
+    interpreter = program.interpreters[-1] if program.interpreters else program.path
+    roots = {interpreter.absolute().parent.parent, interpreter.resolve().parent.parent}
+    roots |= {Path(environ[name]) for name in ("VIRTUAL_ENV", "CONDA_PREFIX") if environ.get(name)}
+    if home := environ.get("HOME"):
+        roots.add(Path(home) / ".local")
+    for root in sorted(roots):
+        for pattern in _PACKAGE_FOLDERS:
+            yield from sorted(root.glob(pattern))

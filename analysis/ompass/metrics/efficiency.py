@@ -22,7 +22,7 @@ from statistics import fmean
 from typing import Final
 
 from ompass.metrics.breakdown import RegionShare, Scope, region_shares, time_breakdown
-from ompass.metrics.calls import mpi_totals
+from ompass.metrics.library_calls import mpi_totals
 from ompass.model import OUTSIDE, RegionRow, Run, StateTimes, share, sums
 
 LOW: Final = 0.85

@@ -14,8 +14,8 @@ from ompass.latency.metrics import SampledLoad
 from ompass.metrics import thresholds
 from ompass.metrics.breakdown import Breakdown, RegionShare
 from ompass.metrics.constructs import ConstructTotals
+from ompass.metrics.library_calls import Device, TargetTotals
 from ompass.metrics.processors import ProcessorTime, allowed_processors, held_back_ns, processor_time
-from ompass.metrics.targets import Device, TargetTotals
 from ompass.metrics.waits import LoopTotals, WaitTotals
 from ompass.model import Run
 from ompass.samples.metrics import LocatedSample

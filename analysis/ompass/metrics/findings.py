@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Findings: what keeps a run from being faster, in plain language, most expensive first.
 
-Owns the table of all kinds of problems, and the order of judgement. The judges are in task_findings and
-thread_findings, thresholds in thresholds.py, notes on the limits of figures in notes.py.
+Owns the table of all kinds of problems, and the order of judgement. The modules *_findings.py have the
+judges, thresholds.py the thresholds, notes.py the notes on the limits of figures.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from typing import Final
 from ompass.latency.findings import memory_contention
 from ompass.latency.metrics import SampledLoad
 from ompass.metrics import (
-    idle_findings,
+    library_findings,
     notes,
-    target_findings,
+    processor_findings,
     task_findings,
     team_findings,
     thread_findings,
@@ -25,8 +25,8 @@ from ompass.metrics import (
 from ompass.metrics.breakdown import Breakdown
 from ompass.metrics.constructs import ConstructTotals
 from ompass.metrics.facts import Evidence, Facts, Finding
-from ompass.metrics.mpi import time_in_mpi
-from ompass.metrics.targets import Device, TargetTotals
+from ompass.metrics.library_calls import Device, TargetTotals
+from ompass.metrics.library_findings import time_in_mpi
 from ompass.metrics.waits import LoopTotals, WaitTotals
 from ompass.model import Run
 from ompass.samples import findings as sample_findings
@@ -56,14 +56,14 @@ KINDS: Final = (
         "throttled",
         "quota",
         "A quota held the threads back",
-        thread_findings.throttled,
+        processor_findings.throttled,
         even_if_busy=True,
     ),
     Kind(
         "bound_together",
         "machine",
         "Threads were bound to fewer processors than the process could use",
-        thread_findings.bound_together,
+        processor_findings.bound_together,
         "give each thread a separate place: widen OMP_PLACES, GOMP_CPU_AFFINITY or KMP_AFFINITY, set "
         "OMP_PROC_BIND=spread, or look for code in the program that binds threads",
         even_if_busy=True,
@@ -72,7 +72,7 @@ KINDS: Final = (
         "disturbed",
         "machine",
         "Others used the processors",
-        thread_findings.disturbed,
+        processor_findings.disturbed,
         "measure on a quiet machine, or bind the threads to processors that nothing else uses",
         even_if_busy=True,
     ),
@@ -80,7 +80,7 @@ KINDS: Final = (
         CROWD,
         "crowd",
         "More threads than processors",
-        thread_findings.oversubscribed,
+        processor_findings.oversubscribed,
         even_if_busy=True,
         follows=True,
     ),
@@ -211,7 +211,7 @@ KINDS: Final = (
         "slow_wakeups",
         "no share",
         "Threads sleep in short waits",
-        idle_findings.slow_wakeups,
+        processor_findings.slow_wakeups,
     ),
     Kind(
         "fewer_threads",
@@ -328,7 +328,7 @@ KINDS: Final = (
         "repeated_transfers",
         "device data",
         "The same data goes to a device again and again",
-        target_findings.repeated_transfers,
+        library_findings.repeated_transfers,
         "keep the data on the device: `target data` around the loop, or `target enter data` before it and "
         "`target exit data` behind it, with `target update` of the parts that change",
         even_if_busy=True,
@@ -337,7 +337,7 @@ KINDS: Final = (
         "costly_transfers",
         "device data",
         "Transfers take more time than the kernels",
-        target_findings.costly_transfers,
+        library_findings.costly_transfers,
         "move less: map only data that a kernel reads (to) or writes (from), use alloc for data that stays "
         "on the device, keep data there between kernels (`target data`), and overlap transfers with kernels "
         "(nowait, depend)",
@@ -347,7 +347,7 @@ KINDS: Final = (
         "small_launches",
         "device time",
         "Kernels are too small",
-        target_findings.small_launches,
+        library_findings.small_launches,
         "launch fewer and larger kernels: join target constructs, or move the loop around them into the "
         "kernel",
         even_if_busy=True,
@@ -356,7 +356,7 @@ KINDS: Final = (
         "host_waits",
         "device time",
         "The host waits while the device works",
-        target_findings.host_waits,
+        library_findings.host_waits,
         "add nowait to the target construct, with depend clauses, and let the host work until a later "
         "taskwait",
         even_if_busy=True,

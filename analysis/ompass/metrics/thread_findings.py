@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Judges threads and regions: the serial part, unequal shares, locks, barriers, processors."""
+"""Judges threads and regions: the serial part, unequal shares, locks, barriers, page faults."""
 
 from __future__ import annotations
 
@@ -11,13 +11,8 @@ from typing import Final
 from ompass.metrics import thresholds
 from ompass.metrics.breakdown import RegionShare, Scope
 from ompass.metrics.facts import Evidence, Facts, evidence
-from ompass.metrics.idle_findings import sleeping_cure
 from ompass.metrics.processors import (
-    describe_processors,
-    described,
-    launcher_options,
     processor_time,
-    processors_of,
 )
 from ompass.metrics.waits import LoopTotals, WaitTotals
 from ompass.model import LOCKS, OUTSIDE, UNSHARED_LOOPS, Run, SystemUse, share
@@ -485,111 +480,3 @@ def _are_costly(use: SystemUse | None, whole_ns: int) -> bool:
     """True if page faults surely take a notable part of this time."""
     error_ns = math.sqrt(use.system_ns * thresholds.TICK_NS) if use else 0.0
     return whole_ns > 0 and _faulting_ns(use) - error_ns >= thresholds.PAGE_FAULT_SHARE * whole_ns
-
-
-# ---------------------------------------------------------------- processors
-
-
-def throttled(facts: Facts) -> Iterator[Evidence]:
-    """Yields the throttled time, if the control group's quota was exhausted."""
-    if not facts.throttled:
-        return
-    run = facts.run
-    share = facts.breakdown.share(facts.throttled_ns)
-    times = f", {plural(run.n_throttled, 'time')} in this run" if run.n_throttled > 0 else ""
-    allowed = processors_of(run)
-    n_threads = max(int(allowed), 1)
-    sleep = sleeping_cure(facts)
-    yield evidence(
-        f"the control group (container, batch system) allows {described(run)} processors on average. "
-        f"Once threads have used that much of a period of {duration(run.quota_period_us * 1000)}, they stop "
-        f"for the rest of the period{times}. They could have run, but were held back for "
-        f"{duration(facts.throttled_ns)}, {percent(share)} of the thread-time",
-        facts.throttled_ns,
-        cure="raise the quota (docker --cpus, Kubernetes limits.cpu, systemd CPUQuota), or run as many "
-        f"threads as it allows: OMP_NUM_THREADS={n_threads}{sleep and f'; or {sleep}'}",
-        processors=run.n_usable_cpus,
-        allowed_processors=allowed,
-        throttled_periods=run.n_throttled,
-        throttled_share=share,
-    )
-
-
-def disturbed(facts: Facts) -> Iterator[Evidence]:
-    """Yields the time in which others used the processors of the run."""
-    if not facts.disturbed:
-        return
-    share = facts.breakdown.share(facts.taken_ns)
-    yield evidence(
-        f"threads waited {duration(facts.taken_ns)}, {percent(share)} of the thread-time, for processors "
-        "that other programs used. Threads that wait for a delayed thread look idle, or slow to get tasks, "
-        "so only waits that do not depend on other programs are judged",
-        facts.taken_ns,
-        preempted_share=share,
-    )
-
-
-def bound_together(facts: Facts) -> Iterator[Evidence]:
-    """Yields threads that share processors because of their binding."""
-    if not facts.tied_together:
-        return
-    share = facts.breakdown.share(facts.processor.preempted_ns)
-    yield evidence(
-        f"{plural(facts.n_threads, 'thread')} shared {plural(facts.n_shared, 'processor')}, although the "
-        f"process could use {facts.run.n_usable_cpus}: threads waited for a processor {percent(share)} of "
-        "their time, and waits for these threads look like a fault of the program",
-        facts.processor.preempted_ns,
-        processors=facts.n_shared,
-        usable_processors=facts.run.n_usable_cpus,
-        preempted_share=share,
-    )
-
-
-_FEWER_CURE: Final = (
-    "run at most as many threads as there are processors: set OMP_NUM_THREADS or OMP_DYNAMIC=true, lower "
-    "num_threads clauses and omp_set_num_threads, and nest no regions"
-)
-
-
-def oversubscribed(facts: Facts) -> Iterator[Evidence]:
-    """Yields more threads than processors."""
-    if not facts.crowded or facts.tied_together:
-        return  # not crowded, or bound_together explains it
-    if facts.throttled and facts.throttled_ns >= facts.shared_ns:
-        return
-    breakdown, processor = facts.breakdown, facts.processor
-    states = breakdown.states
-    others_ns = states.total_ns - states.work_ns
-    burnt_ns = (
-        processor.other_running_ns * (states.sync_ns + states.idle_ns) / others_ns if others_ns else 0.0
-    )
-    # On one processor, threads gain nothing, whatever other problems they have.
-    lost_ns = min(burnt_ns, processor.preempted_ns) if facts.n_processors > 1 else processor.preempted_ns
-    waited = breakdown.share(states.sync_ns + states.idle_ns)
-    n_threads = breakdown.thread_time_ns / breakdown.wall_ns
-    yield evidence(
-        f"{n_threads:.3g} threads shared {_shared_processors(facts)}: threads waited for a "
-        f"processor {percent(breakdown.share(processor.preempted_ns))} of their time, while threads without "
-        f"work used the processors for {duration(lost_ns)}",
-        lost_ns,
-        cure=_cure_of_crowd(facts),
-        is_note=facts.n_processors > 1
-        and not facts.heavily_crowded
-        and lost_ns < thresholds.CROWDED_SHARE * processor.running_ns
-        and waited < thresholds.CROWDED_WAITS,
-        processors=facts.n_allowed,
-        preempted_share=breakdown.share(processor.preempted_ns),
-    )
-
-
-def _cure_of_crowd(facts: Facts) -> str:
-    if facts.n_rank_cpus >= facts.n_threads:
-        return launcher_options(facts.n_threads)
-    return f"{_FEWER_CURE}; or {sleep}" if (sleep := sleeping_cure(facts)) else _FEWER_CURE
-
-
-def _shared_processors(facts: Facts) -> str:
-    if facts.n_allowed == facts.n_shared:
-        return plural(facts.n_shared, "processor")
-    run = facts.run
-    return f"{describe_processors(facts.n_shared, run.quota_us, run.quota_period_us)} processors"

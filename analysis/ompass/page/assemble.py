@@ -60,9 +60,7 @@ FIGURE_SCRIPT: Final = "figures.js"
 
 _READY: Final = "document.documentElement.dataset.ready = '';"
 """The last statement of the scripts: marks the page as ready for clicks and keys."""
-_CLIENT: Final = (
-    "bins", "picture", "chosen", "overview", "layers", "timeline", "graph", "flame", "findings"
-)  # fmt: skip
+_CLIENT: Final = ("bins", "picture", "chosen", "layers", "timeline", "graph", "flame")
 """The files of page/client, in loading order."""
 
 

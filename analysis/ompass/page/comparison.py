@@ -13,12 +13,10 @@ from ompass.comparison.metrics import Change
 from ompass.comparison.pairing import SourceLines
 from ompass.comparison.report import compared_sections, judgement, relative, times
 from ompass.model import STATES
-from ompass.page.excerpts import Sources, numbered_lines
-from ompass.page.flame import difference, flame
+from ompass.page.excerpts import Sources, numbered_lines, source_lines
 from ompass.page.markup import Markup, element, join
-from ompass.page.pictures import pair
+from ompass.page.pictures import difference, flame, pair
 from ompass.page.sections import Part
-from ompass.page.source import source_lines
 from ompass.page.summary import tile
 from ompass.plain_text import visible
 from ompass.reports.model import Section, sentence, sentences

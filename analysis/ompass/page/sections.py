@@ -20,18 +20,17 @@ from ompass.graph.report import graph_report
 from ompass.jobs.content import job_of_reports
 from ompass.metrics.constructs import Bin, ConstructTotals, trim_bins
 from ompass.model import GraphGroup
-from ompass.page.excerpts import Excerpts, numbered_lines
-from ompass.page.flame import difference, flame
+from ompass.page.excerpts import Excerpts, numbered_lines, source_lines
 from ompass.page.markup import Markup, element, join, prose, table
-from ompass.page.source import source_lines
+from ompass.page.pictures import difference, flame
 from ompass.page.summary import cards, notes
 from ompass.page.timeline import construct_label
 from ompass.plain_text import visible, visible_values
 from ompass.readers.schedule import Schedule
 from ompass.reports.constructs import counters_of
 from ompass.reports.content import ReportContent
+from ompass.reports.job import job_report
 from ompass.reports.model import Advice, Section, Table, sentence, sentences
-from ompass.reports.ranks import job_report
 from ompass.reports.run import run_report
 from ompass.reuse.figure import reuse_beyond, reuse_histogram
 from ompass.reuse.report import ReuseContent, reuse_report

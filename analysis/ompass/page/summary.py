@@ -11,10 +11,9 @@ from typing import Final
 
 from ompass.graph.content import GraphContent
 from ompass.model import share
-from ompass.page.excerpts import Excerpts, numbered_lines
+from ompass.page.excerpts import Excerpts, numbered_lines, source_lines
 from ompass.page.markup import Markup, element, join, prose, state_bar
 from ompass.page.pictures import area, bars, curve, part
-from ompass.page.source import source_lines
 from ompass.page.timeline import construct_label
 from ompass.plain_text import visible
 from ompass.readers.schedule import Schedule
@@ -245,7 +244,7 @@ def _source(constructs: Sequence[int], excerpts: Excerpts | None) -> Markup:
 
 
 def _show(content: ReportContent, title: str, constructs: Sequence[int], trace: int | None) -> Markup:
-    """Returns the button that shows a cause in the timeline, for client/findings.js."""
+    """Returns the button that shows a cause in the timeline, for client/layers.js."""
     if trace is None or not constructs:
         return Markup("")
     return element(

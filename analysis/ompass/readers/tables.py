@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from ompass import _core
-from ompass.device_numbers import device_of, kind_name
 from ompass.errors import IncompleteInstallationError, OmpassError, UsageError
 from ompass.model import (
     STATES,
@@ -28,6 +27,8 @@ from ompass.model import (
     TargetRow,
     ThreadRow,
     WaitRow,
+    device_of,
+    kind_name,
 )
 from ompass.readers.run import core_errors
 from ompass.readers.timeline import check_has_events

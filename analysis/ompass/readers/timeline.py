@@ -9,9 +9,8 @@ from enum import IntEnum
 from typing import Final
 
 from ompass import _core
-from ompass.device_numbers import device_of, operation_name
 from ompass.errors import NothingToShowError, UsageError
-from ompass.model import LOCKS, WAITS, Run
+from ompass.model import LOCKS, WAITS, Run, device_of, operation_name
 from ompass.readers.run import core_errors
 from ompass.units import count
 

@@ -13,12 +13,18 @@ from pathlib import Path
 from ompass.errors import DamagedRunError, NothingToShowError, RunNotFoundError
 from ompass.keeping.names import keep_names
 from ompass.metrics.breakdown import Breakdown, RegionShare, Scope, time_breakdown
-from ompass.metrics.calls import CallTotals, mpi_totals
 from ompass.metrics.constructs import Bin, ConstructTotals, construct_totals, granularity
 from ompass.metrics.facts import Finding
 from ompass.metrics.findings import find_causes
+from ompass.metrics.library_calls import (
+    CallTotals,
+    Device,
+    TargetTotals,
+    devices_of,
+    mpi_totals,
+    target_totals,
+)
 from ompass.metrics.locality import Locality, locality
-from ompass.metrics.targets import Device, TargetTotals, devices_of, target_totals
 from ompass.metrics.waits import LoopTotals, WaitTotals, loop_totals, wait_totals
 from ompass.model import Run
 from ompass.readers.meta import read_meta
@@ -26,8 +32,7 @@ from ompass.readers.run import open_run
 from ompass.runtime_names import is_python
 from ompass.samples.content import SampleContent, collect_samples
 from ompass.simulation.stored import StoredAdvice, read_advice
-from ompass.symbols.places import notes_on_places
-from ompass.symbols.resolver import UNKNOWN, Location, Resolver, Resolvers
+from ompass.symbols.resolver import UNKNOWN, Location, Resolver, Resolvers, notes_on_places
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The default report on an MPI job: its verdict, the findings of all ranks together, and the ranks.
+"""The reports on an MPI job: its findings and efficiencies, and how evenly ranks share the work.
 
-Owns the merging of the ranks' findings. reports/ranks.py has the figures of the ranks.
+The default report fits on one screen: its verdict, the findings of all ranks together, and the ranks. Owns
+wording, order, and the merging of the ranks' findings; metrics compute the figures. A rank's own report is
+the report on its run.
 """
 
 from __future__ import annotations
@@ -10,24 +12,35 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from statistics import fmean
 from typing import Any, Final
 
 from ompass.jobs.content import job_findings, job_of_reports, rank_of
+from ompass.metrics.efficiency import LOW, Efficiencies, Factor
 from ompass.metrics.findings import LEADING, OUTSIDE
 from ompass.metrics.job_findings import LEADING as LEADING_OF_JOB
 from ompass.metrics.job_findings import Found
-from ompass.metrics.ranks import Job
+from ompass.metrics.ranks import Job, Rank
+from ompass.metrics.thresholds import PREEMPTED_SHARE
 from ompass.model import share
 from ompass.reports.content import ReportContent
-from ompass.reports.efficiency import efficiency_section
-from ompass.reports.findings import Cause, causes, verdict_of
-from ompass.reports.job_findings import job_advice
-from ompass.reports.model import Advice, Report, Section, plain
-from ompass.reports.next_commands import shell_word
-from ompass.reports.ranks import job_report
-from ompass.reports.run import SCHEMA_VERSION, run_report, states_table
-from ompass.symbols.resolver import Location
-from ompass.units import duration, percent, plural
+from ompass.reports.findings import Cause, causes, shell_word, verdict_of
+from ompass.reports.model import (
+    Advice,
+    Column,
+    Kind,
+    Report,
+    Section,
+    Table,
+    data,
+    fields,
+    place_fields,
+    plain,
+    state_fields,
+)
+from ompass.reports.run import SCHEMA_VERSION, THREAD_TIME, run_report, states_table
+from ompass.symbols.resolver import UNKNOWN, Location
+from ompass.units import duration, percent, plural, ratio
 
 _UNEVEN: Final = 0.05
 """Least share of a job's thread-time in which ranks wait for the longest one, for a finding."""
@@ -186,3 +199,204 @@ def _pattern(paths: Sequence[Path]) -> str:
     pattern = Path(f"{os.path.commonprefix(names)}*.ompass")  # noqa: RUF071 (not a path)
     matching = {path.absolute() for path in pattern.parent.glob(pattern.name)}
     return str(pattern) if matching == {path.absolute() for path in paths} else " ".join(names)
+
+
+_MOST_RANKS_OF_ALL: Final = 32
+
+
+def job_report(job: Job, contents: Sequence[ReportContent] = ()) -> Report:
+    """Returns the overview of all ranks, with the findings on the job if `contents` has its runs.
+
+    For a large job, a terminal shows only the ranks with most work.
+    """
+    said = f"Rank {job.busiest.rank} has most work, {job.imbalance:.2f} times the mean."
+    if job.lost_ns:
+        said += (
+            f" Even distribution would save up to {duration(job.lost_ns)} of thread-time "
+            f"({percent(job.lost_share)}) spent waiting for the longest rank."
+        )
+    by_work = sorted(job.ranks, key=lambda rank: -rank.useful_ns)
+    shown = _ranks(job, job.ranks if len(job.ranks) <= _MOST_RANKS_OF_ALL else by_work)
+    findings = job_findings(job, contents)
+    advices = tuple(job_advice(found, place) for found, place in findings)
+    return Report(
+        title=f"ompass · job of {plural(len(job.ranks), 'rank')}",
+        facts=(),
+        sections=(
+            Section("runs", f"The job: {plural(len(job.ranks), 'rank')}", (said, *advices, shown)),
+            efficiency_section(job),
+        ),
+        values={
+            "ranks": _ranks(job, job.ranks),
+            "wall_ns": job.wall_ns,
+            **state_fields(job.states),
+            "imbalance": job.imbalance,
+            "lost_ns": job.lost_ns,
+            "lost_share": job.lost_share,
+            "preempted_share": job.preempted_share,
+            "whole": state_fields(job.whole) if job.whole else None,
+            "efficiencies": efficiency_values(job),
+            "findings": finding_values(findings),
+        },
+    )
+
+
+def _ranks(job: Job, ranks: Sequence[Rank]) -> Table:
+    return Table.of(
+        "Ranks",
+        (
+            Column("rank", "rank", Kind.COUNT),
+            Column("threads", "threads", Kind.COUNT, "n_threads"),
+            Column("wall_ns", "time", Kind.TIME),
+            *THREAD_TIME,
+            Column(
+                "relative_work",
+                "work / mean",
+                Kind.RATIO,
+                job.relative_work,
+                "perfect balance is 1 on every rank",
+            ),
+            Column("tasks", "tasks", Kind.COUNT, "n_tasks"),
+            Column("host", "host", Kind.TEXT),
+            data("directory"),
+            *fields("useful_ns preempted_ns"),
+            Column("states", "", Kind.STATES, scaled=True),
+        ),
+        ranks,
+        word="rank",
+        more="--json (these are the ranks with most work)",
+        most=_MOST_RANKS_OF_ALL,
+    )
+
+
+def ranks_to_show(job: Job, contents: Sequence[ReportContent]) -> list[ReportContent]:
+    """Returns the runs with least and most work, which the page shows in full."""
+    order = sorted(job.ranks, key=lambda rank: rank.useful_ns)
+    chosen = {order[-1].directory, order[0].directory}
+    return [content for content in contents if str(content.run.path) in chosen]
+
+
+def job_advice(found: Found, place: Location) -> Advice:
+    """Returns a finding on a job in words."""
+    finding = found.finding
+    return Advice(finding.title, finding.because, finding.cure, place.label() if place != UNKNOWN else "")
+
+
+def finding_values(findings: Sequence[tuple[Found, Location]]) -> list[dict[str, Any]]:
+    """Returns the findings on a job as JSON values."""
+    names = fields("kind title because cure cost_ns")
+    return [
+        {column.key: column.value(found.finding) for column in names}
+        | {"rank": found.rank if found.rank >= 0 else None}
+        | place_fields(place)
+        | {"numbers": dict(found.finding.numbers)}
+        for found, place in findings
+    ]
+
+
+EFFICIENCIES_UNKNOWN: Final = (
+    "Efficiencies are not known, because the MPI calls were not recorded on all ranks. `ompass run` "
+    "records them; a tool that OMP_TOOL_LIBRARIES loads does not."
+)
+_PARTS: Final = {
+    "multiplicative": "POP, multiplicative",
+    "additive": "POP, additive",
+    "talp": "TALP",
+}
+"""The attributes of Efficiencies, with the titles of their tables."""
+
+
+def efficiency_section(job: Job, *, brief: bool = False) -> Section:
+    """Returns the efficiencies of a job; the brief form has one table."""
+    found = job.efficiencies
+    if found is None:
+        return Section("efficiencies", "Efficiencies", (EFFICIENCIES_UNKNOWN,))
+    parts = list(_PARTS)[:1] if brief else list(_PARTS)
+    tables = [_table(_PARTS[name], getattr(found, name)) for name in parts]
+    said = tuple(_sentences(job, found))
+    unknown = () if brief else tuple(_not_known(found))
+    return Section("efficiencies", "Efficiencies", (*said, *tables, *unknown))
+
+
+def efficiency_values(job: Job) -> dict[str, Any] | None:
+    """Returns all efficiencies by name, as JSON values; None if they are not known."""
+    found = job.efficiencies
+    if found is None:
+        return None
+    return {name: {f.key: f.value for f in getattr(found, name)} for name in _PARTS}
+
+
+def _table(title: str, factors: Sequence[Factor]) -> Table:
+    known = [factor for factor in factors if factor.value is not None]
+    return Table.of(
+        title,
+        (
+            Column("", "efficiency", Kind.NAME, lambda factor: "· " * factor.level + factor.name),
+            Column("", "value", Kind.SHARE, "value"),
+        ),
+        known,
+        most=len(known),
+        word="efficiency",
+    )
+
+
+def _sentences(job: Job, found: Efficiencies) -> Iterator[str]:
+    """Yields a sentence for each low efficiency, and for preempted work."""
+    low = [factor for factor in found.multiplicative if factor.value is not None and factor.value < LOW]
+    if not low:
+        yield f"No efficiency is below {percent(LOW)}."
+    words = {
+        "mpi_load_balance": _balance,
+        "mpi_communication": _communication,
+        "openmp": _threads,
+    }
+    for factor in low:
+        if factor.key in words and factor.value is not None:
+            yield f"{factor.name} {percent(factor.value)}: {words[factor.key](job, found)}."
+    if job.preempted_share >= PREEMPTED_SHARE:
+        yield (
+            f"Threads waited for processors in {percent(job.preempted_share)} of the work. The efficiencies "
+            "count this time as work; the imbalance does not."
+        )
+
+
+def _balance(job: Job, _: Efficiencies) -> str:
+    times = {rank.rank: rank.times.outside_mpi_ns for rank in job.ranks if rank.times}
+    latest = max(times, key=lambda rank: times[rank])
+    return (
+        f"the ranks wait in MPI for rank {latest}, which is outside of MPI for {duration(times[latest])}, "
+        f"{ratio(share(times[latest], fmean(times.values())))} times the mean"
+    )
+
+
+def _communication(job: Job, found: Efficiencies) -> str:
+    times = {rank.rank: rank.times.outside_mpi_ns for rank in job.ranks if rank.times}
+    least = max(times, key=lambda rank: times[rank])
+    return (
+        f"even rank {least}, which has the least time in MPI, spends "
+        f"{percent(1 - found.value('mpi_communication'))} of the time there"
+    )
+
+
+def _threads(_: Job, found: Efficiencies) -> str:
+    losses = {f.key: 1 - f.value for f in found.additive if f.value is not None}
+    regions, serial = losses["openmp_regions"], losses["serial_regions"]
+    parts = [
+        f"{what} {percent(loss)} of the time"
+        for what, loss in (
+            ("without work in parallel regions", regions),
+            ("without work while one thread runs the serial part", serial),
+        )
+        if loss >= 0.01
+    ]
+    return f"outside of MPI, threads are {' and '.join(parts)}" if parts else "threads are without work"
+
+
+def _not_known(found: Efficiencies) -> Iterator[str]:
+    """Yields the reason why some efficiencies are not known, once for each reason."""
+    reasons: dict[str, list[str]] = {}
+    for factor in found.multiplicative:
+        if factor.value is None:
+            reasons.setdefault(factor.why, []).append(factor.name)
+    for why, names in reasons.items():
+        yield f"Not known: {' and '.join(names)}: {why}."

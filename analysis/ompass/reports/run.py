@@ -1,18 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """The report on one run: thread-time, regions, constructs, waits, loops, calls, kernels, findings.
 
-Owns its order, its wording, and the fields of its JSON form, which docs/report-schema.md lists.
+The default report has about 30 lines that answer what is slow, where, and what to do. It is a choice from
+the whole report (`--full`): the worst findings, the states, the most expensive constructs and the important
+notes. Owns the order, the wording, and the fields of its JSON form, which docs/report-schema.md lists.
 """
 
 from __future__ import annotations
 
 import datetime
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
 from ompass import __version__
-from ompass.metrics.breakdown import Breakdown, Scope
+from ompass.metrics.breakdown import Breakdown, Scope, program_ns
 from ompass.metrics.facts import Finding
 from ompass.metrics.locality import Locality
 from ompass.metrics.processors import Presence, described, processor_values, waits_outside_regions
@@ -20,7 +23,6 @@ from ompass.metrics.thresholds import OFF_PROCESSOR_SHARE, SHOWN_SHARE
 from ompass.model import Run, StateTimes, SystemUse, share, shown_states
 from ompass.packed import shown_path
 from ompass.readers.meta import TRACE
-from ompass.reports.calls import mpi_table
 from ompass.reports.constructs import (
     counters_table,
     cpu_fields,
@@ -30,7 +32,8 @@ from ompass.reports.constructs import (
     tasks_table,
 )
 from ompass.reports.content import ReportContent
-from ompass.reports.findings import causes, note_parts, problem_parts, verdict
+from ompass.reports.findings import causes, next_commands, note_parts, problem_parts, shell_word, verdict
+from ompass.reports.library_calls import device_fields, mpi_table, offload_words, targets_table
 from ompass.reports.model import (
     Bar,
     Column,
@@ -43,10 +46,9 @@ from ompass.reports.model import (
     place_fields,
     state_fields,
 )
-from ompass.reports.next_commands import next_commands
-from ompass.reports.targets import device_fields, offload_words, targets_table
 from ompass.reports.waits import costly_waits, loops_table, notable_loops, waits_table
 from ompass.samples.report import sample_fields, sample_parts
+from ompass.symbols.kept import NAMES_FILE
 from ompass.units import duration, percent, plural
 
 SCHEMA_VERSION: Final = 1
@@ -400,3 +402,54 @@ def _finding_fields(content: ReportContent, finding: Finding) -> dict[str, Any]:
         **place_fields(content.location(finding.construct)),
         "numbers": dict(finding.numbers),
     }
+
+
+_FINDING_LINES: Final = 11
+_ROWS: Final = 3
+_IMPORTANT: Final = ("unlogged", "dropped", "second_runtime")
+"""Notes without which the figures would mislead."""
+_CONSTRUCTS: Final = ("tasks", "loops", "regions")
+_TITLES: Final = ("task", "tasks", "work", "create", "mean work", "loop", "kind", "runs", "time", "max/mean",
+                  "lost", "region", "team", "wall", "idle", "share", "call", "class", "place", "calls",
+                  "target", "host time", "transfer", "launch", "wait", "to device",
+                  "from device")  # fmt: skip
+
+
+def brief_report(content: ReportContent) -> Report:
+    """Returns the report that fits on one screen."""
+    whole = run_report(content)
+    facts = (run_name(content.run), duration(program_ns(content.run)), plural(content.n_tasks, "task"))
+    return replace(
+        whole,
+        title=" · ".join(facts),
+        facts=(),
+        sections=tuple(_brief_sections(content, whole)),
+    )
+
+
+def _brief_sections(content: ReportContent, whole: Report) -> Iterator[Section]:
+    sections = {section.key: section for section in whole.sections}
+    more = f"ompass report {shell_word(content.run.path)} --full"
+    if "findings" in sections:
+        yield replace(sections["findings"], most_lines=_FINDING_LINES, more=more)
+    states = sections["thread-time"]
+    yield replace(states, parts=states.parts[:2])  # the scope of all shares, and the states
+    key = next((key for key in _CONSTRUCTS if key in sections), "")
+    for each in (key, "mpi", "targets"):
+        if each in sections:
+            parts = [_brief_table(part, more) for part in sections[each].parts if isinstance(part, Table)]
+            yield replace(sections[each], parts=tuple(parts))
+    damaged = (f"Note: {problem}." for problem in content.problems if problem.startswith(NAMES_FILE))
+    if notes := (*note_parts(content, _IMPORTANT), *damaged):
+        yield Section("notes", "Notes", notes)
+
+
+def _brief_table(table: Table, more: str) -> Table:
+    """Returns a few rows and the most important columns of a table."""
+    chosen = [
+        k for k, column in enumerate(table.columns) if column.title in _TITLES and not column.kind.is_bar
+    ]
+    rows = tuple(tuple(row[k] for k in chosen) for row in table.rows)
+    return replace(
+        table, columns=tuple(table.columns[k] for k in chosen), rows=rows, most=_ROWS, more=more, notes=()
+    )

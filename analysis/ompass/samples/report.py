@@ -11,8 +11,8 @@ from ompass import __version__
 from ompass.metrics.thresholds import BY_CLOCK_NAMED
 from ompass.model import ThreadRow, share
 from ompass.packed import shown_path
+from ompass.reports.findings import shell_word
 from ompass.reports.model import LONG_NAME, Column, Kind, Report, Section, Table, data
-from ompass.reports.next_commands import shell_word
 from ompass.samples.content import SampleContent
 from ompass.samples.metrics import (
     Hot,

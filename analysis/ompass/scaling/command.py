@@ -2,7 +2,7 @@
 """`ompass scale`: runs a program on several numbers of threads, and explains why it does not scale.
 
 Owns the order of steps: check everything, execute the missing runs, report. The same command resumes a sweep
-that was interrupted or killed.
+that was interrupted or killed. MPI jobs, and runs that were recorded one by one, are reported here, too.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import contextlib
 import os
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -37,26 +37,28 @@ from ompass.commands.options import (
     output_folder,
     table_option,
 )
-from ompass.commands.remarks import write_remarks
+from ompass.commands.report import write_remarks
 from ompass.commands.streams import console_for, measuring_bar, say, to_json, waiting, write_result
-from ompass.errors import UsageError
+from ompass.errors import RunNotFoundError, UsageError
 from ompass.figures.render import render
-from ompass.jobs.command import run_directories, show_jobs
 from ompass.jobs.content import jobs_of as jobs_of_runs
+from ompass.jobs.report import job_scaling_report
+from ompass.jobs.scaling import job_scaling
 from ompass.launch.launchers import position_of_program
 from ompass.launch.program import inspect_program
 from ompass.launch.tool import scratch_directory
 from ompass.metrics.breakdown import Scope
+from ompass.packed import is_packed, unpacked
 from ompass.page.assemble import html_report
+from ompass.readers.run import is_run_directory
 from ompass.reports.content import ReportContent, collect_runs
-from ompass.reports.model import plain
+from ompass.reports.model import csv_rows, plain
 from ompass.reports.terminal import print_report
-from ompass.scaling.content import ScalingContent, collect_scaling, default_scope, load_runs
+from ompass.scaling.content import ScalingContent, collect_scaling, default_scope, load_runs, recorded_sweep
 from ompass.scaling.directory import SweepDirectory
 from ompass.scaling.execute import Executor
 from ompass.scaling.figure import both
 from ompass.scaling.plan import RANKS, Job, SweepSpec, allowed_cpus, jobs_of, users_own
-from ompass.scaling.recorded import recorded_sweep
 from ompass.scaling.report import CSV_TABLES, brief_scaling, csv_scaling, scaling_report, sweep_remarks
 from ompass.units import plural
 
@@ -401,3 +403,35 @@ def _announce(executor: Executor, sweep: SweepDirectory, n_jobs: int, n_left: in
     own = users_own(os.environ)
     if sweep.spec.pinned and own:
         say(f"{own} is set and determines the pinning")
+
+
+def run_directories(paths: Iterable[Path]) -> list[Path]:
+    """Returns the run directories among these paths and in folders among them. Raises RunNotFoundError."""
+    found: list[Path] = []
+    for path in paths:
+        if is_run_directory(path) or not path.is_dir():
+            found.append(path)
+            continue
+        entries = [unpacked(each) if is_packed(each) else each for each in sorted(path.iterdir())]
+        runs = [each for each in entries if is_run_directory(each)]
+        if not runs:
+            raise RunNotFoundError(
+                f"{path}", "it contains no runs", "name run directories, or a folder of them"
+            )
+        found += runs
+    return found
+
+
+def show_jobs(
+    jobs: Sequence[Sequence[ReportContent]], directory: str, *, as_json: bool, as_csv: bool, others: str
+) -> None:
+    """Prints the scaling of jobs. `others` names another form that was requested; jobs do not have it."""
+    if others:
+        raise UsageError(others, "the report on an MPI job has no such form", "use --json, --csv or none")
+    report = job_scaling_report(job_scaling(jobs), directory)
+    if as_json:
+        write_result(to_json(plain(report)), None)
+    elif as_csv:
+        write_result(csv_rows(plain(report)["points"]), None)
+    else:
+        print_report(console_for(), report)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The content of every form of a sweep's report: finished jobs by number of threads, points and verdicts.
 
-Owns the rule by which constructs of different runs match: same kind, function, file and line.
+Owns the rule by which constructs of different runs match: same kind, function, file and line. Runs of one
+program that were recorded one by one, such as by batch jobs, also form a sweep.
 """
 
 from __future__ import annotations
@@ -13,10 +14,11 @@ from pathlib import Path
 from statistics import fmean
 from typing import Final
 
-from ompass.errors import NothingToShowError
+from ompass.errors import NothingToShowError, UsageError
 from ompass.metrics import thresholds
-from ompass.metrics.breakdown import Scope
+from ompass.metrics.breakdown import Scope, program_ns
 from ompass.model import UNSHARED_LOOPS, Run, SystemUse
+from ompass.readers.meta import read_meta
 from ompass.readers.run import open_run
 from ompass.reports.content import ReportContent, collect
 from ompass.sampled import OWN
@@ -395,3 +397,41 @@ def _others(done: Mapping[Job, Done], jobs: Mapping[str, Job]) -> float:
 def _time_ns(done: Done) -> int:
     """Returns the seconds that the program printed, if they were requested; else its process's time."""
     return done.wall_ns if done.printed_ns is None else done.printed_ns
+
+
+def recorded_sweep(
+    contents: Sequence[ReportContent], scope: Scope
+) -> tuple[tuple[SweepRuns, ...], SweepSpec]:
+    """Returns the runs by number of threads, and their command.
+
+    Raises UsageError without a run on one thread.
+
+    A round has one run on each number of threads, so surplus runs of a number count in no round.
+    """
+    by_threads: dict[int, list[Run]] = {}
+    for content in sorted(contents, key=lambda each: each.run.start_epoch_ns):
+        by_threads.setdefault(content.breakdown.n_threads, []).append(content.run)
+    ones = by_threads.get(1)
+    if not ones:
+        there = ", ".join(map(str, sorted(by_threads)))
+        raise UsageError(
+            "--from", f"none of the runs is on one thread (they are on {there})", "record one with `-t 1`"
+        )
+    found = tuple(_runs(n, by_threads[n], ones, scope) for n in sorted(by_threads))
+    return found, SweepSpec(_command(by_threads), pinned=False)
+
+
+def _runs(threads: int, recorded: Sequence[Run], ones: Sequence[Run], scope: Scope) -> SweepRuns:
+    n_rounds = min(len(recorded), len(ones))
+    runs, one = tuple(recorded[:n_rounds]), tuple(ones[:n_rounds])
+    samples = Samples(
+        threads=threads,
+        recorded=[measured(run, threads, scope, program_ns(run)) for run in runs],
+        one_thread=[measured(run, 1, scope, program_ns(run)) for run in one],
+    )
+    mean_ns = sum(program_ns(run) for run in runs) / n_rounds
+    return SweepRuns(threads, runs, one, samples, n_left_out=0, others=0.0, program_ns=mean_ns)
+
+
+def _command(by_threads: Mapping[int, Sequence[Run]]) -> tuple[str, ...]:
+    return read_meta(by_threads[1][0].path).command or ("program",)

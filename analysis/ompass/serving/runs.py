@@ -22,7 +22,7 @@ from ompass.page.timeline import Timeline, critical_steps
 from ompass.readers.run import open_run, read_task_graph
 from ompass.readers.schedule import open_pyramid, schedule_of
 from ompass.reports.content import ReportContent, collect
-from ompass.reports.ranks import ranks_to_show
+from ompass.reports.job import ranks_to_show
 from ompass.reuse.reader import check_has_accesses
 from ompass.reuse.report import collect_reuse
 from ompass.serving.server import Answer, Question

@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The addresses that the depend clauses of tasks name."""
+"""The addresses that the depend clauses of tasks name, and the variables at these addresses."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from ompass.elf import NotElfError, object_at, read_facts
+from ompass.model import Module
 from ompass.readers.run import event_kinds, read_events
+from ompass.symbols.names import demangle
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,3 +44,18 @@ def shared_address(path: Path, constructs: Collection[int]) -> SharedAddress | N
     addresses, n_tasks = np.unique(pairs[0], return_counts=True)
     most = int(n_tasks.argmax())
     return SharedAddress(int(addresses[most]), int(n_tasks[most]), len(np.unique(pairs[1])))
+
+
+def variable_name(modules: Sequence[Module], address: int) -> str:
+    """Returns the name of the variable that contains an address; empty if unknown, as on the heap."""
+    below = [module for module in modules if module.base <= address and module.path.startswith("/")]
+    for module in sorted(below, key=lambda module: -module.base):
+        path = Path(module.path)
+        try:
+            if module.build_id and read_facts(path).build_id != module.build_id:
+                continue  # the file is of another build
+            if found := object_at(path, address - module.base):
+                return demangle(found)
+        except (NotElfError, OSError):
+            continue
+    return ""

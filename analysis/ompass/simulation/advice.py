@@ -14,9 +14,8 @@ from ompass.keeping.names import resolver_for
 from ompass.model import Run
 from ompass.readers.run import open_run
 from ompass.reports.content import collect, same_place
-from ompass.simulation.addresses import shared_address
+from ompass.simulation.addresses import shared_address, variable_name
 from ompass.simulation.changes import graph_changes, loop_changes, task_changes
-from ompass.simulation.fitting import fitted
 from ompass.simulation.machine import Machine, read_machine
 from ompass.simulation.order_changes import order_changes
 from ompass.simulation.reader import (
@@ -30,6 +29,7 @@ from ompass.simulation.runs import DeclaredData, notes_on, predict
 from ompass.simulation.trial import LEAST_GAIN, Candidate, Change, Trial, Way, middle_of_shortest
 from ompass.simulation.unmodelled import (
     doubt_of,
+    fitted,
     hides_lock_passing,
     lock_passing_ns,
     sampled_chunk_costs,
@@ -37,7 +37,6 @@ from ompass.simulation.unmodelled import (
 )
 from ompass.simulation.words import Advice, advice_of, on_more_threads
 from ompass.symbols.resolver import UNKNOWN, Location, Resolver
-from ompass.symbols.variables import variable_name
 from ompass.units import duration
 
 __all__ = ["FASTER", "Advice", "AdviceContent", "Causal", "Change", "advise", "middle_of_shortest"]

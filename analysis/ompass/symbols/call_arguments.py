@@ -1,13 +1,37 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The addresses that code passes to the runtime, read from the instructions before a call (x86-64 only)."""
+"""Facts about constructs from the addresses that their code passes to the runtime (x86-64 only).
+
+Reads these addresses from the instructions before a call:
+
+- The name of a critical section. The runtime reports the place of a critical construct, but not its name.
+  Each name has a variable, such as `.gomp_critical_user_NAME.var`, whose address the code passes. Unnamed
+  ones have a variable with an empty name (clang, flang) or none (gcc, which then calls GOMP_critical_start).
+- The function into which gcc moved the body of a construct. gcc gives no line to the calls that start the
+  parallel regions and tasks of C programs. Such a call inherits the line of the code before it, even of an
+  inlined function. The body begins at the line of the construct, or of its first statement.
+- The line of a target construct with a kernel. clang gives the call that launches a kernel no line, or the
+  line of a neighbour. The call passes the address of a symbol, such as
+  `.__omp_offloading_fe00_59c01b_main_l22.region_id`, that contains the line.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from functools import cached_property
 from pathlib import Path
 from typing import Final
 
-from ompass.elf import code_between, read_facts, read_functions
+from ompass.elf import (
+    FunctionTable,
+    NotElfError,
+    code_between,
+    dynamic_symbols,
+    imported_functions,
+    read_facts,
+    read_functions,
+    symbols_like,
+)
 
 FIRST, THIRD = 7, 2  # the registers of arguments: rdi, rdx
 _NEAR: Final = 40  # bytes before a call that contain its arguments
@@ -54,3 +78,120 @@ def _addresses(code: bytes, start: int) -> Iterator[tuple[int, int, int]]:
         elif code[k] & 0xF8 == 0xB8:
             high = 8 if k and code[k - 1] == 0x41 else 0
             yield k, code[k] & 7 | high, int.from_bytes(code[k + 1 : k + 5], "little")
+
+
+_CRITICAL: Final = "gomp_critical_user_"
+_CRITICAL_NAME: Final = re.compile(rf"\.?{_CRITICAL}(.*?)(?:\.AS\d+)?(?:\.var)?")
+_OF_UNNAMED: Final = "GOMP_critical_start"
+
+
+def critical_name(path: Path, offset: int) -> str | None:
+    """Returns the name of the critical construct whose call returns to `offset`, an ELF virtual address.
+
+    Empty: it has no name. None: unknown, for instance in a stripped file.
+    """
+    try:
+        locks = symbols_like(path, _CRITICAL)
+        _, unnamed = dynamic_symbols(path, (_OF_UNNAMED,))
+        if unnamed:  # the file also contains calls without a lock
+            return None if locks else ""
+        if len(locks) > 1:
+            register = THIRD if next(iter(locks.values())).endswith(".var") else FIRST  # clang, gcc
+            target = passed_address(path, offset, register)
+            locks = {target: locks[target]} if target in locks else {}
+    except NotElfError:
+        return None
+    names = {found[1] for name in locks.values() if (found := _CRITICAL_NAME.fullmatch(name))}
+    return names.pop() if len(names) == 1 else None
+
+
+_BODY: Final = "._omp_fn."
+_STARTS: Final = re.compile(
+    r"GOMP_(parallel|task|teams_reg)|GOMP_parallel_(loop|sections)\w*|GOMP_taskloop\w*"
+)
+_CALL: Final = 0xE8  # the first of the five bytes of an x86-64 call
+
+
+class GccBodies:
+    """The calls of one file that start constructs."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def body_of(self, offset: int) -> int:
+        """Returns the body's address that a call passes, by the call's return address; 0 if unknown."""
+        if not self._bodies:
+            return 0
+        try:
+            call = code_between(self._path, offset - 5, offset)
+            if not call or call[0] != _CALL:
+                return 0
+            stub = offset + int.from_bytes(call[1:], "little", signed=True)
+            if not _STARTS.fullmatch(self._stubs.get(stub, "")):
+                return 0
+            body = passed_address(self._path, offset, FIRST)
+        except NotElfError:
+            return 0
+        return body if body in self._bodies else 0
+
+    @cached_property
+    def _bodies(self) -> frozenset[int]:
+        try:
+            return frozenset(symbols_like(self._path, _BODY))
+        except NotElfError:
+            return frozenset()
+
+    @cached_property
+    def _stubs(self) -> dict[int, str]:
+        return imported_functions(self._path)
+
+
+_OFFLOAD: Final = "__omp_offloading_"
+_OFFLOAD_LINE: Final = re.compile(rf"\.?{_OFFLOAD}.*_l(\d+)(?:_\d+)?\.region_id")
+_NEAR_LAUNCH: Final = 64  # bytes before a call that contain its arguments
+_R8: Final = bytes((0x4C, 0x8D, 0x05))  # lea of an address into the fifth argument, in x86-64 code
+
+
+class Offloads:
+    """The calls of one file that launch kernels."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def line_of_call(self, offset: int) -> tuple[int, int]:
+        """Returns the line of the construct whose call returns to `offset`, and the start of its function.
+
+        Zeros: the call launches no kernel, or its line is unknown.
+        """
+        if not self._lines:
+            return 0, 0
+        start = self._functions.start_of(offset - 1)
+        if not start:
+            return 0, 0
+        begin = max(start, offset - _NEAR_LAUNCH)
+        code = code_between(self._path, begin, offset)
+        place = code.rfind(_R8)
+        if place < 0 or place + 7 > len(code):
+            return 0, 0
+        distance = int.from_bytes(code[place + 3 : place + 7], "little", signed=True)
+        line = self._lines.get(begin + place + 7 + distance, 0)
+        return line, start if line else 0
+
+    @cached_property
+    def _lines(self) -> dict[int, int]:
+        """The line of each construct, by the address of its symbol."""
+        try:
+            if read_facts(self._path).machine != "EM_X86_64":
+                return {}
+            symbols = symbols_like(self._path, _OFFLOAD)
+        except NotElfError:
+            return {}
+        found = ((address, _OFFLOAD_LINE.fullmatch(name)) for address, name in symbols.items())
+        return {address: int(match[1]) for address, match in found if match}
+
+    @cached_property
+    def _functions(self) -> FunctionTable:
+        try:
+            return read_functions(self._path)
+        except NotElfError:
+            return FunctionTable((), ())
