@@ -499,7 +499,7 @@ void end_undeferred(Worker &worker, Task &task) {
 
 namespace {
 
-// Completes a task in its own thread, except for what run() does afterwards.
+// Completes a task in its own thread. run() counts it afterwards.
 void complete_body(Worker &worker, Task &task) {
     if (task.node) release_successors(&worker, *worker.team, task);
     inject_sleep();
