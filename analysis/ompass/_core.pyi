@@ -332,6 +332,18 @@ class EventTable(Columns):
     value: Final[NDArray[numpy.uint64]]  # other content, as event_kinds() names it; durations in ns
     exact: Final[NDArray[numpy.bool_]]  # false for untimed records
 
+def ideal_network(directories: Sequence[str], ranks: Sequence[int]) -> tuple[list[int], str]:
+    """
+    Returns the time of each rank of an MPI job, without MPI_Init and MPI_Finalize, if messages took no time.
+    `ranks`: their numbers in MPI_COMM_WORLD. The second value is the reason why the times are unknown; then there are none.
+    Raises LogError, also if a run has no trace.
+    """
+
+def call_step_text(value: int) -> str:
+    """
+    Returns the meaning of the value of a `call` event, such as "sends to rank 1, tag 2".
+    """
+
 def event_kinds() -> list[tuple[str, str]]:
     """Returns (name, meaning) of each kind of event, by its number."""
 

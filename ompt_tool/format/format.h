@@ -19,9 +19,10 @@ namespace ompass::format {
 // version 3 no page faults and no system time (ThreadHeader::has_system_use is 0). Version 4 counted a detached task for
 // the thread and region where its event was fulfilled, without its time, and had no numbers and releases of locks.
 // Version 5 had no depend clauses, version 6 neither kPlaceAround nor requested numbers of threads nor kPlacedNowhere.
-// Version 7 had the first five states only.
-inline constexpr uint32_t kVersion = 8;
+// Version 7 had the first five states only, version 8 no messages of MPI calls.
+inline constexpr uint32_t kVersion = 9;
 inline constexpr uint32_t kFirstWithEventTimes = 5, kFirstWithDependClauses = 6, kFirstWithAllStates = 8;
+inline constexpr uint32_t kFirstWithMessages = 9;
 inline constexpr uint32_t kOldestVersion = 1;
 inline constexpr size_t kPageBytes = 4096;
 inline constexpr size_t kHeaderBytes = kPageBytes;
@@ -433,8 +434,7 @@ static_assert(sizeof(ExtentHeader) + kSlotsPerExtent * kSlotBytes <= kSlotExtent
     X(kDependsOn, 2, 0, "va", "depends_on",                                                                            \
       "the task that this thread created last has a depend clause for word 1; argument OMPT dependence type")          \
     X(kCall, 2, 1, "cv", "call",                                                                                       \
-      "enters (word 1: 1) or leaves (0) an MPI call or a target construct; or a step of a target construct, see "      \
-      "below")
+      "enters (word 1: 1) or leaves (0) an MPI call or a target construct; or a step or a message of it, see below")
 
 enum EventKind : uint8_t {
 #define OMPASS_EVENT_KIND(name, words, timed, fields, text, meaning) name,
@@ -466,7 +466,11 @@ enum CallStep : uint8_t {
     kDataStep = 3, // end of a data operation; value: bytes
     kLaunchStep = 4, // end of the launch of a kernel; value: requested teams, 0: any
     kDeviceDataStep = 5, // the device timed a data operation; value: ns
-    kDeviceKernelStep = 6 // the device timed a kernel; value: ns
+    kDeviceKernelStep = 6, // the device timed a kernel; value: ns
+    kSizeStep = 7, // size and communicator of the message that follows
+    kMessageStep = 8, // a message of the MPI call; see pack_message()
+    kRequestStep = 9, // the message before is nonblocking; value: its request
+    kAwaitedStep = 10 // the call completes a request; value: the request
 };
 // A data operation is its OMPT number (ompt_target_data_op_t). The bits above have the direction, if the number does
 // not imply it.
@@ -493,6 +497,50 @@ constexpr DataDirection direction_of(uint32_t operation) {
     }
 }
 constexpr bool allocates(uint32_t operation) { return operation == 1 || operation == 17; }
+
+// The messages of an MPI call precede its end. A kSizeStep has bytes:34 | communicator:24 above its lowest six bits: the
+// bytes of a message, or of the contribution of one rank, 0: unknown; and a hash of the members of the communicator.
+// The operation of a kMessageStep is a MessageRole. Its value is peer:22 | tag:26. The peer of a message is its sender
+// or receiver, the peer of a collective its root, as ranks of MPI_COMM_WORLD. A collective has the number of ranks of
+// its communicator instead of a tag.
+enum class MessageRole : uint8_t {
+    kNone = 0, // no message, because the peer is MPI_PROC_NULL or there are no requests
+    kSend = 1,
+    kSynchronousSend = 2, // ends when the receiver is there
+    kReceive = 3,
+    kCollective = 4
+};
+struct Message {
+    MessageRole role = MessageRole::kNone;
+    uint32_t peer = 0; // kNoPeer, kAnyPeer, or kFirstPeer + rank
+    uint32_t tag = 0; // kAnyTag: any; collectives: number of ranks
+    uint32_t communicator = 0;
+    uint64_t bytes = 0;
+};
+inline constexpr uint32_t kNoPeer = 0, kAnyPeer = 1, kFirstPeer = 2;
+inline constexpr unsigned kTagBits = 26, kPeerBits = 22, kSizeShift = 6, kBytesBits = 34, kCommunicatorBits = 24;
+inline constexpr uint32_t kAnyTag = (1u << kTagBits) - 1;
+constexpr uint32_t peer_of_rank(uint32_t rank) {
+    return rank < (1u << kPeerBits) - kFirstPeer ? rank + kFirstPeer : kNoPeer;
+}
+constexpr uint32_t tag_of(int32_t tag) { return tag < 0 ? kAnyTag : static_cast<uint32_t>(tag) % kAnyTag; }
+constexpr uint64_t pack_message(const Message &message) {
+    return pack_call_step(kMessageStep, uint64_t{message.tag} << kPeerBits | message.peer,
+                          static_cast<uint32_t>(message.role));
+}
+constexpr uint64_t pack_size(const Message &message) {
+    constexpr uint64_t kMost = (uint64_t{1} << kBytesBits) - 1;
+    const uint64_t bytes = message.bytes < kMost ? message.bytes : kMost;
+    return (uint64_t{message.communicator} << kBytesBits | bytes) << kSizeShift | kSizeStep;
+}
+constexpr Message unpack_message(uint64_t size_word, uint64_t word) {
+    const uint64_t value = step_value(word), size = size_word >> kSizeShift;
+    return {.role = static_cast<MessageRole>(step_operation(word)),
+            .peer = static_cast<uint32_t>(value) & ((1u << kPeerBits) - 1),
+            .tag = static_cast<uint32_t>(value >> kPeerBits),
+            .communicator = static_cast<uint32_t>(size >> kBytesBits),
+            .bytes = size & ((uint64_t{1} << kBytesBits) - 1)};
+}
 
 // The flags of a target construct: its kind (ompt_target_t, or our own), and its device + 1; 0: unknown. They have 16
 // bits.

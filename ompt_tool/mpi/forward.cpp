@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "hooks.h"
+#include "messages.h"
 #include "process/loaded_code.h"
 
 namespace ompass::mpi {
@@ -63,17 +64,25 @@ std::atomic<const Hooks *> hooks{nullptr};
 extern "C" {
 // False if no call is recorded. forward.S then only jumps to MPI's functions.
 extern constinit std::atomic<bool> ompass_mpi_is_watched;
-bool ompass_mpi_begin(Entry *entry, const void *return_address, const void *frame);
+bool ompass_mpi_begin(Entry *entry, const void *return_address, const void *frame, const uint64_t *registers);
 void ompass_mpi_end();
 }
 constinit std::atomic<bool> ompass_mpi_is_watched{true};
 
 namespace {
 
+// True for the names that Fortran's compilers use: mpi_send_, MPI_SEND, …
+bool is_fortran_name(const char *name) {
+    if (*name == 'P' || *name == 'p') name++;
+    return name[0] == 'm' || (name[5] >= 'A' && name[5] <= 'Z');
+}
+
+const char *name_of(const Entry &entry) { return reinterpret_cast<const char *>(&entry.name) + entry.name; }
+
 // Finds MPI's function. The first call also looks for libompass.so.
 void look_up(Entry &entry) {
     const int saved = errno;
-    const char *name = reinterpret_cast<const char *>(&entry.name) + entry.name;
+    const char *name = name_of(entry);
     void *found = find_next(name);
     if (!found) found = find_exported(name); // in a library that was loaded before this one
     if (!found) end_for_lack_of(name);
@@ -88,13 +97,25 @@ void look_up(Entry &entry) {
 
 } // namespace
 
-// Called by forward.S before a call. Returns true if ompass_mpi_end() must follow it.
-bool ompass_mpi_begin(Entry *entry, const void *return_address, const void *frame) {
+// Called by forward.S before a call, with the registers that hold arguments. Returns true if ompass_mpi_end() must
+// follow the call.
+bool ompass_mpi_begin(Entry *entry, const void *return_address, const void *frame, const uint64_t *registers) {
     if (!entry->target.load(std::memory_order_acquire)) look_up(*entry);
     const Hooks *found = hooks.load(std::memory_order_relaxed);
-    return found && found->begin(kFunctions[entry->function], return_address, frame);
+    if (!found) return false;
+    const Function &function = kFunctions[entry->function];
+    const Recording recording = found->begin(function, return_address, frame);
+    if (recording == Recording::kCallAndMessages) {
+        const auto *stack = static_cast<const uint64_t *>(frame);
+        report_messages(function, {registers, stack, is_fortran_name(name_of(*entry))}, *found);
+    }
+    return recording != Recording::kNone;
 }
 
-void ompass_mpi_end() { hooks.load(std::memory_order_relaxed)->end(); }
+void ompass_mpi_end() {
+    const Hooks *found = hooks.load(std::memory_order_relaxed);
+    report_new_request(*found);
+    found->end();
+}
 
 } // namespace ompass::mpi

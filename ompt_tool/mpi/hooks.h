@@ -16,11 +16,15 @@ struct Function {
     bool starts; // true if it initializes MPI, where recording begins at the latest
 };
 
+enum class Recording : uint8_t { kNone, kCall, kCallAndMessages };
+
 struct Hooks {
-    // Called before an MPI call; returns true if the call is recorded. end() then follows on the same thread, unless
-    // an exception or longjmp leaves the call. `frame`: the caller's stack pointer before the call.
-    bool (*begin)(const Function &function, const void *return_address, const void *frame);
+    // Called before an MPI call; returns what of it is recorded. Unless that is nothing, end() follows on the same
+    // thread, except if an exception or longjmp leaves the call. `frame`: the caller's stack pointer before the call.
+    Recording (*begin)(const Function &function, const void *return_address, const void *frame);
     void (*end)();
+    // Records a step of the open call, see format::CallStep.
+    void (*step)(uint64_t word);
 };
 
 inline constexpr const char *kHooksName = "ompass_get_mpi_hooks";

@@ -3,14 +3,16 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
-from command import command_line
+from command import call, command_line
 from fake_mpi import forwarding_library
 from marked_programs import in_a_calm_moment, lines_of
 from mpi_programs import IMPLEMENTATIONS, compile_mpi, run_mpi
+from ompass import _core
 from ompass.metrics.library_calls import CallTotals
 from ompass.readers.run import open_run
 from ompass.reports.content import collect
@@ -96,3 +98,57 @@ def test_fortran_calls_have_the_line_of_the_program(
         call = waiting[function, lines[mark]]
         assert call.n_calls == 1
         assert LATE_NS - ERROR_NS < call.time_ns < 4 * LATE_NS
+
+
+MESSAGES = {
+    "split": ["collective of 2 ranks"] * 2,
+    "send": ["sends to rank 1, tag 7", ""],
+    "ssend": ["sends synchronously to rank 1, tag 8", ""],
+    "recv": ["", "receives from any rank, any tag"],
+    "recv_reversed": ["", "receives from rank 0, tag 8"],
+    "irecv": ["receives from rank 1, tag 9", "receives from rank 0, tag 9"],
+    "isend": ["sends to rank 1, tag 9", "sends to rank 0, tag 9"],
+    "nobody": ["no message"] * 2,
+    "bcast": ["collective of 2 ranks, root rank 0"] * 2,
+    "iallreduce": ["collective of 2 ranks"] * 2,
+    "allgather": ["collective of 2 ranks"] * 2,
+}
+"""The messages of messages.c by line, on rank 0 and 1."""
+BYTES = {"send": 12, "ssend": 8, "recv": 32, "irecv": 8, "bcast": 5, "iallreduce": 8, "allgather": 8}
+
+
+def dumped_steps(environment: dict[str, str], run: Path) -> dict[int, list[str]]:
+    """Returns the steps of calls in the list of events, by the line of the call."""
+    steps: dict[int, list[str]] = {}
+    for line in call(environment, None, "dump", run, "--kind", "call").stdout.splitlines():
+        if found := re.search(r"messages\.c:(\d+) .*: (.*)$", line):
+            steps.setdefault(int(found[1]), []).append(found[2])
+    return steps
+
+
+@implementations
+def test_a_trace_has_the_messages_of_calls(
+    implementation: str, environment: dict[str, str], default_toolchain: Toolchain, tmp_path: Path
+) -> None:
+    program = compile_mpi("mpi/messages.c", implementation, default_toolchain, tmp_path)
+    command = [*command_line("run", "-q", "--mode", "trace", "--"), program]
+    run_mpi(implementation, command, tmp_path, environment)
+    runs = sorted(tmp_path.glob("*-r[01]-*.ompass"))
+    lines = lines_of("mpi/messages.c")
+    for rank, run in enumerate(runs):
+        check_sound(run)
+        steps = dumped_steps(environment, run)
+        for mark, of_ranks in MESSAGES.items():
+            if of_ranks[rank]:
+                assert of_ranks[rank] in steps[lines[mark]], mark
+                n_bytes = f"{BYTES.get(mark)} bytes, communicator "
+                assert mark not in BYTES or any(step.startswith(n_bytes) for step in steps[lines[mark]])
+        requests = {
+            mark: [step.split()[-1] for step in steps[lines[mark]] if "request" in step]
+            for mark in ("irecv", "isend", "waitall", "iallreduce", "wait")
+        }
+        assert requests["waitall"] == requests["irecv"] + requests["isend"]
+        assert requests["wait"] == requests["iallreduce"] != []
+        assert len([step for step in steps[lines["sendrecv"]] if ", tag 1" in step]) == 2
+    times, why = _core.ideal_network([str(run) for run in runs], [0, 1])
+    assert (len(times), why) == (2, "")

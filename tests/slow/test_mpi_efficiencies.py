@@ -45,7 +45,7 @@ def misses(job: dict[str, Any], stdout: str) -> list[str]:
     ("source", "kind"),
     [
         *(("jobs.c", kind) for kind in ("imbalanced", "communication", "serialised", "in_task", "even")),
-        *(("jobs.f90", kind) for kind in ("imbalanced", "serialised", "even")),
+        *(("jobs.f90", kind) for kind in ("imbalanced", "communication", "serialised", "in_task", "even")),
     ],
 )
 def test_efficiencies_are_those_of_the_construction(
@@ -62,7 +62,7 @@ def test_efficiencies_are_those_of_the_construction(
     for attempt in range(N_TRIES):
         folder = tmp_path / str(attempt)
         folder.mkdir()
-        report, stdout = record_job(environment, folder, 2, program, kind, N_ROUNDS)
+        report, stdout = record_job(environment, folder, 2, program, kind, N_ROUNDS, mode="trace")
         wrong = misses(report["job"], stdout)
         if not wrong:
             return

@@ -53,13 +53,14 @@ def record_job(
     n_ranks: int,
     *command: object,
     launcher: Sequence[str] = ("mpirun",),
+    mode: str = "profile",
 ) -> tuple[dict[str, Any], str]:
     """Records a job by one launch; returns its report and its output."""
     report = cwd / "job.json"
     done = run_words(
         environment,
         cwd,
-        *command_line("run", "-q", "--report-json", report, "--"),
+        *command_line("run", "-q", "--mode", mode, "--report-json", report, "--"),
         *(*launcher, "-n", n_ranks, *command),
     )
     values: dict[str, Any] = json.loads(report.read_text(encoding="utf-8"))

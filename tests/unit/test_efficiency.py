@@ -13,6 +13,7 @@ from made_runs import MS, definition, made_run, region, team
 from ompass.metrics.efficiency import (
     Computation,
     Factor,
+    IdealNetwork,
     RankTimes,
     additive,
     computation_of,
@@ -113,6 +114,19 @@ def test_mpi_in_regions_counts_for_its_thread_alone() -> None:
     found = values(multiplicative([times]))
     assert found["parallel"] == pytest.approx(0.75)
     assert found["openmp"] == pytest.approx(75 / 90)
+
+
+def test_a_replay_divides_the_communication_into_late_ranks_and_transfers() -> None:
+    def found(ns: int) -> dict[str, float]:
+        return values(multiplicative([FIRST, SECOND], IdealNetwork(ns, "")))
+
+    known = found(95 * MS)  # 100 ms of run time, at most 90 outside of MPI
+    assert known["mpi_serialisation"] == pytest.approx(90 / 95)
+    assert known["mpi_transfer"] == pytest.approx(0.95)
+    assert found(89 * MS)["mpi_serialisation"] == 1
+    assert found(101 * MS)["mpi_transfer"] == 1
+    unknown = multiplicative([FIRST, SECOND], IdealNetwork(None, "no messages of MPI_Test"))
+    assert [factor.why for factor in unknown if factor.key == "mpi_transfer"] == ["no messages of MPI_Test"]
 
 
 def test_unknown_efficiencies_have_a_reason_and_no_value() -> None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from made_runs import MS
-from ompass.metrics.efficiency import Computation, RankTimes, efficiencies
+from ompass.metrics.efficiency import Computation, IdealNetwork, RankTimes, efficiencies
 from ompass.metrics.job_facts import JobFacts, MpiCall, RankFacts
 from ompass.metrics.job_findings import Found, find_job_causes
 from ompass.metrics.ranks import Job, Rank
@@ -143,6 +143,18 @@ def test_long_calls_of_even_ranks_show_that_ranks_work_one_after_the_other() -> 
     assert "sent late" in found.finding.because
     collective = [rank(k, 750, calls=[call("MPI_Barrier", 750, 3)]) for k in range(4)]
     assert "each in turn" in found_in(collective)[0].finding.because
+
+
+def test_a_replay_decides_between_late_ranks_and_transfers() -> None:
+    def kind(ideal_ms: int, n_calls: int) -> str:
+        calls = [call("MPI_Recv", 500, n_calls, "point-to-point")]
+        ranks = [rank(k, 500, calls=calls) for k in range(2)]
+        job = Job(tuple(each.rank for each in ranks), IdealNetwork(ideal_ms * MS, ""))
+        assert job.efficiencies is not None
+        return find_job_causes(JobFacts(job, job.efficiencies, ranks))[0].finding.kind
+
+    assert kind(990, 100_000) == "ranks_in_turn"
+    assert kind(510, 3) == "communication"
 
 
 def test_calls_for_files_are_no_communication() -> None:

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Decoded events for Python, as columns.
+#include "analyses/call_steps.h"
 #include "analyses/event_columns.h"
+#include "analyses/ideal_network.h"
 
 #include "bindings.h"
 
@@ -24,10 +26,33 @@ std::vector<std::tuple<std::string, std::string>> event_kinds() {
     return kinds;
 }
 
+std::tuple<std::vector<uint64_t>, std::string> ideal_network(const std::vector<std::string> &directories,
+                                                             const std::vector<uint32_t> &ranks) {
+    if (directories.size() != ranks.size()) throw LogError("a rank for each directory is required");
+    std::vector<RankSteps> steps(ranks.size());
+    IdealTimes times;
+    for (size_t i = 0; i < ranks.size(); i++) {
+        const RunFiles run = open_or_throw(directories[i]);
+        unlocked([&] { return read_rank_steps(run, ranks[i], steps[i]); });
+    }
+    unlocked([&] {
+        times = replay_on_ideal_network(steps);
+        return Problem{};
+    });
+    return {times.ns, times.unknown};
+}
+
 } // namespace
 
 void bind_events(nb::module_ &m) {
     bind_row<PythonEvents, Columns>(m, "EventTable", "Events by thread, in order of time.");
+    m.def(
+        "ideal_network", &ideal_network, nb::arg("directories"), nb::arg("ranks"),
+        "Returns the time of each rank of an MPI job, without MPI_Init and MPI_Finalize, if messages took no time.\n\n"
+        "`ranks`: their numbers in MPI_COMM_WORLD. The second value is the reason why the times are unknown; then "
+        "there are none.\nRaises LogError, also if a run has no trace.");
+    m.def("call_step_text", &call_step_text, nb::arg("value"),
+          "Returns the meaning of the value of a `call` event, such as \"sends to rank 1, tag 2\".");
     m.def("event_kinds", &event_kinds, "Returns (name, meaning) of each kind of event, by its number.");
     m.def("read_events", &read_events, nb::arg("directory"), nb::arg("thread") = -1, nb::arg("start_ns") = 0,
           nb::arg("end_ns") = -1, nb::arg("limit") = -1,

@@ -181,6 +181,11 @@ struct WalkObserver {
     // A step of a target construct, at its end; a step that a device timed may come at any later time, on any thread.
     void took_call_step(auto & /*walk*/, const CallStepRecord &) {}
 
+    // The messages of the open MPI call, before it ends.
+    void took_message(auto & /*walk*/, const format::Message &) {}
+    // is_new: the last message is nonblocking, and this is its request; else the call completes the request.
+    void took_request(auto & /*walk*/, uint64_t /*request*/, bool /*is_new*/) {}
+
     void began_kernel(auto & /*walk*/, const OpenKernel &) {}
     void ended_kernel(auto & /*walk*/, const OpenKernel &, uint32_t /*construct*/) {}
     void accessed(auto & /*walk*/, const OpenKernel &, uint64_t /*address*/, uint64_t /*bytes*/, bool /*write*/) {}

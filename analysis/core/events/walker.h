@@ -212,6 +212,7 @@ public:
         PendingSpan span = {}; // of an undeferred creation, until its task begins
         OpenCall call = {};
         uint64_t step_begin = 0; // of the open step of a target construct
+        uint64_t message_size = 0; // the last kSizeStep
     };
     // The state of a walk between two events, from which another walk of the same thread can continue.
     struct Checkpoint {
@@ -793,9 +794,21 @@ private:
         case format::kLeaveCall: return end_call();
         case format::kEnterCall: return begin_call();
         case format::kStepBegin: context_.step_begin = now(); return true;
+        case format::kSizeStep: context_.message_size = word; return true;
+        case format::kMessageStep: return take_message(format::unpack_message(context_.message_size, word));
+        case format::kRequestStep: return take_request(word, true);
+        case format::kAwaitedStep: return take_request(word, false);
         default: observer_.took_call_step(*this, {record_.argument, std::min(context_.step_begin, now()), word});
         }
         return true;
+    }
+    bool take_message(const format::Message &message) {
+        if (context_.call.construct) observer_.took_message(*this, message);
+        return context_.call.construct != 0;
+    }
+    bool take_request(uint64_t word, bool is_new) {
+        if (context_.call.construct) observer_.took_request(*this, format::step_value(word), is_new);
+        return context_.call.construct != 0;
     }
     bool begin_call() {
         if (context_.call.construct || !record_.argument) return false;

@@ -25,7 +25,7 @@ from ompass.errors import NothingToShowError, UsageError
 from ompass.keeping.names import resolver_for
 from ompass.model import Run
 from ompass.plain_text import visible
-from ompass.readers.run import EventTable, event_kinds, open_run, read_events
+from ompass.readers.run import EventTable, call_step_text, event_kinds, open_run, read_events
 from ompass.symbols.resolver import Location, construct_name
 from ompass.units import task_name
 
@@ -171,6 +171,9 @@ def _constructs(locations: dict[int, Location], text: str) -> list[int]:
 def _text_line(row: Row, names: list[str], labels: dict[int, str]) -> str:
     time_ns, latest_ns, thread, kind, construct, task, value, exact = row
     label = labels.get(construct, "-")
+    if names[kind] == "call":
+        label = f"{label}: {call_step_text(value)}"
+        value = 0
     mark = " " if exact else "~"
     doubt = f"+{latest_ns - time_ns:,}" if latest_ns > time_ns else ""
     when = f"{mark}{time_ns:>15,} ns {doubt:<8} thread {thread:<3}"
@@ -193,4 +196,6 @@ def _json_line(row: Row, names: list[str], locations: dict[int, Location]) -> st
         "value": value,
         "exact": exact,
     }
+    if names[kind] == "call":
+        values["step"] = call_step_text(value)
     return json.dumps(values) + "\n"

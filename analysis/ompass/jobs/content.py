@@ -6,9 +6,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ompass.jobs.reader import ideal_time_ns
 from ompass.launch.rank_start import LAUNCH
 from ompass.metrics.breakdown import Scope, time_breakdown
-from ompass.metrics.efficiency import EDGES, computation_of, rank_times, whole_states
+from ompass.metrics.efficiency import EDGES, IdealNetwork, computation_of, rank_times, whole_states
 from ompass.metrics.job_facts import JobFacts, MpiCall, RankFacts
 from ompass.metrics.job_findings import Found, find_job_causes
 from ompass.metrics.library_findings import records_mpi
@@ -21,7 +22,13 @@ from ompass.symbols.resolver import UNKNOWN, Location
 
 def job_of_reports(contents: Sequence[ReportContent]) -> Job | None:
     """Returns the job that these runs form; None if they are not ranks of one job."""
-    return job_of([_rank(content) for content in contents])
+    ranks = [_rank(content) for content in contents]
+    if any(rank is None or rank.times is None for rank in ranks) or len(ranks) < 2:
+        return job_of(ranks)
+    runs = [content.run for content in contents]
+    if any(run.mode != "trace" for run in runs):
+        return job_of(ranks)
+    return job_of(ranks, IdealNetwork(*ideal_time_ns(runs)))
 
 
 def rank_of(content: ReportContent) -> int:

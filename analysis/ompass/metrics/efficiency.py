@@ -97,19 +97,37 @@ class Efficiencies:
 
     def value(self, key: str) -> float:
         """Returns a factor of the multiplicative part; 1 if it is not known."""
-        return next((f.value for f in self.multiplicative if f.key == key and f.value is not None), 1.0)
+        found = self.known(key)
+        return 1.0 if found is None else found
+
+    def known(self, key: str) -> float | None:
+        """Returns a factor of the multiplicative part; None if it is not known."""
+        return next((factor.value for factor in self.multiplicative if factor.key == key), None)
 
 
-_NO_TRANSFER: Final = "only the messages of all ranks distinguish late messages from slow transfers"
+NO_TRACES: Final = (
+    "only traces (`--mode trace`) have the messages that distinguish late ranks from slow transfers"
+)
 _NO_REFERENCE: Final = "it compares jobs with different numbers of ranks or threads: `ompass scale`"
 
 
-def efficiencies(ranks: Sequence[RankTimes]) -> Efficiencies:
+@dataclass(frozen=True, slots=True)
+class IdealNetwork:
+    """The time of a job's longest rank if messages took no time, from a replay; `ns` is None if unknown."""
+
+    ns: int | None = None
+    why: str = NO_TRACES  # the reason why it is not known
+
+
+NO_REPLAY: Final = IdealNetwork()
+
+
+def efficiencies(ranks: Sequence[RankTimes], ideal: IdealNetwork = NO_REPLAY) -> Efficiencies:
     """Returns the efficiencies of a job, from the times of all its ranks (at least one)."""
-    return Efficiencies(multiplicative(ranks), additive(ranks), talp(ranks))
+    return Efficiencies(multiplicative(ranks, ideal), additive(ranks), talp(ranks))
 
 
-def multiplicative(ranks: Sequence[RankTimes]) -> tuple[Factor, ...]:
+def multiplicative(ranks: Sequence[RankTimes], ideal: IdealNetwork = NO_REPLAY) -> tuple[Factor, ...]:
     """Returns POP's hybrid efficiencies: each factor is the product of the factors below it."""
     run_ns = max(rank.wall_ns for rank in ranks)
     useful = [rank.useful_ns for rank in ranks]
@@ -123,13 +141,23 @@ def multiplicative(ranks: Sequence[RankTimes]) -> tuple[Factor, ...]:
         Factor("mpi", "MPI parallel efficiency", share(fmean(outside), run_ns)),
         Factor("mpi_load_balance", "MPI load balance", mpi_balance, 1),
         Factor("mpi_communication", "MPI communication", share(max(outside), run_ns), 1),
-        Factor("mpi_serialisation", "MPI serialisation", None, 2, _NO_TRANSFER),
-        Factor("mpi_transfer", "MPI transfer", None, 2, _NO_TRANSFER),
+        *_of_network(ideal, max(outside), run_ns),
         Factor("openmp", "OpenMP parallel efficiency", share(fmean(useful), fmean(outside))),
         Factor("openmp_load_balance", "OpenMP load balance", share(balance, mpi_balance), 1),
         Factor("openmp_communication", "OpenMP communication", share(max(useful), max(outside)), 1),
         *_scaling(),
     )
+
+
+def _of_network(ideal: IdealNetwork, outside_ns: float, run_ns: int) -> Iterator[Factor]:
+    """Yields the two factors of the MPI communication: waits for late ranks, and transfers."""
+    serialisation, transfer = None, None
+    if ideal.ns is not None:
+        # Clocks are read a little later than MPI acts, so the replay may miss these bounds by a little.
+        ideal_ns = min(max(float(ideal.ns), outside_ns), float(run_ns))
+        serialisation, transfer = share(outside_ns, ideal_ns), share(ideal_ns, run_ns)
+    yield Factor("mpi_serialisation", "MPI serialisation", serialisation, 2, ideal.why)
+    yield Factor("mpi_transfer", "MPI transfer", transfer, 2, ideal.why)
 
 
 def additive(ranks: Sequence[RankTimes]) -> tuple[Factor, ...]:

@@ -330,7 +330,7 @@ def communication(facts: JobFacts) -> Iterator[Evidence]:
     call = max(facts.calls, key=lambda one: one.time_of(facts.latest.rank.rank), default=None)
     lost = percent(share(lost_ns, facts.whole_ns))
     is_io = call is not None and call.call.kind == FILES
-    is_late = call is not None and not is_io and _undelayed_ns(facts, call) >= thresholds.LONG_CALL_NS
+    is_late = call is not None and not is_io and _waits_for_late_ranks(facts, call)
     because = f"even the rank that is in MPI for the shortest time spends {lost} of the time there"
     if call:
         because += (
@@ -356,6 +356,15 @@ def communication(facts: JobFacts) -> Iterator[Evidence]:
         ),
         call.rank if call else -1,
     )
+
+
+def _waits_for_late_ranks(facts: JobFacts, call: JobCall) -> bool:
+    """True if late ranks cost more than transfers: by a replay, else by the length of the calls."""
+    serialisation = facts.efficiencies.known("mpi_serialisation")
+    transfer = facts.efficiencies.known("mpi_transfer")
+    if serialisation is not None and transfer is not None:
+        return serialisation < transfer
+    return _undelayed_ns(facts, call) >= thresholds.LONG_CALL_NS
 
 
 def _undelayed_ns(facts: JobFacts, call: JobCall) -> float:

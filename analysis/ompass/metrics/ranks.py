@@ -19,7 +19,7 @@ from functools import cached_property
 from statistics import fmean
 
 from ompass.metrics.breakdown import Breakdown, sum_states
-from ompass.metrics.efficiency import Efficiencies, RankTimes, efficiencies
+from ompass.metrics.efficiency import NO_REPLAY, Efficiencies, IdealNetwork, RankTimes, efficiencies
 from ompass.metrics.processors import Presence
 from ompass.model import StateTimes, share
 
@@ -50,12 +50,13 @@ class Job:
     """All ranks (at least two), by number."""
 
     ranks: tuple[Rank, ...]
+    ideal: IdealNetwork = NO_REPLAY
 
     @cached_property
     def efficiencies(self) -> Efficiencies | None:
         """The efficiencies; None if a rank's MPI calls were not recorded."""
         times = [rank.times for rank in self.ranks if rank.times is not None]
-        return efficiencies(times) if len(times) == len(self.ranks) else None
+        return efficiencies(times, self.ideal) if len(times) == len(self.ranks) else None
 
     @property
     def states(self) -> StateTimes:
@@ -123,9 +124,9 @@ def _preempted(states: StateTimes, presence: Presence | None) -> int:
     return min(max(states.work_ns - presence.whole.running_ns, 0), presence.whole.preempted_ns)
 
 
-def job_of(ranks: Sequence[Rank | None]) -> Job | None:
+def job_of(ranks: Sequence[Rank | None], ideal: IdealNetwork = NO_REPLAY) -> Job | None:
     """Returns the job of these runs; None for one run, runs without a rank, or two runs of one rank."""
     known = [rank for rank in ranks if rank is not None]
     if len(known) < 2 or len(known) < len(ranks) or len({rank.rank for rank in known}) < len(known):
         return None
-    return Job(tuple(sorted(known, key=lambda rank: rank.rank)))
+    return Job(tuple(sorted(known, key=lambda rank: rank.rank)), ideal)

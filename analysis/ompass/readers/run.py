@@ -166,6 +166,11 @@ def event_kinds() -> list[tuple[str, str]]:
     return _core.event_kinds()
 
 
+def call_step_text(value: int) -> str:
+    """Returns the meaning of the value of a `call` event, such as "sends to rank 1, tag 2"."""
+    return _core.call_step_text(value)
+
+
 def read_events(
     path: Path, *, thread: int = -1, start_ns: int = 0, end_ns: int = -1, limit: int = -1
 ) -> EventTable:

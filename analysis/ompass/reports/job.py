@@ -372,9 +372,16 @@ def _balance(job: Job, _: Efficiencies) -> str:
 def _communication(job: Job, found: Efficiencies) -> str:
     times = {rank.rank: rank.times.outside_mpi_ns for rank in job.ranks if rank.times}
     least = max(times, key=lambda rank: times[rank])
+    serialisation, transfer = found.known("mpi_serialisation"), found.known("mpi_transfer")
+    parts = ""
+    if serialisation is not None and transfer is not None:
+        parts = (
+            f". If messages took no time, the job would take {percent(transfer)} of its time (transfer); "
+            f"waits for late ranks would remain (serialisation {percent(serialisation)})"
+        )
     return (
         f"even rank {least}, which has the least time in MPI, spends "
-        f"{percent(1 - found.value('mpi_communication'))} of the time there"
+        f"{percent(1 - found.value('mpi_communication'))} of the time there{parts}"
     )
 
 

@@ -39,14 +39,20 @@ void note_new_thread(const ThreadState &thread) {
     return thread;
 }
 
-bool begin(const mpi::Function &function, const void *return_address, const void *frame) {
+mpi::Recording begin(const mpi::Function &function, const void *return_address, const void *frame) {
     ThreadState *thread = recorder::this_thread;
     if (__builtin_expect(!thread || thread->seen_switch != recorder::current_switch(), 0))
         thread = new_thread(function);
-    if (!thread || is_in_library_call(*thread, frame)) return false;
+    if (!thread || is_in_library_call(*thread, frame)) return mpi::Recording::kNone;
     const PlaceTable::Call call = {function.number, static_cast<uint32_t>(function.kind), function.name};
     begin_library_call(*thread, thread->places.call(place_of_call(*thread, return_address), call), State::kMpi, frame);
-    return true;
+    return thread->call.is_traced ? mpi::Recording::kCallAndMessages : mpi::Recording::kCall;
+}
+
+void step(uint64_t word) {
+    ThreadState *thread = recorder::this_thread;
+    if (thread && thread->tracing && thread->call.slot && thread->call.is_traced)
+        thread->log.timed(format::kCall, thread->call.slot->id, thread->log.time(), word);
 }
 
 void end() {
@@ -54,7 +60,7 @@ void end() {
     if (thread && thread->call.slot) end_library_call(*thread);
 }
 
-constexpr mpi::Hooks kHooks = {begin, end};
+constexpr mpi::Hooks kHooks = {begin, end, step};
 
 } // namespace
 

@@ -9,7 +9,7 @@
  *   multiple       is communication by two threads of each rank, which work and exchange messages at the same time
  *   even           is one unit of work, and a barrier
  * Rank 0 prints the efficiencies by construction, in percent, and those by the clocks of the ranks:
- *   EXPECT parallel= mpi_load_balance= mpi_communication= openmp=
+ *   EXPECT parallel= mpi_load_balance= mpi_communication= mpi_serialisation= mpi_transfer= openmp=
  *   MEASURED mpi= mpi_load_balance= mpi_communication=
  */
 #include "../facts.h"
@@ -114,11 +114,11 @@ static void even(int round) {
 static const struct {
     const char *name;
     void (*run)(int round);
-    double parallel, load_balance, communication, openmp; /* on two ranks */
+    double parallel, load_balance, communication, serialisation, transfer, openmp; /* on two ranks */
 } kinds[] = {
-    {"imbalanced", imbalanced, 75, 75, 100, 100}, {"communication", communication, 50, 100, 50, 100},
-    {"serialised", serialised, 50, 100, 50, 100}, {"in_task", in_task, 25, 100, 75, 33.3},
-    {"multiple", multiple, 50, 100, 50, 100},           {"even", even, 100, 100, 100, 100},
+    {"imbalanced", imbalanced, 75, 75, 100, 100, 100, 100}, {"communication", communication, 50, 100, 50, 100, 50, 100},
+    {"serialised", serialised, 50, 100, 50, 50, 100, 100},  {"in_task", in_task, 25, 100, 75, 75, 100, 33.3},
+    {"multiple", multiple, 50, 100, 50, 100, 50, 100},      {"even", even, 100, 100, 100, 100, 100, 100},
 };
 
 /* Prints the efficiencies of MPI that follow from the ranks' own clocks. */
@@ -148,8 +148,10 @@ int main(int argc, char **argv) {
         if (strcmp(argv[1], kinds[k].name) != 0) continue;
         for (int round = 1; round <= atoi(argv[2]); round++) kinds[k].run(round);
         if (rank == 0)
-            printf("EXPECT parallel=%g mpi_load_balance=%g mpi_communication=%g openmp=%g\n", kinds[k].parallel,
-                   kinds[k].load_balance, kinds[k].communication, kinds[k].openmp);
+            printf("EXPECT parallel=%g mpi_load_balance=%g mpi_communication=%g mpi_serialisation=%g mpi_transfer=%g "
+                   "openmp=%g\n",
+                   kinds[k].parallel, kinds[k].load_balance, kinds[k].communication, kinds[k].serialisation,
+                   kinds[k].transfer, kinds[k].openmp);
     }
     print_measured((double)(now_ns() - start_ns));
     MPI_Finalize();

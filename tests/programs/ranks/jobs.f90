@@ -39,20 +39,27 @@ program jobs
     if (rank == 0) then
         select case (kind)
         case ('imbalanced')
-            print '(a)', 'EXPECT parallel=75 mpi_load_balance=75 mpi_communication=100 openmp=100'
+            call expect(75.0, 75.0, 100.0, 100.0, 100.0, 100.0)
         case ('communication', 'multiple')
-            print '(a)', 'EXPECT parallel=50 mpi_load_balance=100 mpi_communication=50 openmp=100'
+            call expect(50.0, 100.0, 50.0, 100.0, 50.0, 100.0)
         case ('in_task')
-            print '(a)', 'EXPECT parallel=25 mpi_load_balance=100 mpi_communication=75 openmp=33.3'
+            call expect(25.0, 100.0, 75.0, 75.0, 100.0, 33.3)
         case ('serialised')
-            print '(a)', 'EXPECT parallel=50 mpi_load_balance=100 mpi_communication=50 openmp=100'
+            call expect(50.0, 100.0, 50.0, 50.0, 100.0, 100.0)
         case ('even')
-            print '(a)', 'EXPECT parallel=100 mpi_load_balance=100 mpi_communication=100 openmp=100'
+            call expect(100.0, 100.0, 100.0, 100.0, 100.0, 100.0)
         end select
     end if
     call MPI_Finalize(ierror)
 
 contains
+
+    subroutine expect(parallel, load_balance, communication, serialisation, transfer, openmp)
+        real, intent(in) :: parallel, load_balance, communication, serialisation, transfer, openmp
+        print '(a, *(a, f0.1, :, 1x))', 'EXPECT ', 'parallel=', parallel, 'mpi_load_balance=', load_balance, &
+            'mpi_communication=', communication, 'mpi_serialisation=', serialisation, 'mpi_transfer=', transfer, &
+            'openmp=', openmp
+    end subroutine expect
 
     subroutine work(units)
         integer, intent(in) :: units

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// The records of MPI calls and target constructs in words, for lists of events.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace ompass {
+
+// Returns the meaning of word 1 of a kCall, such as "sends to rank 1, tag 2".
+std::string call_step_text(uint64_t word);
+
+} // namespace ompass

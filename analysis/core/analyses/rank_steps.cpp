@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rank_steps.h"
+
+#include <map>
+#include <unordered_map>
+#include <utility>
+
+#include "events/walker.h"
+
+namespace ompass {
+
+namespace {
+
+class StepReader : public IndexedObserver {
+public:
+    using Walk = ThreadWalk<StepReader>;
+
+    StepReader(const RunFiles &run, const TraceIndex &known, RankSteps &steps)
+        : IndexedObserver(known), run_(run), clock_(*run.process), steps_(steps) {}
+
+    void began_thread(Walk &walk) {
+        is_main_ = run_.threads[walk.thread()].header->kind == format::ThreadKind::kInitial;
+        mark_ = run_.process->start_ticks;
+    }
+    void ended_thread(Walk &walk) {
+        if (is_main_ && walk.part().id == 0) run_to(end_of_run());
+    }
+
+    // ---------------------------------------------------------------- time
+
+    // Time in regions, by thread; waits do not count, because they depend on other threads.
+    void state_interval(Walk &walk, format::State state, uint64_t begin, uint64_t end, uint32_t) {
+        if (!is_recorded(walk) || walk.part().id == 0 || begin >= end) return;
+        if (state == format::State::kMpi || state == format::State::kIdle || state == format::State::kSync) return;
+        run(lane(walk), clock_.ns(end - begin));
+    }
+    void began_region(Walk &walk, auto &part) {
+        if (!is_main_ || part.level != 1) return;
+        run_to(walk.now());
+        begin_ = walk.now();
+    }
+    void ended_region(Walk &walk, auto &part, uint32_t) {
+        if (!is_main_ || part.level != 1) return;
+        RankRegion &region = region_of(part.id);
+        region.ns = clock_.ns(walk.now() - std::min(begin_, walk.now()));
+        steps_.main.push_back({RankStep::kRegion, number_of_[part.id]});
+        mark_ = walk.now();
+    }
+
+    // ---------------------------------------------------------------- calls
+
+    void began_call(Walk &walk, const OpenCall &call) {
+        const Definition &definition = run_.definitions[call.construct];
+        if (definition.kind != format::DefinitionKind::kMpi) return;
+        open_ = {};
+        open_.function = definition.name;
+        open_.begin_ns = run_.process->start_monotonic_ns + clock_.since_start(walk.now());
+    }
+    void took_message(Walk &, const format::Message &message) {
+        open_.messages.push_back(message);
+        has_message_ = true;
+    }
+    void took_request(Walk &, uint64_t request, bool is_new) {
+        if (is_new) {
+            open_.new_request = request;
+            open_.is_nonblocking = true;
+        } else {
+            open_.requests.push_back(request);
+        }
+        has_message_ = true;
+    }
+    void ended_call(Walk &walk, const OpenCall &call) {
+        const Definition &definition = run_.definitions[call.construct];
+        if (definition.kind != format::DefinitionKind::kMpi) return;
+        const bool had_message = std::exchange(has_message_, false);
+        if (definition.name.starts_with("MPI_Init") || definition.name == "MPI_Finalize") {
+            run_to(call.begin); // without the call
+            mark_ = walk.now();
+            return;
+        }
+        if (!is_recorded(walk)) return;
+        if (!had_message) return add_unknown(definition);
+        if (walk.part().level > 1) return note("MPI calls in nested regions are not replayed");
+        if (walk.part().id == 0 && !is_main_) return note("threads that OpenMP does not know call MPI");
+        const uint64_t number = steps_.calls.size();
+        if (walk.part().id == 0) {
+            run_to(call.begin);
+            steps_.main.push_back({RankStep::kCall, number});
+            mark_ = walk.now();
+        } else {
+            lane(walk).push_back({RankStep::kCall, number});
+            calls_in_.try_emplace(walk.part().id);
+        }
+        steps_.calls.push_back(std::move(open_));
+    }
+
+    // Removes the threads of regions without calls. Called at the end.
+    void complete() {
+        if (run_.window_begin) note("a trace of the last part of a run lacks the first messages");
+        for (RankRegion &region : steps_.regions)
+            if (!calls_in_.contains(region.id)) region.lanes.clear();
+    }
+
+private:
+    void note(const std::string &why) {
+        if (steps_.unknown.empty()) steps_.unknown = why;
+    }
+    // The initial thread is the first, so its regions are known to the others.
+    bool is_recorded(Walk &walk) const {
+        return is_main_ || walk.part().id == 0 || number_of_.contains(walk.part().id);
+    }
+    void run_to(uint64_t end) {
+        run(steps_.main, clock_.ns(end - std::min(mark_, end)));
+        mark_ = end;
+    }
+    // A call that only begins or ends communicators takes its time. A call that waits in an unknown way spoils the replay.
+    void add_unknown(const Definition &definition) {
+        const bool is_harmless =
+            definition.flags == static_cast<uint32_t>(format::MpiClass::kOther) || definition.name == "MPI_Iprobe";
+        if (!is_harmless) note("traces have no messages of " + definition.name);
+    }
+    RankRegion &region_of(uint64_t id) {
+        const auto [found, is_new] = number_of_.try_emplace(id, steps_.regions.size());
+        if (is_new) steps_.regions.emplace_back().id = id;
+        return steps_.regions[found->second];
+    }
+    RankLane &lane(Walk &walk) {
+        RankRegion &region = region_of(walk.part().id);
+        auto &lanes = lanes_of_[walk.part().id];
+        const auto [found, is_new] = lanes.try_emplace(walk.thread(), region.lanes.size());
+        if (is_new) region.lanes.emplace_back();
+        return region.lanes[found->second];
+    }
+    static void run(RankLane &lane, uint64_t ns) {
+        if (!lane.empty() && lane.back().kind == RankStep::kRun)
+            lane.back().value += ns;
+        else
+            lane.push_back({RankStep::kRun, ns});
+    }
+
+    const RunFiles &run_;
+    RunClock clock_;
+    RankSteps &steps_;
+    bool is_main_ = false, has_message_ = false;
+    uint64_t mark_ = 0, begin_ = 0; // end of the last step of the initial thread; begin of its region
+    RankCall open_{};
+    std::unordered_map<uint64_t, size_t> number_of_; // regions by id
+    std::unordered_map<uint64_t, std::map<uint32_t, size_t>> lanes_of_;
+    std::unordered_map<uint64_t, bool> calls_in_; // regions whose threads call MPI
+};
+
+} // namespace
+
+Problem read_rank_steps(const RunFiles &run, uint32_t rank, RankSteps &steps) {
+    steps.rank = rank;
+    if (Problem problem = lacks_trace(run)) return problem;
+    if (run.process->version < format::kFirstWithMessages) {
+        steps.unknown = "the trace is older than records of messages";
+        return {};
+    }
+    TraceIndex index;
+    index.creations = TraceIndex::Creations::kEarliest;
+    if (Problem problem = read_trace_index(run, index)) return problem;
+    StepReader reader(run, index, steps);
+    if (Problem problem = walk_threads(run, reader)) return problem;
+    reader.complete();
+    return {};
+}
+
+} // namespace ompass

@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "messages.h"
+
+#include <array>
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <iterator>
+#include <pthread.h>
+#include <string_view>
+
+#include "process/loaded_code.h"
+
+namespace ompass::mpi {
+
+namespace {
+
+using format::MessageRole;
+using Handle = uint64_t; // a pointer in OpenMPI, a number in MPICH
+
+// ---------------------------------------------------------------- arguments of each function
+
+constexpr int8_t kNo = -1;
+
+// Positions of the arguments that describe a message.
+struct Part {
+    MessageRole role;
+    int8_t count = kNo, type = kNo, peer = kNo, tag = kNo, comm = kNo;
+};
+struct Shape {
+    const char *name; // without MPI_, and without I of nonblocking collectives
+    Part part;
+    int8_t request = kNo; // of the new request; collectives: if nonblocking
+    Part second = {MessageRole::kNone};
+    int8_t awaited = kNo, n_awaited = kNo; // requests that the call completes; position of their number, if not one
+};
+
+constexpr Part message(MessageRole role) { return {role, 1, 2, 3, 4, 5}; }
+constexpr Part collective(int8_t comm, int8_t count = kNo, int8_t type = kNo, int8_t root = kNo) {
+    return {MessageRole::kCollective, count, type, root, kNo, comm};
+}
+constexpr Part kSend = message(MessageRole::kSend), kSynchronous = message(MessageRole::kSynchronousSend),
+               kReceive = message(MessageRole::kReceive);
+
+// Sizes are read only where both the number and the type are significant on all ranks.
+constexpr Shape kShapes[] = {
+    {"Send", kSend},
+    {"Bsend", kSend},
+    {"Rsend", kSend},
+    {"Ssend", kSynchronous},
+    {"Recv", kReceive},
+    {"Isend", kSend, 6},
+    {"Ibsend", kSend, 6},
+    {"Irsend", kSend, 6},
+    {"Issend", kSynchronous, 6},
+    {"Irecv", kReceive, 6},
+    {"Sendrecv", {MessageRole::kSend, 1, 2, 3, 4, 10}, kNo, {MessageRole::kReceive, 6, 7, 8, 9, 10}},
+    {"Sendrecv_replace", {MessageRole::kSend, 1, 2, 3, 4, 7}, kNo, {MessageRole::kReceive, 1, 2, 5, 6, 7}},
+    {"Wait", {MessageRole::kNone}, kNo, {MessageRole::kNone}, 0},
+    {"Waitall", {MessageRole::kNone}, kNo, {MessageRole::kNone}, 1, 0},
+    {"Barrier", collective(0), 1},
+    {"Bcast", collective(4, 1, 2, 3), 5},
+    {"Reduce", collective(6, 2, 3, 5), 7},
+    {"Allreduce", collective(5, 2, 3), 6},
+    {"Scan", collective(5, 2, 3), 6},
+    {"Exscan", collective(5, 2, 3), 6},
+    {"Reduce_scatter", collective(5), 6},
+    {"Reduce_scatter_block", collective(5, 2, 3), 6},
+    {"Gather", collective(7, kNo, kNo, 6), 8},
+    {"Gatherv", collective(8, kNo, kNo, 7), 9},
+    {"Scatter", collective(7, kNo, kNo, 6), 8},
+    {"Scatterv", collective(8, kNo, kNo, 7), 9},
+    {"Allgather", collective(6, 4, 5), 7},
+    {"Allgatherv", collective(7), 8},
+    {"Alltoall", collective(6, 4, 5), 7},
+    {"Alltoallv", collective(8), 9},
+    {"Alltoallw", collective(8), 9},
+    {"Comm_dup", collective(0)},
+    {"Comm_dup_with_info", collective(0)},
+    {"Comm_create", collective(0)},
+    {"Comm_split", collective(0)},
+    {"Comm_split_type", collective(0)},
+    {"Cart_create", collective(0)},
+    {"Cart_sub", collective(0)},
+    {"Graph_create", collective(0)},
+    {"Dist_graph_create", collective(0)},
+    {"Dist_graph_create_adjacent", collective(0)},
+};
+
+constexpr const char *kNames[] = {
+#define X(name, kind) #name,
+#include "functions.def"
+#undef X
+};
+
+struct Known {
+    const Shape *shape = nullptr;
+    bool is_nonblocking = false;
+    bool has_large_counts = false; // MPI_Count
+};
+constexpr Known shape_of(std::string_view name) {
+    Known known;
+    if (name.ends_with("_c")) known.has_large_counts = true, name.remove_suffix(2);
+    for (const Shape &shape : kShapes) {
+        const std::string_view plain = shape.name;
+        const bool is_collective = shape.part.role == MessageRole::kCollective;
+        known.is_nonblocking = !is_collective && shape.request != kNo;
+        known.shape = &shape;
+        if (name == plain) return known;
+        known.is_nonblocking = true;
+        if (is_collective && shape.request != kNo && name.size() == plain.size() + 1 && name[0] == 'I' &&
+            (name[1] | ' ') == (plain[0] | ' ') && name.substr(2) == plain.substr(1))
+            return known;
+    }
+    return {nullptr, false, false};
+}
+constexpr auto kKnown = [] {
+    std::array<Known, std::size(kNames)> known{};
+    for (size_t i = 0; i < known.size(); i++) known[i] = shape_of(kNames[i]);
+    return known;
+}();
+
+// ---------------------------------------------------------------- MPI's functions
+
+struct Library {
+    int (*type_size)(Handle, int *);
+    int (*comm_size)(Handle, int *);
+    int (*comm_rank)(Handle, int *);
+    int (*comm_group)(Handle, Handle *);
+    int (*comm_test_inter)(Handle, int *);
+    int (*group_free)(Handle *);
+    int (*translate)(Handle, int, const int *, Handle, int *);
+    Handle (*comm_of)(int); // from Fortran's handles; null: both are equal
+    Handle (*type_of)(int);
+    Handle world;
+    int any_source, no_peer; // MPI_ANY_SOURCE, MPI_PROC_NULL
+    bool has_pointers; // handles are pointers
+    bool is_complete;
+};
+template <typename F>
+bool find(F &function, const char *name) {
+    function = reinterpret_cast<F>(find_exported(name));
+    return function != nullptr;
+}
+
+Library look_up() {
+    Library found{};
+    found.is_complete = find(found.type_size, "PMPI_Type_size") && find(found.comm_size, "PMPI_Comm_size") &&
+                        find(found.comm_rank, "PMPI_Comm_rank") && find(found.comm_group, "PMPI_Comm_group") &&
+                        find(found.comm_test_inter, "PMPI_Comm_test_inter") &&
+                        find(found.group_free, "PMPI_Group_free") &&
+                        find(found.translate, "PMPI_Group_translate_ranks");
+    found.has_pointers = find_exported("OMPI_C_MPI_COMM_DUP_FN") != nullptr;
+    if (found.has_pointers) { // OpenMPI
+        found.is_complete =
+            found.is_complete && find(found.comm_of, "PMPI_Comm_f2c") && find(found.type_of, "PMPI_Type_f2c");
+        found.world = found.is_complete ? found.comm_of(0) : 0; // mpif.h has the number
+        found.any_source = -1, found.no_peer = -2;
+    } else { // MPICH's binary interface
+        found.world = 0x44000000;
+        found.any_source = -2, found.no_peer = -1;
+    }
+    return found;
+}
+
+const Library &library() {
+    static const Library found = look_up();
+    return found;
+}
+
+// ---------------------------------------------------------------- communicators
+
+struct Communicator {
+    Handle handle;
+    uint32_t generation; // of kGeneration
+    uint32_t id; // hash of its members; the same on all of them; 0: unknown
+    int size;
+    int *members; // ranks in MPI_COMM_WORLD
+};
+
+std::atomic<uint32_t> generation{1};
+pthread_mutex_t communicators_lock = PTHREAD_MUTEX_INITIALIZER;
+Communicator communicators[64]; // by number modulo their size; older ones are forgotten
+unsigned n_communicators;
+
+// Fills the table of members. Returns false if MPI refuses.
+bool list_members(Handle handle, int size, int *members) {
+    const Library &mpi = library();
+    Handle own = 0, world = 0;
+    auto *ranks = static_cast<int *>(malloc(static_cast<size_t>(size) * sizeof(int)));
+    if (!ranks) return false;
+    for (int i = 0; i < size; i++) ranks[i] = i;
+    const bool has_groups = mpi.comm_group(handle, &own) == 0 && mpi.comm_group(mpi.world, &world) == 0;
+    const bool is_known = has_groups && mpi.translate(own, size, ranks, world, members) == 0;
+    if (own) mpi.group_free(&own);
+    if (world) mpi.group_free(&world);
+    free(ranks);
+    return is_known;
+}
+
+Communicator described(Handle handle, uint32_t now) {
+    const Library &mpi = library();
+    Communicator comm{handle, now, 0, 0, nullptr};
+    int is_inter = 1;
+    if (mpi.comm_test_inter(handle, &is_inter) != 0 || is_inter || mpi.comm_size(handle, &comm.size) != 0) return comm;
+    auto *members = static_cast<int *>(malloc(static_cast<size_t>(comm.size) * sizeof(int)));
+    if (!members || !list_members(handle, comm.size, members)) {
+        free(members);
+        return comm;
+    }
+    uint32_t hash = 2166136261u; // FNV-1a
+    for (int i = 0; i < comm.size; i++) hash = (hash ^ static_cast<uint32_t>(members[i])) * 16777619u;
+    hash = (hash ^ hash >> format::kCommunicatorBits) & ((1u << format::kCommunicatorBits) - 1);
+    comm.id = hash ? hash : 1;
+    comm.members = members; // kept: other threads may use the table
+    return comm;
+}
+
+// Finds a communicator in the table of the process, or adds it.
+Communicator find_communicator(Handle handle, uint32_t now) {
+    pthread_mutex_lock(&communicators_lock);
+    Communicator found{};
+    for (const Communicator &comm : communicators)
+        if (comm.handle == handle && comm.generation == now) found = comm;
+    if (!found.generation) {
+        found = described(handle, now);
+        communicators[n_communicators++ % std::size(communicators)] = found;
+    }
+    pthread_mutex_unlock(&communicators_lock);
+    return found;
+}
+
+const Communicator &communicator(Handle handle) {
+    static thread_local Communicator latest[4];
+    const uint32_t now = generation.load(std::memory_order_acquire);
+    Communicator &place = latest[(handle >> 6 ^ handle) % std::size(latest)];
+    if (__builtin_expect(place.handle != handle || place.generation != now, 0)) place = find_communicator(handle, now);
+    return place;
+}
+
+// ---------------------------------------------------------------- reading
+
+uint64_t raw(const Arguments &arguments, int position) {
+    constexpr int kRegisters =
+#if defined(__aarch64__)
+        8;
+#else
+        6;
+#endif
+    return position < kRegisters ? arguments.registers[position] : arguments.stack[position - kRegisters];
+}
+int integer(const Arguments &arguments, int position) {
+    const uint64_t value = raw(arguments, position);
+    return arguments.is_fortran ? *reinterpret_cast<const int *>(value) : static_cast<int>(value);
+}
+uint64_t count(const Arguments &arguments, int position, bool is_large) {
+    if (is_large && !arguments.is_fortran) return raw(arguments, position);
+    const int value = integer(arguments, position);
+    return value > 0 ? static_cast<uint64_t>(value) : 0;
+}
+Handle handle(const Arguments &arguments, int position, Handle (*convert)(int)) {
+    if (arguments.is_fortran)
+        return convert ? convert(integer(arguments, position)) : static_cast<uint32_t>(integer(arguments, position));
+    const uint64_t value = raw(arguments, position);
+    return library().has_pointers ? value : static_cast<uint32_t>(value);
+}
+uint64_t request_at(const void *address, bool is_wide, size_t index = 0) {
+    if (is_wide) return static_cast<const uint64_t *>(address)[index];
+    return static_cast<const uint32_t *>(address)[index];
+}
+
+thread_local struct {
+    const void *address; // of the request that the open call makes; null: none
+    bool is_wide;
+} new_request;
+
+void report_part(const Part &part, const Known &known, const Arguments &arguments, const Hooks &hooks) {
+    const Library &mpi = library();
+    const Communicator &comm = communicator(handle(arguments, part.comm, mpi.comm_of));
+    if (!comm.id) return;
+    format::Message message{.role = part.role, .communicator = comm.id};
+    if (part.peer != kNo) {
+        const int rank = integer(arguments, part.peer);
+        if (rank == mpi.no_peer) return hooks.step(format::pack_message({}));
+        if (rank >= 0 && rank < comm.size)
+            message.peer = format::peer_of_rank(static_cast<uint32_t>(comm.members[rank]));
+        if (rank == mpi.any_source) message.peer = format::kAnyPeer;
+    }
+    if (part.count != kNo) message.bytes = count(arguments, part.count, known.has_large_counts);
+    if (message.bytes) {
+        int each = 0;
+        if (mpi.type_size(handle(arguments, part.type, mpi.type_of), &each) != 0) each = 0;
+        message.bytes *= static_cast<uint64_t>(each);
+    }
+    message.tag = part.tag == kNo ? static_cast<uint32_t>(comm.size) : format::tag_of(integer(arguments, part.tag));
+    hooks.step(format::pack_size(message));
+    hooks.step(format::pack_message(message));
+}
+
+} // namespace
+
+void report_messages(const Function &function, const Arguments &arguments, const Hooks &hooks) {
+    const Known &known = kKnown[function.number];
+    new_request.address = nullptr;
+    if (!known.shape || !library().is_complete) return;
+    const Shape &shape = *known.shape;
+    const bool is_wide = library().has_pointers && !arguments.is_fortran;
+    if (shape.part.role != MessageRole::kNone) report_part(shape.part, known, arguments, hooks);
+    if (shape.second.role != MessageRole::kNone) report_part(shape.second, known, arguments, hooks);
+    if (known.is_nonblocking) new_request = {reinterpret_cast<const void *>(raw(arguments, shape.request)), is_wide};
+    if (shape.awaited == kNo) return;
+    const auto *requests = reinterpret_cast<const void *>(raw(arguments, shape.awaited));
+    const int n = shape.n_awaited == kNo ? 1 : integer(arguments, shape.n_awaited);
+    for (int i = 0; i < n; i++)
+        hooks.step(format::pack_call_step(format::kAwaitedStep, request_at(requests, is_wide, static_cast<size_t>(i))));
+    if (n <= 0) hooks.step(format::pack_message({}));
+}
+
+void report_new_request(const Hooks &hooks) {
+    if (__builtin_expect(!new_request.address, 1)) return;
+    hooks.step(format::pack_call_step(format::kRequestStep, request_at(new_request.address, new_request.is_wide)));
+    new_request.address = nullptr;
+}
+
+void forget_communicators(const Function &function) {
+    const std::string_view name = kNames[function.number];
+    if (name == "Comm_free" || name == "Comm_disconnect") generation.fetch_add(1, std::memory_order_acq_rel);
+}
+
+} // namespace ompass::mpi
