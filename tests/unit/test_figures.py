@@ -66,6 +66,16 @@ def test_granularity_counts_every_timed_task() -> None:
     assert sum(row["tasks"] for row in spec["data"]["values"]) == 4
 
 
+def test_a_single_bin_of_durations_takes_an_eighth_of_the_axis() -> None:
+    run = made_run(regions=team(0, [{"work_ns": MS}]), constructs=[construct(1, 0, [1_000_000] * 3)])
+    spec = RUN_FIGURES["granularity"].make([collect(run)])
+    assert spec is not None
+    (low, high) = spec["encoding"]["x"]["scale"]["domain"]
+    (row,) = spec["data"]["values"]
+    assert high / low == pytest.approx((row["high"] / row["low"]) ** 8)
+    assert low < row["low"] < row["high"] < high
+
+
 def test_a_run_without_tasks_has_no_figures_of_tasks() -> None:
     empty = collect(made_run(regions=team(0, [{"work_ns": MS}])))
     assert RUN_FIGURES["granularity"].make([empty]) is None

@@ -8,8 +8,10 @@ from html.parser import HTMLParser
 from pathlib import Path
 from types import SimpleNamespace
 
+from made_jobs import rank_content
 from made_runs import MS, construct, definition, made_run, team
 from ompass.figures.schedule import who_ran_whose
+from ompass.jobs.content import job_of_reports
 from ompass.metrics.facts import Finding
 from ompass.model import Run
 from ompass.page.assemble import RunPart, html_report
@@ -17,6 +19,7 @@ from ompass.page.excerpts import Excerpts, Sources
 from ompass.page.markup import Markup, element, prose
 from ompass.page.pictures import MOST_BARS, area, bars
 from ompass.reports.content import collect
+from ompass.reports.job import brief_job_report
 from ompass.samples.content import SampleContent
 from ompass.samples.metrics import Line, LocatedSample, Owner
 from ompass.simulation.stored import StoredAdvice, StoredChange
@@ -200,6 +203,24 @@ def test_a_problem_is_a_card_with_its_line_and_cost_and_a_note_is_not() -> None:
     assert not [tag for tag, _ in Tags(page).found if tag == "img"]
     assert 'style="width:25.0%"' in page
     assert "data-show" not in page.split("<script")[0]  # a profile has no timeline
+
+
+def test_a_cost_outside_of_regions_is_a_share_of_the_program() -> None:
+    # The program takes twice as long as its region: half of it has one thread at work.
+    finding = Finding("serial_fraction", "problem", "A serial part limits", "it does", "", 100 * MS)
+    content = replace(collect(run(wall_ns=200 * MS)), findings=(finding,))
+    page = html_report([RunPart(content)])
+    assert 'style="width:25.0%"' in page
+    assert "costs 25.0% of the thread-time of the program" in page
+
+
+def test_the_page_of_a_job_begins_with_its_verdict(tmp_path: Path) -> None:
+    contents = [rank_content(tmp_path, k, work_ms=10 * (k + 1), mpi_ms=40 - 10 * k) for k in range(3)]
+    job = job_of_reports(contents)
+    assert job is not None
+    said = brief_job_report(job, contents).verdict
+    body = html_report([RunPart(contents[0]), RunPart(contents[2])], compared=contents).split("<body", 1)[1]
+    assert body.index(f"{said[:1].upper()}{said[1:]}") < body.index('class="verdicts"')
 
 
 def test_the_head_of_a_profile_has_no_figures_that_need_a_trace() -> None:

@@ -7,6 +7,7 @@ intervals in which host threads used it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
@@ -28,8 +29,8 @@ from ompass.reports.content import ReportContent
 from ompass.units import duration, percent
 
 _MOST_SLICES: Final = 100_000
-_PIXELS: Final = 2_000  # shorter gaps between equal intervals are not drawn
-_KINDS: Final = ("to device", "from device", "other data operation", "launch")
+_DEVICE_PIXELS: Final = 2_000  # shorter gaps between equal intervals are not drawn
+_DEVICE_KINDS: Final = ("to device", "from device", "other data operation", "launch")
 
 
 def devices(contents: Sequence[ReportContent]) -> Spec | None:
@@ -50,8 +51,11 @@ def devices(contents: Sequence[ReportContent]) -> Spec | None:
             "color": {
                 "field": "kind",
                 "type": "nominal",
-                "scale": {"domain": list(_KINDS), "range": list(CONSTRUCT_COLOURS[: len(_KINDS)])},
-                "legend": {"title": None, "orient": "top", "columns": len(_KINDS)},
+                "scale": {
+                    "domain": list(_DEVICE_KINDS),
+                    "range": list(CONSTRUCT_COLOURS[: len(_DEVICE_KINDS)]),
+                },
+                "legend": {"title": None, "orient": "top", "columns": len(_DEVICE_KINDS)},
             },
             "tooltip": tooltip("device", "kind", "time"),
         },
@@ -65,7 +69,7 @@ def _device_rows(run: Run, several: bool) -> Iterator[Spec]:
         timeline = read_timeline(run, limit=_MOST_SLICES)
     except (NothingToShowError, UsageError):  # too many slices to draw
         return
-    gap_ns = max(timeline.end_ns // _PIXELS, 1)
+    gap_ns = max(timeline.end_ns // _DEVICE_PIXELS, 1)
     for number, slices in timeline.by_device().items():
         name = device_name(number) + (f" of {run.path.name}" if several else "")
         for kind, begin_ns, end_ns in _joined(slices, gap_ns):
@@ -97,6 +101,7 @@ def _kind_of(one: Slice) -> str:
 _MOST_BARS: Final = 16
 """Most constructs or regions in a figure: the most expensive ones. Tables show all."""
 _BAR_PIXELS: Final = 24
+_LEAST_DOUBLINGS: Final = 8  # of the durations on the axis of tasks by duration
 _MOST_PIXELS: Final = 960
 
 
@@ -230,6 +235,13 @@ def constructs(contents: Sequence[ReportContent]) -> Spec | None:
     return state_bars("Work and creation of task constructs", rows)
 
 
+def _range_of(rows: Sequence[Spec]) -> list[float]:
+    """Returns the durations that the axis shows: of all bins, or more, so that a few bins stay narrow."""
+    low, high = min(row["low"] for row in rows), max(row["high"] for row in rows)
+    more = 2 ** max((_LEAST_DOUBLINGS - math.log2(high / low)) / 2, 0.0)
+    return [max(low / more, 1), high * more]
+
+
 def granularity(contents: Sequence[ReportContent]) -> Spec | None:
     """Returns the number of tasks by duration, on a logarithmic scale."""
     rows = [
@@ -250,7 +262,7 @@ def granularity(contents: Sequence[ReportContent]) -> Spec | None:
         "x": {
             "field": "low",
             "type": "quantitative",
-            "scale": {"type": "log", "base": 2},
+            "scale": {"type": "log", "base": 2, "domain": _range_of(rows), "nice": False},
             "axis": {
                 "title": "duration of a task",
                 "grid": False,

@@ -20,6 +20,7 @@ from ompass.comparison.report import comparison_report
 from ompass.figures.render import BrowserScript
 from ompass.figures.style import STATE_COLOURS, Spec
 from ompass.graph.content import GraphContent
+from ompass.jobs.content import job_of_reports
 from ompass.page.comparison import comparison_head, comparison_parts, side_names
 from ompass.page.excerpts import Excerpts
 from ompass.page.markup import Markup, element, join
@@ -36,6 +37,7 @@ from ompass.page.summary import figures, sweep_head, verdict, verdicts
 from ompass.page.timeline import Timeline
 from ompass.readers.schedule import Schedule
 from ompass.reports.content import ReportContent
+from ompass.reports.job import brief_job_report
 from ompass.reports.model import Report
 from ompass.reports.run import run_report
 from ompass.reuse.report import ReuseContent
@@ -100,7 +102,9 @@ def html_report(
     is_single = len(runs) == 1 and not sweeps
     drawn = _timeline_section() if timeline is not None else None
     if len(runs) > 1:
-        content.parts.append(verdicts([run.content for run in runs]))
+        job = job_of_reports(compared)
+        verdict_of_job = brief_job_report(job, compared).verdict if job else ""
+        content.parts.append(verdicts([run.content for run in runs], verdict_of_job))
     if len(compared) > 1:
         for part in overview_parts(compared):
             content.parts.append(content.drawn(part, ""))

@@ -10,6 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from ompass.graph.content import GraphContent
+from ompass.metrics.breakdown import program_ns
+from ompass.metrics.findings import OF_PROGRAM
 from ompass.model import share
 from ompass.page.excerpts import Excerpts, numbered_lines, source_lines
 from ompass.page.markup import Markup, element, join, prose, state_bar
@@ -35,13 +37,14 @@ def verdict(content: ReportContent, found: Sequence[Cause] | None = None) -> Mar
     return element("p", f"{said[:1].upper()}{said[1:]}", class_="verdict")
 
 
-def verdicts(contents: Sequence[ReportContent]) -> Markup:
-    """Returns the verdict of each run, with a link to its report."""
+def verdicts(contents: Sequence[ReportContent], job: str = "") -> Markup:
+    """Returns the verdict of each run, with a link to its report, below the verdict on their `job`."""
     rows = [
         element("li", element("a", content.run.path.name, href=f"#run-{k}"), " ", verdict(content))
         for k, content in enumerate(contents, 1)
     ]
-    return element("ul", *rows, class_="verdicts")
+    of_job = element("p", f"{job[:1].upper()}{job[1:]}", class_="verdict") if job else ""
+    return join((of_job, element("ul", *rows, class_="verdicts")))
 
 
 def sweep_head(content: ScalingContent) -> Markup:
@@ -197,11 +200,16 @@ def _card(content: ReportContent, cause: Cause, trace: int | None, excerpts: Exc
     advice = cause.advice()
     # A gain replaces the cost as the measure of a cause.
     cost_ns = cause.finding.cost_ns if cause.finding else 0
-    cost = min(content.breakdown.share(cost_ns) if cause.change else cause.share, 1.0)
+    cost, whole = min(content.breakdown.share(cost_ns) if cause.change else cause.share, 1.0), "thread-time"
+    if cause.kind in OF_PROGRAM:
+        of_program = share(cost_ns, content.breakdown.n_threads * program_ns(content.run))
+        numbers = dict(cause.finding.numbers) if cause.finding else {}
+        cost = min(numbers.get("mpi_share", of_program), 1.0)
+        whole = "thread-time of the program"
     head = [element("strong", advice.title)]
     if cost_ns:
         width = element("span", class_="fill", style=f"width:{100 * cost:.1f}%")
-        said = f"costs {percent(cost)} of the thread-time"
+        said = f"costs {percent(cost)} of the {whole}"
         head.append(element("span", percent(cost), class_="cost", title=said))
         head.append(element("span", width, class_="scale", role="img", aria_label=said))
     constructs = _constructs(content, cause)

@@ -285,7 +285,7 @@ def waiting_words(content: ReportContent) -> Iterator[str]:
     parts = [
         f"{where} they spun for {duration(times.spun_ns)} and slept for {duration(times.slept_ns)}"
         for where, times in (("in regions", inside), ("outside of regions", outside))
-        if times and content.breakdown.share(times.total_ns) >= SHOWN_SHARE
+        if times and times.spun_ns + times.slept_ns and content.breakdown.share(times.total_ns) >= SHOWN_SHARE
     ]
     if parts:
         yield f"Waiting threads: {'; '.join(parts)}."
