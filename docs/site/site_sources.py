@@ -90,7 +90,7 @@ def write_sources(folder: Path) -> None:
 
     where = places()
     for path in (ROOT / "docs").rglob("*"):
-        if path.suffix in {".svg", ".png", ".ipynb"}:
+        if path.suffix in {".svg", ".png", ".ipynb", ".c"}:
             target = folder / path.relative_to(ROOT / "docs")
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(path, target)

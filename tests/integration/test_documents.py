@@ -8,6 +8,7 @@ that the page names but does not make. NOT_RUN lists the commands that cannot ru
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -17,10 +18,10 @@ from pathlib import Path
 import pytest
 
 from command import call
-from documents import Example, all_examples, examples_in, kind_of, lines_without_likeness
+from documents import Example, all_examples, examples_in, kind_of, lines_without_likeness, page_path
 from ext_programs import ext_library
 from needs import require_commands
-from toolchains import CompileProgram, Toolchain
+from toolchains import REPOSITORY, CompileProgram, Toolchain
 
 EXAMPLES = all_examples()
 PATIENCE_S = 60
@@ -49,6 +50,7 @@ NOT_RUN = {
 }
 LIBRARY_PATHS = ("/path/to/libompass.so", "/path/libompass.so")
 EXT_LIBRARY_PATH = "/path/to/libomp_ext.so"
+TUTORIAL = REPOSITORY / "docs" / "tutorial.c"
 PYTHON_PRELUDE = "import polars\n"
 
 
@@ -117,6 +119,11 @@ def folder(
     program = compile_program("documents/example.c", default_toolchain)
     serial = compile_program("documents/example.c", default_toolchain, openmp=False)
     programs = dict.fromkeys(("program", "my_program", "solver", "sort-tasks"), program)
+    for step in range(5):
+        flags = [f"-DSTEP={step}"]
+        programs[f"tutorial-{step}"] = compile_program(
+            TUTORIAL, default_toolchain, opt_level="-O2", flags=flags
+        )
     programs |= {"sort-serial": serial, "build/release/bots/sort-tasks": bots_dir / "sort-tasks"}
     return Folder(tmp_path, libompass, default_toolchain, programs)
 
@@ -157,6 +164,13 @@ def test_the_examples_of_a_page_work(page: str, folder: Folder) -> None:
         failed += [f"{where}\ndoes not print: {line}"
                    for line in lines_without_likeness(example.shown, done.stdout + done.stderr)]  # fmt: skip
     assert not failed, "\n\n".join(failed)
+
+
+def test_the_tutorial_shows_its_program() -> None:
+    program = TUTORIAL.read_text(encoding="utf-8").splitlines()
+    pieces = re.findall(r"^```c\n(.+?)^```", page_path("tutorial.md").read_text("utf-8"), re.M | re.S)
+    assert len(pieces) >= 7
+    assert [line for piece in pieces for line in piece.splitlines() if line not in program] == []
 
 
 def test_examples_that_no_test_runs_still_exist() -> None:
