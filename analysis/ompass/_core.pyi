@@ -541,6 +541,7 @@ class TaskProgram:
     n_out_of_order: Final[int]  # events whose cause is not in the trace
     n_accesses: Final[int]  # accesses that kernels declared
     blocked_ns: Final[int]  # time in waits for unnumbered locks, simulated as recorded
+    called_ns: Final[int]  # time in MPI calls and target constructs, simulated as recorded
     off_cpu_ns: Final[int]  # part of the work in which threads had left their processor
     own_ns: Final[int]  # work of implicit tasks outside of loops, sections and singles
     preempted_ns: Final[int]  # preempted time, excluded from the work

@@ -6,6 +6,7 @@ The programs call the tests' own library with MPI's function names, so the lengt
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 from collections import Counter
@@ -24,6 +25,7 @@ from ompass.readers.run import open_run
 from ompass.reports.content import ReportContent, collect
 from ompass.reports.model import plain
 from ompass.reports.run import run_report
+from ompass.simulation.reader import TaskProgram, read_task_program, serial_parts
 from recorded_run import OUTSIDE, check_accounts_agree, check_sound
 from toolchains import REPOSITORY, Recorded, RunRecorded, Toolchain, neutral_environment
 
@@ -211,6 +213,25 @@ def test_a_trace_lists_each_call(recorded: Any) -> None:
     assert len(re.findall(r"MPI_Recv states.c:\d+ \(main", dumped)) == 8
     in_mpi = run.sql("SELECT sum(end_ns - start_ns) AS ns FROM stretches WHERE state = 'mpi'").item()
     assert in_mpi == pytest.approx(sum(row.mpi_ns for row in run.run.regions), rel=0.01)
+
+
+def test_advice_keeps_the_time_in_mpi(recorded: Any) -> None:
+    def record() -> tuple[int, TaskProgram, dict[str, Any]]:
+        done = recorded("states.c", mode="trace")
+        in_mpi_ns = sum(row.mpi_ns for row in open_run(done.run_dir).regions)
+        program = read_task_program(done.run_dir)
+        advice = json.loads(call({}, done.run_dir.parent, "advise", done.run_dir, "--json").stdout)
+        return in_mpi_ns, program, advice
+
+    def check(found: tuple[int, TaskProgram, dict[str, Any]]) -> None:
+        in_mpi_ns, program, advice = found
+        assert program.called_ns == pytest.approx(in_mpi_ns, rel=0.05)
+        assert "order" not in {change["kind"] for change in advice["advice"]}
+        # Outside of regions, work is a part of MPI_Reduce only, after its operation.
+        serial_ns = sum(part.work_ns for part in serial_parts(program))
+        assert serial_ns < 25 * MS
+
+    in_a_calm_moment(record, check)
 
 
 @MODES

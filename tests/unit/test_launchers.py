@@ -44,7 +44,13 @@ def test_other_commands_are_the_program_themselves(words: str, environ: dict[str
     assert position_of_program(words.split(), environ) == 0
 
 
-@pytest.mark.parametrize("name", ["mpirun", "/opt/mpi/bin/mpiexec", "mpiexec.hydra", "mpirun.mpich", "srun"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("mpirun", "/opt/mpi/bin/mpiexec", "mpiexec.hydra", "mpiexec.mpich", "mpirun.mpich", "srun"),
+        *("/usr/bin/mpirun.openmpi", "mpirun-openmpi-mp", "mpirun_rsh", "mpiexec_mpt"),
+    ],
+)
 def test_launchers_are_known_by_their_names(name: str) -> None:
     assert is_launcher(name)
 

@@ -14,8 +14,8 @@ from ompass.simulation.runs import notes_on
 def noted(*, levels: bool = False, other_team: bool = False, **figures: Any) -> str:
     """Returns the notes on a program of a second of work with these figures; all others are zero."""
     names = (
-        "n_accesses", "n_serialised", "n_supposed_waits", "preempted_ns", "blocked_ns", "off_cpu_ns",
-        "n_nested", "n_dependent_waits", "n_unfulfilled", "n_detached", "n_out_of_order",
+        "n_accesses", "n_serialised", "n_supposed_waits", "preempted_ns", "blocked_ns", "called_ns",
+        "off_cpu_ns", "n_nested", "n_dependent_waits", "n_unfulfilled", "n_detached", "n_out_of_order",
     )  # fmt: skip
     values: dict[str, Any] = {**dict.fromkeys(names, 0), "work_ns": 10**9, "loop_counts": (0, 0), **figures}
     program: Any = SimpleNamespace(**values)
@@ -34,6 +34,7 @@ def test_a_program_without_peculiarities_has_one_note() -> None:
     [
         ("preempted_ns", "Other programs used the processors for 11 ms"),
         ("blocked_ns", "Waits for locks that the trace does not identify, 11 ms (1.1% of the work)"),
+        ("called_ns", "The time in MPI calls and target constructs, 11 ms, is repeated as recorded"),
         ("off_cpu_ns", "Tasks were blocked for 11 ms"),
     ],
 )

@@ -341,6 +341,7 @@ void bind_program(nb::module_ &m) {
             "n_accesses", [](const TaskProgram &program) { return program.accesses.size(); },
             "accesses that kernels declared")
         .def_ro("blocked_ns", &TaskProgram::blocked_ns, "time in waits for unnumbered locks, simulated as recorded")
+        .def_ro("called_ns", &TaskProgram::called_ns, "time in MPI calls and target constructs, simulated as recorded")
         .def_ro("off_cpu_ns", &TaskProgram::off_cpu_ns, "part of the work in which threads had left their processor")
         .def_ro("own_ns", &TaskProgram::own_ns, "work of implicit tasks outside of loops, sections and singles")
         .def_ro("preempted_ns", &TaskProgram::preempted_ns, "preempted time, excluded from the work")

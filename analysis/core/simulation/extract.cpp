@@ -100,8 +100,8 @@ public:
     // ---------------------------------------------------------------- state intervals
 
     void state_interval(Walk &walk, format::State state, uint64_t begin, uint64_t end, uint32_t) {
-        // An MPI call or a target construct keeps its task and thread, like work.
-        if (state == format::State::kWork || state >= format::State::kMpi) worked(walk, begin, end);
+        if (state == format::State::kWork) worked(walk, begin, end);
+        if (state == format::State::kMpi || state == format::State::kOffload) called(walk, begin, end);
         if (state == format::State::kCreate) walk.data.preempted_in_creation = walk.off_cpu(begin, end).preempted;
     }
     void got_lock(Walk &walk, uint32_t, uint64_t asked) {
@@ -436,6 +436,18 @@ private:
             drafts_[frame.draft].operations.push_back(Operation::of(OpKind::kOffCpu, blocked, frame.construct));
         for (const uint32_t draft : thread.ended) store(draft);
         thread.ended.clear();
+    }
+
+    // Adds the time of an MPI call or a target construct. It keeps its task and thread, as work does, but no change of
+    // the program divides or moves it.
+    void called(Walk &walk, uint64_t begin, uint64_t end) {
+        begin = std::max(begin, walk.data.counted_until);
+        if (end <= begin) return;
+        walk.data.counted_until = end;
+        if (!is_simulated(walk)) return;
+        const uint64_t ns = ns_between(begin, end);
+        program_.called_ns += ns;
+        drafts_[walk.current().data.draft].operations.push_back(Operation::of(OpKind::kBlocked, ns, kInCall));
     }
 
     // Adds an operation after the work up to now.

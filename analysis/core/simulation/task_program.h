@@ -24,7 +24,9 @@ enum class OpKind : uint8_t {
     kTaskwait, // waits for its children, at construct() (0: unknown)
     kGroupEnd, // waits for all descendants
     kBarrier, // waits for its team and all tasks of the region
-    kBlocked, // waited value() ns at construct() (0: unknown), for a lock without a number or an earlier iteration
+    // Waited value() ns at construct() (0: unknown), for a lock without a number or an earlier iteration; or, if
+    // construct() is kInCall, was in an MPI call or a target construct.
+    kBlocked,
     kRegion, // runs the parallel region value()
     kAccess, // its kernel reads or writes the data value()
     kKernelBegin, // begins the kernel construct()
@@ -36,6 +38,7 @@ enum class OpKind : uint8_t {
     kDetached, // only before kEnd: the task completes value() ns after its end, by its event
 };
 inline constexpr uint32_t kRelease = 0, kAcquire = 1; // of a kLock
+inline constexpr uint32_t kInCall = 0xffff; // of a kBlocked; no construct has this number
 
 // One word: kind:4 | construct or cost:28 | value:32, or kind:4 | construct:16 | value:44.
 struct Operation {
@@ -55,6 +58,7 @@ struct Operation {
     uint64_t value() const { return word >> 20; }
     bool is_work() const { return kind() == OpKind::kWork || kind() == OpKind::kOffCpu; }
     bool is_wait() const { return kind() == OpKind::kTaskwait || kind() == OpKind::kGroupEnd; }
+    bool is_call() const { return kind() == OpKind::kBlocked && construct() == kInCall; }
     // False for the completion, and for operations that concern other tasks, such as creations and waits.
     bool is_own() const {
         switch (kind()) {
@@ -144,6 +148,7 @@ struct TaskProgram {
     uint64_t n_dependent_alone = 0; // tasks with the flag kDependent
     uint64_t n_supposed_waits = 0; // tasks of a team of one that are assumed to wait for their children
     uint64_t blocked_ns = 0; // waits for locks without numbers, which the simulation repeats
+    uint64_t called_ns = 0; // in MPI calls and target constructs
     uint64_t off_cpu_ns = 0; // blocked time in the work
     uint64_t own_ns = 0; // work of implicit tasks outside of all constructs; other teams may divide or repeat it
     uint64_t sections_ns = 0; // work in sections, which keep their recorded threads

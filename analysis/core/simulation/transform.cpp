@@ -74,7 +74,7 @@ TaskProgram with_constructs(const TaskProgram &program, const std::vector<uint16
     for (ProgramRegion &region : made.regions) region.construct = instead[region.construct];
     for (uint16_t &place : made.lock_places) place = instead[place];
     for (Operation &one : made.operations)
-        if (one.kind() != OpKind::kCreate && one.kind() != OpKind::kLock)
+        if (one.kind() != OpKind::kCreate && one.kind() != OpKind::kLock && !one.is_call())
             one = Operation::of(one.kind(), one.value(), instead[one.construct()]);
     made.loop_kinds.clear();
     for (const auto &[construct, kind] : program.loop_kinds) made.loop_kinds[instead[construct]] = kind;

@@ -65,7 +65,8 @@ TaskProgram without_blocking(const TaskProgram &program, uint16_t place) {
 std::map<uint16_t, uint64_t> blocking_of(const TaskProgram &program) {
     std::map<uint16_t, uint64_t> blocked;
     for (const Operation one : program.operations)
-        if (one.kind() == OpKind::kBlocked) blocked[static_cast<uint16_t>(one.construct())] += one.value();
+        if (one.kind() == OpKind::kBlocked && !one.is_call())
+            blocked[static_cast<uint16_t>(one.construct())] += one.value();
     return blocked;
 }
 

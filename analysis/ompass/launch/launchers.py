@@ -14,7 +14,9 @@ from typing import Final
 from ompass.errors import CannotRecordError
 from ompass.launch.program import find_executable
 
-_LAUNCHER: Final = re.compile(r"(mpirun|mpiexec|orterun|prterun|prun|srun|aprun|jsrun|ibrun)\b.*")
+_LAUNCHER: Final = re.compile(
+    r"(mpirun|mpiexec|orterun|prterun|prun|srun|aprun|jsrun|ibrun)\b.*|mpirun_rsh|mpiexec_mpt|ccc_mprun|lrun"
+)
 _TWO_VALUES: Final = frozenset(["mca", "gmca", "pmixmca", "prtemca", "env", "genv"])
 _ONE_VALUE: Final = frozenset(
     [

@@ -322,6 +322,11 @@ def notes_on(
             "recorded, on any number of threads. They are waits in ordered loops or in taskyield, or the "
             "trace is older: record it again."
         )
+    if program.called_ns > _MUCH * program.work_ns:
+        notes.append(
+            f"The time in MPI calls and target constructs, {duration(program.called_ns)}, is repeated as "
+            "recorded, although other ranks may change it."
+        )
     if program.off_cpu_ns > _MUCH * program.work_ns:
         notes.append(
             f"Tasks were blocked for {duration(program.off_cpu_ns)} (sleep, input and output, locks that are "
