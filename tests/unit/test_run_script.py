@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`./run suite` and `./run papers` build the right targets; fake commands replace cmake and Python."""
+"""`./run suite`, `papers` and `docs` build the right targets; fake commands replace cmake and Python."""
 
 from __future__ import annotations
 
@@ -98,3 +98,10 @@ def test_a_paper_builds_its_programs(tree_with_papers: Path) -> None:
 
 def test_a_page_is_written_without_a_build(tree_with_papers: Path) -> None:
     assert calls(tree_with_papers, "tbb", "--page", command="papers") == ["-m papers tbb --page"]
+
+
+def test_the_site_is_built_in_build_docs(tree: Path) -> None:
+    stand_in(tree / ".venv/bin/python", f'echo "$*" >>{tree}/calls')
+    told = calls(tree, command="docs")
+    assert any(line.startswith("-m pip install") and line.endswith(f"{tree}[docs]") for line in told)
+    assert told[-1] == f"{tree}/docs/site/build_site.py {tree}/build/docs"

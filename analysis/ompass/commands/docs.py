@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import webbrowser
 from pathlib import Path
@@ -82,9 +83,16 @@ def _open(page: str) -> None:
 
 
 def _pages() -> dict[str, Path]:
-    """Returns the pages by name. Raises IncompleteInstallationError if there is none."""
+    """Returns the pages by name, in the order of index.md.
+
+    Raises IncompleteInstallationError if there is none.
+    """
     directory = documents_directory()
     pages = {file.stem: file for file in sorted(directory.glob("*.md")) if file.stem != "CHANGELOG"}
+    if "index" in pages:
+        listed = re.findall(r"^- .*?\]\((.+?)\.md", pages["index"].read_text("utf-8"), re.MULTILINE)
+        names = dict.fromkeys(["index", *listed, *pages])
+        pages = {name: pages[name] for name in names if name in pages}
     if not pages:
         raise IncompleteInstallationError(
             "the documents are not installed with this package", f"{directory} has no pages", "reinstall it"
