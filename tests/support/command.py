@@ -1,5 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the command `ompass` as a separate process."""
+"""Runs the command `ompass` as a separate process.
+
+`call` and `ompass` fork a process that has loaded the command, which is faster than a new interpreter. Tests
+whose claim depends on the start of the command run `command_line` or `run_newly`, as do tests of commands
+that run at the same time.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +14,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from loaded_command import loaded_command, works_like_a_new_process
 from toolchains import neutral_environment
 
 PATIENCE_S = 120
@@ -19,11 +25,11 @@ def command_line(*arguments: object) -> list[str]:
     return [sys.executable, "-m", "ompass", *map(str, arguments)]
 
 
-def call(
-    environment: Mapping[str, str], cwd: Path | None, *arguments: object, status: int = 0
+def run_newly(
+    environment: Mapping[str, str], cwd: Path | None, *arguments: object
 ) -> subprocess.CompletedProcess[str]:
-    """Runs the command to its end; AssertionError, with its stderr, if it exits with another status."""
-    ended = subprocess.run(
+    """Runs the command to its end in a new interpreter."""
+    return subprocess.run(
         command_line(*arguments),
         env=environment,
         cwd=cwd,
@@ -32,6 +38,16 @@ def call(
         timeout=PATIENCE_S,
         check=False,
     )
+
+
+def call(
+    environment: Mapping[str, str], cwd: Path | None, *arguments: object, status: int = 0
+) -> subprocess.CompletedProcess[str]:
+    """Runs the command to its end; AssertionError, with its stderr, if it exits with another status."""
+    if works_like_a_new_process(environment):
+        ended = loaded_command().run(list(map(str, arguments)), environment, cwd, PATIENCE_S)
+    else:
+        ended = run_newly(environment, cwd, *arguments)
     assert ended.returncode == status, ended.stderr + ended.stdout
     return ended
 
