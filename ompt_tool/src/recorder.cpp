@@ -444,6 +444,7 @@ void end_thread(ThreadState &thread) {
     thread.off_cpu.close();
     thread.clocks.end();
     thread.ring = thread.off_cpu.page();
+    thread.regions.instances.clear();
     for (const format::PendingPart &part : thread.header->pending)
         if (part.sequence) return;
     if (thread.region != &thread.regions.outside || thread.header->open_state != format::kOpenNone ||

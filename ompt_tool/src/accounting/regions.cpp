@@ -47,7 +47,7 @@ void begin_region(ThreadState &thread, const void *address, void **parallel_data
     read_system_use(thread, now);
     thread.previous.creator = nullptr;
     if (!is_runtimes) process_log::note_first_region();
-    format::RegionInstance *instance = process_log::take_instance();
+    format::RegionInstance *instance = thread.regions.instances.take();
     *parallel_data = instance;
     const void *place = place_of_call(thread, address); // before the thread enters the region
     EnteredRegion *region = instance ? thread.push_region() : nullptr;
@@ -88,22 +88,34 @@ static bool is_in(const ThreadState &thread, const format::RegionInstance *insta
 
 static void leave_region(ThreadState &thread, const TaskState &task);
 
+// Returns the time at which the current implicit task ends. If the region's last barrier has just ended, no code of the
+// program follows, so the task ends at the same time.
+static uint64_t time_of_leaving(const ThreadState &thread) {
+    const uint64_t mark = thread.header->mark;
+    const bool at_once = thread.region->last_barrier_end == mark && thread.last_inner_event <= mark;
+    return at_once ? mark : clock::now();
+}
+
 // Ends an implicit task, but keeps its state.
 static void leave_implicit(ThreadState &thread, TaskState *task) {
     EnteredRegion *region = thread.region;
     if (thread.loops.depth) end_unreported_loops(thread, clock::now());
     if (region->implicit == task) region->implicit = nullptr;
     if (region->primary || region->instance == nullptr || task->flags & kInitial) {
-        const uint64_t now = clock::now();
+        const uint64_t now = time_of_leaving(thread);
         close_open(thread, now);
         read_clocks(thread, now);
         read_system_use(thread, now);
         open_interval(thread, region->primary ? format::kOpenFork : format::kOpenNone);
         if (thread.tracing) thread.log.timed(format::kImplicitLeave, 0, now);
     } else {
-        const uint64_t now = clock::now(), end = __atomic_load_n(&region->instance->end, __ATOMIC_ACQUIRE);
-        if (__builtin_expect(thread.clocks.is_used(), 0)) read_clocks(thread, *region->slot, 0, end ? end : now, now);
-        read_system_use(thread, 0, end ? end : now, now);
+        const uint64_t end = __atomic_load_n(&region->instance->end, __ATOMIC_ACQUIRE);
+        const uint64_t until = end ? end : clock::now();
+        if (thread.clocks.is_due(until) || thread.system_use.is_due(until)) {
+            const uint64_t now = clock::now();
+            read_clocks(thread, *region->slot, 0, until, now);
+            read_system_use(thread, 0, until, now);
+        }
         leave_region(thread, *task);
         close_ended_regions(thread); // may write off-CPU intervals, which precede the end of their task in the trace
         if (thread.tracing) thread.log.untimed(format::kImplicitEnd, 0);
@@ -144,9 +156,9 @@ void end_region(ThreadState &thread) {
     thread.pop_region();
     thread.region->slot->nested_ticks += thread.region->instance ? duration : 0;
     note_region(thread);
-    process_log::close_instance(instance);
+    thread.regions.instances.give_back(instance);
     enter(thread, thread.current, now);
-    process_log::renew_calibration();
+    process_log::renew_calibration_if_due(now);
     dumps::consider(duration);
 }
 
@@ -194,8 +206,7 @@ TaskState *begin_implicit(ThreadState &thread, format::RegionInstance *instance,
             if (region->slot->level == 0) region->slot->level = region->level;
             __atomic_add_fetch(&instance->n_open, 1, __ATOMIC_RELAXED);
             note_region(thread);
-            if (__builtin_expect(thread.clocks.is_used(), 0))
-                read_clocks(thread, *region->slot, instance->begin, now, now);
+            read_clocks(thread, *region->slot, instance->begin, now, now);
             thread.header->mark = instance->begin;
             charge_creation(thread, *region, now);
             close_interval(thread, State::kSync, now);
@@ -258,7 +269,7 @@ static void close_part(ThreadState &thread, unsigned place, uint64_t end) {
     }
     wait.ticks += end - part.begin;
     part.sequence = 0;
-    process_log::close_instance(instance);
+    InstancePool::close(instance);
 }
 
 // Leaves a worker's region, which ends when its primary thread reports it. The worker may be in another region by then,

@@ -60,7 +60,7 @@ void update_off_cpu(ThreadState &thread, uint64_t now) {
         pass_off_cpu(thread, now);
 }
 
-void read_clocks(ThreadState &thread, format::RegionSlot &region, uint64_t begin, uint64_t end, uint64_t now) {
+void take_clocks(ThreadState &thread, format::RegionSlot &region, uint64_t begin, uint64_t end, uint64_t now) {
     region.off_cpu_anywhere += thread.clocks.take_between(begin, end, now, thread.header->outside);
 }
 

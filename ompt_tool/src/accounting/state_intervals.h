@@ -38,12 +38,15 @@ format::OffCpuTicks take_off_cpu(ThreadState &thread, uint64_t end);
 // Takes and charges the off-CPU intervals up to now, although the state interval continues.
 [[gnu::noinline]] void update_off_cpu(ThreadState &thread, uint64_t now);
 
-// Called if only clocks show off-CPU time. Reads the clocks, and charges the part in [begin, end) to the region.
-void read_clocks(ThreadState &thread, format::RegionSlot &region, uint64_t begin, uint64_t end, uint64_t now);
-// Charges all off-CPU time since the last reading.
-inline void read_clocks(ThreadState &thread, uint64_t now) {
-    if (__builtin_expect(thread.clocks.is_used(), 0)) read_clocks(thread, *thread.region->slot, 0, now, now);
+// Reads the thread's clocks, and charges the off-CPU time in [begin, end) to the region.
+[[gnu::noinline]] void take_clocks(ThreadState &thread, format::RegionSlot &region, uint64_t begin, uint64_t end,
+                                   uint64_t now);
+// Does so if only clocks show off-CPU time, and a reading is due.
+inline void read_clocks(ThreadState &thread, format::RegionSlot &region, uint64_t begin, uint64_t end, uint64_t now) {
+    if (__builtin_expect(thread.clocks.is_due(now), 0)) take_clocks(thread, region, begin, end, now);
 }
+// If a reading is due, charges all off-CPU time since the last reading.
+inline void read_clocks(ThreadState &thread, uint64_t now) { read_clocks(thread, *thread.region->slot, 0, now, now); }
 
 // Adds the page faults and the system time since the last reading to the thread, and the share of the period
 // [begin, end) to its region. On the thread itself.

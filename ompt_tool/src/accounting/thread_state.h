@@ -19,6 +19,7 @@
 #include "accounting/task_state.h"
 #include "format/invariants.h"
 #include "format/statistics.h"
+#include "log/instance_pool.h"
 #include "log/thread_log.h"
 #include "omp_ext_tool.h"
 #include "perf/off_cpu_intervals.h"
@@ -104,6 +105,7 @@ struct EnteredRegion {
     format::LoopSlot *loop; // the last loop that the implicit task left, until the next barrier ends
     uint64_t loop_end;   // time at which the task left the loop
     uint64_t loop_ticks; // its time in the loop
+    uint64_t last_barrier_end; // time at which the barrier at the region's end ended for the primary; 0: not yet
     uint32_t construct;
     uint32_t level;
     uint32_t n_requested; // threads that the program asked for; 0 unless this thread leads the region
@@ -250,6 +252,7 @@ struct Kernels {
 struct Regions {
     EnteredRegion outside;
     EnteredRegion *free;
+    InstancePool instances; // of the regions that the thread leads
     format::RegionInstance *pending[format::kMaxPendingParts]; // instances of header->pending
     struct Known {
         const void *address;

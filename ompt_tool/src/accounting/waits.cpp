@@ -200,6 +200,7 @@ static void count_wait(ThreadState &thread, TaskState &task, uint64_t now) {
     if (thread.tracing)
         thread.log.timed(format::kBarrierEnd, kind, now, (arrival < now ? now - arrival : 0) << 1 | had_tasks);
     count_wait(thread, task, now);
+    if (kind == format::kRegionBarrier && region->primary) region->last_barrier_end = now;
 }
 
 // Counts a long wait for tasks, and its cause.

@@ -27,6 +27,7 @@ using format::DefinitionKind;
 
 constexpr size_t kDefinitionExtentBytes = 64 << 10;
 constexpr size_t kInstanceExtentBytes = 32 << 10;
+constexpr unsigned kInstanceTries = 16; // entries looked at before another extent is made
 constexpr uint64_t kInstancesPerExtent =
     (kInstanceExtentBytes - sizeof(format::ExtentHeader)) / sizeof(format::RegionInstance);
 
@@ -73,7 +74,7 @@ struct Shared {
     std::unordered_map<ConstructKey, uint32_t, ConstructKey::Hash> by_key;
     std::vector<Place> places; // by id of the construct
     std::unordered_map<std::string, uint32_t> by_name;
-    std::vector<format::RegionInstance *> free_instances;
+    std::vector<format::RegionInstance *> instances; // entries of no thread; some may be in use (give_back_instance)
     uint64_t n_instances = 0;
     uint64_t next_sequence = 1;
     uint64_t n_loads = 0; // count of loaded libraries at the last search for a second runtime; atomic, not locked
@@ -81,6 +82,7 @@ struct Shared {
 };
 Shared *shared = nullptr; // never destroyed, because callbacks may follow exit handlers
 format::ProcessHeader *shared_header = nullptr;
+constexpr uint64_t kBetweenCalibrationsNs = 100'000'000;
 
 void define(DefinitionKind kind, uint32_t id, uint32_t flags, uint32_t module, uint64_t address, const char *text,
             size_t text_bytes) {
@@ -266,33 +268,42 @@ uint32_t construct_of_name(DefinitionKind kind, const char *name, uint32_t flags
 
 format::RegionInstance *take_instance() {
     const std::lock_guard lock(shared->lock);
-    if (shared->free_instances.empty()) {
-        char *extent = static_cast<char *>(shared->file.append(format::ExtentKind::kInstances, kInstanceExtentBytes,
-                                                               shared->n_instances / kInstancesPerExtent, true));
-        if (!extent) return nullptr;
-        auto *entries = reinterpret_cast<format::RegionInstance *>(extent + sizeof(format::ExtentHeader));
-        for (uint64_t i = 0; i < kInstancesPerExtent; i++) entries[i].index = shared->n_instances + i;
-        for (uint64_t i = kInstancesPerExtent; i-- > 0;) shared->free_instances.push_back(&entries[i]);
-        shared->n_instances += kInstancesPerExtent;
+    std::vector<format::RegionInstance *> &unused = shared->instances;
+    for (size_t i = unused.size(), tries = 0; i-- > 0 && tries < kInstanceTries; tries++) {
+        format::RegionInstance *const entry = unused[i];
+        if (__atomic_load_n(&entry->n_open, __ATOMIC_ACQUIRE) != 0) continue;
+        unused[i] = unused.back();
+        unused.pop_back();
+        return entry;
     }
-    format::RegionInstance *entry = shared->free_instances.back();
-    shared->free_instances.pop_back();
-    const uint64_t index = entry->index;
-    *entry = {};
-    entry->index = index;
-    entry->sequence = shared->next_sequence++;
-    return entry;
+    char *extent = static_cast<char *>(shared->file.append(format::ExtentKind::kInstances, kInstanceExtentBytes,
+                                                           shared->n_instances / kInstancesPerExtent, true));
+    if (!extent) return nullptr;
+    auto *entries = reinterpret_cast<format::RegionInstance *>(extent + sizeof(format::ExtentHeader));
+    for (uint64_t i = 0; i < kInstancesPerExtent; i++) entries[i].index = shared->n_instances + i;
+    for (uint64_t i = kInstancesPerExtent; i-- > 1;) unused.push_back(&entries[i]);
+    shared->n_instances += kInstancesPerExtent;
+    return entries;
 }
 
-void close_instance(format::RegionInstance *entry) {
-    if (__atomic_sub_fetch(&entry->n_open, 1, __ATOMIC_ACQ_REL) != 0) return;
+void give_back_instance(format::RegionInstance *entry) {
     const std::lock_guard lock(shared->lock);
-    shared->free_instances.push_back(entry);
+    shared->instances.push_back(entry);
 }
+
+uint64_t claim_sequences(uint64_t n) {
+    const std::lock_guard lock(shared->lock);
+    const uint64_t first = shared->next_sequence;
+    shared->next_sequence += n;
+    return first;
+}
+
+alignas(64) constinit uint64_t calibration_due = 0;
 
 void renew_calibration() {
+    __atomic_store_n(&calibration_due, clock::now() + clock::from_ns(kBetweenCalibrationsNs), __ATOMIC_RELAXED);
     const uint64_t ns = clock::monotonic_ns();
-    if (ns - shared_header->latest_monotonic_ns < 100'000'000) return;
+    if (ns - shared_header->latest_monotonic_ns < kBetweenCalibrationsNs) return;
     const clock::Reading reading = clock::read_both();
     {
         const std::lock_guard lock(shared->lock);

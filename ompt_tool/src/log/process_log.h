@@ -34,13 +34,18 @@ uint32_t construct_of_name(format::DefinitionKind kind, const char *name, uint32
 // Returns the id of the module that is now at this address, and defines it at the first call. ~0: none.
 uint32_t module_at(uint64_t address);
 
-// Returns a free entry with a new `sequence`, an `index`, and zeros; null: no memory.
+// For instance_pool.h. Returns a free entry, which has an `index`; null: no memory.
 format::RegionInstance *take_instance();
-
-// Closes one thread's part in the region. The last call frees the entry.
-void close_instance(format::RegionInstance *instance);
+// Gives an entry to other threads. Some threads may not have closed their parts yet.
+void give_back_instance(format::RegionInstance *entry);
+// Returns the first of `n` sequences, which belong to the caller.
+uint64_t claim_sequences(uint64_t n);
 
 void renew_calibration(); // reads the clocks again, at most every 100 ms
+extern uint64_t calibration_due; // recorded time in ticks of the next reading; written by renew_calibration(), atomic
+inline void renew_calibration_if_due(uint64_t now) {
+    if (__builtin_expect(now >= __atomic_load_n(&calibration_due, __ATOMIC_RELAXED), 0)) renew_calibration();
+}
 // Records a second runtime that is called but not recorded, if libraries have been loaded since the last search.
 void look_for_other_runtime();
 void note_first_region(); // called when a region begins

@@ -19,6 +19,9 @@ namespace {
 
 // Time that readings take on a thread that stays on its processor.
 constexpr uint64_t kNoiseNanoseconds = 5'000;
+// Shorter regions share a reading with their neighbours. The off-CPU time of a longer region, and of a longer time
+// between regions, is known to within this time.
+constexpr uint64_t kStepNanoseconds = 50'000;
 
 } // namespace
 
@@ -53,7 +56,10 @@ void ThreadClocks::begin(uint32_t tid, uint64_t now) {
     tid_ = tid;
     time_ = now;
     if (!read_processor(last_)) tid_ = 0;
-    if (tid_) read_waits(last_);
+    if (!tid_) return;
+    read_waits(last_);
+    step_ = clock::from_ns(kStepNanoseconds);
+    due_ = now + step_;
 }
 
 format::OffCpuTicks ThreadClocks::take(uint64_t now) {
@@ -62,6 +68,7 @@ format::OffCpuTicks ThreadClocks::take(uint64_t now) {
     const uint64_t ran = clock::from_ns(reading.processor_ns - last_.processor_ns);
     const uint64_t off_cpu = now - time_ > ran ? now - time_ - ran : 0;
     time_ = now;
+    due_ = now + step_;
     last_.processor_ns = reading.processor_ns;
     if (off_cpu < clock::from_ns(kNoiseNanoseconds)) return {};
     read_waits(reading);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The off-CPU time of a thread, if the kernel refuses records of its switches. Computed from the thread's
 // processor-time clock and the kernel's statistics of its waiting. A reading takes some microseconds, so the thread
-// reads both only where a region begins or ends. The state in which it was off-CPU is therefore not known.
+// reads both only where a region begins or ends, and at most every kStepNanoseconds. The state in which it was off-CPU
+// is therefore not known.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +17,8 @@ public:
     // Starts for the thread of this system id, at the recorded time `now`.
     void begin(uint32_t tid, uint64_t now);
     bool is_used() const { return tid_ != 0; }
+    // True if the clocks are used and the last reading is old enough for another one.
+    bool is_due(uint64_t now) const { return now >= due_; }
     void end() { waits_.close(); }
 
     // Returns the thread's off-CPU ticks since the previous reading; 0 if it no longer exists. One thread at a time.
@@ -33,7 +36,8 @@ private:
     void read_waits(Reading &reading);
 
     uint32_t tid_ = 0;
-    uint64_t time_ = 0;
+    uint64_t time_ = 0; // of the last reading
+    uint64_t due_ = ~uint64_t{0}, step_ = 0;
     Reading last_;
     KeptFile waits_; // schedstat of the thread
 };

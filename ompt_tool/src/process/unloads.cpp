@@ -13,13 +13,18 @@ namespace {
 
 constinit std::atomic<uint64_t> n_noticed{0}, noticed_at{0};
 constinit std::atomic<bool> is_notified{false};
+// Less than dlopen takes to open, map and relocate a library: so long after a check, no other library can run in place
+// of an unloaded one.
+constexpr uint64_t kReloadNanoseconds = 10'000;
+constinit thread_local uint64_t next_check __attribute__((tls_model("initial-exec"))) = 0; // value of the counter
 constinit thread_local uint32_t under_way __attribute__((tls_model("initial-exec"))) = 0; // by this thread
 
 } // namespace
 
 uint64_t check() {
     const uint64_t now = loader_counts().unloaded;
-    if (n_noticed.exchange(now, std::memory_order_relaxed) != now) {
+    // Loads first, because threads call this function often and write a shared line rarely.
+    if (n_noticed.load(std::memory_order_relaxed) != now && n_noticed.exchange(now, std::memory_order_relaxed) != now) {
         noticed_at.store(clock::now(), std::memory_order_relaxed);
         recorder::run_switch.fetch_add(recorder::kOneUnload, std::memory_order_release);
     }
@@ -29,7 +34,11 @@ uint64_t check() {
 uint64_t latest() { return noticed_at.load(std::memory_order_relaxed); }
 
 void check_unless_notified() {
-    if (!is_notified.load(std::memory_order_relaxed)) check();
+    if (is_notified.load(std::memory_order_relaxed)) return;
+    const uint64_t now = clock::raw();
+    if (now < next_check) return;
+    next_check = now + clock::from_ns(kReloadNanoseconds);
+    check();
 }
 
 void begin_unload() {

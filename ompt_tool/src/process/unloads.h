@@ -11,7 +11,7 @@ namespace ompass::unloads {
 uint64_t check();
 
 // Calls check() if the program's calls of dlclose do not reach ours (dlclose.cpp), because this library is neither
-// preloaded nor linked. Called at the begin of a region.
+// preloaded nor linked. Called at the begin of a region. Skips the check shortly after the thread's last one.
 void check_unless_notified();
 
 // Returns the time at which unloaded libraries were last noticed, in ticks; 0: never.

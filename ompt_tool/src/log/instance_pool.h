@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// The entries of process.log for the regions that one thread leads. The thread reuses its entries without a lock: an
+// entry is free when all threads of its team have closed their parts. Only the thread itself calls these functions,
+// except close().
+//
+// Threads close their parts late, often when they join the next region, so the entry of the last region is rarely free.
+// Entries are therefore reused in the order in which their regions ended. Another entry is added only if none is free.
+#pragma once
+
+#include <cstdint>
+
+#include "format/format.h"
+
+namespace ompass {
+
+class InstancePool {
+public:
+    // Returns a free entry with a new `sequence`, an `index`, and zeros; null: no memory.
+    format::RegionInstance *take();
+
+    // Closes the part of the thread that leads the region. The entry returns to this pool.
+    void give_back(format::RegionInstance *entry);
+
+    // Closes the part of another thread. Does not touch the entry afterwards, because its owner may reuse it.
+    static void close(format::RegionInstance *entry) {
+        // The last thread needs no atomic subtraction: the primary closes its part after all threads have joined.
+        if (__atomic_load_n(&entry->n_open, __ATOMIC_ACQUIRE) == 1)
+            __atomic_store_n(&entry->n_open, 0, __ATOMIC_RELEASE);
+        else
+            __atomic_sub_fetch(&entry->n_open, 1, __ATOMIC_ACQ_REL);
+    }
+
+    // Gives all entries to other threads. Called when the thread ends.
+    void clear();
+
+private:
+    format::RegionInstance *oldest() const { return entries_[first_ & (capacity_ - 1)]; }
+    void append(format::RegionInstance *entry);
+    bool grow();
+
+    format::RegionInstance **entries_; // a ring: first_ up to last_, modulo capacity_
+    uint32_t first_, last_, capacity_; // capacity_: 0 or a power of two
+    uint64_t next_sequence_, end_sequence_; // the unused sequences of the block that this thread claimed
+};
+
+} // namespace ompass
