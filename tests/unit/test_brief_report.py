@@ -21,12 +21,22 @@ from ompass.metrics.findings import KINDS
 from ompass.model import OUTSIDE, Run, StateTimes
 from ompass.readers.meta import TRACE, traced_run
 from ompass.reports.content import ReportContent, collect
-from ompass.reports.findings import CURED_BY, causes, gain_text, note_parts, verdict, verdict_of
+from ompass.reports.findings import (
+    CURED_BY,
+    causes,
+    gain_text,
+    note_parts,
+    problem_parts,
+    verdict,
+    verdict_of,
+)
 from ompass.reports.job import brief_job_report
 from ompass.reports.model import Bar, Column, Kind, Report, Table, column_words, plain
 from ompass.reports.remarks import remarks_of
 from ompass.reports.run import brief_report, run_report
 from ompass.reports.terminal import TerminalConsole, print_report
+from ompass.sampled import COMPUTE, FIXED, MEMORY_USE, OWN
+from ompass.samples.metrics import Line, LocatedSample, Owner
 from ompass.samples.report import samples_report
 from ompass.simulation.stored import StoredAdvice, StoredChange, read_advice, store_advice
 from ompass.simulation.words import TITLES
@@ -437,3 +447,39 @@ def test_the_default_report_on_a_job_has_verdict_findings_and_ranks(tmp_path: Pa
     assert len(lines) <= 40
     assert any("1. Ranks have unequal work  rank 1" in line for line in lines[:10])
     assert report.commands[-1][0] == f"ompass report {tmp_path}/solver-r*.ompass --each"
+
+
+def working_run(behaviour: str, at_line: int, of: int = 100, *, work_ms: int = 90) -> ReportContent:
+    """Makes a run with samples of work in `f`: `at_line` in line 7, with a behaviour; others in line 9."""
+    run = made_run(team(0, [{"work_ns": work_ms * MS, "idle_ns": (100 - work_ms) * MS}] * 2))
+    hot, other = (Line("f", "/src/a.c", number, "prog", f"a.c:{number}") for number in (7, 9))
+    samples = (
+        LocatedSample(0, Owner("implicit", 0), (hot,), OWN, at_line, behaviour),
+        LocatedSample(1, Owner("implicit", 0), (other,), OWN, of - at_line, COMPUTE),
+    )
+    content = replace(collect(run), findings=())
+    return replace(content, samples=replace(made_samples(run), samples=samples))
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "enough", "too_few", "said"),
+    [
+        (FIXED, 31, 29, "write to the same cache line"),
+        (MEMORY_USE, 81, 79, "in the order of their addresses"),
+        (COMPUTE, 100, 0, ""),
+    ],
+)
+def test_a_run_without_findings_says_what_to_check_if_memory_dominates(
+    behaviour: str, enough: int, too_few: int, said: str
+) -> None:
+    def sentence_of(content: ReportContent) -> str:
+        return " ".join(part for part in problem_parts(content) if isinstance(part, str))
+
+    found = sentence_of(working_run(behaviour, enough))
+    assert (said in found) if said else not found
+    assert not said or "100% of the work is in f, most at a.c:" in found
+    assert not sentence_of(working_run(behaviour, too_few))
+    assert not sentence_of(working_run(behaviour, 9, of=9)), "too few samples"
+    assert not sentence_of(working_run(behaviour, enough, work_ms=40)), "the work takes little of the time"
+    explained = Finding("too_fine", "problem", "Tasks are too fine", "they are", "cut off", 50 * MS, 0)
+    assert not sentence_of(replace(working_run(behaviour, enough), findings=(explained,)))

@@ -225,6 +225,13 @@ LOADS_SHARE = 0.1
 LEAST_SAMPLES = 10
 """With fewer samples of the serial part, its content is not reported."""
 
+MAIN_WORK: Final = 0.5
+"""Least share of the work in one function, for a sentence on its accesses to memory."""
+FIXED_WORK: Final = 0.3
+"""Least share of the work at fixed addresses. In a loop that adds up in a register it is near 0."""
+LINE_WORK: Final = 0.8
+"""Least share of the work at one line that uses memory. Loops with more to do have several hot lines."""
+
 WAITING_SHARE: Final = 0.10
 """Loops of the program that only wait are reported from this part of the thread-time on."""
 

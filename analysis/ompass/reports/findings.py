@@ -17,11 +17,13 @@ from typing import Final
 
 from ompass.metrics.facts import Finding
 from ompass.metrics.findings import LEADING, OUTSIDE
+from ompass.metrics.thresholds import FIXED_WORK, LEAST_SAMPLES, LINE_WORK, MAIN_WORK
 from ompass.model import Run, StateTimes, share
 from ompass.packed import shown_path
 from ompass.readers.meta import read_meta, traced_run
 from ompass.reports.content import ReportContent
 from ompass.reports.model import Advice
+from ompass.samples.metrics import main_work
 from ompass.simulation.stored import StoredChange
 from ompass.symbols.resolver import Location
 from ompass.units import duration, gain, percent, plural
@@ -265,6 +267,33 @@ def problem_parts(content: ReportContent) -> Iterator[str | Advice]:
         yield cause.advice()
     if content.advice and content.advice.doubt:
         yield f"No gains are predicted, because {content.advice.doubt}."
+    yield from _memory_words(content)
+
+
+def _memory_words(content: ReportContent) -> Iterator[str]:
+    """Yields what to check if accesses to memory dominate the work, and no finding explains the time."""
+    if any(cause.finding and cause.kind not in OUTSIDE for cause in causes(content)):
+        return
+    samples = content.samples.samples if content.samples and not content.samples.loads else ()
+    main, n = main_work(samples)
+    states = content.breakdown.states
+    if states.work_ns < MAIN_WORK * states.total_ns or n < LEAST_SAMPLES:
+        return
+    if main is None or main.share < MAIN_WORK:
+        return
+    where = f"{percent(main.share)} of the work is in {main.line.function}, most at {main.line.place}"
+    check = "`ompass scale` shows whether this limits the speed-up"
+    if main.fixed_share >= FIXED_WORK and content.breakdown.n_threads > 1:
+        yield (
+            f"{where}, often on data at the same address. This is slow only if other threads write to "
+            f"the same cache line (64 bytes): let each thread use a local variable, or a line of "
+            f"its own. {check}."
+        )
+    elif main.memory_share >= MAIN_WORK and main.line_share >= LINE_WORK:
+        yield (
+            f"{where}, which uses memory. This is slow if the data exceed the caches: let the innermost loop "
+            f"go through them in the order of their addresses, and use them again soon. {check}."
+        )
 
 
 def note_parts(content: ReportContent, kinds: Sequence[str] = ()) -> Iterator[str]:

@@ -11,10 +11,8 @@ from ompass.metrics import thresholds
 from ompass.metrics.facts import Evidence, Facts, evidence
 from ompass.model import share
 from ompass.sampled import ATOMIC, MEMORY, OWN, RUNTIME, WAITING
-from ompass.samples.metrics import LocatedSample
+from ompass.samples.metrics import WORKING, LocatedSample
 from ompass.units import count, duration, percent, plural
-
-_WORKING = ("task", "kernel", "implicit")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +33,7 @@ def _part(facts: Facts, condition: Callable[[LocatedSample], bool]) -> _Part:
     constructs: Counter[int] = Counter()
     lines: Counter[str] = Counter()
     for sample in facts.samples:
-        if sample.owner.kind not in _WORKING:
+        if sample.owner.kind not in WORKING:
             continue
         n_all += sample.weight
         if condition(sample):

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Final, Generic, TypeVar
 
 from ompass.model import share
-from ompass.sampled import OWN, TOOL
+from ompass.sampled import FIXED, MEMORY_USE, OWN, TOOL
 
 Key = TypeVar("Key", bound=Hashable)
 
@@ -93,6 +93,43 @@ def owners_by_samples(samples: Sequence[LocatedSample]) -> tuple[tuple[Owner, in
     for sample in samples:
         counts[sample.owner] += sample.weight
     return tuple(sorted(counts.items(), key=lambda item: (-item[1], item[0].kind, item[0].construct)))
+
+
+WORKING: Final = ("task", "kernel", "implicit")
+"""The kinds of owners whose samples are work in parallel regions."""
+
+
+@dataclass(frozen=True, slots=True)
+class MainWork:
+    """The function with most of the work, and its accesses to memory; shares are of all sampled work."""
+
+    line: Line  # the hottest one
+    share: float  # of the function
+    line_share: float
+    fixed_share: float  # at addresses that stay the same in a loop
+    memory_share: float  # other accesses to memory, and loops with them
+
+
+def main_work(samples: Iterable[LocatedSample]) -> tuple[MainWork | None, int]:
+    """Returns the function with most samples of work, None without lines, and the number of these samples."""
+    n, lines, behaviours = 0, Counter[Line](), Counter[tuple[str, str, str]]()
+    for sample in samples:
+        if sample.owner.kind not in WORKING:
+            continue
+        n += sample.weight
+        if sample.library == OWN and (line := sample.own_line):
+            lines[line] += sample.weight
+            behaviours[line.file, line.function, sample.behaviour] += sample.weight
+    functions = Counter[tuple[str, str]]()
+    for line, weight in lines.items():
+        functions[line.file, line.function] += weight
+    if not functions:
+        return None, n
+    ((file, function), in_function), *_ = functions.most_common(1)
+    inside = [line for line in lines if (line.file, line.function) == (file, function)]
+    hottest = max(inside, key=lambda line: lines[line])
+    fixed, memory = (share(behaviours[file, function, kind], n) for kind in (FIXED, MEMORY_USE))
+    return MainWork(hottest, share(in_function, n), share(lines[hottest], n), fixed, memory), n
 
 
 RECORDING: Final = "recording"
