@@ -434,7 +434,8 @@ static_assert(sizeof(ExtentHeader) + kSlotsPerExtent * kSlotBytes <= kSlotExtent
     X(kDependsOn, 2, 0, "va", "depends_on",                                                                            \
       "the task that this thread created last has a depend clause for word 1; argument OMPT dependence type")          \
     X(kCall, 2, 1, "cv", "call",                                                                                       \
-      "enters (word 1: 1) or leaves (0) an MPI call or a target construct; or a step or a message of it, see below")
+      "enters (word 1: step 1) or leaves (0) an MPI call or a target construct; or a step or a message of it, see "    \
+      "below")
 
 enum EventKind : uint8_t {
 #define OMPASS_EVENT_KIND(name, words, timed, fields, text, meaning) name,
@@ -469,7 +470,7 @@ enum CallStep : uint8_t {
     kDeviceKernelStep = 6, // the device timed a kernel; value: ns
     kSizeStep = 7, // size and communicator of the message that follows
     kMessageStep = 8, // a message of the MPI call; see pack_message()
-    kRequestStep = 9, // the message before is nonblocking; value: its request
+    kRequestStep = 9, // the call is nonblocking; value: its request
     kAwaitedStep = 10 // the call completes a request; value: the request
 };
 // A data operation is its OMPT number (ompt_target_data_op_t). The bits above have the direction, if the number does
@@ -498,9 +499,10 @@ constexpr DataDirection direction_of(uint32_t operation) {
 }
 constexpr bool allocates(uint32_t operation) { return operation == 1 || operation == 17; }
 
-// The messages of an MPI call precede its end. A kSizeStep has bytes:34 | communicator:24 above its lowest six bits: the
-// bytes of a message, or of the contribution of one rank, 0: unknown; and a hash of the members of the communicator.
-// The operation of a kMessageStep is a MessageRole. Its value is peer:22 | tag:26. The peer of a message is its sender
+// The first message of an MPI call is in the records of the call: the kEnterCall has the fields of a kMessageStep, if its
+// repeated is 1, and the kLeaveCall those of a kSizeStep. Further ones have steps before the end. A kSizeStep has
+// bytes:34 | communicator:24 above its lowest six bits: the bytes of a message, or of the contribution of one rank, 0:
+// unknown; and a hash of the members of the communicator. The operation of a kMessageStep is a MessageRole. Its value is peer:22 | tag:26. The peer of a message is its sender
 // or receiver, the peer of a collective its root, as ranks of MPI_COMM_WORLD. A collective has the number of ranks of
 // its communicator instead of a tag.
 enum class MessageRole : uint8_t {
@@ -524,14 +526,15 @@ constexpr uint32_t peer_of_rank(uint32_t rank) {
     return rank < (1u << kPeerBits) - kFirstPeer ? rank + kFirstPeer : kNoPeer;
 }
 constexpr uint32_t tag_of(int32_t tag) { return tag < 0 ? kAnyTag : static_cast<uint32_t>(tag) % kAnyTag; }
-constexpr uint64_t pack_message(const Message &message) {
-    return pack_call_step(kMessageStep, uint64_t{message.tag} << kPeerBits | message.peer,
-                          static_cast<uint32_t>(message.role));
+constexpr uint64_t pack_message(const Message &message, CallStep step = kMessageStep) {
+    return pack_call_step(step, uint64_t{message.tag} << kPeerBits | message.peer, static_cast<uint32_t>(message.role),
+                          step == kEnterCall);
 }
-constexpr uint64_t pack_size(const Message &message) {
+constexpr bool enters_with_message(uint64_t word) { return call_step(word) == kEnterCall && is_repeated_step(word); }
+constexpr uint64_t pack_size(const Message &message, CallStep step = kSizeStep) {
     constexpr uint64_t kMost = (uint64_t{1} << kBytesBits) - 1;
     const uint64_t bytes = message.bytes < kMost ? message.bytes : kMost;
-    return (uint64_t{message.communicator} << kBytesBits | bytes) << kSizeShift | kSizeStep;
+    return (uint64_t{message.communicator} << kBytesBits | bytes) << kSizeShift | step;
 }
 constexpr Message unpack_message(uint64_t size_word, uint64_t word) {
     const uint64_t value = step_value(word), size = size_word >> kSizeShift;

@@ -23,6 +23,9 @@ struct Hooks {
     // thread, except if an exception or longjmp leaves the call. `frame`: the caller's stack pointer before the call.
     Recording (*begin)(const Function &function, const void *return_address, const void *frame);
     void (*end)();
+    // Records the begin of a call whose messages are recorded; called once, with word 1 of the records of its begin and
+    // its end.
+    void (*enter)(uint64_t enter_word, uint64_t leave_word);
     // Records a step of the open call, see format::CallStep.
     void (*step)(uint64_t word);
 };

@@ -274,14 +274,19 @@ thread_local struct {
     bool is_wide;
 } new_request;
 
-void report_part(const Part &part, const Known &known, const Arguments &arguments, const Hooks &hooks) {
+struct Described {
+    bool is_known;
+    format::Message message;
+};
+Described describe(const Part &part, const Known &known, const Arguments &arguments) {
+    if (part.role == MessageRole::kNone) return {};
     const Library &mpi = library();
     const Communicator &comm = communicator(handle(arguments, part.comm, mpi.comm_of));
-    if (!comm.id) return;
+    if (!comm.id) return {};
     format::Message message{.role = part.role, .communicator = comm.id};
     if (part.peer != kNo) {
         const int rank = integer(arguments, part.peer);
-        if (rank == mpi.no_peer) return hooks.step(format::pack_message({}));
+        if (rank == mpi.no_peer) return {true, {}};
         if (rank >= 0 && rank < comm.size)
             message.peer = format::peer_of_rank(static_cast<uint32_t>(comm.members[rank]));
         if (rank == mpi.any_source) message.peer = format::kAnyPeer;
@@ -293,8 +298,7 @@ void report_part(const Part &part, const Known &known, const Arguments &argument
         message.bytes *= static_cast<uint64_t>(each);
     }
     message.tag = part.tag == kNo ? static_cast<uint32_t>(comm.size) : format::tag_of(integer(arguments, part.tag));
-    hooks.step(format::pack_size(message));
-    hooks.step(format::pack_message(message));
+    return {true, message};
 }
 
 } // namespace
@@ -302,18 +306,25 @@ void report_part(const Part &part, const Known &known, const Arguments &argument
 void report_messages(const Function &function, const Arguments &arguments, const Hooks &hooks) {
     const Known &known = kKnown[function.number];
     new_request.address = nullptr;
-    if (!known.shape || !library().is_complete) return;
+    if (!known.shape || !library().is_complete) return hooks.enter(format::kEnterCall, format::kLeaveCall);
     const Shape &shape = *known.shape;
     const bool is_wide = library().has_pointers && !arguments.is_fortran;
-    if (shape.part.role != MessageRole::kNone) report_part(shape.part, known, arguments, hooks);
-    if (shape.second.role != MessageRole::kNone) report_part(shape.second, known, arguments, hooks);
+    const int n_awaited = shape.awaited == kNo ? 0 : shape.n_awaited == kNo ? 1 : integer(arguments, shape.n_awaited);
+    Described first = describe(shape.part, known, arguments);
+    if (shape.awaited != kNo && n_awaited <= 0) first.is_known = true; // waits for nothing
+    if (first.is_known)
+        hooks.enter(format::pack_message(first.message, format::kEnterCall),
+                    format::pack_size(first.message, format::kLeaveCall));
+    else
+        hooks.enter(format::kEnterCall, format::kLeaveCall);
+    if (const Described second = describe(shape.second, known, arguments); second.is_known) {
+        hooks.step(format::pack_size(second.message));
+        hooks.step(format::pack_message(second.message));
+    }
     if (known.is_nonblocking) new_request = {reinterpret_cast<const void *>(raw(arguments, shape.request)), is_wide};
-    if (shape.awaited == kNo) return;
-    const auto *requests = reinterpret_cast<const void *>(raw(arguments, shape.awaited));
-    const int n = shape.n_awaited == kNo ? 1 : integer(arguments, shape.n_awaited);
-    for (int i = 0; i < n; i++)
+    const auto *requests = n_awaited > 0 ? reinterpret_cast<const void *>(raw(arguments, shape.awaited)) : nullptr;
+    for (int i = 0; i < n_awaited; i++)
         hooks.step(format::pack_call_step(format::kAwaitedStep, request_at(requests, is_wide, static_cast<size_t>(i))));
-    if (n <= 0) hooks.step(format::pack_message({}));
 }
 
 void report_new_request(const Hooks &hooks) {

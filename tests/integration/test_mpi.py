@@ -122,7 +122,8 @@ def dumped_steps(environment: dict[str, str], run: Path) -> dict[int, list[str]]
     steps: dict[int, list[str]] = {}
     for line in call(environment, None, "dump", run, "--kind", "call").stdout.splitlines():
         if found := re.search(r"messages\.c:(\d+) .*: (.*)$", line):
-            steps.setdefault(int(found[1]), []).append(found[2])
+            step = re.sub("^(enters|leaves)(: |$)", "", found[2])
+            steps.setdefault(int(found[1]), []).append(step)
     return steps
 
 

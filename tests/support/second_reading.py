@@ -320,7 +320,8 @@ class _Thread:
             self.work_until(now)
         elif kind == "call":
             self.work_until(now)
-            self.in_call = record.value == 1
+            if record.value & 15 < 2:  # no step of the call
+                self.in_call = record.value & 15 == 1
         elif kind == "depends_on":
             pass  # only the simulator uses depend clauses
         elif kind == "discard":

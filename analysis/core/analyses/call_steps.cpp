@@ -44,8 +44,10 @@ std::string of(const char *what, uint64_t value, const char *unit) {
 std::string call_step_text(uint64_t word) {
     const uint64_t value = format::step_value(word);
     switch (format::call_step(word)) {
-    case format::kLeaveCall: return "leaves";
-    case format::kEnterCall: return "enters";
+    case format::kLeaveCall: return word == format::kLeaveCall ? "leaves" : "leaves: " + size_text(word);
+    case format::kEnterCall:
+        return format::enters_with_message(word) ? "enters: " + message_text(format::unpack_message(0, word))
+                                                 : "enters";
     case format::kStepBegin: return "begins a step";
     case format::kDataStep: return of("data operation of", value, " bytes");
     case format::kLaunchStep: return "launched a kernel";

@@ -212,7 +212,8 @@ public:
         PendingSpan span = {}; // of an undeferred creation, until its task begins
         OpenCall call = {};
         uint64_t step_begin = 0; // of the open step of a target construct
-        uint64_t message_size = 0; // the last kSizeStep
+        uint64_t message = 0,
+                 message_size = 0; // word 1 of the kEnterCall with the open call's message; the last kSizeStep
     };
     // The state of a walk between two events, from which another walk of the same thread can continue.
     struct Checkpoint {
@@ -815,12 +816,14 @@ private:
         const bool is_accounted = context_.activity == Activity::kWork;
         if (is_accounted) close_interval(now());
         context_.call = {record_.argument, is_accounted, now()};
+        context_.message = format::enters_with_message(record_.words[1]) ? record_.words[1] : 0;
         if (is_accounted) context_.activity = Activity::kCall;
         observer_.began_call(*this, context_.call);
         return true;
     }
     bool end_call() {
         if (context_.call.construct != record_.argument) return false;
+        if (context_.message) take_message(format::unpack_message(record_.words[1], context_.message));
         if (context_.call.is_accounted && context_.activity != Activity::kUnknown) {
             close_interval(now());
             if (context_.activity == Activity::kCall) context_.activity = Activity::kWork;

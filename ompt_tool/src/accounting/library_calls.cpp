@@ -22,12 +22,19 @@ void begin_library_call(ThreadState &thread, format::CallSlot &slot, State state
     slot.n_calls++;
     slot.n_in_tasks += in_task;
     const bool is_traced = thread.tracing && slot.id && !thread.current->creating;
-    thread.call = {&slot, state, is_accounted, in_task, thread.region->instance == nullptr, is_traced, now, frame};
+    thread.call = {&slot, state, is_accounted, in_task, thread.region->instance == nullptr, is_traced, now, 0, frame};
     if (is_accounted) {
         open_interval(thread, format::kOpenCall);
         thread.header->open_wait = slot.id;
     }
-    if (is_traced) thread.log.timed(format::kCall, slot.id, now, 1);
+    if (is_traced && state != State::kMpi) thread.log.timed(format::kCall, slot.id, now, format::kEnterCall);
+}
+
+void trace_begin_of_call(ThreadState &thread, uint64_t enter_word, uint64_t leave_word) {
+    LibraryCall &call = thread.call;
+    if (!call.is_traced || !thread.tracing) return;
+    thread.log.timed(format::kCall, call.slot->id, call.begin, enter_word);
+    call.leave_word = leave_word;
 }
 
 void end_library_call(ThreadState &thread) {
@@ -44,7 +51,7 @@ void end_library_call(ThreadState &thread) {
     if (call.in_task) call.slot->task_ticks += ticks;
     if (call.is_serial) call.slot->serial_ticks += ticks;
     if (!call.is_accounted) call.slot->unaccounted_ticks += ticks;
-    if (call.is_traced && thread.tracing) thread.log.timed(format::kCall, call.slot->id, now, 0);
+    if (call.is_traced && thread.tracing) thread.log.timed(format::kCall, call.slot->id, now, call.leave_word);
     thread.call.slot = nullptr;
 }
 

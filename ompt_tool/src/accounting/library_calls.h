@@ -13,6 +13,9 @@ bool is_in_library_call(ThreadState &thread, const void *frame);
 
 // Begins a call. `slot`: its statistics.
 void begin_library_call(ThreadState &thread, format::CallSlot &slot, State state, const void *frame);
+// Writes the begin of an MPI call into the trace, after begin_library_call() and before any other record, with word 1 of
+// the records of its begin and its end.
+void trace_begin_of_call(ThreadState &thread, uint64_t enter_word, uint64_t leave_word);
 void end_library_call(ThreadState &thread);
 
 } // namespace ompass

@@ -195,6 +195,7 @@ struct LibraryCall {
     bool is_serial; // outside of parallel regions
     bool is_traced; // the trace has its begin
     uint64_t begin;
+    uint64_t leave_word; // word 1 of the record of its end
     const void *frame; // the caller's stack pointer
 };
 

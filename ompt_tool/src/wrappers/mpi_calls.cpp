@@ -49,6 +49,11 @@ mpi::Recording begin(const mpi::Function &function, const void *return_address, 
     return thread->call.is_traced ? mpi::Recording::kCallAndMessages : mpi::Recording::kCall;
 }
 
+void enter(uint64_t enter_word, uint64_t leave_word) {
+    ThreadState *thread = recorder::this_thread;
+    if (thread && thread->call.slot) trace_begin_of_call(*thread, enter_word, leave_word);
+}
+
 void step(uint64_t word) {
     ThreadState *thread = recorder::this_thread;
     if (thread && thread->tracing && thread->call.slot && thread->call.is_traced)
@@ -60,7 +65,7 @@ void end() {
     if (thread && thread->call.slot) end_library_call(*thread);
 }
 
-constexpr mpi::Hooks kHooks = {begin, end, step};
+constexpr mpi::Hooks kHooks = {begin, end, enter, step};
 
 } // namespace
 
