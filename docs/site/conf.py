@@ -26,6 +26,7 @@ html_theme = "furo"
 html_static_path = [str(Path(__file__).parent / "static")]
 html_css_files = ["site.css"]
 html_use_index = False
+html_show_search_summary = False  # it fetches pages, which browsers refuse for local files
 html_copy_source = False
 html_show_sourcelink = False
 html_show_sphinx = False
