@@ -8,6 +8,7 @@
 #include <string_view>
 #include <tuple>
 #include <unordered_map>
+#include <utility>
 
 namespace ompass {
 
@@ -92,7 +93,7 @@ private:
         std::unordered_map<uint64_t, size_t> open; // nonblocking calls by request
         std::vector<size_t> order(ranks_[rank].calls.size());
         for (size_t i = 0; i < order.size(); i++) order[i] = i;
-        std::ranges::stable_sort(order, {}, [&](size_t i) { return ranks_[rank].calls[i].begin_ns; });
+        std::ranges::sort(order, {}, [&](size_t i) { return std::pair(ranks_[rank].calls[i].begin_ns, i); });
         calls_.emplace_back(order.size());
         for (const size_t number : order) {
             const RankCall &recorded = ranks_[rank].calls[number];
