@@ -90,6 +90,15 @@ def test_docs_lists_every_page_and_shows_it_as_links_write_it() -> None:
         CliRunner().invoke(application(), ["docs", "nowhere"], catch_exceptions=False)
 
 
+def test_the_start_page_lists_every_page() -> None:
+    start = (ROOT / "docs" / "index.md").read_text()
+    listed = set(re.findall(r"^- \[[^]]+\]\(([\w/-]+)\.md", start, re.MULTILINE))
+    pages = {
+        path.relative_to(ROOT / "docs").with_suffix("").as_posix() for path in (ROOT / "docs").rglob("*.md")
+    }
+    assert pages - listed == {"index"}
+
+
 def test_docs_opens_a_page_of_the_website(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[str] = []
     monkeypatch.setattr("ompass.commands.docs.site_directory", lambda: tmp_path)
