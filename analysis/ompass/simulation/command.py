@@ -19,7 +19,7 @@ from ompass.commands.options import (
 )
 from ompass.commands.streams import console_for, to_json, waiting, write_result
 from ompass.errors import UsageError
-from ompass.reports.model import plain
+from ompass.reports.model import Report, plain
 from ompass.reports.terminal import print_report
 from ompass.simulation.advice import advise
 from ompass.simulation.calibration import as_toml, calibrate
@@ -150,7 +150,10 @@ def simulate_command(
             taskgraph=taskgraph,
             record=record,
         )
-    report = simulation_report(simulation)
+    _show(simulation_report(simulation), as_json, output)
+
+
+def _show(report: Report, as_json: bool, output: Path | None) -> None:
     if as_json:
         write_result(to_json(plain(report)), output)
     else:
@@ -200,11 +203,7 @@ def advise_command(
     check_json_output(as_json, output)
     with waiting(f"trying changes of {directory.name}"):
         content = advise(directory, machine=read_machine(machine_file), threads=threads)
-    report = advice_report(content)
-    if as_json:
-        write_result(to_json(plain(report)), output)
-    else:
-        print_report(console_for(), report)
+    _show(advice_report(content), as_json, output)
 
 
 _CALIBRATE_EPILOG = """
