@@ -500,11 +500,11 @@ constexpr DataDirection direction_of(uint32_t operation) {
 constexpr bool allocates(uint32_t operation) { return operation == 1 || operation == 17; }
 
 // The first message of an MPI call is in the records of the call: the kEnterCall has the fields of a kMessageStep, if its
-// repeated is 1, and the kLeaveCall those of a kSizeStep. Further ones have steps before the end. A kSizeStep has
-// bytes:34 | communicator:24 above its lowest six bits: the bytes of a message, or of the contribution of one rank, 0:
-// unknown; and a hash of the members of the communicator. The operation of a kMessageStep is a MessageRole. Its value is peer:22 | tag:26. The peer of a message is its sender
-// or receiver, the peer of a collective its root, as ranks of MPI_COMM_WORLD. A collective has the number of ranks of
-// its communicator instead of a tag.
+// repeated is 1, and the kLeaveCall has the fields of a kSizeStep. Further messages have steps before the end. A kSizeStep
+// has bytes:34 | communicator:24 above its lowest six bits: the bytes of a message, or of the contribution of one rank, 0:
+// unknown; and a hash of the members of the communicator. The operation of a kMessageStep is a MessageRole. Its value is
+// peer:22 | tag:26. The peer of a message is its sender or receiver, the peer of a collective its root, as ranks of
+// MPI_COMM_WORLD. A collective has the number of ranks of its communicator instead of a tag.
 enum class MessageRole : uint8_t {
     kNone = 0, // no message, because the peer is MPI_PROC_NULL or there are no requests
     kSend = 1,
