@@ -65,10 +65,12 @@ __all__ = [
     "TaskGraph",
     "ThreadRow",
     "WaitRow",
+    "loop_kind",
     "share",
     "shown_states",
     "state_values",
     "sums",
+    "wait_kind",
 ]
 
 # OMPT's numbers (OpenMP 5.1, section 4.4.4), and our own: 62 and 63 for dependences, 32 and 33
@@ -91,6 +93,18 @@ LOOPS: Final = {
 """The meaning of Definition.flags of a loop."""
 UNSHARED_LOOPS: Final = frozenset({"single", "taskloop", "masked"})
 """Loops whose instances run on one thread each."""
+
+
+def wait_kind(flags: int) -> str:
+    """Returns the kind of a wait, given its Definition.flags; an OMPT number if it is not known."""
+    unknown = f"mutex {flags & 127}" if flags & 128 else f"sync region {flags}"
+    return WAIT_KINDS.get(flags, unknown if flags else "wait")
+
+
+def loop_kind(flags: int) -> str:
+    """Returns the kind of a loop, given its Definition.flags; an OMPT number if it is not known."""
+    return LOOPS.get(flags, f"work {flags}" if flags else "loop")
+
 
 MPI_CLASSES: Final = {
     0: "other", 1: "point-to-point", 2: "collective", 3: "wait", 4: "one-sided", 5: "I/O",

@@ -9,7 +9,7 @@ import pytest
 
 from made_runs import MS, definition, loop, made_run, region, wait
 from ompass.metrics.waits import loop_totals, wait_totals
-from ompass.model import LOCKS, LOOPS, WAIT_KINDS, WAITS, Run
+from ompass.model import LOCKS, LOOPS, WAIT_KINDS, WAITS, Run, loop_kind, wait_kind
 from ompass.reports.content import collect
 from ompass.reports.model import plain
 from ompass.reports.run import run_report
@@ -110,3 +110,9 @@ def test_every_kind_has_a_name_of_its_own_number() -> None:
     assert LOOPS[3] == "single"
     assert LOOPS[9] == "workdistribute"
     assert 4 not in LOOPS, "threads that do not execute a single are in the same construct"
+
+
+def test_kinds_that_are_not_known_have_their_numbers() -> None:
+    assert [wait_kind(5), wait_kind(11), wait_kind(128 | 9)] == ["taskwait", "sync region 11", "mutex 9"]
+    assert [loop_kind(9), loop_kind(31)] == ["workdistribute", "work 31"]
+    assert [wait_kind(0), loop_kind(0)] == ["wait", "loop"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ompass.model import LOOPS, UNSHARED_LOOPS, WAIT_KINDS, LoopRow, Run, WaitRow, share, sums
+from ompass.model import UNSHARED_LOOPS, LoopRow, Run, WaitRow, loop_kind, share, sums, wait_kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +140,7 @@ def _wait(run: Run, construct: int, rows: Sequence[WaitRow], groups: Mapping[int
     threads.sort(key=lambda t: (-t.wait_ns, t.thread))
     return WaitTotals(
         construct=construct,
-        kind=WAIT_KINDS.get(run.definitions[construct].flags, "wait"),
+        kind=wait_kind(run.definitions[construct].flags),
         **sums(rows, f"{names} n_long delay_ns"),
         max_ns=max(row.max_ns for row in rows),
         waited_for=_waited_for(run, rows, groups),
@@ -167,7 +167,7 @@ def _loop(run: Run, construct: int, rows: Sequence[LoopRow]) -> LoopTotals:
     names = "n_entered n_chunks n_taken time_ns imbalance_ns"
     return LoopTotals(
         construct=construct,
-        kind=LOOPS.get(run.definitions[construct].flags, "loop"),
+        kind=loop_kind(run.definitions[construct].flags),
         **sums(rows, "n_led n_iterations n_chunks time_ns imbalance_ns"),
         max_ns=max(row.max_ns for row in rows),
         threads=tuple(
