@@ -455,17 +455,10 @@ LEADING: Final = ("second_runtime", "bound_together")
 """Kinds of problems that come first, because they change all other figures."""
 OUTSIDE: Final = ("disturbed", "throttled")
 """Kinds of problems that no change of the program cures."""
-OF_PROGRAM: Final = frozenset(
-    {
-        "serial_fraction",
-        "time_in_mpi",
-        "python_startup",
-        "repeated_transfers",
-        "costly_transfers",
-        "small_launches",
-        "host_waits",
-    }
-)
+OF_PROGRAM: Final = (
+    "serial_fraction", "time_in_mpi", "python_startup",
+    "repeated_transfers", "costly_transfers", "small_launches", "host_waits",
+)  # fmt: skip
 """Kinds of problems whose cost also lies outside of parallel regions."""
 _FOLLOWS: Final = frozenset(kind.name for kind in KINDS if kind.follows)
 
