@@ -5,7 +5,8 @@ Records each job of tests/programs/ranks, in C and Fortran, with OpenMPI and MPI
 two more ranks than processors, and next to a program that uses a processor. `crowded_hosts` and `one_core`
 are also right if the job has more busy threads than processors, `disturbed` next to the other program. A job
 that runs alone has the highest priority (as root), and each rank a core, as OpenMPI binds two ranks anyway.
-If others disturb it even so, it is repeated, and omitted after the last repetition. Prints a table; --json writes all findings.
+If others disturb it even so, it is repeated, and omitted after the last repetition. Prints a table; --json
+writes all findings.
 Needs both MPI implementations; takes some five minutes.
 
     PYTHONPATH=tests:tests/support python tests/benchmarks/job_findings.py --json job-findings.json
