@@ -113,7 +113,7 @@ def measure(case: Case, program: Path, library: Path, n_rounds: int) -> Outcome:
     if case.is_bound:
         environment["OMPI_MCA_hwloc_base_binding_policy"] = "core"
         launcher += ["-bind-to", "core"] if case.implementation == "mpich" else []
-    first = contextlib.nullcontext() if case.condition.hogged else preferred(program.name)
+    first = contextlib.nullcontext() if case.condition.hogged else preferred(program.name, case.n_ranks)
     with tempfile.TemporaryDirectory() as folder, case.condition(), first:
         command = (program, case.kind, n_rounds)
         report, _ = record_job(environment, Path(folder), case.n_ranks, *command, launcher=launcher)
@@ -121,17 +121,20 @@ def measure(case: Case, program: Path, library: Path, n_rounds: int) -> Outcome:
 
 
 @contextlib.contextmanager
-def preferred(name: str) -> Iterator[None]:
-    """Gives processes of this name priority: MPICH starts ranks in sessions of their own, which Linux may
-    schedule as groups with default priority."""
+def preferred(name: str, n: int) -> Iterator[None]:
+    """Gives the first n processes of this name priority: MPICH starts ranks in sessions of their own, which
+    Linux may schedule as groups with default priority. Stops looking once it has found them, because each
+    look takes a processor for some milliseconds."""
     ended = threading.Event()
+    found: set[Path] = set()
 
     def prefer() -> None:
-        while not ended.wait(0.02):
+        while len(found) < n and not ended.wait(0.02):
             for path in Path("/proc").glob("[0-9]*/comm"):
                 with contextlib.suppress(OSError):
-                    if path.read_text(encoding="utf-8").strip() == name[:15]:
+                    if path not in found and path.read_text(encoding="utf-8").strip() == name[:15]:
                         path.with_name("autogroup").write_text("-20", encoding="ascii")
+                        found.add(path)
 
     watcher = threading.Thread(target=prefer)
     watcher.start()
