@@ -95,6 +95,14 @@ def test_preempted_work_is_no_imbalance_of_work() -> None:
     assert "quiet hosts" in finding.cure
 
 
+def test_ranks_that_are_not_bound_may_have_disturbed_each_other() -> None:
+    disturbed = [rank(k, 0, preempted_ns=100 * MS, n_host_cpus=2, n_usable_cpus=2) for k in range(2)]
+    (found,) = found_in(disturbed)
+    assert "the launcher or, because ranks are not bound, other ranks used" in found.finding.because
+    (found,) = found_in([replace(one, n_usable_cpus=1) for one in disturbed])
+    assert "processors that other programs used" in found.finding.because
+
+
 def test_one_of_many_ranks_that_waits_for_its_processors_delays_all() -> None:
     ranks = [rank(k, 400 if k else 0) for k in range(16)]
     ranks[0] = replace(ranks[0], preempted_ns=400 * MS, late_ns=400 * MS, work_preempted_ns=400 * MS)

@@ -104,6 +104,12 @@ class Host:
         return min(host, sum(usable)) if all(usable) else host
 
     @property
+    def has_own_processors(self) -> bool:
+        """True if the host has a processor for each that a rank may use: ranks then rarely share them."""
+        usable = [rank.n_usable_cpus for rank in self.ranks]
+        return all(usable) and sum(usable) <= min(rank.n_host_cpus for rank in self.ranks)
+
+    @property
     def preempted_ns(self) -> int:
         """Thread-time in which threads waited for a processor."""
         return sum(rank.preempted_ns for rank in self.ranks)
@@ -128,7 +134,7 @@ class Host:
 
     @property
     def taken_ns(self) -> int:
-        """The part of preempted_ns in which other programs used the processors."""
+        """The rest of preempted_ns: others used the processors, or ranks shared one of several."""
         return self.preempted_ns - self.shared_ns
 
 

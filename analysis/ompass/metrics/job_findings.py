@@ -109,7 +109,7 @@ def crowded_hosts(facts: JobFacts) -> Iterator[Evidence]:
 
 
 def disturbed(facts: JobFacts) -> Iterator[Evidence]:
-    """Yields the time in which other programs used the processors of the job."""
+    """Yields the time in which others used the processors of the job."""
     taken_ns = _taken_ns(facts)
     part = share(taken_ns, facts.program_ns)
     if part < thresholds.PREEMPTED_SHARE:
@@ -119,14 +119,21 @@ def disturbed(facts: JobFacts) -> Iterator[Evidence]:
     yield (
         evidence(
             f"threads waited {duration(taken_ns)}, {percent(part)} of the job's time, for processors that "
-            f"other programs used, {percent(on_worst)} of it on rank {worst.rank.rank}. Waits for a delayed "
-            "rank look like slow messages or unequal work",
+            f"{_others(facts)} used, {percent(on_worst)} of it on rank {worst.rank.rank}. Waits for a "
+            "delayed rank look like slow messages or unequal work",
             _for_all(facts, taken_ns),
             rank=worst.rank.rank,
             preempted_share=part,
         ),
         -1,
     )
+
+
+def _others(facts: JobFacts) -> str:
+    """Returns who may have used the processors: the system may put ranks on one, if each may use it."""
+    if all(len(host.ranks) == 1 or host.has_own_processors for host in facts.hosts):
+        return "other programs"
+    return "other programs, the launcher or, because ranks are not bound, other ranks"
 
 
 def _for_all(facts: JobFacts, waited_ns: int) -> int:
