@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <vector>
 
 namespace ompass {
 
@@ -66,18 +67,34 @@ void read_slots(const ThreadFile &thread, size_t n_definitions, ThreadAccount &a
         }
 }
 
+// Returns the number of tasks of a construct that may be incomplete: those without a part in its durations.
+uint64_t n_without_duration(const format::ConstructSlot &slot) {
+    uint64_t n_with = 0;
+    for (const uint64_t n : slot.histogram) n_with += n;
+    return slot.n_completed - std::min(n_with, slot.n_completed);
+}
+
 // Undeferred tasks count as completed when they begin. Regions count tasks when their code ends, so the difference is
-// the number of tasks that a kill interrupted.
+// the number of tasks that a kill interrupted. Nothing names their constructs; no construct gets more durations than
+// tasks.
 void subtract_interrupted(ThreadAccount &account) {
     uint64_t begun = 0, completed = 0;
-    format::ConstructSlot *most = nullptr;
+    std::vector<format::ConstructSlot *> tasks;
     for (format::ConstructSlot &slot : account.constructs) {
         if (slot.kind != format::DefinitionKind::kTask) continue;
         begun += slot.n_completed - slot.n_events_fulfilled + slot.n_detached;
-        if (!most || slot.n_undeferred > most->n_undeferred) most = &slot;
+        tasks.push_back(&slot);
     }
     for (const RegionSlot &slot : account.regions) completed += slot.n_tasks;
-    if (most && begun > completed) most->n_completed -= std::min(begun - completed, most->n_completed);
+    if (tasks.empty() || begun <= completed) return;
+    uint64_t n = begun - completed;
+    std::sort(tasks.begin(), tasks.end(),
+              [](const auto *a, const auto *b) { return n_without_duration(*a) > n_without_duration(*b); });
+    for (format::ConstructSlot *slot : tasks) {
+        const uint64_t here = std::min(n, n_without_duration(*slot));
+        slot->n_completed -= here, n -= here;
+    }
+    tasks.front()->n_completed -= std::min(n, tasks.front()->n_completed);
 }
 
 void add(RegionSlot &slot, State state, uint64_t ticks) { slot.state_ticks[static_cast<size_t>(state)] += ticks; }

@@ -110,7 +110,8 @@ void on_implicit_task(ompt_scope_endpoint_t endpoint, ompt_data_t *parallel, omp
         const bool is_teams_code = region.instance == instance && region.is_teams_code;
         data->ptr = begin_implicit(*thread, instance, is_teams_code ? 1 : team_size);
         if (data->ptr && instance && flags & ompt_task_initial) thread->region->is_league = true;
-    } else if (TaskState *task = task_of(data)) {
+    } else if (TaskState *task = task_of(data); task && task->flags & kImplicit) {
+        // If a task calls exit(), libomp reports the end of an initial task with the data of this explicit one.
         data->ptr = nullptr;
         if (!runs(*thread, task)) resume_task(*thread, task); // tasks above it continue on other threads
         end_implicit(*thread, task);

@@ -26,6 +26,7 @@ import pytest
 from harsh_run import SILENT, RunIn, tool_lines
 from ompass import _core
 from recorded_run import (
+    check_constructs,
     check_facts,
     check_identity,
     check_sound,
@@ -236,6 +237,20 @@ def test_recording_is_sound_whenever_the_program_ends(
             assert profile.end_reason == "ended-by-control"
         if way in ("kill", "exec"):
             assert not profile.complete, "the program was cut off"
+
+
+@pytest.mark.parametrize("seed", range(1, 4))
+@pytest.mark.parametrize(("way", "status"), [("exit", 7), ("kill", -signal.SIGKILL)])
+def test_end_inside_an_undeferred_task_leaves_a_sound_trace(
+    way: str, status: int, seed: int, record: Record
+) -> None:
+    """libomp reports an exit there as the end of an initial task, with the data of the undeferred one."""
+    recorded = record("survival/ends_anyhow.c", str(seed), way, mode="trace", threads=1, check=False)
+    assert recorded.process.returncode == status
+    assert _core.validate(str(recorded.run_dir)) == []
+    profile = _core.read_profile(str(recorded.run_dir))
+    check_constructs(profile)
+    assert counted(_core.replay_trace(str(recorded.run_dir))) == counted(profile)
 
 
 @pytest.mark.parametrize("mode", ["profile", "trace"])
