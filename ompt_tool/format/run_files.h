@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Maps and checks a run directory: headers, definitions, and the extents of each log. It checks all bounds; later code
-// uses spans. It throws no exceptions and prints nothing, because the tool uses it for its summary.
+// Maps and checks a run directory: headers, definitions, and the extents of each log. It checks all bounds and returns
+// spans. It throws no exceptions and prints nothing, because the tool uses it for its summary.
 //
-// A run can be read at any moment. While the program runs, data that may change or be truncated are copied (headers,
-// statistics, regions in flight, the window of each thread). The result is a snapshot. None of its pages can vanish.
+// Any process can read a run at any moment. While the program runs, open_run() copies the data that the program may
+// change or truncate (headers, statistics, regions in flight, the window of each thread). The result is a snapshot.
+// None of its pages can vanish.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +19,7 @@
 
 namespace ompass {
 
-// A problem of a file, and its place; none if `what` is empty.
+// A problem and its offset in a file. An empty `what` means that there is no problem.
 struct Problem {
     std::string path;
     uint64_t offset = 0;
@@ -36,11 +37,11 @@ public:
     ~MappedFile();
 
     Problem open(const std::string &path);
-    // Returns the bytes that the file had when it was opened. Pages that were truncated since then must not be touched.
+    // Returns the bytes that the file had at open(). The caller must not touch pages that have been truncated since.
     std::span<const char> bytes() const { return {data_, size_}; }
     const std::string &path() const { return path_; }
 
-    // Copies bytes of the current file, and zeros beyond its end. Returns the number of bytes from the file.
+    // Copies the file's present bytes, and writes zeros for bytes beyond its end. Returns the number of copied bytes.
     size_t copy(uint64_t offset, void *to, size_t n_bytes) const;
     void end_copying(); // closes the file, which stays mapped
 
@@ -62,7 +63,7 @@ struct Definition {
     uint32_t module = ~0u;
     uint64_t address = 0;
     std::string name;
-    bool is_place_around = false; // the place of the task or region around the construct
+    bool is_place_around = false; // `module` and `address` describe the task or region around the construct
 };
 
 // Copied bytes of a file, with the same alignment as in the file.
@@ -87,7 +88,7 @@ struct ThreadFile {
     std::vector<uint32_t> first_slot; // id of the first slot of each array
     std::vector<std::span<const uint64_t>> events; // words of each event extent in order of time, unused tail included
     std::vector<uint64_t> event_offsets; // offset of each event extent in the file
-    Checkpoint checkpoint; // state of the thread before the first event; false: the events begin with the thread
+    Checkpoint checkpoint; // state of the thread before the first event; false if the events begin with the thread
     Copies copies; // copies of the data above that the thread may still write
 };
 
@@ -98,14 +99,14 @@ struct RunFiles {
     Copies process_copies;
     MappedFile kept_file; // kept.log; empty unless the run keeps only the last part of its trace
     Copies kept_copies;
-    uint64_t window_begin = 0; // ticks from which the trace of all threads is whole; 0: from the begin
+    uint64_t window_begin = 0; // ticks; from here on no thread lacks events; 0: kept.log has overwritten none
     std::vector<Module> modules;
     std::vector<Definition> definitions;
     std::vector<const format::RegionInstance *> instances; // by index
     std::vector<ThreadFile> threads; // by index of the log; some may be missing
     std::vector<std::string> losses; // sentences about truncated or missing files; also in remarks
     std::vector<std::string> missing; // sentences about data that the tool could not write; also in remarks
-    std::vector<std::string> remarks; // sentences about all missing data, which are no errors
+    std::vector<std::string> remarks; // sentences about all missing data; none of it is an error
     uint64_t log_bytes = 0;
 };
 
@@ -129,8 +130,8 @@ private:
     uint64_t multiplier_ = 1ull << 40; // ns per tick, 24.40 fixed point, never 0
 };
 
-// Maps and checks the whole directory. Returns a problem if it is unreadable. `with_kept`: false to save time if only
-// statistics are needed; a run that keeps the last part of its trace then has no events until it has ended.
+// Maps and checks the whole directory. Returns a problem if it is unreadable. Callers that need only statistics pass
+// `with_kept` = false to save time; if the program still runs with OMPASS_KEEP_LAST, `run` then has no events.
 Problem open_run(const std::string &directory, RunFiles &run, bool with_kept = true);
 
 } // namespace ompass

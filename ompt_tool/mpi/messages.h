@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The messages of MPI calls: reads peer, tag, size and communicator from the arguments, and reports them as records of
-// a trace. It knows no type of MPI: handles are numbers or pointers, whose meaning MPI's own functions give.
+// The messages of MPI calls: reads peer, tag, size and communicator from the arguments, and records them in the trace.
+// It includes no header of MPI: it treats handles as numbers or pointers and asks MPI's own functions about them.
 #pragma once
 
 #include <cstdint>
@@ -16,11 +16,11 @@ struct Arguments {
     bool is_fortran; // all arguments are addresses, and handles are INTEGER
 };
 
-// Reports the messages that a call begins or completes. Called before the call, on its thread.
+// Reports the begin of a call, its messages, and the requests that it completes. Called before the call, on its thread.
 void report_messages(const Function &function, const Arguments &arguments, const Hooks &hooks);
 // Reports the request that the call has made. Called after the call, on its thread.
 void report_new_request(const Hooks &hooks);
-// Forgets communicators, whose handles the call may give to new ones.
+// Forgets all communicators if the call frees one, because MPI may give its handle to a new one.
 void forget_communicators(const Function &function);
 
 } // namespace ompass::mpi

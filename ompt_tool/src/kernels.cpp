@@ -39,15 +39,15 @@ Named find(ThreadState &thread, format::DefinitionKind kind, const char *name) {
     return {found.construct, found.slot};
 }
 
-// Takes the samples up to the begin or end of a kernel. No state interval ends there.
+// Takes the samples up to now, because no state interval ends at the begin or end of a kernel.
 void take_samples_here(ThreadState &thread) {
     if (has_samples(thread)) take_samples(thread, State::kWork, clock::now());
 }
 
-ThreadState *thread_outside_openmp() { return recorder::thread(format::ThreadKind::kOther, true); }
+ThreadState *calling_thread() { return recorder::thread(format::ThreadKind::kOther, true); }
 
 void kernel_begin(const char *name) {
-    ThreadState *thread = thread_outside_openmp();
+    ThreadState *thread = calling_thread();
     if (!thread) return;
     held_tasks::report_current(*thread);
     if (!name || !*name || thread->kernels.depth == Kernels::kMaxDepth) {
@@ -69,7 +69,7 @@ void kernel_begin(const char *name) {
 }
 
 void kernel_end() {
-    ThreadState *thread = thread_outside_openmp();
+    ThreadState *thread = calling_thread();
     if (!thread) return;
     if (thread->kernels.depth == 0) {
         process_log::note_misuse();
@@ -95,7 +95,7 @@ void kernel_end() {
 }
 
 void access(const void *address, size_t bytes, bool write) {
-    ThreadState *thread = thread_outside_openmp();
+    ThreadState *thread = calling_thread();
     if (!thread) return;
     if (thread->kernels.depth == 0) {
         process_log::note_misuse();
@@ -111,7 +111,7 @@ void read(const void *address, size_t bytes) { access(address, bytes, false); }
 void write(const void *address, size_t bytes) { access(address, bytes, true); }
 
 void phase(const char *name) {
-    ThreadState *thread = thread_outside_openmp();
+    ThreadState *thread = calling_thread();
     if (!thread || !thread->counting) return;
     const uint64_t now = clock::now();
     format::ConstructSlot *&open = thread->kernels.phase;
@@ -134,11 +134,11 @@ constexpr ompass_api api = {OMPASS_API_VERSION, kernel_begin, kernel_end, read, 
 
 } // namespace ompass
 
-// Starts recording if OpenMP has not done so; the program may not use OpenMP.
+// Starts recording unless OpenMP has started it. The program need not use OpenMP.
 OMPASS_EXPORT const ompass_api *ompass_get_api(unsigned version) {
     if (version == 0 || version > OMPASS_API_VERSION) return nullptr;
     const int saved = errno;
-    const bool recording = ompass::recorder::start("none yet: recording was begun by a mark of ompass.h");
+    const bool recording = ompass::recorder::start("none yet: a mark of ompass.h began the recording");
     errno = saved;
     return recording ? &ompass::api : nullptr;
 }

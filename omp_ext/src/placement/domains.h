@@ -18,12 +18,12 @@ void initialize();
 // Returns the number of domains, at least 1.
 int count();
 
-// Returns the domain in which the calling thread is bound, else where it runs now. Never fails.
+// Returns the domain that the calling thread has in its team, or else the domain of its current CPU; 0 if unknown.
 int of_calling_thread();
 
-// Returns the domain of the calling thread, which begins its part of a region as `worker` of `n_workers`, nested in
-// `level` - 1 other active regions. Binds an unbound thread if OMP_EXT_BIND allows it. Makes no system
-// call if the thread joined with the same numbers before.
+// Chooses the calling thread's domain in a team, and returns it. The thread is number `worker` of `n_workers`, and the
+// region is nested in `level` - 1 other active regions. Binds an unbound thread if OMP_EXT_BIND allows it. Makes no
+// system call if the thread had the same place in its previous team.
 int settle_in_team(int worker, int n_workers, int level);
 
 // Returns the first domain with the same CPUs: `domain` itself, unless there are more domains than CPUs. The scheduler

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Maps pages to domains: a table of fixed size that any thread reads without a lock. placement.cpp asks the system
+// A table of fixed size that maps pages to domains. Any thread uses it without a lock. placement.cpp asks the system
 // where pages are.
 //
 // Each page has one slot, which a newer page takes over. An entry is valid for kLifetime_s, because the system may move
 // pages and programs may unmap them unnoticed. After moving pages the API calls forget(); a thread that asked the
-// system in the meantime finds the version changed and stores nothing.
+// system in the meantime finds the version changed and removes its entry.
 #pragma once
 
 #include <array>
@@ -39,7 +39,7 @@ public:
         if (version_.load(std::memory_order_seq_cst) != version) slot.compare_exchange_strong(entry, 0);
     }
 
-    // Forgets the pages from `first` to `end` - 1, which have moved or gone.
+    // Forgets the pages from `first` to `end` - 1, which have moved or vanished.
     void forget(uintptr_t first, uintptr_t end) {
         version_.fetch_add(1, std::memory_order_seq_cst);
         if (end - first >= slots_.size()) {
@@ -61,7 +61,7 @@ private:
     static constexpr uint32_t kTimeMask = (1u << (kTagShift - kTimeShift)) - 1;
 
     static uint64_t tag_of(uintptr_t page) { return page >> kSlotBits; }
-    // The tag is mixed in, so arrays whose addresses differ by a power of two do not share slots. Tag and slot
+    // Mixes the tag in, so that arrays whose addresses differ by a power of two do not share slots. Tag and slot
     // together identify the page.
     static size_t slot_of(uintptr_t page) {
         return (page ^ (tag_of(page) * 0x9E37'79B9'7F4A'7C15u) >> 32) & ((size_t{1} << kSlotBits) - 1);

@@ -10,7 +10,7 @@ namespace omp_ext {
 struct Division {
     uint64_t n_chunks;
     uint64_t size; // iterations of a chunk
-    uint64_t n_longer; // chunks, from the first, that have one iteration more
+    uint64_t n_longer; // number of chunks, the first ones, that have one iteration more
     uint64_t last_size; // iterations of the last chunk
 };
 
@@ -18,7 +18,7 @@ enum : int32_t { kNoSchedule = 0, kGrainsize = 1, kNumTasks = 2 };
 
 // Divides as OpenMP 5.2, 12.6 requires. grainsize: each chunk has at least the grainsize and less than twice as many
 // iterations; with `strict` exactly the grainsize, except the last. num_tasks: that many chunks, or one per iteration
-// if there are fewer iterations.
+// if there are fewer iterations. Neither clause: as num_tasks with ten chunks per thread.
 inline Division divide(uint64_t n_iterations, int32_t schedule, uint64_t parameter, bool is_strict, int n_threads) {
     if (schedule == kGrainsize && parameter > 0) {
         if (is_strict) {

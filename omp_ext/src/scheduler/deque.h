@@ -2,12 +2,12 @@
 // A work-stealing deque (Chase and Lev, SPAA 2005; memory orders after Le et al., PPoPP 2013), for pointers with a tag.
 //
 // Contract: only the owner, one thread at a time, calls push, pop and bottom. Any thread calls steal and size_hint.
-// Each pushed item is returned by exactly one pop or steal: pop takes the newest item, steal the oldest. push numbers
+// Exactly one pop or steal returns each pushed item: pop takes the newest item, steal the oldest. push numbers
 // items from 0; the newest has the number bottom() - 1. Only the destructor frees memory, so a late thief reads old
 // memory at worst, and then loses the race for `top_`.
 //
 // Invariants: top_ never decreases; size = bottom_ - top_ >= 0, except inside pop, where it is at least -1.
-// The template argument lets tests replace the atomics by ones that choose the interleaving.
+// Tests pass their own atomics as the second template argument, to choose the interleaving.
 #pragma once
 
 #include <atomic>
@@ -32,7 +32,7 @@ public:
     Deque(const Deque &) = delete;
     Deque &operator=(const Deque &) = delete;
 
-    // Owner. Adds an item, which is not null and whose upper 16 bits are zero.
+    // Owner. Adds an item. Its address must not be null, and the upper 16 bits of the address must be 0.
     [[gnu::always_inline]] void push(T *item, uint16_t tag) {
         const int64_t bottom = bottom_.load(std::memory_order_relaxed);
         const int64_t top = top_.load(std::memory_order_acquire);
@@ -47,7 +47,8 @@ public:
         const int64_t bottom = bottom_.load(std::memory_order_relaxed) - 1;
         if (bottom < mark || bottom < top_.load(std::memory_order_relaxed)) return nullptr;
         Ring *ring = ring_.load(std::memory_order_relaxed);
-        // Sequentially consistent, like a thief's loads, so if one item is left, owner or thief sees the other.
+        // Sequentially consistent, like a thief's loads. So if one item is left, the owner sees the thief's top_, or
+        // the thief sees this bottom_.
         bottom_.store(bottom, std::memory_order_seq_cst);
         int64_t top = top_.load(std::memory_order_seq_cst);
         if (top > bottom) { // thieves took all of them
@@ -62,7 +63,8 @@ public:
         return won ? item : nullptr;
     }
 
-    // Any thread. Takes the oldest item into *into if its tag is at least min_tag, else returns kRefused.
+    // Any thread. Moves the oldest item into *into. Refuses an item whose tag is below min_tag. kLost: another thread
+    // took the item first.
     StealResult steal(T **into, uint16_t min_tag = 0) {
         int64_t top = top_.load(std::memory_order_seq_cst);
         const int64_t bottom = bottom_.load(std::memory_order_seq_cst);

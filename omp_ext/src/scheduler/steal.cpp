@@ -29,7 +29,7 @@ struct VictimSearch {
         return number >= 0 && is_victim(team.workers[number]) ? try_victim(team.workers[number]) : nullptr;
     }
     Task *nearest() { return first_from(thief.number); }
-    // Tries one victim at random, as in the paper, then all others, so no task is overlooked before a sleep.
+    // Starts at a random worker and tries all, so that the thief overlooks no task before it sleeps.
     Task *random() { return first_from(random_below(thief, team.n_workers)); }
     Task *fullest() { return fullest_between(0, team.n_workers); }
     Task *fullest_of(int group) { return fullest_between(group * kStealGroup, (group + 1) * kStealGroup); }

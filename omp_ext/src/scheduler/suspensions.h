@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Suspends waiting tasks: the task stays on its stack, and its thread continues on another stack. Owns the lists of
-// suspended tasks that are ready, and the current task of worker and runtime across a switch; stacks.h has the stacks,
-// task_waits.cpp decides when to suspend.
+// Suspends waiting tasks: the task stays on its stack, and its thread continues on another stack. This file lists the
+// suspended tasks that are ready. At a switch it changes the current task of the worker and of the runtime. stacks.h
+// owns the stacks; task_waits.cpp decides when to suspend.
 //
-// Every function but make_ready is called by the worker's thread. Only its own thread resumes a tied task. Any thread
-// of the domain resumes an untied task, on the stack where it was left. The lower frames of that stack belong to the
+// Only the worker's thread calls these functions, except make_ready. Only its own thread resumes a tied task. Any
+// thread of the domain may resume an untied task, on the task's stack. The lower frames of that stack belong to the
 // thread that began the task, so the task returns there when its body has ended (return_to_owner in scheduler.h). A
-// scheduler loop runs at the bottom of each stack; on the thread's own stack it is a barrier, which may be suspended.
+// scheduler loop runs at the bottom of each stack. On the thread's own stack a barrier runs this loop, and may be
+// suspended, too.
 #pragma once
 
 #include "placement/domains.h"
@@ -15,7 +16,7 @@
 
 namespace omp_ext {
 
-// A suspended wait. Lies on its own stack, and is gone once it is resumed.
+// A suspended wait. Lies on the stack of the waiting task, and disappears once a thread resumes it.
 struct Suspension {
     explicit Suspension(Worker &its_worker)
         : worker(&its_worker), task(its_worker.current), table(its_worker.table), stack(its_worker.stack),
@@ -23,15 +24,15 @@ struct Suspension {
     Suspension(const Suspension &) = delete;
     Suspension &operator=(const Suspension &) = delete;
 
-    Worker *worker; // worker that suspended it and, once it continues, the worker that resumed it
+    Worker *worker; // the worker that suspended it; after the switch, the worker that resumed it
     bool may_move = false; // another thread of the domain may resume it
     Task *const task; // the current task
     DependenceTable *const table;
     Stack *const stack;
     Task *const proxied;
     const int n_locks;
-    void *base_task = nullptr; // null: the implicit task's
-    Suspension *next = nullptr; // in a list of ready ones
+    void *base_task = nullptr; // through which the runtime returns to `task`; null: to the implicit task
+    Suspension *next = nullptr; // in a list of ready suspensions
     StackContext context;
 };
 
@@ -43,7 +44,7 @@ inline bool suspends_waits(const Worker &worker) {
 
 void get_base_task(Worker &worker);
 // Gives the current task, if implicit, a base task through which the runtime can return to it. Returns false if it has
-// one or needs none; then end_base_task must not be called.
+// one or needs none. The caller must not call end_base_task then.
 inline bool begin_base_task(Worker &worker) {
     if (__builtin_expect(worker.current != &worker.implicit, 1) || worker.base_task || !suspends_waits(worker))
         return false;
@@ -65,7 +66,8 @@ private:
     Worker *const worker_; // null: there is nothing to end
 };
 
-// Resumes a suspension as soon as a thread is free for it. Called by any thread; the suspension may be gone on return.
+// Marks a suspension as ready, so that the next free thread resumes it. Called by any thread. The suspension may have
+// ended on return.
 void make_ready(Suspension &suspension);
 
 // True if a suspended task can be resumed.
@@ -76,15 +78,15 @@ inline bool has_ready(const Worker &worker) {
 // Takes the suspension that has been ready longest. Null: there is none.
 Suspension *take_ready(Worker &worker);
 
-// Suspend the present wait, `here`, and continue in another one, or on a new stack with `loop`. They return when `here`
-// is resumed, perhaps on another thread; `loop` never returns.
+// Suspend the present wait, `here`, and resume `there`, or run `loop` on a new stack. They return when a thread resumes
+// `here`, perhaps another one. `loop` never returns.
 void leave_for(Worker &worker, Suspension &here, Suspension &there);
 void leave_for_new(Worker &worker, Suspension &here, Stack &stack, void (*loop)(Worker &worker));
 // Gives the present stack back and continues in another wait. Called at the bottom of a new stack.
 [[noreturn]] void abandon_for(Worker &worker, Suspension &there);
 
-// True if a task may run on top of the waiting one: half of the stack is left, and no task on it holds a lock, which
-// the task on top might need.
+// True if another task may run on top of the waiting one: half of the stack is left, and no task on the stack holds a
+// lock that the other task might need.
 inline bool may_run_on_top(const Worker &worker) { return worker.n_locks == 0 && !stack_is_half_used(); }
 
 } // namespace omp_ext

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Light tasks that are only counted, in the tool's own counters (omp_ext_tool.h), because the tool would not time them.
-// Task::seen of such a task points to its counter; the first reported event replaces the pointer by the tool's data.
-// All functions are called by the thread that runs the current task.
+// Counts light tasks in the tool's counters (omp_ext_tool.h) instead of reporting them, where the tool does not time
+// tasks. Task::seen of a counted task points to its counter; the first reported event replaces the pointer by the
+// tool's data. Only the thread that runs the current task calls these functions.
 //
-// While Worker::counters is set, the current task is known to the tool and untimed, or a counted task on top of such a
-// task. All these tasks began in unreported waits, or in teams of one.
+// While Worker::counters is set, the tool knows the current task and does not time it, or the current task is a counted
+// task on top of such a task. All these tasks began in unreported waits, or in teams of one.
 #pragma once
 
 #include "scheduler/team.h"
@@ -25,12 +25,12 @@ inline bool is_counting(const omp_ext_counters &counters) {
 }
 
 // Appends the begin or end of an undeferred task.
-inline void append(const omp_ext_counters &counters, uint32_t what) {
+inline void append(const omp_ext_counters &counters, uint32_t code) {
     *counters.is_mixed = 1;
-    if (counters.order && !omp_ext_append(counters.order, what)) counters.order->append(what);
+    if (counters.order && !omp_ext_append(counters.order, code)) counters.order->append(code);
 }
 
-// Counts the creation of a light task without dependences. Returns false if it must be reported.
+// Counts the creation of a light task without dependences. Returns false if the caller must report it.
 inline bool count_creation(const Worker &worker, Task &task) {
     const omp_ext_counters *counters = worker.counters;
     if (!counters || (task.flags & ~kDestructors) || task.domain != worker.domain || !is_light(task)) return false;
@@ -51,7 +51,7 @@ inline bool count_creation(const Worker &worker, Task &task) {
     return true;
 }
 
-// Counts the begin of a counted task. Returns false if it must be reported, for example on another thread.
+// Counts the begin of a counted task. Returns false if the caller must report it, for example on another thread.
 inline bool count_begin(Worker &worker, const Task &task) {
     if (task.flags & kInline) return true;
     if (!(worker.next_start_flags & OMP_EXT_AT_HAND) || !worker.counters || !is_counting(*worker.counters))
@@ -63,7 +63,7 @@ inline bool count_begin(Worker &worker, const Task &task) {
     return true;
 }
 
-// Counts the end of a counted task. Returns false if it must be reported.
+// Counts the end of a counted task. Returns false if the caller must report it.
 inline bool count_end(const Worker &worker, const Task &task) {
     omp_ext_counters &counters = *worker.counters;
     if (!is_counting(counters)) return false;
@@ -82,10 +82,10 @@ inline void count_wait(const Worker &worker) {
     if (is_counting(*worker.counters)) ++*worker.counters->n_waits;
 }
 
-// Stores the tool's data in a counted task that has not begun.
+// Turns a counted task that has not begun into a reported one: stores the tool's data in it.
 void show_to_tool(const Worker &worker, Task &task);
 
-// Reports the begin of a task that was only counted. Called before any event of the task is reported.
+// Reports the begin of a counted task. The caller then reports an event of the task.
 void report_counted(const Worker &worker, Task &task);
 inline void report(const Worker &worker, Task &task) {
     if (__builtin_expect(is_counted(task), 0)) report_counted(worker, task);

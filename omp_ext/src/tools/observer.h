@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tool that is notified of held tasks (omp_ext_tool.h), if any.
+// The tool that the library notifies of held tasks (omp_ext_tool.h), if any.
 #pragma once
 
 #include "omp_ext_tool.h"
@@ -9,13 +9,14 @@ namespace omp_ext {
 // Null: none. Set before the first region.
 inline const omp_ext_observer *observer = nullptr;
 
-// Returns an address in the tool that the runtime has started or will start; null: none. In tool_view.cpp.
+// Returns an address in the code of the OMPT tool that the runtime has started or will start; null: there is no tool.
+// In tool_view.cpp.
 const void *code_of_tool();
 
 // Calls a function of the observer, if any: notify(&omp_ext_observer::wait_begins, kind).
 template <typename... Parameters, typename... Arguments>
-inline void notify(void (*omp_ext_observer::*what)(Parameters...), Arguments... arguments) {
-    if (__builtin_expect(observer != nullptr, 0) && observer->*what) (observer->*what)(arguments...);
+inline void notify(void (*omp_ext_observer::*event)(Parameters...), Arguments... arguments) {
+    if (__builtin_expect(observer != nullptr, 0) && observer->*event) (observer->*event)(arguments...);
 }
 
 // Numbers of OMPT, whose header this library does not include.

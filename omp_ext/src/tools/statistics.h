@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counts of the scheduler's acts. One thread writes each count, any thread reads it. Created and completed tasks are
-// counted elsewhere, for the end of barriers.
+// Counts of the scheduler's actions. One thread writes each count; any thread reads it. The workers count created and
+// completed tasks, because barriers end by these counts.
 #pragma once
 
 #include <atomic>
@@ -16,7 +16,7 @@ public:
     uint64_t get() const { return since_reset(n_.load(std::memory_order_relaxed)); }
     void reset() { reset(n_.load(std::memory_order_relaxed)); }
 
-    // For counts that are kept elsewhere.
+    // For a count `n` that another object keeps.
     uint64_t since_reset(uint64_t n) const { return n - base_.load(std::memory_order_relaxed); }
     void reset(uint64_t n) { base_.store(n, std::memory_order_relaxed); }
 
@@ -26,7 +26,7 @@ private:
 };
 
 struct WorkerStatistics {
-    Count created, done; // Worker::n_created and n_done since the reset
+    Count created, done; // hold only the values of Worker::n_created and n_done at the last reset
     Count n_sent; // put into the inbox of another domain
     Count n_stolen_inside; // run here, taken from a thread of the domain
     Count n_stolen_outside; // run here, taken from another domain
@@ -35,7 +35,7 @@ struct WorkerStatistics {
     Count n_lost_races; // attempts that found a task and lost it to another thread
     Count n_sleeps;
     Count n_suspended; // waits that left their stack
-    Count n_unsuspended; // waits that stayed for lack of a stack
+    Count n_unsuspended; // waits that kept their stack because there was no other
     std::unique_ptr<Count[]> n_sent_to; // by domain
     std::unique_ptr<Count[]> n_run_from; // tasks run here but placed in another domain; by that domain
 };

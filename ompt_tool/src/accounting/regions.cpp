@@ -22,7 +22,7 @@ void note_region(ThreadState &thread) {
     aim_light_counters(thread);
 }
 
-// Returns the construct of the region that begins here, and of the wait at its end.
+// Returns the constructs of the region at `address` and of the wait at its end.
 const Regions::Known &known_region(ThreadState &thread, const void *address) {
     Regions::Known &known =
         thread.regions.known[reinterpret_cast<uintptr_t>(address) / 4 % std::size(thread.regions.known)];
@@ -146,8 +146,8 @@ void end_region(ThreadState &thread) {
     slot.capacity_ticks += duration * instance->team_size;
     if (instance->team_size > slot.max_team_size) slot.max_team_size = instance->team_size;
     format::count_request(slot, region->n_requested, instance->team_size);
-    if (const uint32_t what = settle_waited_for(*instance, region->n_barriers); what && thread.tracing)
-        thread.log.untimed(format::kWaitedFor, what);
+    if (const uint32_t awaited = settle_waited_for(*instance, region->n_barriers); awaited && thread.tracing)
+        thread.log.untimed(format::kWaitedFor, awaited);
     if (thread.tracing)
         thread.log.timed(format::kRegionEnd, instance->team_size, now, instance->id,
                          arrival << 1 | (instance->has_tasks & 1));
@@ -162,7 +162,8 @@ void end_region(ThreadState &thread) {
     dumps::consider(duration);
 }
 
-// Adds the time until the worker was created to its off-CPU time, if it joins the region for which it was created.
+// Adds the time from the region's begin to the worker's creation to the worker's off-CPU time. Does nothing if the
+// worker is older than the region.
 static void charge_creation(ThreadState &thread, const EnteredRegion &region, uint64_t now) {
     const uint64_t created = thread.header->first_ticks;
     if (thread.kind != format::ThreadKind::kWorker || created <= region.begin) return;
@@ -188,8 +189,8 @@ TaskState *begin_implicit(ThreadState &thread, format::RegionInstance *instance,
         close_open(thread, now);
         if (thread.tracing) thread.log.timed(format::kImplicitBegin, team_size, now, 0);
     } else {
-        if (!is_in(thread, instance)) { // a worker joins: sync since the region's begin
-            read_system_use(thread, now); // before the region: a worker waits until it joins
+        if (!is_in(thread, instance)) { // a worker joins; it has been in sync since the region's begin
+            read_system_use(thread, now); // before it enters: its use so far belongs to the wait outside
             thread.header->mark = now;
             EnteredRegion *region = thread.push_region();
             if (!region) return nullptr;
@@ -230,13 +231,13 @@ void end_implicit(ThreadState &thread, TaskState *task) {
     free_task(thread, task);
 }
 
-// Limits off-CPU time to `whole`, because a clock may be read tens of nanoseconds early.
+// Limits off-CPU time to `whole`, because readings of a clock may be tens of nanoseconds early.
 static format::OffCpuTicks shortened(format::OffCpuTicks off_cpu, uint64_t whole) {
     const uint64_t blocked = off_cpu.blocked < whole ? off_cpu.blocked : whole;
     return {off_cpu.preempted < whole - blocked ? off_cpu.preempted : whole - blocked, blocked};
 }
 
-// Closes a worker's part of a region, a gap that ends with the region.
+// Closes the last gap of a worker in a region: from the end of its work to the end of the region.
 static void close_part(ThreadState &thread, unsigned place, uint64_t end) {
     format::PendingPart &part = thread.header->pending[place];
     format::RegionInstance *instance = thread.regions.pending[place];
@@ -272,8 +273,8 @@ static void close_part(ThreadState &thread, unsigned place, uint64_t end) {
     InstancePool::close(instance);
 }
 
-// Leaves a worker's region, which ends when its primary thread reports it. The worker may be in another region by then,
-// because runtimes release the threads of a nested team before they report the end of the region.
+// Leaves a region as a worker. The region ends later, when its primary thread reports the end. The worker may be in
+// another region by then, because runtimes release the threads of a nested team before they report the end.
 static void leave_region(ThreadState &thread, const TaskState &task) {
     EnteredRegion *region = thread.region;
     unsigned place = 0;

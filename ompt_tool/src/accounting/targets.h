@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Target constructs on the host thread that runs them: calls (library_calls.h) with data operations and launches inside.
-// Kernels of a host plugin run on threads of the process. They belong to the device, so their events are not recorded.
+// Target constructs on the host thread that runs them: calls (library_calls.h) with data operations and launches
+// inside. A host plugin runs kernels on threads of the process. The tool records none of their events, because they
+// belong to the device.
 #pragma once
 
 #include "accounting/library_calls.h"
 
 namespace ompass {
 
-// Begin and end a target construct, or a call that moves data of a device. Of nested ones, only the outermost counts.
-// `kind`: ompt_target_t or one of our own kinds; `device`: -1: unknown.
+// Begin and end a target construct, or a call that moves data of a device. Only the outermost one counts.
+// `kind`: ompt_target_t or one of our own kinds. `device`: its number, or -1 if unknown.
 void begin_target(ThreadState &thread, uint32_t kind, int device, const void *address);
 void end_target(ThreadState &thread);
 inline bool is_in_target(const ThreadState &thread) {
@@ -17,7 +18,7 @@ inline bool is_in_target(const ThreadState &thread) {
 
 // Begins a data operation or a launch. Ignores it outside of target constructs.
 void begin_target_step(ThreadState &thread);
-// End the step that began last. `host`: the host memory from which a transfer to the device reads; else null.
+// End the step that began last. `host`: the memory that a transfer to the device reads; null for other operations.
 // `operation` may have the bits of a DataDirection.
 void end_data_operation(ThreadState &thread, uint32_t operation, const void *host, uint64_t bytes);
 void end_launch(ThreadState &thread, uint32_t n_teams);
@@ -30,7 +31,7 @@ void note_image_load(ThreadState &thread, int device, uint64_t bytes);
 void note_device_step(ThreadState &thread, uint32_t construct, format::CallStep step, uint32_t operation,
                       uint64_t length_ns);
 
-// Begin and end a kernel, in which the thread ignores its events. Kernels nest.
+// Begin and end a kernel. The tool ignores the thread's events inside it. Kernels nest.
 void begin_kernel(ThreadState &thread);
 void end_kernel(ThreadState &thread);
 // Notes that a thread of a team runs a kernel. A thread that has run nothing else does not count as a worker.

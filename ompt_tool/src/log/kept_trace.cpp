@@ -57,8 +57,6 @@ bool give_up_oldest(Kept &here) {
     return true;
 }
 
-void make_room(uint64_t bytes) { has_room(bytes); }
-
 // Creates the file. Requires the lock, or that no other thread knows `here`.
 void create(Kept &here, const std::string &directory) {
     here.stored.clear();
@@ -84,7 +82,7 @@ void begin(const std::string &directory, Extent extent) {
                        kFewestBytes, kMostBytes);
     create(*here, directory);
     kept = here;
-    if (extent.bytes) LogFile::set_room_maker(make_room);
+    if (extent.bytes) LogFile::set_room_maker([](uint64_t bytes) { make_room(bytes); });
 }
 
 bool is_on() { return kept.load(std::memory_order_relaxed) != nullptr; }
@@ -107,7 +105,7 @@ void store(format::ExtentHeader &window, uint32_t thread, uint64_t end) {
     here.oldest = (here.oldest + 1) % here.stored.size();
 }
 
-bool has_room(uint64_t bytes) {
+bool make_room(uint64_t bytes) {
     Kept *here = kept.load();
     if (!here || !here->extent.bytes) return true;
     const std::lock_guard lock(here->lock);
@@ -125,7 +123,7 @@ bool move_to(const std::string &from, const std::string &to, const std::function
     here.file.leave();
     LogFile::set_room_maker(nullptr); // create() must not wait for the lock
     create(here, from);
-    if (here.extent.bytes) LogFile::set_room_maker(make_room);
+    if (here.extent.bytes) LogFile::set_room_maker([](uint64_t bytes) { make_room(bytes); });
     errno = error;
     return is_copied;
 }

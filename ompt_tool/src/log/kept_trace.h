@@ -14,7 +14,7 @@
 
 namespace ompass::kept_trace {
 
-// The last `ticks` are kept, in at most `bytes` for all logs of the process together. 0: no limit.
+// The limits of the kept trace: the last `ticks`, and `bytes` for all logs of the process together. 0: no limit.
 struct Extent {
     uint64_t bytes = 0, ticks = 0;
     bool is_limited() const { return bytes || ticks; }
@@ -27,17 +27,18 @@ bool is_on();
 // Returns the size of a window, the same for all threads.
 size_t window_bytes();
 
-// Stores a thread's full window, whose last event was at `end`. Overwrites older windows if there is no more room.
+// Stores a thread's full window, whose last event was at `end`. Overwrites the oldest window if that is older than the
+// limit or if there is no room. Loses the window if the file can hold none.
 void store(format::ExtentHeader &window, uint32_t thread, uint64_t end);
 
-// Drops the oldest windows until `bytes` more fit. Returns false if they do not fit into an empty file.
-bool has_room(uint64_t bytes);
+// Drops the oldest windows until `bytes` more fit. Returns false if they do not fit without any window.
+bool make_room(uint64_t bytes);
 
-// Moves kept.log from the run's directory to another one, and begins a new file. Calls `copy` between the two, while no
-// thread can store a window. Returns its result, or false, with the reason in errno.
+// Moves kept.log from the run's directory to another one, calls `copy`, and begins a new file. No thread can store a
+// window meanwhile. Returns the result of `copy`, or false if the move fails. On failure errno has the reason.
 bool move_to(const std::string &from, const std::string &to, const std::function<bool()> &copy);
 
-// Called around a fork (see LogFile). The child keeps nothing.
+// Called around a fork (see LogFile). The child stores no windows.
 void lock_for_fork();
 void unlock_after_fork();
 void forget();

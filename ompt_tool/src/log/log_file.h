@@ -4,9 +4,9 @@
 //
 // Space is allocated before it is mapped, so a full disk, a quota or a file size limit causes an error code here, not a
 // SIGBUS or SIGXFSZ in the program. A descriptor stays open (kept_file.h), because a sandbox may kill a program that
-// opens a file. If the program closes the descriptor, the file is opened again, but never inside a sandbox. If the disk
-// refuses space, indispensable pieces stay in memory and are lost when the process ends. Their number is recorded, and
-// the first refusal is reported.
+// opens a file. If the program closes the descriptor, LogFile opens the file again, but never inside a sandbox. If the
+// disk refuses space, indispensable extents stay in memory and are lost when the process ends. The process header
+// counts them and holds the reason of the first refusal.
 #pragma once
 
 #include <cstddef>
@@ -35,7 +35,7 @@ public:
     // Writes an extent over the one at `offset`, which has the same size. A reader finds the old one, none, or the new
     // one, even after a kill. Returns false on failure; the place may then hold none.
     bool overwrite(uint64_t offset, const void *extent, size_t bytes);
-    // Moves the extent at the end of the file, of `bytes`, to `offset`, and cuts the file. Returns false if it cannot.
+    // Moves the last extent of the file, which has `bytes`, to `offset`. Then cuts the file. Returns false on failure.
     bool move_last(uint64_t offset, size_t bytes);
 
     // Cuts the last extent of the file to `kept` bytes (whole pages). The rest of the mapping becomes memory.
@@ -44,7 +44,7 @@ public:
     // Closes the descriptor and keeps the mappings. No more extents may be appended.
     void end_growth() { kept_.close(); }
 
-    // Leaves the file, which has moved and no longer counts. create() may follow.
+    // Abandons the file after the caller has renamed it. total_bytes() no longer includes it. create() may follow.
     void leave();
 
     // True if an extent from append() is in memory only.
@@ -55,7 +55,7 @@ public:
     // Unmaps an extent that is no longer written. Its bytes stay in the file.
     static void release(void *extent, size_t bytes);
 
-    // Called in the parent before and after a fork, so the child's list of mappings is consistent.
+    // Called in the parent before and after a fork, so that the child's list of mappings is consistent.
     static void lock_for_fork();
     static void unlock_after_fork();
 
@@ -63,8 +63,8 @@ public:
     static void detach_all_after_fork();
 
     static uint64_t total_bytes(); // bytes on disk of all files of the process
-    // Sets a function that frees space for `bytes` more before append() and create(); null: none. It may be called while
-    // the caller holds locks of this folder's files.
+    // Sets the function that append() and create() call first, to free space for `bytes` more; null: none. Their
+    // callers may hold locks of this folder's files meanwhile.
     static void set_room_maker(void (*make_room)(uint64_t bytes));
     static bool disk_refused(); // true if an allocation failed
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The run directory: its name, meta.json, topology.xml and linux-vdso.so.1. Written when recording begins; the tool
-// does not read them.
+// The run directory: its name, meta.json, topology.xml and linux-vdso.so.1. The tool writes them when recording begins,
+// and never reads them.
 #pragma once
 
 #include <string>
@@ -22,8 +22,8 @@ void write_meta(const std::string &directory, const Options &options, const char
 // Writes topology.xml, hwloc's description of the machine, if libhwloc can be loaded.
 void write_topology(const std::string &directory);
 
-// Writes linux-vdso.so.1, the kernel's library in this process. No other file has its code, and samples in it need its
-// unwind tables to find their callers.
+// Writes linux-vdso.so.1, the kernel's library in this process. No other file has its code and unwind tables; the
+// tables lead from a sample in this library to its callers.
 void write_vdso(const std::string &directory);
 
 } // namespace ompass::run_directory

@@ -15,11 +15,11 @@ namespace ompass {
 namespace {
 
 constexpr size_t kEventBytes = 256; // upper bound of the records of one event and the zero after them
-constexpr uint64_t kMaxStepBack = 1 << 26; // ticks
-constexpr unsigned kWarnPart = 16; // the last part of a window, written after the request for a checkpoint
-// The first event reports the tasks that libomp_ext.so has only counted; a checkpoint must have them.
+constexpr uint64_t kMaxStepBack = 1 << 26; // most ticks by which one core's counter lags behind another's
+constexpr unsigned kWarnPart = 16; // a log asks for a checkpoint when 1/16 of its window is left
+// Events before a checkpoint. The first one reports the tasks that libomp_ext.so has only counted.
 constexpr uint8_t kEventsBefore = 2;
-constexpr unsigned kEventsPerCheckpoint = 8; // least bytes of events for each byte of checkpoints
+constexpr unsigned kEventsPerCheckpoint = 8; // fewest bytes of events per byte of checkpoints
 
 alignas(64) char spare_slot[format::kSlotBytes]; // for constructs beyond the last slot; shared, never read
 
@@ -84,7 +84,7 @@ bool ThreadLog::refill() {
     const bool has_room = window_ ? renew_window() : open_window();
     unlock();
     if (!has_room) {
-        if (!seen_switch_) trace_limit::stop_tracing(trace_limit::Reason::kDisk); // no effect if the limit was reached
+        if (!seen_switch_) trace_limit::stop_tracing(trace_limit::Reason::kDisk); // no effect after the limit
         stop_tracing();
         header_->n_dropped++;
         return false;
@@ -103,7 +103,7 @@ void ThreadLog::begin_window() {
 bool ThreadLog::open_window() {
     if (seen_switch_) {
         window_bytes_ = kept_trace::window_bytes();
-        if (!kept_trace::has_room(window_bytes_)) {
+        if (!kept_trace::make_room(window_bytes_)) {
             trace_limit::note_lack_of_room();
             return false;
         }
@@ -123,7 +123,7 @@ bool ThreadLog::renew_window() {
     return true;
 }
 
-// Empties the window, which then has no number. If only the last events are kept, stores it before.
+// Empties the window and takes its number away. With OMPASS_KEEP_LAST, first stores the window in kept.log.
 void ThreadLog::empty_window() {
     if (seen_switch_) kept_trace::store(*window_, header_->index, base_);
     number_++;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The clock: one read of the invariant time stamp counter per event, and its calibration. Recorded time stands still
-// during a pause (omp_control_tool), so sums of times hold across pauses.
+// during a pause (omp_control_tool), so the times before and after it add up.
 #pragma once
 
 #include <atomic>
@@ -96,8 +96,8 @@ Reading read_both();
 // Sets the rate from `first` and a second reading at least a millisecond later. Waits until then if necessary.
 void set_rate(Reading first);
 
-// Stop and restart recorded time, within about a microsecond. Idempotent; one thread at a time. resume() returns the
-// length of the pause in ticks.
+// Stop and restart recorded time, to within about a microsecond. A second pause() or resume() does nothing. One thread
+// at a time may call them. resume() returns the length of the pause in ticks.
 void pause();
 uint64_t resume();
 
