@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Task programs of tests, made operation by operation.
+// Makes task programs for tests, one operation at a time.
 #pragma once
 
 #include <algorithm>
@@ -33,9 +33,9 @@ public:
         bodies_[creator].push_back(Operation::create(made, 0));
         return made;
     }
-    void does(uint32_t task, OpKind what, uint64_t value = 0, uint16_t construct = 1) {
-        if (what == OpKind::kGroupEnd) program.tasks[task].flags |= ProgramTask::kGrouped;
-        bodies_[task].push_back(Operation::of(what, value, construct));
+    void does(uint32_t task, OpKind kind, uint64_t value = 0, uint16_t construct = 1) {
+        if (kind == OpKind::kGroupEnd) program.tasks[task].flags |= ProgramTask::kGrouped;
+        bodies_[task].push_back(Operation::of(kind, value, construct));
     }
     void touch(uint32_t task, uint64_t address, uint64_t bytes, bool write) {
         does(task, OpKind::kAccess, program.accesses.size());

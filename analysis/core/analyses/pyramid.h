@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The time of each thread in bins of equal length, by state, construct, home, depth and kernel, at every zoom. One walk
-// of the trace fills the finest level; coarser levels are sums of finer ones. Shorter bins are computed from the events
-// since the last checkpoint before the window, so no zoom reads a long trace from its begin.
+// of the trace fills the finest level; coarser levels are sums of finer ones. For still shorter bins it reads events
+// from the last checkpoint before the requested window on, so it never reads a long trace from its begin again.
 //
 // In each bin, the states of a thread add up to its recorded time. The shares by construct add up to its work. The
 // shares by home and by depth add up to the same work. Off-CPU intervals are parts of states. Times are nanoseconds
@@ -22,7 +22,7 @@ namespace ompass {
 enum class Dimension : uint8_t {
     kState, // format::State
     kConstruct, // work, by construct of the task; in implicit tasks, of the region
-    kHome, // work, by domain that the task was placed in, or else by creating thread
+    kHome, // work, by home domain of the task, or else by creating thread
     kDepth, // work, by number of explicit tasks on the thread's stack
     kKernel, // time in the innermost kernel
     kOffCpu // off-CPU time, by 2 x state, + 1 if blocked
@@ -76,7 +76,7 @@ struct WatchedInterval {
 struct IntervalSink {
     virtual ~IntervalSink() = default;
     virtual void interval(const WatchedInterval &) {}
-    // An off-CPU part of the next interval.
+    // Receives an off-CPU part of the interval that follows.
     virtual void off_cpu(format::State, uint64_t /*begin_ns*/, uint64_t /*end_ns*/, bool /*blocked*/) {}
     virtual void kernel(uint32_t /*construct*/, uint64_t /*begin_ns*/, uint64_t /*end_ns*/) {}
     // `waited_for`: construct; 0: unknown.
@@ -90,7 +90,8 @@ struct IntervalSink {
 
 class CreationTimes;
 
-// Passes one thread's intervals and kernels to a sink. Takes creation times from a whole index, or looks each one up.
+// Passes one thread's intervals and kernels to a sink. Takes creation times from `index` if
+// it covers the whole trace, else looks each one up in `times`.
 class IntervalWatcher : public WalkObserver {
 public:
     struct FrameData {
@@ -114,13 +115,13 @@ public:
 
     void continued(Walk &walk, const Checkpoint &) {
         for (Frame &task : walk.frames().subspan(1))
-            if (task.kind != Frame::kImplicit) deeper(task);
+            if (task.kind != Frame::kImplicit) set_depth(task);
         walk.data.kernel_mark = walk.now();
     }
     void state_interval(Walk &walk, format::State state, uint64_t begin, uint64_t end, uint32_t);
-    void began_undeferred(Walk &, Frame &task) { deeper(task); }
+    void began_undeferred(Walk &, Frame &task) { set_depth(task); }
     void started(Walk &walk, Frame &task, bool, uint64_t) {
-        deeper(task);
+        set_depth(task);
         sink_.started_task(task.id, task.construct, walk.thread(), ns(task.start));
     }
     void completed(Walk &walk, Frame &task, bool) { sink_.ended_task(task.id, walk.thread(), ns(walk.now())); }
@@ -136,7 +137,7 @@ public:
         sink_.ended_wait({format::kMutexWait | kind, walk.wait_place(), asked}, ns(walk.now()), walk.waited_for());
     }
     void resumed(Walk &, Frame &task, bool here) {
-        if (!here && task.construct) deeper(task);
+        if (!here && task.construct) set_depth(task);
     }
     void ended_call(Walk &walk, const OpenCall &call) {
         sink_.ended_wait({kCallWait, call.construct, call.begin}, ns(walk.now()), 0);
@@ -154,7 +155,7 @@ private:
         if (const WatchedWait wait = wait_of(task); wait.kind)
             sink_.ended_wait(wait, ns(walk.mark()), walk.waited_for());
     }
-    static void deeper(Frame &task) { task.data.depth = task.below().data.depth + 1; }
+    static void set_depth(Frame &task) { task.data.depth = task.below().data.depth + 1; }
 
     const RunClock &clock_;
     const RecordedRegions &regions_;
@@ -183,7 +184,7 @@ private:
 struct TileRequest {
     std::vector<std::vector<uint32_t>> rows; // threads of each row; a row is the sum of its threads
     Dimension dimension = Dimension::kState;
-    std::vector<uint32_t> keys; // keys with a separate column, unless by state
+    std::vector<uint32_t> keys; // keys that get a column each; unused for states and off-CPU time
     unsigned shift = 0;
     uint64_t first_bin = 0;
     uint32_t n_bins = 0;
@@ -209,7 +210,7 @@ struct WindowIntervals {
     bool too_many = false;
 };
 
-// Where and when a task ran; unknown threads and times are 0.
+// The threads and times of a task; 0: unknown.
 struct LinkedTask {
     enum Role : uint8_t { kItself, kPredecessor, kSuccessor } role;
     uint64_t task;
@@ -230,23 +231,23 @@ public:
     uint64_t end_ns() const { return end_ns_; }
     unsigned finest_shift() const { return levels_.front().shift; }
     bool was_kept() const { return was_kept_; }
-    // The CPU on which each thread spent at least 90% of its time; -1: none or unknown.
+    // Returns the CPU on which each thread spent at least 90% of its time; -1: none or unknown.
     const std::vector<int32_t> &cpus() const { return cpus_; }
-    // The number of deferred tasks of the run, by starting thread and creating thread.
+    // Returns the number of the run's deferred tasks, by starting thread and creating thread.
     const std::vector<std::vector<uint64_t>> &ran() const { return ran_; }
     // Returns the time of each key over the whole run, largest first.
     std::vector<std::pair<uint32_t, uint64_t>> totals(Dimension) const;
-    // Fills rows x bins x columns, in nanoseconds.
+    // Fills `values` with rows x bins x columns, in nanoseconds.
     Problem read_tile(const TileRequest &, std::vector<uint64_t> &values);
     // Reads the intervals in [begin_ns, end_ns), unless there are more than `limit`.
     Problem read_intervals(const std::vector<uint32_t> &threads, uint64_t begin_ns, uint64_t end_ns, size_t limit,
                            WindowIntervals &rows);
     // pyramid_tasks.cpp
-    // Reads each thread's interval at a moment, uncut, and the end of its wait if that is within `most_records`.
+    // Reads the whole interval of each thread at `at_ns`. Searches at most `most_records` for the end of its wait.
     Problem read_moment(const std::vector<uint32_t> &threads, uint64_t at_ns, uint64_t most_records,
                         WindowIntervals &rows);
-    // Finds a task that runs on `thread` at this moment, its predecessors and successors. Each search reads
-    // at most `most_records`.
+    // Finds a task that runs on `thread` at `at_ns`, its predecessors and its successors. Each search reads at most
+    // `most_records`.
     Problem read_links(uint64_t task, uint32_t thread, uint64_t at_ns, uint64_t most_records,
                        std::vector<LinkedTask> &tasks);
     // Reads all dependences of the run; `all` is false if there are more than `limit`.
@@ -279,7 +280,7 @@ private:
     std::vector<std::vector<uint64_t>> ran_;
     std::vector<std::vector<WalkCheckpoint>> checkpoints_; // by thread; the first is the begin of the log
     std::unique_ptr<CreationTimes> times_;
-    std::mutex reading_; // held while events are read
+    std::mutex reading_; // a thread holds it while it reads events
     bool was_kept_ = false;
 };
 

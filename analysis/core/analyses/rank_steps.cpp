@@ -28,7 +28,7 @@ public:
 
     // ---------------------------------------------------------------- time
 
-    // Time in regions, by thread; waits do not count, because they depend on other threads.
+    // Adds the time of a thread in a region, except its waits, because those depend on other threads.
     void state_interval(Walk &walk, format::State state, uint64_t begin, uint64_t end, uint32_t) {
         if (!is_recorded(walk) || walk.part().id == 0 || begin >= end) return;
         if (state == format::State::kMpi || state == format::State::kIdle || state == format::State::kSync) return;
@@ -105,7 +105,8 @@ private:
     void note(const std::string &why) {
         if (steps_.unknown.empty()) steps_.unknown = why;
     }
-    // The initial thread is the first, so its regions are known to the others.
+    // True if the steps include the thread's current part. The walk reads the initial thread first, so its regions are
+    // known when the other threads follow.
     bool is_recorded(Walk &walk) const {
         return is_main_ || walk.part().id == 0 || number_of_.contains(walk.part().id);
     }
@@ -113,7 +114,8 @@ private:
         run(steps_.main, clock_.ns(end - std::min(mark_, end)));
         mark_ = end;
     }
-    // A call that only begins or ends communicators takes its time. A call that waits in an unknown way spoils the replay.
+    // Refuses the replay because of a call without messages. Calls of class kOther, which set up communicators, are no
+    // reason: their time counts as running.
     void add_unknown(const Definition &definition) {
         const bool is_harmless =
             definition.flags == static_cast<uint32_t>(format::MpiClass::kOther) || definition.name == "MPI_Iprobe";
@@ -155,7 +157,7 @@ Problem read_rank_steps(const RunFiles &run, uint32_t rank, RankSteps &steps) {
     steps.rank = rank;
     if (Problem problem = lacks_trace(run)) return problem;
     if (run.process->version < format::kFirstWithMessages) {
-        steps.unknown = "the trace is older than records of messages";
+        steps.unknown = "the format of the trace is older than records of messages";
         return {};
     }
     TraceIndex index;

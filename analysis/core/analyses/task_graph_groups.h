@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The groups of a task graph: a group holds the tasks of one construct that were created in the same parent group.
-// Folds groups deeper than a limit while the trace is read; ompass.metrics folds more for display.
+// Folds groups deeper than a limit while the trace is read; ompass.graph folds more for display.
 #pragma once
 
 #include <cstdint>
@@ -18,10 +18,10 @@ public:
         children_.emplace_back();
     }
 
-    // Returns the group of a construct's tasks that are created in `parent`.
+    // Returns the group for the tasks of `construct` that tasks of the group `parent` create.
     uint32_t intern(uint32_t parent, uint32_t construct, bool is_region = false) {
         if (is_region || groups_[parent].depth <= depth_) return child_group(parent, construct);
-        const GraphGroup &level = groups_[parent]; // deeper groups are folded into it
+        const GraphGroup &level = groups_[parent]; // absorbs deeper groups
         const uint32_t group = level.construct == construct ? parent : child_group(level.parent, construct);
         groups_[group].folded = true;
         return group;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The input of a simulation: the operations of every task of a recorded run, one after the other. Times are nanoseconds
-// of work on the recorded machine. Waiting, queueing and stealing are left out, because the simulation determines them.
+// of work on the recorded machine. The input has no times of waiting, queueing and stealing, because the simulation
+// determines them.
 //
 //   tasks[0] is the program outside every region; a task's creator has a lower index than the task
 //   the operations of a task end with kEnd
@@ -20,12 +21,12 @@ namespace ompass::simulation {
 enum class OpKind : uint8_t {
     kEnd, // the task completes
     kWork, // runs its own code for value() ns, attributed to construct()
-    kCreate, // creates task(), which took cost() ns in the recorded run
+    kCreate, // creates task(); this creation took cost() ns in the recorded run
     kTaskwait, // waits for its children, at construct() (0: unknown)
     kGroupEnd, // waits for all descendants
     kBarrier, // waits for its team and all tasks of the region
-    // Waited value() ns at construct() (0: unknown), for a lock without a number or an earlier iteration; or, if
-    // construct() is kInCall, was in an MPI call or a target construct.
+    // Waits value() ns at construct() (0: unknown) for a lock without a number or an earlier iteration. If construct()
+    // is kInCall, it is in an MPI call or a target construct instead.
     kBlocked,
     kRegion, // runs the parallel region value()
     kAccess, // its kernel reads or writes the data value()
@@ -33,9 +34,9 @@ enum class OpKind : uint8_t {
     kKernelEnd,
     kLoopBegin, // begins its part of the worksharing loop construct(), of value() iterations (0: unknown)
     kLoopEnd, // ends its part after value() chunks (0: unknown)
-    kOffCpu, // its work included value() ns in which its thread had left the processor; attributed to construct()
+    kOffCpu, // works for value() ns in which the recorded thread was off-CPU; attributed to construct()
     kLock, // acquires the lock value() if construct() is kAcquire, releases it if kRelease
-    kDetached, // only before kEnd: the task completes value() ns after its end, by its event
+    kDetached, // only before kEnd: an event completes the task value() ns after its end
 };
 inline constexpr uint32_t kRelease = 0, kAcquire = 1; // of a kLock
 inline constexpr uint32_t kInCall = 0xffff; // of a kBlocked; no construct has this number
@@ -59,7 +60,7 @@ struct Operation {
     bool is_work() const { return kind() == OpKind::kWork || kind() == OpKind::kOffCpu; }
     bool is_wait() const { return kind() == OpKind::kTaskwait || kind() == OpKind::kGroupEnd; }
     bool is_call() const { return kind() == OpKind::kBlocked && construct() == kInCall; }
-    // False for the completion, and for operations that concern other tasks, such as creations and waits.
+    // True if the operation concerns this task alone: neither its completion nor, for example, creations and waits.
     bool is_own() const {
         switch (kind()) {
         case OpKind::kDetached:
@@ -85,7 +86,7 @@ struct ProgramTask {
         kUrgent = 16, // has a priority
         kSerialised = 32, // ran at once in a team of one, and is simulated as a deferred task
         kDependent = 64, // ran at once in a team of one and has depend clauses, which cost more in a larger team
-        kReplayed = 128, // started from the record of a graph instead of created
+        kReplayed = 128, // a replay of a task graph starts it, without a creation
     };
     uint32_t first_op = 0;
     uint32_t creator = 0;
@@ -127,7 +128,7 @@ struct TaskProgram {
     std::vector<ProgramRegion> regions;
     std::vector<Dependence> dependences; // sorted, each once
     std::vector<DataAccess> accesses;
-    std::vector<uint32_t> constructs; // number of the construct in the run, by its number here; 0: the program
+    std::vector<uint32_t> constructs; // the run's number of each construct; constructs[0] is the program
     uint64_t wall_ns = 0; // duration of the recorded run
     uint64_t regions_ns = 0; // part of wall_ns in parallel regions
     uint32_t n_threads = 1; // size of the largest recorded team
@@ -139,8 +140,8 @@ struct TaskProgram {
     uint64_t n_nested = 0; // implicit tasks of nested regions, which one thread runs one after the other
     uint64_t n_dependent_waits = 0; // `taskwait depend`, simulated as a taskwait
     uint64_t n_detached = 0; // detached tasks
-    uint64_t n_unfulfilled = 0; // part of n_detached whose event the trace lacks, assumed to be complete at their end
-    uint32_t n_locks = 0; // number of locks, which are numbered from 0
+    uint64_t n_unfulfilled = 0; // part of n_detached without an event in the trace; assumed to complete at their end
+    uint32_t n_locks = 0; // locks have the numbers 0 to n_locks - 1
     std::vector<uint16_t> lock_places; // construct at which each lock is acquired most often; 0: unknown
     uint64_t n_out_of_order = 0; // events whose cause the trace lacks
     uint64_t n_serialised = 0; // tasks of a team of one, which ran at once and are simulated as deferred tasks
@@ -149,22 +150,22 @@ struct TaskProgram {
     uint64_t n_supposed_waits = 0; // tasks of a team of one that are assumed to wait for their children
     uint64_t blocked_ns = 0; // waits for locks without numbers, which the simulation repeats
     uint64_t called_ns = 0; // in MPI calls and target constructs
-    uint64_t off_cpu_ns = 0; // blocked time in the work
+    uint64_t off_cpu_ns = 0; // blocked time, part of the work
     uint64_t own_ns = 0; // work of implicit tasks outside of all constructs; other teams may divide or repeat it
     uint64_t sections_ns = 0; // work in sections, which keep their recorded threads
     uint64_t detached_ns = 0; // sum of value() of all kDetached
     uint64_t preempted_ns = 0; // time off the processor because of preemption, left out of the work
 
     uint64_t work_ns() const;
-    uint64_t longest_hold_ns() const; // total time for which the program holds the lock that it holds longest
+    uint64_t longest_hold_ns() const; // the longest total hold time of a lock
 };
 
 // Reads a whole trace. Fails on a damaged trace, with file and byte, and on a run without a trace.
 // Memory: 16 bytes per task, 8 per operation (three to five per task), and 4 more per task while it reads.
 Problem extract_program(const RunFiles &run, TaskProgram &program);
 
-// Describes an error in the program, or returns "": an index out of range, a task created twice or never, a dependence
-// on a later task.
+// Returns a description of an error in the program, or "". Errors are an index out of range, a task that is created
+// twice or never, and a dependence on a later task.
 std::string check_program(const TaskProgram &program);
 
 } // namespace ompass::simulation

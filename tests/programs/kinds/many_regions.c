@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Many parallel regions one after the other, of different sizes, some empty, from more than one construct.
+ * Runs 600 parallel regions one after the other, from two constructs, with teams of one to four threads. Half of them
+ * have a few tasks or none; the others have none.
  */
 #include <omp.h>
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * For a machine whose domain d is its node d: a recursion that places every level, twice. Its leaves touch their pages
- * the first time and read them the second time. The kernel reports where each task runs, before and after its wait, and
- * where each page is. Prints each claim as "CLAIM name held/all", which the test checks. Argument: the depth.
+ * Runs a recursion twice that places the tasks of every level. Needs a machine whose domain d is its node d. The leaves
+ * write their pages in the first round. In the second round the program asks the kernel for the node of each page. It
+ * also asks for the node of each task, before and after the task's wait. Prints each claim as "CLAIM name held/all" for
+ * the test. Argument: the depth.
  */
-#include "pages.h" /* first, as facts.h */
+#include "pages.h" /* must come first, because it includes facts.h */
 
 #include <omp.h>
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Prints the domain and the permitted CPUs of each thread, for successive teams of the sizes in the arguments, and for
- * teams of two nested in a team of two.
+ * Prints the domain and the permitted CPUs of each thread: first in teams of the sizes in the arguments, one after the
+ * other, then in teams of two nested in a team of two.
  */
-#include "pages.h" /* first, as facts.h */
+#include "pages.h" /* must come first, because it includes facts.h */
 
 #include <omp.h>
 #include <sched.h>
@@ -11,7 +11,8 @@
 
 #include "omp_ext.h"
 
-/* Prints a line for the calling thread. All threads of a team call it: only teams with tasks get domains. */
+/* Prints a line for the calling thread. All threads of the team must call it. Creates a task first, because the library
+   gives domains only to teams with tasks. */
 static void print_member(const char *team, int outer) {
 #pragma omp task
     count_task();

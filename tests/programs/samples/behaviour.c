@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loops whose behaviour is known: the name of each function begins with it.
+// Loops of known behaviour. The name of each function begins with its loop's behaviour.
 #include <sched.h>
 #include <stdlib.h>
 
