@@ -136,10 +136,39 @@ def pytest_configure() -> None:
 
 
 def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
-    """Marks as slow: all tests under tests/slow, and those on the toolchains that quick runs leave out."""
-    slow_toolchains = {toolchain.name for toolchain in toolchains.TOOLCHAINS if not toolchain.is_quick}
+    """Marks as slow: all tests under tests/slow, and on toolchains what quick runs leave out."""
+    left_out = _left_out_of_quick_runs(items)
     for item in items:
-        parameters = item.callspec.params.values() if hasattr(item, "callspec") else ()
-        is_slow = any(isinstance(value, str) and value in slow_toolchains for value in parameters)
-        if is_slow or "slow" in item.path.relative_to(toolchains.REPOSITORY).parts:
+        if item in left_out or "slow" in item.path.relative_to(toolchains.REPOSITORY).parts:
             item.add_marker(pytest.mark.slow)
+
+
+TOOLCHAIN_OF = {toolchain.name: toolchain for toolchain in toolchains.TOOLCHAINS}
+
+
+def _left_out_of_quick_runs(items: Sequence[pytest.Item]) -> set[pytest.Item]:
+    """Returns tests on toolchains that quick runs leave out, and those on toolchains that are not in turn.
+
+    A test with the fixture `toolchain` and further parameters has many cases. Each case runs on gcc, whose
+    programs call other entries, and on one clang; the clangs and their runtimes take turns.
+    """
+    left_out: set[pytest.Item] = set()
+    cases: dict[str, dict[str, dict[Toolchain, pytest.Item]]] = {}
+    for item in items:
+        if not isinstance(item, pytest.Function) or not hasattr(item, "callspec"):
+            continue
+        for name, value in item.callspec.params.items():
+            toolchain = TOOLCHAIN_OF.get(value) if isinstance(value, str) else None
+            if toolchain is None:
+                continue
+            if not toolchain.is_quick:
+                left_out.add(item)
+            elif name == "toolchain" and toolchain.takes_turns:
+                others = item.callspec.id.replace(toolchain.name, "", 1)
+                cases.setdefault(item.nodeid.partition("[")[0], {}).setdefault(others, {})[toolchain] = item
+    for cases_of_test in cases.values():
+        if len(cases_of_test) > 1:
+            for number, by_toolchain in enumerate(cases_of_test.values()):
+                in_turn = list(by_toolchain.values())[number % len(by_toolchain)]
+                left_out.update(item for item in by_toolchain.values() if item is not in_turn)
+    return left_out

@@ -55,6 +55,11 @@ class Toolchain:
     fortran_flags: tuple[str, ...] = ("-fopenmp",)
     is_quick: bool = True  # whether the quick tests run on it, too
 
+    @property
+    def takes_turns(self) -> bool:
+        """True if quick runs of a test with many cases run each case on one such toolchain only."""
+        return self.cc.startswith("clang")
+
     def run_environment(self, extra: Mapping[str, str] | None = None) -> dict[str, str]:
         """Returns the environment in which a program of this toolchain uses this runtime, plus `extra`."""
         environment = neutral_environment()
