@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Records each program with both compilers, on every number of threads, under every condition.
 
-Owns the folder of recordings and its journal. Finished runs are skipped unless the program or the tool has
-changed; an interrupted run is repeated.
+Owns the folder of recordings and its journal. Skips finished runs unless the program or the tool has changed;
+repeats an interrupted run.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Case:
 
 
 def build(label: Label, compiler: str, *, cured: bool = False) -> Path:
-    """Returns the executable; builds it if its source has changed. AssertionError if that fails."""
+    """Returns the executable; builds it if its source has changed. Raises AssertionError on failure."""
     fortran = label.source.suffix == ".f90"
     return toolchains.compile_source(
         label.source,
@@ -63,9 +63,9 @@ def build(label: Label, compiler: str, *, cured: bool = False) -> Path:
 
 
 def record(case: Case, library: Path, run_dir: Path) -> None:
-    """Runs the program as `ompass run` does, or a sweep as `ompass scale` does.
+    """Records one run as `ompass run` does, or a sweep with `ompass scale`.
 
-    AssertionError if it fails.
+    Raises AssertionError if that fails.
     """
     toolchain = toolchains.toolchain_named(case.compiler)
     program = build(case.label, case.compiler, cured=case.cured)
@@ -88,7 +88,7 @@ def record(case: Case, library: Path, run_dir: Path) -> None:
 
 
 class Recordings:
-    """The folder of recordings, locked by one process at a time. Use it as a context."""
+    """The folder of recordings. One process at a time may open it. Use it as a context."""
 
     def __init__(self, library: Path, folder: Path = FOLDER) -> None:
         """Opens or creates the folder. UsageError: another process holds it; OutputError: not writable."""
@@ -117,7 +117,7 @@ class Recordings:
 
     def missing(self, cases: Sequence[Case]) -> list[Case]:
         """Returns the cases that are not recorded yet."""
-        return [case for case in cases if self._finished.get(case.key) != self._made_of(case)]
+        return [case for case in cases if self._finished.get(case.key) != self._versions_of(case)]
 
     def add(self, case: Case) -> None:
         """Records a case and adds it to the journal; any thread may call it. Raises AssertionError if the
@@ -126,12 +126,13 @@ class Recordings:
         shutil.rmtree(run_dir.parent, ignore_errors=True)
         run_dir.parent.mkdir(parents=True)
         record(case, self._library, run_dir)
-        program, tool = self._made_of(case)
+        program, tool = self._versions_of(case)
         with self._adding:
             self._journal.append({"key": case.key, "program": program, "tool": tool})
             self._finished[case.key] = program, tool
 
-    def _made_of(self, case: Case) -> tuple[str, str]:
+    def _versions_of(self, case: Case) -> tuple[str, str]:
+        """Returns the executable's name and the tool's hash, which change with their sources."""
         return build(case.label, case.compiler, cured=case.cured).name, self._tool
 
 
@@ -145,7 +146,7 @@ class Selection:
     conditions: Sequence[Condition]
     rounds: int = 1
     cured: bool = False  # cured versions too
-    sweeps: bool = False  # sweeps too, of programs that are left alone
+    sweeps: bool = False  # sweeps too, under the condition QUIET
 
 
 def cases_of(selection: Selection, seed: int) -> Iterator[Case]:

@@ -48,12 +48,12 @@ def kept(recorded: Recorded) -> _core.Run:
 
 
 def last_ns_of_first(run: _core.Run) -> int:
-    """Returns the last moment accounted of the first thread."""
+    """Returns the time up to which the first thread's states are known."""
     return next(thread.last_ns for thread in run.threads if thread.thread == 0)
 
 
 def last_round(run: _core.Run) -> _core.ConstructRow:
-    """Returns the sum of the rows of the tasks of the last round."""
+    """Returns the sum over threads for the construct that creates the last round's tasks."""
     sums: dict[int, _core.ConstructRow] = {}
     for row in run.constructs:
         sums[row.construct] = sums[row.construct] + row if row.construct in sums else row
@@ -72,12 +72,12 @@ def test_trace_takes_no_more_than_the_requested_space(record: Record, size: str)
     )
     profile = kept(recorded)
     asked_bytes = int(size[:-1]) << 20
-    assert asked_bytes * 0.8 < log_bytes(recorded.run_dir) <= asked_bytes, "the space is used, and kept"
+    assert asked_bytes * 0.8 < log_bytes(recorded.run_dir) <= asked_bytes, "fills most of the space"
     assert profile.log_bytes <= asked_bytes
 
 
 def test_window_has_the_last_events_and_their_statistics(record: Record) -> None:
-    """Every reader begins at the begin of the window, and has all later events."""
+    """Every reader starts at the begin of the window and reads all later events."""
     recorded = record(
         "survival/long_run.c", "2000", mode="trace", environment={"OMPASS_KEEP_LAST": "2M"}, threads=2
     )
@@ -89,14 +89,14 @@ def test_window_has_the_last_events_and_their_statistics(record: Record) -> None
     assert window.wall_ns == profile.wall_ns - profile.trace_begin_ns
     total_ns = sum(row.total_ns for row in window.regions)
     assert total_ns <= 2 * window.wall_ns
-    # The initial thread is always in a region or outside of all, until the runtime ends.
+    # Until the runtime ends, the rows of the initial thread cover all its time, in regions and outside.
     of_first_ns = sum(row.total_ns for row in window.regions if row.thread == 0)
     assert of_first_ns == pytest.approx(last_ns_of_first(profile) - profile.trace_begin_ns, rel=0.01)
     intervals = rows_of(recorded.run_dir, INTERVALS)
     assert sum(1 for row in intervals if row[0] == 0) > 100
     tasks = rows_of(recorded.run_dir, TASKS)
     assert len(tasks) > LAST_TASKS
-    assert min(row[7] for row in tasks if row[3]) > 0, "creation: not before the window of its thread"
+    assert min(row[7] for row in tasks if row[3]) > 0, "no task was created before the window of its thread"
 
 
 def test_intervals_of_the_window_have_no_gap(record: Record) -> None:
@@ -111,7 +111,7 @@ def test_intervals_of_the_window_have_no_gap(record: Record) -> None:
     assert mine[-1][1] == pytest.approx(last_ns_of_first(profile), rel=0.001)
 
 
-def test_period_is_kept_whatever_its_size(record: Record) -> None:
+def test_period_is_kept_at_any_size(record: Record) -> None:
     recorded = record(
         "survival/long_run.c", "6000", mode="trace", environment={"OMPASS_KEEP_LAST": "100ms"}, threads=2
     )
@@ -147,7 +147,7 @@ def test_many_threads_stay_within_the_space(record: Record) -> None:
     assert len(profile.threads) == 100
 
 
-def test_space_below_the_profile_loses_the_trace_and_says_so(record: Record) -> None:
+def test_space_below_the_profile_loses_the_trace_and_reports_it(record: Record) -> None:
     recorded = record(
         "survival/long_run.c", "10", mode="trace", environment={"OMPASS_KEEP_LAST": "500k"}, threads=32
     )
@@ -159,7 +159,7 @@ def test_space_below_the_profile_loses_the_trace_and_says_so(record: Record) -> 
 
 
 @pytest.mark.parametrize("name", ["OMPASS_KEEP_LAST", "OMPASS_DUMP_ON", "OMPASS_DUMP_IF_LONGER"])
-def test_value_that_is_not_understood_is_reported(name: str, record: Record) -> None:
+def test_invalid_value_is_reported(name: str, record: Record) -> None:
     environment = {"OMPASS_KEEP_LAST": "10s", name: "much"}
     recorded = record("kinds/tied.c", mode="trace", environment=environment)
     (line,) = tool_lines(recorded.process.stderr)
@@ -207,12 +207,12 @@ def begins_late(run_dir: Path) -> bool:
     return (run_dir / "kept.log").exists() and _core.read_profile(str(run_dir)).trace_begin_ns > 0
 
 
-def wait_for(condition: Callable[[], object], what: str) -> None:
+def wait_for(condition: Callable[[], object], failure: str) -> None:
     for _ in range(400):
         if condition():
             return
         time.sleep(0.05)
-    pytest.fail(what)
+    pytest.fail(failure)
 
 
 def test_signal_makes_a_dump_and_the_program_goes_on(
@@ -276,7 +276,7 @@ def test_dump_holds_the_events_before_it(
         sum(row.n_primary for row in _core.read_profile(str(dump)).regions if row.construct >= 0)
         for dump in dumps
     ]
-    assert any(300 <= n <= 305 for n in n_rounds), f"no dump ends after the long region, but after {n_rounds}"
+    assert any(300 <= n <= 305 for n in n_rounds), f"dumps end after {n_rounds} rounds, not 300"
     check_facts(facts_in(recorded.process.stdout), _core.read_profile(str(recorded.run_dir)))
 
 
@@ -304,8 +304,8 @@ def test_commands_on_a_kept_part(record: Record, tmp_path: Path) -> None:
     assert json.loads(ompass("info", packed, "--json").stdout)["trace_begin_ns"] == profile.trace_begin_ns
 
 
-def test_damaged_kept_log_is_refused_or_read_without_it(record: Record) -> None:
-    """Whatever bytes the file holds, readers neither crash nor invent events."""
+def test_damaged_kept_log_is_refused_or_partly_read(record: Record) -> None:
+    """Readers never crash, and the profile stays readable, whatever bytes the file holds."""
     recorded = record(
         "survival/long_run.c", "1500", mode="trace", environment={"OMPASS_KEEP_LAST": "1M"}, threads=2
     )

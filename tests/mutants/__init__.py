@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Small wrong changes of the code, which the quick tests must notice."""
+"""Makes small wrong changes to the code. The quick tests must detect each of them."""

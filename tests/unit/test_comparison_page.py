@@ -53,7 +53,7 @@ def page(content: ComparisonContent, sources: bool = False) -> str:
     return html_report((), comparison=content, sources=sources)
 
 
-def test_stacks_of_a_renamed_function_at_another_rate_are_one_stack() -> None:
+def test_a_renamed_function_at_another_sampling_rate_keeps_one_stack() -> None:
     (one,) = compared().compared
     assert one.stacks is not None
     before, after = one.stacks
@@ -62,7 +62,7 @@ def test_stacks_of_a_renamed_function_at_another_rate_are_one_stack() -> None:
     assert after == {stack: 300.0}
 
 
-def test_stacks_of_a_removed_construct_are_not_those_of_its_successor() -> None:
+def test_stacks_of_a_removed_construct_stay_apart_from_its_successors() -> None:
     before = side_of("old", {2: [([side("blocks", 13, 100, 100, 10)], 1)]}, False)
     after = side("other", 13, 100, 100, 10)
     unlike = {"/src/a.c": {k: f"{k} {k * k} {k * k * k}" for k in range(9, 40)}}

@@ -104,7 +104,7 @@ def dot_graph(content: GraphContent) -> str:
 def _nodes(content: GraphContent) -> Iterator[_Node]:
     span_ns = content.graph.span_ns or 1
     for group in content.graph.groups:
-        if group.number in content.expanded and _listed(content, group):
+        if group.number in content.expanded and _is_listed(content, group):
             continue
         folded = " and below" if group.folded else ""
         yield _Node(
@@ -153,16 +153,16 @@ def _nodes(content: GraphContent) -> Iterator[_Node]:
 
 
 def _edges(content: GraphContent) -> Iterator[_Edge]:
-    """Yields creations between groups, and between listed tasks; then dependences."""
+    """Yields the creations between groups and listed tasks, then the dependences between groups."""
     groups = content.graph.groups
     listed = {
-        group.number for group in groups if group.number in content.expanded and _listed(content, group)
+        group.number for group in groups if group.number in content.expanded and _is_listed(content, group)
     }
     known = {task.task for task in content.graph.tasks}
     for group in groups[1:]:
         if group.number not in listed:
             count = group.n_tasks + group.n_undeferred
-            for source in _members(content, group.parent, listed):
+            for source in _node_of(group.parent, listed):
                 yield _Edge(source, f"g{group.number}", "creates", count, group.critical_ns > 0)
     for task in content.graph.tasks:
         parent = groups[groups[task.group].parent]
@@ -175,10 +175,10 @@ def _edges(content: GraphContent) -> Iterator[_Edge]:
             yield _Edge(*ends, "precedes", dependence.n, False)
 
 
-def _members(content: GraphContent, group: int, listed: set[int]) -> list[str]:
-    """Returns the node of a group; none if the group is expanded, because the creating task is unknown."""
+def _node_of(group: int, listed: set[int]) -> list[str]:
+    """Returns a group's node; none if the group is expanded, because its creating task is unknown."""
     return [] if group in listed else [f"g{group}"]
 
 
-def _listed(content: GraphContent, group: GraphGroup) -> bool:
+def _is_listed(content: GraphContent, group: GraphGroup) -> bool:
     return any(task.group == group.number for task in content.graph.tasks)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The report on one run: thread-time, regions, constructs, waits, loops, calls, kernels, findings.
 
-The default report has about 30 lines that answer what is slow, where, and what to do. It is a choice from
-the whole report (`--full`): the worst findings, the states, the most expensive constructs and the important
-notes. Owns the order, the wording, and the fields of its JSON form, which docs/report-schema.md lists.
+The default report has about 30 lines. It selects from the whole report (`--full`) the worst findings, the
+states, the most expensive constructs and the important notes. Owns the order, the wording, and the fields of
+its JSON form, which docs/report-schema.md lists.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ CSV_TABLES: Final = {
     "findings": "findings",
     "summary": "",
 }
-"""Name of a table for --csv -> JSON field with its rows; empty: the whole form."""
+"""Name of a table for --csv -> JSON field with its rows; empty: the fields of the run itself."""
 
 _MOST_DOMAINS: Final = 8
 
@@ -83,7 +83,7 @@ THREAD_TIME: Final = (Column("thread_time_ns", "thread-time", Kind.TIME, "states
 
 
 def presence_fields(presence: Presence | None) -> dict[str, Any]:
-    """Returns thread-time, and work, on and off processors, as JSON fields; None if unknown."""
+    """Returns thread-time and work, on and off processors each, as JSON fields; None if unknown."""
     whole, work = (presence.whole, presence.work) if presence else (None, None)
     source = {"source": presence.source} if presence else {}
     return {
@@ -93,7 +93,7 @@ def presence_fields(presence: Presence | None) -> dict[str, Any]:
 
 
 def waiting_fields(content: ReportContent) -> dict[str, Any]:
-    """Returns what threads did while they waited, in regions and outside, as JSON fields."""
+    """Returns the times that waiting threads spun and slept, in regions and outside, as JSON fields."""
     times = {
         "in_regions": content.breakdown.waiting,
         "outside_regions": waits_outside_regions(content.run),
@@ -254,27 +254,27 @@ def _sections(content: ReportContent, tables: Mapping[str, Table]) -> Iterator[S
 
 def scope_words(breakdown: Breakdown) -> str:
     """Returns the scope of the figures, and how the thread-time is computed."""
-    what = {
+    scope = {
         Scope.REGIONS: "All parallel regions",
         Scope.REGION: "The chosen parallel region",
         Scope.PROGRAM: "The whole program",
     }[breakdown.scope]
     total, threads = duration(breakdown.thread_time_ns), plural(breakdown.n_threads, "thread")
     if breakdown.n_threads * breakdown.wall_ns == breakdown.thread_time_ns:
-        return f"{what}: {threads} x {duration(breakdown.wall_ns)} = {total}"
-    return f"{what}: {total} of {threads} in {duration(breakdown.wall_ns)}"
+        return f"{scope}: {threads} x {duration(breakdown.wall_ns)} = {total}"
+    return f"{scope}: {total} of {threads} in {duration(breakdown.wall_ns)}"
 
 
 def presence_words(presence: Presence | None) -> Iterator[str]:
     """Yields how long threads were off-CPU, if that was a noticeable part of the thread-time."""
     if presence is None:
         return
-    what, times = ("the work", presence.work) if presence.work else ("the thread-time", presence.whole)
+    whole, times = ("the work", presence.work) if presence.work else ("the thread-time", presence.whole)
     if times.off_cpu_ns <= OFF_PROCESSOR_SHARE * presence.whole.total_ns:
         return
     preempted, blocked = (percent(share(ns, times.total_ns)) for ns in (times.preempted_ns, times.blocked_ns))
     yield (
-        f"Threads were off-CPU for {percent(share(times.off_cpu_ns, times.total_ns))} of {what}: "
+        f"Threads were off-CPU for {percent(share(times.off_cpu_ns, times.total_ns))} of {whole}: "
         f"preempted {preempted}, blocked {blocked}; they ran for {duration(times.running_ns)} of it."
     )
 

@@ -21,8 +21,8 @@ class _Part:
 
     n: int
     share: float  # of the samples of work
-    construct: int | None  # with most of it
-    place: str  # line with most of it, such as `fib.c:12 (fib)`
+    construct: int | None  # the construct with most of this part
+    place: str  # the line with most of it, such as `fib.c:12 (fib)`
 
     def lost_ns(self, facts: Facts) -> float:
         return self.share * facts.processor.work_running_ns
@@ -54,7 +54,8 @@ def _judged(
 ) -> Iterator[Evidence]:
     """Yields the evidence of a part that takes at least `least_share` of the thread-time.
 
-    Other programs lengthen the thread-time, but not the sampled processor time.
+    Subtracts the time that other programs took from the thread-time, because samples cover only processor
+    time.
     """
     lost = facts.breakdown.share(lost_ns)
     own_ns = facts.breakdown.thread_time_ns - facts.taken_ns
@@ -90,7 +91,7 @@ def atomic_contention(facts: Facts) -> Iterator[Evidence]:
 def allocator(facts: Facts) -> Iterator[Evidence]:
     """Yields the memory allocator, if it takes much of the work."""
     part = _part(facts, lambda sample: sample.library == MEMORY)
-    # Its lock makes threads sleep.
+    # Threads sleep at the allocator's lock.
     lost_ns = part.lost_ns(facts) + part.share * facts.processor.work_blocked_ns
     where = "in the memory allocator (malloc, free, new, delete)"
     yield from _judged(facts, part, lost_ns, thresholds.ALLOCATOR_SHARE, where)
@@ -128,7 +129,7 @@ def small_chunks(facts: Facts) -> Iterator[Evidence]:
 
 
 def _larger_chunks(n_iterations: int, n_chunks: int, n_led: int, chunk_ns: float) -> str:
-    """Returns the advice on the chunk: some microseconds of work."""
+    """Returns the cure: a chunk with some microseconds of work."""
     each = max(n_iterations / n_chunks, 1.0)
     wanted = max(round(each * thresholds.TARGET_CHUNK_NS / max(chunk_ns, 1.0)), 2)
     wanted = min(wanted, max(round(n_iterations / max(n_led, 1) / 64), 2))

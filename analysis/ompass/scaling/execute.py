@@ -35,11 +35,11 @@ from ompass.scaling.plan import (
 from ompass.system import busy_ns, step_ns
 
 _SAMPLES = "250"
-"""Samples per second, which divide the inflation among lines. They cost a program 0.1% of its time."""
+"""Samples per second. They attribute the inflation to lines, and cost a program 0.1% of its time."""
 
 
 class InterruptedSweepError(OmpassError):
-    """A signal to all of us ended a program of the sweep."""
+    """A signal, such as that of Ctrl-C, ended the sweep and its running program."""
 
     exit_code = 130
 
@@ -59,7 +59,7 @@ class Executor:
 
     @classmethod
     def prepare(cls, spec: SweepSpec, environ: Mapping[str, str], scratch: Path) -> Executor:
-        """Checks all programs before the first one runs. CannotRecordError explains why one cannot be used.
+        """Checks all programs before the first one runs. CannotRecordError states why one is unusable.
 
         `scratch` receives links to libraries with names that LD_PRELOAD cannot hold; it must exist until the
         sweep ends.
@@ -158,10 +158,10 @@ class Executor:
 
 
 class Watch:
-    """The use of a run's CPUs by other programs and the hypervisor; created before the run, read after it.
+    """Measures how long other programs and the hypervisor use a run's CPUs. Create it before the run.
 
-    The kernel counts in steps of 10 ms, so one step per CPU is attributed to the run. For short runs, only
-    large disturbances are visible.
+    The kernel counts in steps of 10 ms, so `others_share` attributes one step per CPU to the run. In short
+    runs it shows only large disturbances.
     """
 
     def __init__(self, cpus: Collection[int]) -> None:
@@ -170,7 +170,7 @@ class Watch:
         self._started = time.monotonic_ns()
 
     def others_share(self, own_cpu_ns: int) -> float | None:
-        """Part of the CPUs' time used by others, 0 to 1; None if unknown."""
+        """Returns the others' part of the CPUs' time, 0 to 1; None if unknown. Call it after the run."""
         after, wall_ns = busy_ns(self._cpus), time.monotonic_ns() - self._started
         if self._before is None or after is None or wall_ns <= 0:
             return None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Changes after which more of the program runs at the same time.
+"""Changes that let more of the program run at the same time.
 
 They remove waits in loops, false dependences, locks, barriers and short regions, deepen pipelines, and divide
 serial work. A trace does not show which order the data require, so most of these gains are bounds.
@@ -33,10 +33,10 @@ from ompass.simulation.reader import (
 )
 from ompass.simulation.trial import LEAST_GAIN, Candidate, Trial, Way
 
-_IN_A_LOOP = 3  # fewest waits of one task, barriers of one region or regions that a loop may contain
+_IN_A_LOOP = 3  # as many waits of a task, barriers of a region, or regions count as a loop
 _DEPTHS = (2, 4, 8)
-_MOST_LOCKS = 4  # the ones with the longest hold times
-_ALONE = 0.5  # work counts as undivided if one thread alone does this part of it
+_MOST_LOCKS = 4  # tries only the locks with the longest hold times
+_ALONE = 0.5  # work counts as undivided if one thread does at least this part of it
 
 
 def order_changes(trial: Trial, run: Run) -> Iterator[Candidate]:

@@ -65,7 +65,7 @@ class Lookup:
 
     @property
     def problem(self) -> str:
-        """A sentence on split debug information (.dwo) that was needed and missing; empty if none was."""
+        """A sentence about missing split debug information (.dwo); empty if none is missing."""
         return self._split.problem if self._split else ""
 
     def of_sample(self, address: int) -> tuple[Frame, ...]:
@@ -92,7 +92,7 @@ _Look = Callable[[int], tuple[Frame, ...]]
 
 
 def _split_lookup(split: SplitDwarf, symbols: _Look | None) -> _Look:
-    """Returns a function that reads split debug information; outer functions have the names of symbols."""
+    """Returns a function that reads split debug information. `symbols` names the outermost function."""
 
     def look_up(address: int) -> tuple[Frame, ...]:
         frames = [Frame(*place) for place in split.frames(address)]
