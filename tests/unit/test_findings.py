@@ -600,6 +600,17 @@ def test_barriers_every_few_microseconds_are_reported() -> None:
     assert math.isclose(dict(found.numbers)["work_per_barrier_ns"], 120 * MS / 19_998)
 
 
+@pytest.mark.parametrize(("task_ms", "found"), [(0.04, True), (0.06, False)])
+def test_tasks_between_two_barriers_are_work(task_ms: float, found: bool) -> None:
+    work_ns = round(100 * task_ms * MS)
+    rows = team(0, [{"work_ns": work_ns, "sync_ns": work_ns // 4, "n_tasks": 100}] * 2)
+    kinds = [definition(0, "parallel"), definition(1, "wait", flags=BARRIER), definition(2)]
+    waits = tuple(wait(1, k, n_waits=101, sync_ns=work_ns // 4) for k in range(2))
+    tasks = [construct(2, k, [work_ns // 100] * 100) for k in range(2)]
+    run = made_run(rows, tasks, kinds, waits=waits)
+    assert ("work_per_barrier_ns" in dict(the(run, "synchronization").numbers)) == found
+
+
 # ---------------------------------------------------------------- the rest of the program
 
 

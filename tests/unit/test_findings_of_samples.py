@@ -135,6 +135,15 @@ def test_creations_that_copy_data_are_not_fine_tasks() -> None:
     assert problems(run(2)) == ["too_fine"]
 
 
+@pytest.mark.parametrize(("preempted_ms", "kinds"), [(9, ["disturbed"]), (7, ["copied_data", "disturbed"])])
+def test_preempted_creations_need_not_copy_data(preempted_ms: int, kinds: list[str]) -> None:
+    # A creation takes 10 us. Others used the processors for so long that one may have needed 1 or 3 us.
+    rows = team(0, [{"work_ns": 10 * MS, "create_ns": 10 * MS, "n_tasks": 1000,
+                     "preempted_ns": preempted_ms * MS}] + [{"work_ns": 20 * MS}])  # fmt: skip
+    run = on_processors(rows, [construct(1, 0, [10_000] * 1000, create_ns=10 * MS)])
+    assert sorted(problems(run)) == kinds
+
+
 @pytest.mark.parametrize(
     ("kind", "n_iterations", "n_chunks", "cure"),
     [

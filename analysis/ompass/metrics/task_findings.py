@@ -27,11 +27,27 @@ class _FineTasks:
     cost_ns: float  # mean cost of creation and dispatch
     deferred: float  # share of deferred tasks
 
+    @property
+    def copies(self) -> bool:
+        """True if creating a task takes so long that it copies data."""
+        return self.deferred >= 0.5 and self.task.mean_create_ns >= thresholds.COPYING_CREATE_NS
+
+    def may_copy_nothing(self, preempted_ns: int) -> bool:
+        """True if a creation that copies no data may take as long while threads wait for processors."""
+        least_ns = (self.task.create_ns - preempted_ns) / self.task.n_created
+        return self.copies and least_ns < thresholds.COPYING_CREATE_NS
+
 
 def too_fine(facts: Facts) -> Iterator[Evidence]:
-    """Yields constructs whose tasks are small compared with their cost."""
+    """Yields constructs whose tasks are small compared with their cost.
+
+    Omits those for which others' use of the processors hides whether a creation copies data.
+    """
+    states_ns = facts.breakdown.thread_time_ns - facts.breakdown.states.work_ns
+    preempted_ns = 0 if facts.calm else states_ns - facts.processor.other_running_ns
     for fine in _fine_tasks(facts):
-        yield _too_fine(facts, fine)
+        if not fine.may_copy_nothing(preempted_ns):
+            yield _too_fine(facts, fine)
 
 
 def _fine_tasks(facts: Facts) -> Iterator[_FineTasks]:
@@ -87,7 +103,7 @@ def _too_fine(facts: Facts, fine: _FineTasks) -> Evidence:
             "replace the if or final clause by a branch that calls the serial code, "
             f"so that each task does at least {duration(target_ns)} of work"
         )
-    elif task.mean_create_ns >= thresholds.COPYING_CREATE_NS:
+    elif fine.copies:
         return evidence(
             f"{_tasks_did(task, work_ns)}, but creating one took "
             f"{duration(task.mean_create_ns)}, several times as long as a creation that copies no data: "

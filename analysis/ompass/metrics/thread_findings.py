@@ -224,7 +224,7 @@ def frequent_barriers(facts: Facts) -> Iterator[Evidence]:
     waited_ns = facts.of_program(sum(w.wait_ns for w in barriers))
     if n_waits < thresholds.FINE_MIN_TASKS or breakdown.share(waited_ns) < thresholds.SYNC_SHARE:
         return
-    step_ns = sum(processor_time(r).work_running_ns for r in _plain(facts)) / n_waits
+    step_ns = sum(processor_time(r).work_running_ns for r in breakdown.regions) / n_waits
     if step_ns >= thresholds.SHORT_STEP_NS:
         return
     blamed = max(barriers, key=lambda w: (w.wait_ns, -w.construct))

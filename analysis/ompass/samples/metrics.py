@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Generic, TypeVar
 
 from ompass.model import share
@@ -97,6 +97,14 @@ def owners_by_samples(samples: Sequence[LocatedSample]) -> tuple[tuple[Owner, in
 
 WORKING: Final = ("task", "kernel", "implicit")
 """The kinds of owners whose samples are work in parallel regions."""
+
+
+def with_merged_states(samples: Iterable[LocatedSample]) -> tuple[LocatedSample, ...]:
+    """Returns the samples with one owner for each state without work, whatever task the thread was in."""
+    return tuple(
+        sample if sample.owner.kind in WORKING else replace(sample, owner=Owner(sample.owner.kind, -1))
+        for sample in samples
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import Any, Final
 
@@ -23,6 +24,7 @@ from ompass.samples.metrics import (
     hot_lines,
     owners_by_samples,
     shown_lines,
+    with_merged_states,
 )
 from ompass.symbols.names import compact_name
 from ompass.units import percent, plural
@@ -53,7 +55,10 @@ def samples_report(content: SampleContent) -> Report:
 
 
 def sample_parts(content: SampleContent, whole: bool = False) -> Iterator[str | Table]:
-    """Yields sentences and tables; `whole` adds functions. Empty for a run without requested samples."""
+    """Yields sentences and tables; `whole` adds functions. Empty for a run without requested samples.
+
+    Tables show a state without work once; sample_fields() has it by the construct of the thread's task.
+    """
     yield from filter(None, (content.refusal(), content.loads_refusal()))
     if not content.samples:
         yield from _unsampled(content)
@@ -67,6 +72,7 @@ def sample_parts(content: SampleContent, whole: bool = False) -> Iterator[str | 
         )
     if content.n_dropped:
         yield f"{plural(content.n_dropped, 'sample')} could not be written; `ompass info` shows why."
+    content = replace(content, samples=with_merged_states(content.samples))
     tables = [
         _lines(content, more="--json" if whole else f"ompass samples {shell_word(content.run.path)}"),
         _libraries(content),
