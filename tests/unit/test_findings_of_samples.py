@@ -14,9 +14,11 @@ from made_findings import (
     sampled,
     the,
 )
-from made_runs import MS, construct, definition, loop, made_run, region, team
+from made_runs import MS, construct, definition, loop, made_run, region, team, wait
 from ompass.model import Run
 from ompass.sampled import ATOMIC, MEMORY, OWN, RUNTIME, WAITING
+
+DEPENDENCE = 62  # flags of a wait for dependences
 
 
 def working() -> Run:
@@ -135,11 +137,27 @@ def test_creations_that_copy_data_are_not_fine_tasks() -> None:
     assert problems(run(2)) == ["too_fine"]
 
 
+@pytest.mark.parametrize(("create_us", "kind"), [(14, "too_fine"), (16, "copied_data")])
+def test_creations_with_dependences_take_longer(create_us: int, kind: str) -> None:
+    create_ns = 1000 * create_us * 1000
+    rows = team(0, [{"work_ns": 10 * MS, "create_ns": create_ns, "n_tasks": 1000}] * 2)
+    tasks = [construct(1, k, [10_000] * 1000, create_ns=create_ns) for k in range(2)]
+    kinds = [
+        definition(0, "parallel"),
+        definition(1, module=0, offset=64),
+        definition(2, "wait", flags=DEPENDENCE, module=0, offset=64),
+    ]
+    run = made_run(rows, tasks, kinds, waits=(wait(2, 0, n_waits=1000, idle_ns=1),))
+    assert problems(run) == [kind]
+
+
 @pytest.mark.parametrize(("preempted_ms", "kinds"), [(9, ["disturbed"]), (7, ["copied_data", "disturbed"])])
 def test_preempted_creations_need_not_copy_data(preempted_ms: int, kinds: list[str]) -> None:
     # A creation takes 10 us. Others used the processors for so long that one may have needed 1 or 3 us.
-    rows = team(0, [{"work_ns": 10 * MS, "create_ns": 10 * MS, "n_tasks": 1000,
-                     "preempted_ns": preempted_ms * MS}] + [{"work_ns": 20 * MS}])  # fmt: skip
+    creates = {
+        "work_ns": 10 * MS, "create_ns": 10 * MS, "n_tasks": 1000, "preempted_ns": preempted_ms * MS,
+    }  # fmt: skip
+    rows = team(0, [creates, {"work_ns": 20 * MS}])
     run = on_processors(rows, [construct(1, 0, [10_000] * 1000, create_ns=10 * MS)])
     assert sorted(problems(run)) == kinds
 

@@ -90,6 +90,11 @@ class Facts:
     devices: tuple[Device, ...] = field(default=())
     is_python: bool = False  # True if the program is a Python interpreter
 
+    def place(self, construct: int) -> tuple[int, int]:
+        """Returns module and offset of a construct; a task and its wait for dependences have the same."""
+        definition = self.run.definitions[construct]
+        return definition.module, definition.offset
+
     @property
     def n_completed(self) -> int:
         return sum(t.n_completed for t in self.tasks)

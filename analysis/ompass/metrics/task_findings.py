@@ -26,16 +26,17 @@ class _FineTasks:
     work_ns: float  # mean work of a task on a processor
     cost_ns: float  # mean cost of creation and dispatch
     deferred: float  # share of deferred tasks
+    copying_ns: int  # a creation that takes as long copies data
 
     @property
     def copies(self) -> bool:
         """True if creating a task takes so long that it copies data."""
-        return self.deferred >= 0.5 and self.task.mean_create_ns >= thresholds.COPYING_CREATE_NS
+        return self.deferred >= 0.5 and self.task.mean_create_ns >= self.copying_ns
 
     def may_copy_nothing(self, preempted_ns: int) -> bool:
         """True if a creation that copies no data may take as long while threads wait for processors."""
         least_ns = (self.task.create_ns - preempted_ns) / self.task.n_created
-        return self.copies and least_ns < thresholds.COPYING_CREATE_NS
+        return self.copies and least_ns < self.copying_ns
 
 
 def too_fine(facts: Facts) -> Iterator[Evidence]:
@@ -60,6 +61,7 @@ def _fine_tasks(facts: Facts) -> Iterator[_FineTasks]:
     if dispatch_ns > thresholds.PLAUSIBLE_DISPATCH_NS:
         dispatch_ns = 0.0
     inline_ns = _undeferred_cost_ns(facts)
+    dependent = {facts.place(w.construct) for w in facts.waits if w.kind == "dependence"}
     for task in facts.tasks:
         if task.n_completed < thresholds.FINE_MIN_TASKS or not task.n_created:
             continue
@@ -73,7 +75,12 @@ def _fine_tasks(facts: Facts) -> Iterator[_FineTasks]:
             continue
         if breakdown.share(cost_ns * task.n_completed) < thresholds.FINE_SHARE:
             continue
-        yield _FineTasks(task, work_ns, cost_ns, deferred)
+        copying_ns = (
+            thresholds.COPYING_DEPENDENT_CREATE_NS
+            if facts.place(task.construct) in dependent
+            else thresholds.COPYING_CREATE_NS
+        )
+        yield _FineTasks(task, work_ns, cost_ns, deferred, copying_ns)
 
 
 def _undeferred_cost_ns(facts: Facts) -> float:

@@ -256,6 +256,9 @@ TARGET_CHUNK_NS: Final = 20_000
 COPYING_CREATE_NS: Final = 3_000
 """A creation takes below a microsecond unless it copies data."""
 
+COPYING_DEPENDENT_CREATE_NS: Final = 15_000
+"""The same limit for tasks that wait for others: their creation takes up to some 5 us without a copy."""
+
 FEWER_SHARE: Final = 0.10
 """A region with fewer threads than asked for is reported if the missing ones could have taken this part of
 the work."""
