@@ -1,5 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The faults, and how the program and its recording end by each."""
+"""The faults, and how the program and its recording end by each.
+
+faulty.c makes the first ones, surroundings.py the others:
+killed: SIGKILL at a moment of real time; full-disk, few-files: a file system without room for data or files;
+as, nofile, fsize: limits (setrlimit); removed: the run directory is removed while the program runs; read: the
+readers read while it runs; two: two programs record into one directory.
+"""
 
 from __future__ import annotations
 
@@ -56,5 +62,14 @@ KINDS: Final = {
         Kind("pauses", pauses=True),
         Kind("end", pauses=True),
         Kind("killed", -signal.SIGKILL, "cut", runs="regions"),
+        Kind("full-disk", misses=True, runs="nothing"),
+        Kind("few-files", misses=True, runs="nothing"),
+        Kind("read-only", misses=True, runs="nothing"),
+        Kind("as", misses=True, runs="nothing"),
+        Kind("nofile", misses=True, runs="nothing"),
+        Kind("fsize", misses=True, runs="nothing"),
+        Kind("removed", misses=True, runs="regions"),
+        Kind("read", runs="regions"),
+        Kind("two", runs="nothing"),
     )
 }

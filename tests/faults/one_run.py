@@ -7,7 +7,9 @@ import json
 import os
 import shutil
 import signal
+import subprocess
 import sys
+import threading
 import traceback
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -15,21 +17,41 @@ from typing import Any
 
 from faults import judge, runs
 from faults.cases import Case
-from harsh_run import tool_lines
+from faults.surroundings import surroundings_of
 
 Outcome = dict[str, Any]
 
 
 def perform(case: Case, folder: Path, library: Path) -> None:
-    """Runs a case in an empty folder. AssertionError: the tool, or a reader, is wrong."""
-    run_dir = folder / "run.ompass"
-    beside = None if case.kind.is_inside else runs.kill_later(case, folder)
-    plain = runs.run(case, folder, "plain", None)
-    recorded = runs.run(
-        case, folder, "recorded", library, environment={"OMPASS_DIR": str(run_dir)}, beside=beside
-    )
-    judge.check_program(case, plain, recorded)
-    judge.check_recording(case, run_dir, recorded.progress, tool_lines(recorded.stderr))
+    """Runs a case in an empty folder. AssertionError: the tool, or a reader, is wrong. SkippedError."""
+    with surroundings_of(case, folder) as around:
+        environment = {"OMPASS_DIR": str(around.run_dir)}
+        plain = runs.run(case, folder, "plain", None, prepare=around.limit)
+        if plain.status != (case.kind.status if case.kind.is_inside else 0):
+            raise runs.SkippedError(f"the program without the tool ended with {plain.status}")
+        others: list[runs.Ended] = []
+
+        def run_another() -> None:
+            others.append(runs.run(case, folder, "other", library, environment=environment))
+
+        another = threading.Thread(target=run_another)
+        if case.kind.name == "two":
+            another.start()
+        recorded = runs.run(
+            case,
+            folder,
+            "recorded",
+            library,
+            environment=environment,
+            prepare=around.limit,
+            beside=around.beside,
+        )
+        if case.kind.name == "two":
+            another.join()
+            judge.check_two(case, around.run_dir, plain, recorded, *others)
+            return
+        judge.check_program(case, plain, recorded)
+        judge.check_recording(case, around.run_dir, recorded)
 
 
 def outcome_of(case: Case, folder: Path, library: Path) -> Outcome:
@@ -66,11 +88,14 @@ def run_all(cases: Sequence[Case], library: Path, folder: Path, at_once: int) ->
 
 def _begin(case: Case, folder: Path, library: Path) -> int:
     """Begins a case in a new process; returns its number."""
+    if (folder / "disk").is_mount():  # left by a killed process
+        subprocess.run(["umount", "--lazy", str(folder / "disk")], check=True)
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     sys.stdout.flush()
     if pid := os.fork():
         return pid
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # unmounts, and ends the program
     try:
         outcome = outcome_of(case, folder, library)
         (folder / "outcome.json").write_text(json.dumps(outcome), encoding="utf-8")

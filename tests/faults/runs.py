@@ -7,7 +7,6 @@ import os
 import signal
 import struct
 import subprocess
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -103,7 +102,7 @@ def run(
     )
     try:
         if beside:
-            beside(process)
+            beside(process)  # its output fits into the pipes
         stdout, stderr = process.communicate(timeout=TIMEOUT_S)
     except subprocess.TimeoutExpired:
         raise AssertionError(f"the program {name} does not end") from None
@@ -112,18 +111,3 @@ def run(
             os.killpg(process.pid, signal.SIGKILL)
             process.communicate()
     return Ended(process.returncode, stdout, stderr, Progress.of(progress))
-
-
-def kill_later(case: Case, folder: Path) -> Beside:
-    """Returns an act that kills the program some time after its first task."""
-
-    def act(process: subprocess.Popen[str]) -> None:
-        progress = folder / "recorded.progress"
-        give_up_s = time.monotonic() + 30
-        while Progress.of(progress).n_started == 0 and process.poll() is None:
-            assert time.monotonic() < give_up_s, "the program does not begin"
-            time.sleep(0.001)
-        time.sleep(case.random("moment").uniform(0, 0.1))
-        process.kill()
-
-    return act

@@ -32,7 +32,7 @@ def test_judge_notices_tasks_and_output_that_are_missing(libompass: Path, tmp_pa
     case, run_dir = case_of("nothing"), tmp_path / "run.ompass"
     recorded = runs.run(case, tmp_path, "recorded", libompass, environment={"OMPASS_DIR": str(run_dir)})
     judge.check_program(case, recorded, recorded)
-    judge.check_recording(case, run_dir, recorded.progress, [])
+    judge.check_recording(case, run_dir, recorded)
     with pytest.raises(AssertionError, match="the output differs"):
         judge.check_program(case, replace(recorded, stdout=""), recorded)
     with pytest.raises(AssertionError, match="status"):
@@ -44,4 +44,4 @@ def test_judge_notices_tasks_and_output_that_are_missing(libompass: Path, tmp_pa
         (replace(recorded.progress, n_started=n + 1), "tasks recorded"),
     ):
         with pytest.raises(AssertionError, match=said):
-            judge.check_recording(case, run_dir, progress, [])
+            judge.check_recording(case, run_dir, replace(recorded, progress=progress))

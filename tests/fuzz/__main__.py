@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`./run fuzz`: runs the fuzzer. It begins with the golden runs and the inputs that it has kept."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import toolchains
+from fuzz import seeds
+
+BUILD = toolchains.REPOSITORY / "build" / "fuzz"
+FOUND = Path(__file__).resolve().parent / "found"
+TIMEOUT_S = 20  # of one input
+MEMORY_MB = 3000
+
+
+def main() -> int:
+    arguments = parsed()
+    made, corpus = BUILD / "seeds", BUILD / "corpus"
+    seeds.write(made)
+    corpus.mkdir(exist_ok=True)
+    command = [
+        str(BUILD / "bin" / "ompass-fuzz-run"),
+        f"-max_total_time={arguments.seconds}",
+        f"-timeout={TIMEOUT_S}",
+        f"-rss_limit_mb={MEMORY_MB}",
+        f"-artifact_prefix={BUILD}/",
+        f"-fork={arguments.at_once}",
+        "-max_len=1000000",
+        *("-ignore_crashes=1", "-ignore_timeouts=1", "-ignore_ooms=1") * arguments.go_on,
+        *map(str, (corpus, made, FOUND)),
+    ]
+    options = {"ASAN_OPTIONS": "detect_leaks=0", "UBSAN_OPTIONS": "print_stacktrace=1"}
+    memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+    with tempfile.TemporaryDirectory(prefix="ompass-fuzz-", dir=memory) as scratch:
+        environment = os.environ | options | {"TMPDIR": scratch}
+        return subprocess.run(command, env=environment, cwd=BUILD, check=False).returncode
+
+
+def parsed() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="./run fuzz",
+        description="Fuzz the readers of run directories under sanitizers. Inputs that reach new code are "
+        "kept in build/fuzz/corpus; an input that fails is a file build/fuzz/crash-…, timeout-… or oom-…. "
+        "build/fuzz/bin/ompass-fuzz-run FILE repeats it.",
+    )
+    parser.add_argument("seconds", nargs="?", type=int, default=60, help="duration (60)")
+    parser.add_argument("--at-once", type=int, default=1, metavar="N", help="processes (1)")
+    parser.add_argument("--go-on", action="store_true", help="continue after a failure")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

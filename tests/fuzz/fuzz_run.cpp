@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fuzzes the readers of a run.
+// The input is a packed run (packed_run.h). A mutation changes a few bytes of a piece, and leaves the others in place.
+#include <algorithm>
+#include <cstdlib>
+#include <random>
+#include <string>
+#include <unistd.h>
+
+#include "packed_run.h"
+#include "readers.h"
+
+extern "C" size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size);
+
+namespace ompass::fuzz {
+namespace {
+
+// Returns a directory of this process for runs. Whoever starts the fuzzer removes it: ./run fuzz sets TMPDIR.
+const std::string &directory() {
+    static const std::string name = [] {
+        const char *parent = getenv("TMPDIR");
+        std::string made = std::string(parent ? parent : "/tmp") + "/ompass-fuzz-XXXXXX";
+        if (!mkdtemp(made.data())) _exit(1);
+        return made;
+    }();
+    return name;
+}
+
+// Mutates up to 64 bytes of a piece.
+void mutate(Piece &piece, std::mt19937 &random) {
+    constexpr size_t kMost = 64;
+    if (piece.bytes.empty() || random() % 8 == 0) {
+        LLVMFuzzerMutate(reinterpret_cast<uint8_t *>(&piece.head), sizeof piece.head, sizeof piece.head);
+        piece.head.n_bytes = static_cast<uint16_t>(piece.bytes.size());
+        return;
+    }
+    const size_t begin = random() % piece.bytes.size() & ~size_t{7};
+    const size_t n = std::min(kMost, piece.bytes.size() - begin);
+    std::vector<uint8_t> part(piece.bytes.begin() + static_cast<ptrdiff_t>(begin),
+                              piece.bytes.begin() + static_cast<ptrdiff_t>(begin + n));
+    part.resize(LLVMFuzzerMutate(part.data(), n, n));
+    std::copy(part.begin(), part.end(), piece.bytes.begin() + static_cast<ptrdiff_t>(begin));
+}
+
+} // namespace
+} // namespace ompass::fuzz
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    using namespace ompass::fuzz;
+    unpack(pieces_of({data, size}), directory());
+    read_everything(directory());
+    return 0;
+}
+
+extern "C" size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed) {
+    using namespace ompass::fuzz;
+    std::mt19937 random(seed);
+    std::vector<Piece> pieces = pieces_of({data, size});
+    if (pieces.empty()) return LLVMFuzzerMutate(data, size, max_size);
+    for (unsigned n = 1 + random() % 3; n > 0; n--) {
+        const size_t chosen = random() % pieces.size();
+        const auto place = pieces.begin() + static_cast<ptrdiff_t>(chosen);
+        if (random() % 32 == 0 && pieces.size() > 1)
+            pieces.erase(place);
+        else
+            mutate(*place, random);
+    }
+    const std::vector<uint8_t> all = packed(pieces);
+    std::copy_n(all.begin(), std::min(all.size(), max_size), data);
+    return std::min(all.size(), max_size);
+}

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "readers.h"
+
+#include <cstdint>
+#include <numeric>
+#include <vector>
+
+#include "analyses/event_columns.h"
+#include "analyses/krd_analysis.h"
+#include "analyses/pyramid.h"
+#include "analyses/rank_steps.h"
+#include "analyses/task_graph.h"
+#include "analyses/timeline.h"
+#include "analyses/trace_replay.h"
+#include "analyses/trace_rows.h"
+#include "analyses/validate.h"
+#include "format/sample_files.h"
+#include "simulation/engine.h"
+
+namespace ompass::fuzz {
+namespace {
+
+constexpr uint64_t kMostRecords = 10'000, kMostSimulated = 20'000;
+
+std::vector<uint32_t> all_threads(const RunFiles &run) {
+    std::vector<uint32_t> threads(run.threads.size());
+    std::iota(threads.begin(), threads.end(), 0u);
+    return threads;
+}
+
+void read_tables(const RunFiles &run) {
+    for (size_t table = 0; table < trace_tables().size(); table++) {
+        std::vector<size_t> columns(trace_tables()[table].columns.size());
+        std::iota(columns.begin(), columns.end(), size_t{0});
+        (void)read_rows(run, table, columns, 1000, [](RowBatch &) {});
+    }
+    EventColumns events;
+    (void)read_event_columns(run, {.limit = kMostRecords}, events);
+    std::vector<SampledThread> samples;
+    (void)read_samples(run, samples);
+}
+
+void read_picture(const std::string &directory) {
+    Pyramid pyramid;
+    if (pyramid.open(directory, false)) return;
+    const std::vector<uint32_t> threads = all_threads(pyramid.run());
+    WindowIntervals rows;
+    (void)pyramid.read_intervals(threads, 0, pyramid.end_ns(), kMostRecords, rows);
+    (void)pyramid.read_moment(threads, pyramid.end_ns() / 2, kMostRecords, rows);
+    TileRequest request;
+    for (const uint32_t thread : threads) request.rows.push_back({thread});
+    request.shift = pyramid.finest_shift();
+    request.n_bins = 64;
+    for (const auto dimension : {Dimension::kState, Dimension::kConstruct, Dimension::kOffCpu}) {
+        request.dimension = dimension;
+        std::vector<uint64_t> values;
+        (void)pyramid.read_tile(request, values);
+    }
+    std::vector<TaskPair> pairs;
+    bool all = false;
+    (void)pyramid.read_dependences(kMostRecords, pairs, all);
+    std::vector<LinkedTask> tasks;
+    if (!rows.rows.empty())
+        (void)pyramid.read_links(rows.rows[0].task, rows.rows[0].thread, pyramid.end_ns() / 2, kMostRecords, tasks);
+}
+
+void read_reuse(const RunFiles &run) {
+    KrdSettings settings;
+    settings.groups.of_thread.assign(run.threads.size(), 0);
+    settings.classes.push_back({1 << 20, 1 << 25});
+    KrdResult result;
+    (void)analyse_reuse(run, settings, [](double) {}, result);
+}
+
+void simulate_run(const RunFiles &run) {
+    simulation::TaskProgram program;
+    if (simulation::extract_program(run, program)) return;
+    if (program.n_deferred > kMostSimulated) return;
+    simulation::Team team{.n_threads = 3};
+    team.progress = [n = 0](uint64_t) mutable { return ++n < 100; };
+    (void)simulation::simulate(program, {}, *simulation::find_policy("libomp"), team);
+}
+
+} // namespace
+
+void read_everything(const std::string &directory) {
+    RunFiles run;
+    if (open_run(directory, run)) return;
+    (void)validate_run(directory);
+    std::vector<ThreadAccount> accounts = read_accounts(run);
+    (void)make_profile(run, accounts, false);
+    if (!replay_trace(run, accounts)) (void)make_profile(run, accounts, true);
+    read_tables(run);
+    SliceColumns slices;
+    bool too_many = false;
+    (void)read_slices(run, {.limit = kMostRecords}, slices, too_many);
+    TaskGraph graph;
+    (void)build_task_graph(run, {.expanded = {0, 1, 2}}, graph);
+    RankSteps steps;
+    (void)read_rank_steps(run, 0, steps);
+    read_picture(directory);
+    read_reuse(run);
+    simulate_run(run);
+}
+
+} // namespace ompass::fuzz
