@@ -8,13 +8,11 @@ import os
 import subprocess
 import sys
 import tempfile
-from pathlib import Path
 
 import toolchains
 from fuzz import seeds
 
 BUILD = toolchains.REPOSITORY / "build" / "fuzz"
-FOUND = Path(__file__).resolve().parent / "found"
 TIMEOUT_S = 20  # of one input
 MEMORY_MB = 3000
 
@@ -33,7 +31,7 @@ def main() -> int:
         f"-fork={arguments.at_once}",
         "-max_len=1000000",
         *("-ignore_crashes=1", "-ignore_timeouts=1", "-ignore_ooms=1") * arguments.go_on,
-        *map(str, (corpus, made, FOUND)),
+        *map(str, (corpus, made)),
     ]
     options = {"ASAN_OPTIONS": "detect_leaks=0", "UBSAN_OPTIONS": "print_stacktrace=1"}
     memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "readers.h"
 
+#include <array>
 #include <cstdint>
 #include <numeric>
 #include <vector>
@@ -20,7 +21,7 @@
 namespace ompass::fuzz {
 namespace {
 
-constexpr uint64_t kMostRecords = 10'000, kMostSimulated = 20'000;
+constexpr uint64_t kMostRecords = 1000, kMostSimulated = 10'000;
 
 std::vector<uint32_t> all_threads(const RunFiles &run) {
     std::vector<uint32_t> threads(run.threads.size());
@@ -40,9 +41,9 @@ void read_tables(const RunFiles &run) {
     (void)read_samples(run, samples);
 }
 
-void read_picture(const std::string &directory) {
+void read_picture(const RunFiles &run) {
     Pyramid pyramid;
-    if (pyramid.open(directory, false)) return;
+    if (pyramid.open(run.directory, false)) return;
     const std::vector<uint32_t> threads = all_threads(pyramid.run());
     WindowIntervals rows;
     (void)pyramid.read_intervals(threads, 0, pyramid.end_ns(), kMostRecords, rows);
@@ -76,31 +77,41 @@ void simulate_run(const RunFiles &run) {
     simulation::TaskProgram program;
     if (simulation::extract_program(run, program)) return;
     if (program.n_deferred > kMostSimulated) return;
-    simulation::Team team{.n_threads = 3};
+    simulation::Team team{.n_threads = 3, .progress = {}, .completed = {}};
     team.progress = [n = 0](uint64_t) mutable { return ++n < 100; };
     (void)simulation::simulate(program, {}, *simulation::find_policy("libomp"), team);
 }
 
-} // namespace
-
-void read_everything(const std::string &directory) {
-    RunFiles run;
-    if (open_run(directory, run)) return;
-    (void)validate_run(directory);
+void read_figures(const RunFiles &run) {
     std::vector<ThreadAccount> accounts = read_accounts(run);
     (void)make_profile(run, accounts, false);
     if (!replay_trace(run, accounts)) (void)make_profile(run, accounts, true);
-    read_tables(run);
+    (void)validate_run(run.directory);
+}
+
+void read_slices_and_steps(const RunFiles &run) {
     SliceColumns slices;
     bool too_many = false;
-    (void)read_slices(run, {.limit = kMostRecords}, slices, too_many);
-    TaskGraph graph;
-    (void)build_task_graph(run, {.expanded = {0, 1, 2}}, graph);
+    (void)read_slices(run, {.threads = {}, .limit = kMostRecords}, slices, too_many);
     RankSteps steps;
     (void)read_rank_steps(run, 0, steps);
-    read_picture(directory);
-    read_reuse(run);
-    simulate_run(run);
+}
+
+void read_graph(const RunFiles &run) {
+    TaskGraph graph;
+    (void)build_task_graph(run, {.expanded = {0, 1, 2}}, graph);
+}
+
+constexpr std::array kReaders = {read_figures, read_tables, read_slices_and_steps, read_graph,
+                                 read_picture, read_reuse,  simulate_run};
+
+} // namespace
+
+size_t n_readers() { return kReaders.size(); }
+
+void read_by(size_t reader, const std::string &directory) {
+    RunFiles run;
+    if (!open_run(directory, run)) kReaders[reader](run);
 }
 
 } // namespace ompass::fuzz

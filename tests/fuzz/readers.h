@@ -2,11 +2,14 @@
 // Everything that reads the logs of a run.
 #pragma once
 
+#include <cstddef>
 #include <string>
 
 namespace ompass::fuzz {
 
-// Runs every analysis on a run directory. Each returns a result or a problem; both are ignored.
-void read_everything(const std::string &directory);
+size_t n_readers();
+
+// Opens a run directory and analyses it by one reader. Ignores the result, and a problem.
+void read_by(size_t reader, const std::string &directory);
 
 } // namespace ompass::fuzz
