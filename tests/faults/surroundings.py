@@ -24,7 +24,7 @@ _MIB: Final = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """How to run a program: where it records, limits of its process, and acts beside it.
+    """The directory of the recording, limits of the process, and acts during the run.
 
     limit: runs in the process before the program, without the tool, too.
     """

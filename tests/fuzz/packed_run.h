@@ -30,7 +30,7 @@ struct Piece {
 std::vector<Piece> pieces_of(std::span<const uint8_t> input);
 std::vector<uint8_t> packed(std::span<const Piece> pieces);
 
-// Writes the files into an existing directory, in place of those of the run before. Files have whole pages.
+// Writes the files into an existing directory and removes older ones. Files have whole pages.
 void unpack(std::span<const Piece> pieces, const std::string &directory);
 
 } // namespace ompass::fuzz

@@ -22,6 +22,7 @@ from ompass.errors import OmpassError
 
 ADDRESS: Final = "127.0.0.1"
 _MOST_BYTES: Final = 4 << 20  # largest request: rows of all threads of many ranks
+_MOST_DIGITS: Final = 20  # of a request's length
 _BEAT_S: Final = 1.0
 _PATIENCE_S: Final = 5.0  # a page being reloaded is briefly gone
 
@@ -136,18 +137,21 @@ class _Handler(BaseHTTPRequestHandler):
         if name is None:
             return None
         answer = self.server.owner.answers.get(name)
-        length = int(self.headers.get("Content-Length") or 0)
-        if answer is None or not 0 < length <= _MOST_BYTES:
+        length = self.headers.get("Content-Length") or "0"
+        if not (length.isascii() and length.isdecimal()):
+            return self._refuse(HTTPStatus.BAD_REQUEST)
+        # A longer number is not even converted: Python refuses those of thousands of digits.
+        if answer is None or len(length) > _MOST_DIGITS or not 0 < int(length) <= _MOST_BYTES:
             return self._refuse(HTTPStatus.NOT_FOUND)
         # Other sites cannot send this type without a preflight request, which is refused.
         if self.headers.get_content_type() != "application/json":
             return self._refuse(HTTPStatus.UNSUPPORTED_MEDIA_TYPE)
         try:
-            question = json.loads(self.rfile.read(length))
+            question = json.loads(self.rfile.read(int(length)))
             reply = answer(question)
         except OmpassError as error:
             return self._refuse(HTTPStatus.UNPROCESSABLE_ENTITY, error.one_line())
-        except (ValueError, KeyError, IndexError, TypeError, OverflowError):
+        except (ValueError, KeyError, IndexError, TypeError, OverflowError, RecursionError):
             return self._refuse(HTTPStatus.BAD_REQUEST)
         return self._send(reply)
 
