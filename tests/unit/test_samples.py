@@ -20,6 +20,7 @@ from made_traces import Schedule, Spawn, Wait, Work, write_trace
 from ompass.errors import DamagedRunError
 from ompass.model import STATES
 from ompass.readers.run import STACK_WORD, Sample, find_problems, open_run, read_samples
+from ompass.reports.model import Table, plain
 from ompass.sampled import IO, MEMORY, MPI, OWN, RUNTIME, TOOL
 from ompass.samples.content import SampleContent, with_callers
 from ompass.samples.exports import folded_stacks, parse_pprof, pprof_profile, speedscope_profile
@@ -30,6 +31,7 @@ from ompass.samples.metrics import (
     hot_calls,
     hot_libraries,
     hot_lines,
+    samples_by_line,
     shown_lines,
 )
 from ompass.samples.report import sample_fields, sample_parts
@@ -307,6 +309,17 @@ def test_people_see_lines_of_the_program_instead_of_lines_of_libraries() -> None
     )
     assert {hot.what.place: hot.n for hot in shown_lines(samples)} == {"a.c:5": 7, "recording": 8, "libm": 16}
     assert hot_lines(samples)[0].what == sine
+    assert samples_by_line(samples) == {("/src/a.c", 5): 7}
+
+
+def test_a_state_without_work_is_one_row_for_people(content: SampleContent) -> None:
+    own = Line("f", "a.c", 5, "/bin/prog", "a.c:5")
+    creating = tuple(LocatedSample(0, Owner("create", task), (own,), "", 1) for task in (1, 2))
+    changed = replace(content, samples=(*content.samples, *creating))
+    shown = next(part for part in sample_parts(changed, whole=True) if isinstance(part, Table))
+    assert [row["samples"] for row in plain(shown) if row["owner"] == "create"] == [2]
+    exact = plain(sample_fields(changed))["owners"]
+    assert [row["samples"] for row in exact if row["owner"] == "create"] == [1, 1]
 
 
 def test_a_function_that_calls_itself_counts_once(content: SampleContent) -> None:

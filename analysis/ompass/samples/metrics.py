@@ -155,11 +155,11 @@ def hot_lines(samples: Sequence[LocatedSample]) -> tuple[Hot[Line], ...]:
 
 
 def samples_by_line(samples: Sequence[LocatedSample]) -> dict[tuple[str, int], int]:
-    """Returns the number of samples of each source line, over all owners."""
+    """Returns the number of samples of each line of the program, as shown_lines(), over all owners."""
     counts: Counter[tuple[str, int]] = Counter()
     for sample in samples:
-        if sample.calls and sample.calls[0].line:
-            counts[sample.calls[0].file, sample.calls[0].line] += sample.weight
+        if (line := sample.shown_line) and line.line:
+            counts[line.file, line.line] += sample.weight
     return dict(counts)
 
 
