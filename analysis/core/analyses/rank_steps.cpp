@@ -114,8 +114,8 @@ private:
         run(steps_.main, clock_.ns(end - std::min(mark_, end)));
         mark_ = end;
     }
-    // Refuses the replay because of a call without messages. Calls of class kOther, which set up communicators, are no
-    // reason: their time counts as running.
+    // Refuses the replay because of a call without messages, unless the call is harmless: calls that set up MPI or
+    // communicators, and MPI_Iprobe. The time of a harmless call counts as running.
     void add_unknown(const Definition &definition) {
         const bool is_harmless =
             definition.flags == static_cast<uint32_t>(format::MpiClass::kOther) || definition.name == "MPI_Iprobe";

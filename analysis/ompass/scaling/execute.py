@@ -39,7 +39,7 @@ _SAMPLES = "250"
 
 
 class InterruptedSweepError(OmpassError):
-    """A signal, such as that of Ctrl-C, ended the sweep and its running program."""
+    """Ctrl-C or another signal ended the sweep and its running program."""
 
     exit_code = 130
 

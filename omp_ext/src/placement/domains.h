@@ -18,7 +18,7 @@ void initialize();
 // Returns the number of domains, at least 1.
 int count();
 
-// Returns the domain that the calling thread has in its team, or else the domain of its current CPU; 0 if unknown.
+// Returns the calling thread's domain in its latest team, or else the domain of its current CPU; 0 if unknown.
 int of_calling_thread();
 
 // Chooses the calling thread's domain in a team, and returns it. The thread is number `worker` of `n_workers`, and the
