@@ -39,12 +39,16 @@ constexpr format::MpiClass kClasses[] = {
 #include "functions.def"
 #undef X
 };
+constexpr Freed freed_by(std::string_view name) {
+    if (name == "MPI_Comm_free" || name == "MPI_Comm_disconnect") return Freed::kCommunicator;
+    return name == "MPI_Type_free" ? Freed::kType : Freed::kNothing;
+}
 constexpr auto kFunctions = [] {
     std::array<Function, std::size(kNames)> functions{};
     for (size_t i = 0; i < functions.size(); i++) {
         const std::string_view name = kNames[i];
         const bool starts = name == "MPI_Init" || name == "MPI_Init_thread" || name == "MPI_Session_init";
-        functions[i] = {kNames[i], static_cast<uint16_t>(i), kClasses[i], starts};
+        functions[i] = {kNames[i], static_cast<uint16_t>(i), kClasses[i], starts, freed_by(name)};
     }
     return functions;
 }();
@@ -104,11 +108,15 @@ bool ompass_mpi_begin(Entry *entry, const void *return_address, const void *fram
     const Hooks *found = hooks.load(std::memory_order_relaxed);
     if (!found) return false;
     const Function &function = kFunctions[entry->function];
-    const Recording recording = found->begin(function, return_address, frame);
-    if (recording == Recording::kCallAndMessages) {
-        const auto *stack = static_cast<const uint64_t *>(frame);
-        report_messages(function, {registers, stack, is_fortran_name(name_of(*entry))}, *found);
+    const auto arguments = [&] {
+        return Arguments{registers, static_cast<const uint64_t *>(frame), is_fortran_name(name_of(*entry))};
+    };
+    if (__builtin_expect(function.frees != Freed::kNothing, 0)) {
+        forget_handle(function.frees, arguments());
+        if (function.frees == Freed::kType) return false; // takes no time
     }
+    const Recording recording = found->begin(function, return_address, frame);
+    if (recording == Recording::kCallAndMessages) report_messages(function, arguments(), *found);
     return recording != Recording::kNone;
 }
 

@@ -9,11 +9,14 @@
 
 namespace ompass::mpi {
 
+enum class Freed : uint8_t { kNothing, kCommunicator, kType };
+
 struct Function {
     const char *name; // such as "MPI_Send"
     uint16_t number;
     format::MpiClass kind;
     bool starts; // true if it initializes MPI, where recording begins at the latest
+    Freed frees; // the object whose handle it frees
 };
 
 enum class Recording : uint8_t { kNone, kCall, kCallAndMessages };

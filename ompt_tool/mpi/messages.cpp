@@ -168,19 +168,34 @@ const Library &library() {
     return found;
 }
 
+// ---------------------------------------------------------------- handles
+
+// A handle as the program passes it: a C handle, or a number of Fortran if these are not equal.
+using Key = uint64_t;
+constexpr Key kOfFortran = uint64_t{1} << 63; // no pointer has this bit
+constexpr Key kNoKey = ~uint64_t{0};
+
+Key key_of_number(int number, bool has_pointers) {
+    return static_cast<uint32_t>(number) | (has_pointers ? kOfFortran : 0);
+}
+Handle handle_of(Key key, Handle (*convert)(int)) {
+    return key & kOfFortran ? convert(static_cast<int>(static_cast<uint32_t>(key))) : key;
+}
+
 // ---------------------------------------------------------------- communicators
 
 struct Communicator {
-    Handle handle;
-    uint32_t generation; // of kGeneration
+    Key key;
+    uint32_t generation; // of communicator_generation
     uint32_t id; // hash of its members; the same on all of them; 0: unknown
     int size;
     int *members; // ranks in MPI_COMM_WORLD
 };
 
-std::atomic<uint32_t> generation{1};
+// Both rise when a handle is freed, which MPI may give to another object. Threads then forget what they know of handles.
+std::atomic<uint32_t> communicator_generation{1}, type_generation{1};
 pthread_mutex_t communicators_lock = PTHREAD_MUTEX_INITIALIZER;
-Communicator communicators[64]; // by number modulo their size; older ones are forgotten
+Communicator communicators[64]; // by number modulo their size; older ones are forgotten; without key: freed
 unsigned n_communicators;
 
 // Fills the table of members. Returns false if MPI refuses.
@@ -198,44 +213,91 @@ bool list_members(Handle handle, int size, int *members) {
     return is_known;
 }
 
-Communicator described(Handle handle, uint32_t now) {
+// Replaces the table of members by an equal one, if there is one. Tables are kept, because other threads may use them.
+void share_members(Communicator &comm) {
+    for (const Communicator &other : communicators) {
+        const size_t bytes = static_cast<size_t>(comm.size) * sizeof(int);
+        if (other.id != comm.id || other.size != comm.size || memcmp(other.members, comm.members, bytes) != 0) continue;
+        free(comm.members);
+        comm.members = other.members;
+        return;
+    }
+}
+
+Communicator described(Key key) {
     const Library &mpi = library();
-    Communicator comm{handle, now, 0, 0, nullptr};
+    const Handle handle = handle_of(key, mpi.comm_of);
+    Communicator comm{key, 0, 0, 0, nullptr};
     int is_inter = 1;
     if (mpi.comm_test_inter(handle, &is_inter) != 0 || is_inter || mpi.comm_size(handle, &comm.size) != 0) return comm;
-    auto *members = static_cast<int *>(malloc(static_cast<size_t>(comm.size) * sizeof(int)));
-    if (!members || !list_members(handle, comm.size, members)) {
-        free(members);
+    comm.members = static_cast<int *>(malloc(static_cast<size_t>(comm.size) * sizeof(int)));
+    if (!comm.members || !list_members(handle, comm.size, comm.members)) {
+        free(comm.members);
+        comm.members = nullptr;
         return comm;
     }
     uint32_t hash = 2166136261u; // FNV-1a
-    for (int i = 0; i < comm.size; i++) hash = (hash ^ static_cast<uint32_t>(members[i])) * 16777619u;
+    for (int i = 0; i < comm.size; i++) hash = (hash ^ static_cast<uint32_t>(comm.members[i])) * 16777619u;
     hash = (hash ^ hash >> format::kCommunicatorBits) & ((1u << format::kCommunicatorBits) - 1);
     comm.id = hash ? hash : 1;
-    comm.members = members; // kept: other threads may use the table
+    share_members(comm);
     return comm;
 }
 
 // Finds a communicator in the table of the process, or adds it.
-Communicator find_communicator(Handle handle, uint32_t now) {
+[[gnu::noinline]] Communicator find_communicator(Key key, uint32_t now) {
     pthread_mutex_lock(&communicators_lock);
-    Communicator found{};
+    const Communicator *found = nullptr;
     for (const Communicator &comm : communicators)
-        if (comm.handle == handle && comm.generation == now) found = comm;
-    if (!found.generation) {
-        found = described(handle, now);
-        communicators[n_communicators++ % std::size(communicators)] = found;
+        if (comm.key == key) found = &comm;
+    if (!found) {
+        Communicator &place = communicators[n_communicators++ % std::size(communicators)];
+        place = described(key);
+        found = &place;
     }
+    Communicator result = *found;
+    result.generation = now;
     pthread_mutex_unlock(&communicators_lock);
-    return found;
+    return result;
 }
 
-const Communicator &communicator(Handle handle) {
+void forget_communicator(Key key) {
+    pthread_mutex_lock(&communicators_lock);
+    for (Communicator &comm : communicators)
+        if (comm.key == key) comm.key = kNoKey;
+    pthread_mutex_unlock(&communicators_lock);
+    communicator_generation.fetch_add(1, std::memory_order_acq_rel);
+}
+
+const Communicator &communicator(Key key) {
     static thread_local Communicator latest[4];
-    const uint32_t now = generation.load(std::memory_order_acquire);
-    Communicator &place = latest[(handle >> 6 ^ handle) % std::size(latest)];
-    if (__builtin_expect(place.handle != handle || place.generation != now, 0)) place = find_communicator(handle, now);
+    const uint32_t now = communicator_generation.load(std::memory_order_acquire);
+    Communicator &place = latest[(key >> 6 ^ key) % std::size(latest)];
+    if (__builtin_expect(place.key != key || place.generation != now, 0)) place = find_communicator(key, now);
     return place;
+}
+
+// ---------------------------------------------------------------- types
+
+struct Type {
+    Key key;
+    uint32_t generation; // of type_generation
+    uint32_t bytes; // 0: unknown
+};
+
+[[gnu::noinline]] Type find_type(Key key, uint32_t now) {
+    const Library &mpi = library();
+    int bytes = 0;
+    const bool is_known = mpi.type_size(handle_of(key, mpi.type_of), &bytes) == 0 && bytes > 0;
+    return {key, now, is_known ? static_cast<uint32_t>(bytes) : 0};
+}
+
+uint64_t bytes_of_type(Key key) {
+    static thread_local Type latest[8];
+    const uint32_t now = type_generation.load(std::memory_order_acquire);
+    Type &place = latest[(key >> 8 ^ key >> 4 ^ key) % std::size(latest)];
+    if (__builtin_expect(place.key != key || place.generation != now, 0)) place = find_type(key, now);
+    return place.bytes;
 }
 
 // ---------------------------------------------------------------- reading
@@ -258,13 +320,12 @@ uint64_t count(const Arguments &arguments, int position, bool is_large) {
     const int value = integer(arguments, position);
     return value > 0 ? static_cast<uint64_t>(value) : 0;
 }
-Handle handle(const Arguments &arguments, int position, Handle (*convert)(int)) {
-    if (arguments.is_fortran)
-        return convert ? convert(integer(arguments, position)) : static_cast<uint32_t>(integer(arguments, position));
+Key key(const Arguments &arguments, int position, bool has_pointers) {
+    if (arguments.is_fortran) return key_of_number(integer(arguments, position), has_pointers);
     const uint64_t value = raw(arguments, position);
-    return library().has_pointers ? value : static_cast<uint32_t>(value);
+    return has_pointers ? value : static_cast<uint32_t>(value);
 }
-uint64_t request_at(const void *address, bool is_wide, size_t index = 0) {
+uint64_t handle_at(const void *address, bool is_wide, size_t index = 0) {
     if (is_wide) return static_cast<const uint64_t *>(address)[index];
     return static_cast<const uint32_t *>(address)[index];
 }
@@ -278,10 +339,9 @@ struct Described {
     bool is_known;
     format::Message message;
 };
-Described describe(const Part &part, const Known &known, const Arguments &arguments) {
+Described describe(const Part &part, const Known &known, const Arguments &arguments, const Library &mpi) {
     if (part.role == MessageRole::kNone) return {};
-    const Library &mpi = library();
-    const Communicator &comm = communicator(handle(arguments, part.comm, mpi.comm_of));
+    const Communicator &comm = communicator(key(arguments, part.comm, mpi.has_pointers));
     if (!comm.id) return {};
     format::Message message{.role = part.role, .communicator = comm.id};
     if (part.peer != kNo) {
@@ -292,11 +352,7 @@ Described describe(const Part &part, const Known &known, const Arguments &argume
         if (rank == mpi.any_source) message.peer = format::kAnyPeer;
     }
     if (part.count != kNo) message.bytes = count(arguments, part.count, known.has_large_counts);
-    if (message.bytes) {
-        int each = 0;
-        if (mpi.type_size(handle(arguments, part.type, mpi.type_of), &each) != 0) each = 0;
-        message.bytes *= static_cast<uint64_t>(each);
-    }
+    if (message.bytes) message.bytes *= bytes_of_type(key(arguments, part.type, mpi.has_pointers));
     message.tag = part.tag == kNo ? static_cast<uint32_t>(comm.size) : format::tag_of(integer(arguments, part.tag));
     return {true, message};
 }
@@ -307,35 +363,40 @@ void report_messages(const Function &function, const Arguments &arguments, const
     const Known &known = kKnown[function.number];
     new_request.address = nullptr;
     if (!known.shape || !library().is_complete) return hooks.enter(format::kEnterCall, format::kLeaveCall);
+    const Library &mpi = library();
     const Shape &shape = *known.shape;
-    const bool is_wide = library().has_pointers && !arguments.is_fortran;
+    const bool is_wide = mpi.has_pointers && !arguments.is_fortran;
     const int n_awaited = shape.awaited == kNo ? 0 : shape.n_awaited == kNo ? 1 : integer(arguments, shape.n_awaited);
-    Described first = describe(shape.part, known, arguments);
+    Described first = describe(shape.part, known, arguments, mpi);
     if (shape.awaited != kNo && n_awaited <= 0) first.is_known = true; // waits for nothing
     if (first.is_known)
         hooks.enter(format::pack_message(first.message, format::kEnterCall),
                     format::pack_size(first.message, format::kLeaveCall));
     else
         hooks.enter(format::kEnterCall, format::kLeaveCall);
-    if (const Described second = describe(shape.second, known, arguments); second.is_known) {
+    if (const Described second = describe(shape.second, known, arguments, mpi); second.is_known) {
         hooks.step(format::pack_size(second.message));
         hooks.step(format::pack_message(second.message));
     }
     if (known.is_nonblocking) new_request = {reinterpret_cast<const void *>(raw(arguments, shape.request)), is_wide};
     const auto *requests = n_awaited > 0 ? reinterpret_cast<const void *>(raw(arguments, shape.awaited)) : nullptr;
     for (int i = 0; i < n_awaited; i++)
-        hooks.step(format::pack_call_step(format::kAwaitedStep, request_at(requests, is_wide, static_cast<size_t>(i))));
+        hooks.step(format::pack_call_step(format::kAwaitedStep, handle_at(requests, is_wide, static_cast<size_t>(i))));
 }
 
 void report_new_request(const Hooks &hooks) {
     if (__builtin_expect(!new_request.address, 1)) return;
-    hooks.step(format::pack_call_step(format::kRequestStep, request_at(new_request.address, new_request.is_wide)));
+    hooks.step(format::pack_call_step(format::kRequestStep, handle_at(new_request.address, new_request.is_wide)));
     new_request.address = nullptr;
 }
 
-void forget_communicators(const Function &function) {
-    const std::string_view name = kNames[function.number];
-    if (name == "Comm_free" || name == "Comm_disconnect") generation.fetch_add(1, std::memory_order_acq_rel);
+void forget_handle(Freed freed, const Arguments &arguments) {
+    if (freed == Freed::kType) type_generation.fetch_add(1, std::memory_order_acq_rel);
+    if (freed != Freed::kCommunicator) return;
+    const bool has_pointers = library().has_pointers;
+    const auto *handle = reinterpret_cast<const void *>(raw(arguments, 0));
+    forget_communicator(arguments.is_fortran ? key_of_number(*static_cast<const int *>(handle), has_pointers)
+                                             : handle_at(handle, has_pointers));
 }
 
 } // namespace ompass::mpi

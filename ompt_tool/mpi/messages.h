@@ -20,7 +20,7 @@ struct Arguments {
 void report_messages(const Function &function, const Arguments &arguments, const Hooks &hooks);
 // Reports the request that the call has made. Called after the call, on its thread.
 void report_new_request(const Hooks &hooks);
-// Forgets all communicators if the call frees one, because MPI may give its handle to a new one.
-void forget_communicators(const Function &function);
+// Forgets the communicator, or all types, before a call that frees a handle, which MPI may give to another object.
+void forget_handle(Freed freed, const Arguments &arguments);
 
 } // namespace ompass::mpi

@@ -117,11 +117,11 @@ MESSAGES = {
 BYTES = {"send": 12, "ssend": 8, "recv": 32, "irecv": 8, "bcast": 5, "iallreduce": 8, "allgather": 8}
 
 
-def dumped_steps(environment: dict[str, str], run: Path) -> dict[int, list[str]]:
+def dumped_steps(environment: dict[str, str], run: Path, source: str = "messages.c") -> dict[int, list[str]]:
     """Returns the steps of calls in the list of events, by the line of the call."""
     steps: dict[int, list[str]] = {}
     for line in call(environment, None, "dump", run, "--kind", "call").stdout.splitlines():
-        if found := re.search(r"messages\.c:(\d+) .*: (.*)$", line):
+        if found := re.search(rf"{re.escape(source)}:(\d+) .*: (.*)$", line):
             step = re.sub("^(enters|leaves)(: |$)", "", found[2])
             steps.setdefault(int(found[1]), []).append(step)
     return steps
@@ -153,3 +153,27 @@ def test_a_trace_has_the_messages_of_calls(
         assert len([step for step in steps[lines["sendrecv"]] if ", tag 1" in step]) == 2
     times, why = _core.ideal_network([str(run) for run in runs], [0, 1])
     assert (len(times), why) == (2, "")
+
+
+@implementations
+def test_a_handle_that_belongs_to_another_object_has_the_size_and_members_of_that(
+    implementation: str, environment: dict[str, str], default_toolchain: Toolchain, tmp_path: Path
+) -> None:
+    program = compile_mpi("mpi/reused_handles.c", implementation, default_toolchain, tmp_path)
+    command = [*command_line("run", "-q", "--mode", "trace", "--"), program]
+    output = run_mpi(implementation, command, tmp_path, environment)
+    assert "SAME type=1 communicator=1" in output
+    lines = lines_of("mpi/reused_handles.c")
+    runs = sorted(tmp_path.glob("*-r[01]-*.ompass"))
+    assert len(runs) == 2
+    for run in runs:
+        steps = dumped_steps(environment, run, "reused_handles.c")
+        for mark, root, n_bytes in (
+            ("three", 0, 24),
+            ("five", 0, 40),
+            ("in_order", 0, 4),
+            ("reversed", 1, 4),
+        ):
+            entered, left = steps[lines[mark]]
+            assert entered == f"collective of 2 ranks, root rank {root}", mark
+            assert left.startswith(f"{n_bytes} bytes, communicator "), mark

@@ -17,7 +17,7 @@ void begin_library_call(ThreadState &thread, format::CallSlot &slot, State state
     const uint64_t now = clock::now();
     const bool is_accounted = thread.header->open_state == format::kOpenWork && !thread.current->creating;
     const bool in_task = thread.current->local != nullptr;
-    if (is_accounted) close_open(thread, now);
+    if (is_accounted) close_work(thread, now);
     thread.previous.creator = nullptr;
     slot.n_calls++;
     slot.n_in_tasks += in_task;
@@ -40,10 +40,13 @@ void trace_begin_of_call(ThreadState &thread, uint64_t enter_word, uint64_t leav
 void end_library_call(ThreadState &thread) {
     const uint64_t now = clock::now();
     const LibraryCall &call = thread.call;
-    if (call.is_accounted && thread.header->open_state != format::kOpenNone) {
-        const bool is_open = thread.header->open_state == format::kOpenCall;
-        close_open(thread, now);
-        if (is_open) open_interval(thread, format::kOpenWork);
+    if (const uint32_t open = thread.header->open_state; call.is_accounted && open != format::kOpenNone) {
+        if (__builtin_expect(open == format::kOpenCall, 1)) {
+            close_call(thread, now);
+            open_interval(thread, format::kOpenWork);
+        } else {
+            close_open(thread, now);
+        }
     }
     const uint64_t ticks = now - call.begin;
     call.slot->ticks += ticks;
