@@ -146,6 +146,7 @@ bool Machine::act(int thread) {
 
 bool Machine::act_idle(int thread) {
     MadeThread &state = threads_[static_cast<size_t>(thread)];
+    if (!state.aside.empty()) return continue_own(thread, kNull), true; // of a free agent
     if (state.joining >= 0) return join(thread), true;
     if (state.left_region >= 0) {
         if (!regions_[static_cast<size_t>(state.left_region)].ended || !(finishing_ || chance(30))) return false;
@@ -167,8 +168,8 @@ void Machine::begin_region(int thread) {
     for (int other = 1; other < static_cast<int>(made_.n_threads); other++) {
         const MadeThread &worker = threads_[static_cast<size_t>(other)];
         const bool left = worker.left_region < 0 || regions_[static_cast<size_t>(worker.left_region)].ended;
-        if (other != thread && worker.frames.empty() && worker.joining < 0 && left && chance(70))
-            region.team.push_back(other);
+        const bool is_free = worker.frames.empty() && worker.aside.empty() && worker.joining < 0 && left;
+        if (other != thread && is_free && chance(70)) region.team.push_back(other);
     }
     region.barriers.resize(static_cast<size_t>(region.n_barriers));
     region.begin_step = add({.call = Call::kParallelBegin,

@@ -126,6 +126,7 @@ private:
     void end_task(int thread);
     void suspend(int thread);
     bool continue_aside(int thread);
+    void continue_own(int thread, int32_t prior);
     void discard_ready(int thread);
     bool fulfil_any(int thread);
     void do_work(int thread);

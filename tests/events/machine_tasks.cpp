@@ -212,17 +212,22 @@ void Machine::suspend(int thread) {
     regions_[static_cast<size_t>(task.region)].ready.push_back(number_of_task);
 }
 
+// Continues the task that was suspended last on a stack of its own.
+void Machine::continue_own(int thread, int32_t prior) {
+    MadeThread &state = threads_[static_cast<size_t>(thread)];
+    const Frame next = state.aside.back();
+    state.aside.pop_back();
+    schedule(thread, prior, kSwitch, cell_of(next));
+    state.frames.push_back(next);
+}
+
 // Continues a tied task that is suspended under others, or on a stack of its own.
 bool Machine::continue_aside(int thread) {
     MadeThread &state = threads_[static_cast<size_t>(thread)];
     const Frame top = state.frames.back();
     if (!state.aside.empty()) {
-        const Frame next = state.aside.back();
-        if (next.region != top.region) return false;
-        state.aside.pop_back();
-        schedule(thread, cell_of(top), kSwitch, cell_of(next));
-        state.frames.push_back(next);
-        return true;
+        if (state.aside.back().region != top.region) return false;
+        return continue_own(thread, cell_of(top)), true;
     }
     for (size_t i = state.frames.size() - 1; i > 0; i--) {
         const Frame above = state.frames[i], next = state.frames[i - 1];
