@@ -18,11 +18,11 @@
  * Rules. Domains are numbered from 0. All functions are thread-safe and may be called at any time, except in signal
  * handlers. They never end the program or change its results. Each function states the effect of a wrong argument; the
  * library also reports a wrong address in omp_affinity_free once on stderr. Unless stated otherwise, an int result is 0
- * or a negative OMP_EXT_E*. A runtime that the library does not know schedules all its tasks itself.
+ * or a negative OMP_EXT_E*. If the library does not know the program's OpenMP runtime, the runtime schedules all tasks.
  *
  * The library schedules programs that refer to omp_child_task_affinity, omp_ext_set_strict or
- * omp_ext_set_region_strict, or use the affinity clause of the task construct; with OMP_EXT_SCHEDULE=1 all programs,
- * with OMP_EXT_SCHEDULE=0 none. docs/locality.md lists all environment variables.
+ * omp_ext_set_region_strict, or use the affinity clause of the task construct. With OMP_EXT_SCHEDULE=1 it schedules all
+ * programs, with OMP_EXT_SCHEDULE=0 none. docs/locality.md lists all environment variables.
  */
 #ifndef OMP_EXT_H
 #define OMP_EXT_H
@@ -50,7 +50,7 @@ extern "C" {
 /*
  * Sets the domain of tasks that the calling task (explicit or implicit) creates from now on. These tasks do not inherit
  * the setting. OMP_NO_CHILD_TASK_AFFINITY, or any negative number, restores the default: the domain in which the
- * creating task runs. Other numbers count modulo the number of domains. No effect outside of parallel regions.
+ * creating task runs. Other numbers count modulo the number of domains. Has no effect outside of parallel regions.
  */
 void omp_child_task_affinity(int domain);
 
@@ -63,16 +63,17 @@ int omp_get_num_locality_domains(void);
 /*
  * Returns the domain in which the calling task runs: the domain of its thread. If OMP_EXT_DOMAINS asks for more domains
  * than there are CPUs, several domains share threads; the result is then the domain in which the task was placed.
- * Outside of parallel regions: the thread's domain in its last region, else the domain of its current CPU.
+ * Outside of parallel regions, returns the thread's domain in its last region, else the domain of its current CPU.
  */
 int omp_get_locality_domain_num(void);
 
 /*
- * In strict mode tasks run only in their domain. Exception: a rescue, if the program would otherwise hang because no
- * stack is left or something outside OpenMP blocks threads; rescues are counted. Without strict mode (the default,
- * unless OMP_EXT_STRICT=1), a thread that finds no task in its domain takes tasks of other domains, nearest first.
+ * In strict mode tasks run only in their domain, except for rescues. A rescue runs a task elsewhere because the program
+ * would otherwise hang: no stack is left, or something outside OpenMP blocks threads. n_rescued counts rescues. Without
+ * strict mode (the default, unless OMP_EXT_STRICT=1), a thread that finds no task in its domain takes tasks of other
+ * domains, nearest first.
  * set_strict: sets the mode of all regions without a setting of their own. set_region_strict: sets the mode of the
- * calling thread's innermost region, at once and for all its threads; no effect outside of parallel regions.
+ * calling thread's innermost region, at once and for all its threads; has no effect outside of parallel regions.
  * get_strict: returns the calling thread's mode.
  */
 void omp_ext_set_strict(int strict);
@@ -107,8 +108,9 @@ void omp_affinity_free(void *address, size_t bytes);
 
 /*
  * Return the domain of the page at an address, and the domain that holds most bytes of a range; -1: unknown. Both ask
- * the system, about at most a million evenly spaced pages. If pages are untouched, or their domains share a NUMA node,
- * or the machine is only described, the result is the domain that the calls above gave to the memory.
+ * the system, for at most a million evenly spaced pages. The system cannot answer if pages are untouched, if their
+ * domains share a NUMA node, or if OMP_EXT_DOMAINS describes another machine; the result is then the domain that the
+ * calls above gave to the memory.
  * forget_pages: discards known locations of pages, for programs that move pages by other means. Without that call,
  * the affinity clause may use a former location for ten seconds.
  */

@@ -40,9 +40,9 @@ extern "C" {
  * Counted tasks. Some tasks are so short that the tool reads no clock for them; calls of the tool are then expensive,
  * too. While a task for which `counters` returned counters runs, the library counts the light tasks that it creates in
  * known constructs, and does not report them. It counts their creation, their begin if they are undeferred or at hand,
- * their end, and waits for them. If a counted task begins in another way, or before the library reports anything else
- * in it, the library calls counted_task, and also task_begins with OMP_EXT_RUNS if the task runs. From then on it
- * reports the task.
+ * their end, and waits for them. The library calls counted_task if a counted task begins in another way, or before it
+ * reports another event of the task. If the task runs already, it also calls task_begins with OMP_EXT_RUNS. From then
+ * on it reports the task.
  */
 struct omp_ext_counter { /* counters of one construct on one thread */
     const void *code; /* return address of the construct, as in task_created */
@@ -50,7 +50,7 @@ struct omp_ext_counter { /* counters of one construct on one thread */
     /* Number of begins up to and including the next one to report; 0: report all. The library subtracts 1. */
     uint32_t n_left;
     uint32_t *n_undeferred_left; /* the same for undeferred tasks; only omp_ext_counters.n_ended counts their ends */
-    uint32_t begin; /* an undeferred task's begin in omp_ext_order; 0: none yet, so the task is reported */
+    uint32_t begin; /* bits of an undeferred task's begin in omp_ext_order; 0: none yet, so report the task */
 };
 
 /* The order in which undeferred tasks begin and end: four bits each, appended to a word until it is full. */
@@ -58,14 +58,14 @@ struct omp_ext_order {
     uint64_t word;
     uint32_t n_bits; /* used bits of the word */
     void *place; /* address to which each append copies the word */
-    uint32_t end; /* an undeferred task's end */
-    void (*append)(uint32_t what); /* appends if the word is full */
+    uint32_t end; /* bits of an undeferred task's end */
+    void (*append)(uint32_t bits); /* the library calls it if the word is full */
 };
 
-/* Appends to the word. Returns 0 if it is full. */
-static inline int omp_ext_append(struct omp_ext_order *order, uint32_t what) {
+/* Appends four bits to the word. Returns 0 if the word is full. */
+static inline int omp_ext_append(struct omp_ext_order *order, uint32_t bits) {
     if (__builtin_expect(order->n_bits >= 64, 0)) return 0;
-    order->word |= (uint64_t)what << order->n_bits;
+    order->word |= (uint64_t)bits << order->n_bits;
     order->n_bits += 4;
     /* Four bits change, all in one half of the word, so other processes read the old or the new value. */
     __builtin_memcpy(order->place, &order->word, sizeof order->word);
@@ -84,7 +84,8 @@ struct omp_ext_counters {
     const uint64_t *time; /* time of the last reported event, in the tool's unit */
     unsigned char *is_mixed; /* set to 1 by each counted undeferred task */
     struct omp_ext_order *order; /* null: not needed */
-    /* Each at omp_ext_place_of(code). A construct is unknown if null or another construct's counter is there. */
+    /* A construct's counter is at omp_ext_place_of(code). The construct is unknown if that place is null or holds the
+       counter of another construct. */
     struct omp_ext_counter *by_code[OMP_EXT_COUNTERS];
 };
 
@@ -126,10 +127,10 @@ struct omp_ext_observer {
     void (*steal_ends)(int succeeded);
 
     /*
-     * Light tasks, which neither the runtime nor OMPT knows. Null: there are none, because the tool must see all tasks
-     * through OMPT. These functions replace task_starts, undeferred_starts and OMPT's task events. wait_ends also
-     * reports the end of taskgroups. OMPT's events of other tasks name the task around the light ones as prior
-     * or next task.
+     * Light tasks, which neither the runtime nor OMPT knows. Null: the library makes no light tasks, so the tool sees
+     * all tasks through OMPT. These functions replace task_starts, undeferred_starts and OMPT's task events. wait_ends
+     * also reports the end of taskgroups. OMPT's events of other tasks name the task around the light ones as prior or
+     * next task.
      */
     /* The calling thread begins a task of task_created in this domain, on top of its current task. */
     void (*task_begins)(void *task, int domain, int how);
@@ -148,14 +149,15 @@ struct omp_ext_observer {
 };
 
 /*
- * Reports the calling thread's current task (counted_task, task_begins) if it was only counted so far. For tools that
- * learn of its events from another source, such as OMPT's events of locks.
+ * Reports the calling thread's current task (counted_task, task_begins) if the library only counted it so far. For
+ * tools that learn of the task's events from another source, such as OMPT's events of locks.
  */
 void omp_ext_report_current(void);
 
 /*
- * Returns the return address of the program's call that began a region last on this thread. Call it when OMPT reports
- * the begin of a region whose return address is in this library: of gcc's regions, which begin in a function of ours.
+ * Returns the return address of the program's call that last began a region on this thread. Call it when OMPT reports
+ * the begin of a region with a return address in this library. gcc's regions have such addresses, because a function of
+ * this library begins them.
  */
 const void *omp_ext_region_call(void);
 

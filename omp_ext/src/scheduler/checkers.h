@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Annotations for ThreadSanitizer, which does not see how the scheduler passes tasks between threads. Random sleeps
-// where threads meet, in the library in which tests look for hangs. Both do nothing elsewhere.
+// where threads meet, in the build with which tests look for hangs. Both do nothing in other builds and programs.
 #pragma once
 
 #ifdef OMP_EXT_INJECT_SLEEPS

@@ -5,12 +5,12 @@
 //
 // Contract. One thread at a time, the creator, makes and lists nodes and adds edges to them. Exactly one thread closes
 // the node of a task, when the task is complete. The creator stops using a node when no list refers to it (unlist).
-// Then the later of both, unlist and close, frees the node.
+// The later call of the two, unlist or close, frees the node.
 //
 // Invariants: n_predecessors = incomplete predecessors, + kCreation - n_edges until end_creation, + kArmed in an armed
-// wait. Only the creator changes `successors` until it is kComplete for good, so its exchange fails only if the node
-// is complete. An edge lies in the node that waits, so an addition allocates nothing.
-// The template argument lets tests replace the atomics by ones that choose the interleaving.
+// wait. Only the creator changes `successors` until close() makes it kComplete for good. So the creator's exchange
+// fails only if the node is complete. Edges lie in the waiting node, and beyond kOwnEdges in its EdgeBlocks.
+// Tests pass their own atomics as the template argument, to choose the interleaving.
 #pragma once
 
 #include <atomic>
@@ -108,7 +108,7 @@ struct alignas(64) GraphNode {
         return last & kUnlisted;
     }
 
-    // A predecessor is complete. Returns n_predecessors before.
+    // The thread that completes a predecessor. Returns the previous n_predecessors.
     uint32_t release_one() { return n_predecessors.fetch_sub(1, std::memory_order_acq_rel); }
 
     // The creator of a wait, after end_creation. Returns false if all predecessors are complete.

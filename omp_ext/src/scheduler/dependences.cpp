@@ -98,7 +98,7 @@ Accesses *make_places(BlockPool &blocks, uint32_t bits) {
     return static_cast<Accesses *>(memset(blocks.take(n), 0, n * sizeof(Accesses)));
 }
 
-// Removes a list's reference to a node.
+// Removes a list's reference to a node. Frees the node if it is complete and in no other list.
 void unlist(DependenceNode *node, BlockPool &blocks) {
     if (--node->n_lists == 0 && node->unlist()) free_node(node, blocks);
 }
@@ -140,7 +140,7 @@ void remove_complete(NodeList &list, BlockPool &blocks) {
             n_kept++;
         }
     }
-    // Leaves enough room that the next rebuilding is far.
+    // Leaves room for many additions before the next rebuild.
     table.bits = std::max(kLeastBits, static_cast<uint32_t>(std::bit_width(3 * (n_kept + n_more) - 1)));
     table.places = make_places(blocks, table.bits);
     table.n_used = n_kept;
@@ -169,7 +169,7 @@ struct Creation {
     BlockPool &blocks;
     DependenceNode &node;
 
-    // Makes the node a successor of a node. Returns false if that node is complete.
+    // Makes the new node a successor of `earlier`. Returns false if `earlier` is complete.
     bool follow(DependenceNode &earlier, DependenceNode::Link flags) const {
         if (&earlier == &node) return true;
         if (!earlier.add_successor(node, flags, [&] { return static_cast<EdgeBlock *>(blocks.take(1)); })) {
@@ -180,7 +180,7 @@ struct Creation {
             notify(&omp_ext_observer::task_depends, earlier.seen, node.task->seen);
         return true;
     }
-    // Makes the node a successor of all incomplete nodes of `earlier`, and removes the complete ones from `earlier`.
+    // Makes the new node a successor of all incomplete nodes of `earlier`. Removes the complete ones from `earlier`.
     void follow(NodeList &earlier, DependenceNode::Link flags) const {
         earlier.filter([&](DependenceNode *one) {
             if (follow(*one, flags)) return true;
@@ -193,7 +193,7 @@ struct Creation {
         follow(joins ? accesses.before : accesses.last,
                !joins && accesses.kind == DependenceKind::kIn ? DependenceNode::kAnti : 0);
     }
-    // Makes the node a successor of all tasks of the table.
+    // Makes the new node a successor of all tasks of the table.
     void follow_everything() const {
         uint32_t n_left = 0;
         for (uint32_t i = 0; i < table.capacity(); i++) {
@@ -202,7 +202,7 @@ struct Creation {
         }
         if (table.capacity() > kMuchRoom && 16 * uint64_t{n_left} < table.capacity()) rebuild(table, blocks, 1);
     }
-    // Enters the node as the newest access.
+    // Enters the new node as the newest access.
     void record(Accesses &accesses, DependenceKind kind) const {
         if (kind == DependenceKind::kInOut || kind != accesses.kind) {
             clear(accesses.before, blocks);
@@ -283,7 +283,8 @@ bool release_creation(DependenceNode *node) {
 bool complete(DependenceNode *node, void (*start)(void *context, Task *task), void *context,
               void (*resume)(Suspension &suspension)) {
     note_release(node);
-    // Tasks that use the results of this task start last, the oldest as the very last, because they run first.
+    // Starts the oldest successor that uses this task's results last. The task started last runs first, so it finds the
+    // results in the caches.
     Task *last = nullptr;
     const bool must_free = node->close([&](DependenceNode &successor, DependenceNode::Link flags) {
         Task *task = successor.task;

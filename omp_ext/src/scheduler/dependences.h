@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dependences among the children of a task: which of them must be complete before another starts. A table belongs to
-// the creating task and is used by its thread only. dependence_node.h has the protocol between that thread and others.
+// Dependences among the children of a task: a child starts when all its predecessors are complete. A table belongs to
+// the creating task, and only the thread of this task uses it. dependence_node.h has the protocol between that thread
+// and others.
 //
 // `blocks` is the calling thread's pool, which provides the memory of tables and nodes.
 //
@@ -23,14 +24,14 @@ struct Dependence {
     DependenceKind kind;
 };
 
-// Enters a task as a successor of earlier ones; makes the table if there is none. The node is not ready before
-// release_creation.
+// Enters a task as a successor of earlier ones, and returns its node. Makes the table if there is none. The node is not
+// ready before release_creation.
 DependenceNode *enter(DependenceTable *&table, BlockPool &blocks, const Dependence *dependences, int n, Task *task);
 
 // Makes a node for a wait, without successors. The caller frees it when it is ready.
 DependenceNode *enter_wait(DependenceTable &table, BlockPool &blocks, const Dependence *dependences, int n);
 
-// Ends the creation. Returns true if all predecessors are complete; then the caller starts the task.
+// Ends the creation of a node. Returns true if all predecessors are complete; then the caller starts the task.
 bool release_creation(DependenceNode *node);
 
 // Completes a task. Calls start(successor) for each task that becomes ready, and resume for each armed wait. The task
@@ -42,10 +43,11 @@ bool complete(DependenceNode *node, void (*start)(void *context, Task *task), vo
 void free_node(DependenceNode *node, BlockPool &blocks);
 void give_node_back(DependenceNode *node, BlockPool &maker);
 
-// True if no task that is in the table may be incomplete.
+// True if the table holds no task.
 bool is_empty(const DependenceTable &table);
-// Empties a table whose tasks are all complete.
+// Removes all tasks from the table.
 void clear(DependenceTable &table, BlockPool &blocks);
+// Removes all tasks from the table and frees it.
 void destroy(DependenceTable *table, BlockPool &blocks);
 
 } // namespace omp_ext

@@ -20,7 +20,7 @@ namespace omp_ext {
 namespace {
 
 constexpr unsigned kSendsPerTurn = 32; // tasks sent to other domains before a thread lends its processor
-constexpr unsigned kMostSendsPerTurn = 8192; // if other programs take the processor and keep it
+constexpr unsigned kMostSendsPerTurn = 8192; // the same, if other programs take the processor and keep it
 constexpr int64_t kLongTurnNs = 1'000'000;
 
 void add(std::atomic<uint64_t> &count, uint64_t n) { // the count has one writer
@@ -330,7 +330,7 @@ bool belongs_to_deque(const Worker &worker, const Task &task) {
     return task.domain == worker.domain && options.queue != QueueKind::kSharedLifo && !(task.flags & kPriority);
 }
 
-// Queues a task for its domain's threads, or runs it inside the current task if `may_run` and that is better.
+// Queues a task for its domain's threads. Or runs it inside the current task, if `may_run` and throttle.h prefers that.
 [[gnu::always_inline]] inline void place(Worker &worker, Task &task, bool may_run) {
     inject_sleep();
     // If tasks may be suspended, the newest come first, as in a deque; oldest first would suspend a whole level.

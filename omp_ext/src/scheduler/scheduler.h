@@ -8,8 +8,8 @@
 // it waits in a barrier or suspends the task. So the tasks on a stack are a chain of descendants, and the items of the
 // deque from `mark` on are descendants of the current task. A held task is in the deque of a thread that can return to
 // it, or in an inbox. The parent's thread finds it in an inbox, too, unless the parent may be suspended. So waiting
-// threads cannot deadlock: the thread in the deepest waiting task can run that task's children, wherever they are, and
-// theirs.
+// threads cannot deadlock: the thread in the deepest waiting task can run all descendants of that task, wherever they
+// are.
 //
 // In strict mode a waiting task may be suspended, or a small task may run on top of it; the waiting task then waits for
 // that task as well. Every wait is for a task that began later. So there is no cycle if tasks wait for their children
@@ -23,8 +23,9 @@ namespace omp_ext {
 
 // Takes over a child that the current task created. May run it before returning.
 void hold(Worker &worker, Task &task);
-// Takes over a child with dependences. If must_enter() is false, all its predecessors are complete, it has no successors,
-// and hold_independent runs it at once. Else hold_dependent runs it when its predecessors are complete.
+// Take over a child with dependences. If must_enter() is false, all its predecessors are complete and it has no
+// successors; hold_independent then runs it at once. Otherwise hold_dependent runs it when its predecessors are
+// complete.
 bool must_enter(Worker &worker, const Task &task);
 void hold_independent(Worker &worker, Task &task);
 void hold_dependent(Worker &worker, Task &task, const Dependence *dependences, int n);
@@ -37,8 +38,9 @@ inline void run_on_top(Worker &worker, Task &task) {
     if (stack_is_half_used()) return run_on_new_stack(worker, task);
     run(worker, task);
 }
-// Run a new light child of the current task several times, as so many tasks, if may_repeat() is true of it. Nothing but
-// the child's block must be restored between two runs. run_repeatedly returns false if the child cannot run again.
+// Runs a new light child of the current task once; each run counts as a task. The caller checks may_repeat() before
+// the first run, restores only the child's block between two runs, and calls end_repeated() after the last. Returns
+// false if the child cannot run again.
 bool may_repeat(const Worker &worker, const Task &task);
 bool run_repeatedly(Worker &worker, Task &task);
 void end_repeated(Worker &worker, Task &task, uint32_t n_runs); // frees the task
@@ -79,7 +81,7 @@ protected:
 // Waits, and runs no task on top of the waiting one: that task might need a lock that the waiting task holds.
 void wait_suspended(Worker &worker, Awaited &awaited);
 
-// Runs one task for which the current task may give way, if there is one.
+// Lets the current task give way to one other task, if there is one.
 void yield(Worker &worker);
 
 // Returns the current untied task, whose body has ended, to the thread that began it and owns the frames below it.

@@ -78,7 +78,7 @@ Task *find_in_domain(const Search &search) {
     return task;
 }
 
-// Searches other domains, except in strict mode. An unconstrained thief also moves half of a short inbox to its own
+// Searches other domains. Not called in strict mode. An unconstrained thief also moves half of a short inbox to its own
 // domain. It takes single entries of a long one, because moving an entry costs as much as taking it.
 Task *find_outside(const Search &search) {
     Worker &worker = search.worker;
@@ -117,7 +117,7 @@ Task *claim_child(const Search &search, bool is_strict) {
 // True if every thread of this domain waits, and may take only descendants of its current task.
 bool is_stuck(const Team &team, int domain) {
     const int home = team.domain_queues[domain].home.load(std::memory_order_relaxed);
-    bool has_threads = false; // some may not have joined yet
+    bool has_threads = false; // remains false until a thread of the domain has joined
     for (int i = 0; i < team.n_workers; i++) {
         if (team.workers[i].domain != home) continue;
         if (!team.workers[i].is_blocked.load(std::memory_order_acquire)) return false;

@@ -23,8 +23,8 @@ struct Search {
     }
 };
 
-// The task that a thief looks for: the oldest task of another worker in `domain` with more than n_left tasks. Its tag
-// (depth) must be at least min_tag.
+// The task that a thief looks for: the oldest task of another worker in `domain`. That worker must have more than
+// n_left tasks, and the tag (depth) of the task must be at least min_tag.
 struct StealTarget {
     int domain;
     uint16_t min_tag;

@@ -65,7 +65,8 @@ void go_to_new(StackContext &here, Stack &stack, void (*entry)(void *), void *ar
 // Calls a function on a new stack, and returns when it returns.
 void call_on(Stack &stack, void (*function)(void *), void *argument);
 
-// The stack of the calling thread; unknown before its first switch.
+// The stack of the calling thread. Unknown until the thread's first switch or first call of is_below_middle_of_stack(),
+// which find it; until then every frame is below `middle`.
 struct StackBounds {
     const char *lowest = nullptr;
     size_t bytes = 0;

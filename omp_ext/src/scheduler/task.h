@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The scheduler's data of a task, inside the block that compilers know. The block of a light task is from a BlockPool,
-// and unknown to the runtime. All other blocks are the runtime's, which keeps them until the task and its children are
-// complete. n_holds does the same for light tasks, so a child may read all its ancestors. No thread may touch a task
-// after counting its completion, or after reporting its completion to the runtime.
+// The scheduler's data of a task. They lie inside the block that the program's compiler knows. The block of a light
+// task comes from a BlockPool, and the runtime does not know it. The runtime owns all other blocks, and keeps each
+// until the task and its children are complete. n_holds does the same for light tasks, so a child may read all its
+// ancestors. No thread may touch a task after counting its completion, or after reporting its completion to the runtime.
 #pragma once
 
 #include <atomic>
@@ -52,7 +52,7 @@ struct Task : QueueEntry {
     int32_t (*routine)(int32_t, void *); // the program's function
     void *block; // passed to the routine
     void *location; // the compiler's description of the construct; null for gcc
-    uint16_t flags; // TaskFlag; after creation, of the running thread
+    uint16_t flags; // TaskFlag; after the creation, written by the running thread
     int16_t domain; // domain of the task; the first of the domains with the same CPUs
     int16_t named_domain; // domain that the program named; kNoDomain: its parent's
     int16_t child_domain; // domain of its children; kNoDomain: where it runs; written by the running thread
@@ -60,29 +60,29 @@ struct Task : QueueEntry {
     uint32_t n_lines; // size of a light task's block
     BlockPool *pool; // pool of a light task's block; null: the runtime's task
 
-    // Children since the start except kUndeferred ones, modulo 2^32.
-    uint32_t n_created; // running thread
-    uint32_t n_done_here; // running thread: children that completed inside this task
-    // The other completed children, in the lower 32 bits. If kArmed is set, bits 32 to 62 are the awaited number, and
-    // the child that reaches it resumes the task, or releases a hold of a light task that has ended.
+    // Counts of the task's children, except kUndeferred ones, modulo 2^32. The running thread writes the first two.
+    uint32_t n_created;
+    uint32_t n_done_here; // children that completed inside this task
+    // The other completed children, in the lower 32 bits. If kArmed is set, bits 32 to 62 are the awaited number. The
+    // child that reaches this number resumes the task, or releases a hold of a light task that has ended.
     std::atomic<uint64_t> n_done_elsewhere;
-    // Light tasks and their descendants: one for the task itself; one for each child that ended before its own children;
-    // if the task ends before its children, one that the last child releases. The release of the last hold frees the
-    // block of a light task, and releases the parent. Other tasks: 0.
+    // Light tasks and their descendants: one hold for the task itself; one for each child that ended before its own
+    // children; if the task ends before its children, one that the last child releases. The release of the last hold
+    // frees the block of a light task, and releases a hold of the parent. Other tasks: 0.
     std::atomic<uint32_t> n_holds;
 
-    // Detachable tasks: whether the body has ended or the event is fulfilled; the second completes the task. If the body
-    // is first, its thread keeps the lock until the runtime has ended the body too, because the runtime's
+    // Detachable tasks. The end of the body and the event each complete one half; the second half completes the task.
+    // If the body ends first, its thread keeps the lock until the runtime has ended the body too, because the runtime's
     // omp_fulfill_event frees the task.
     SpinLock event_lock;
-    bool is_half_complete;
+    bool is_half_complete; // one half is complete
     DependenceNode *node; // its dependences, or null
-    void *proxy; // light: its proxy task; runtime task: a child that keeps it in memory; or null
+    void *proxy; // of a light task: its proxy task; of a runtime task: a child that keeps it in memory; or null
     ChildList queued_children; // its children in inboxes
     void *seen; // the tool's data of the task, or its counter (counters.h), or null
     union {
         const void *code; // return address of the call that created it
-        uint64_t counted_at; // time of creation while it has a counter, which knows the code
+        uint64_t counted_at; // time of creation, while `seen` is a counter; the counter knows the code
     };
     uint32_t block_bytes, shared_bytes; // sizes that the compiler passed for a runtime task
 
@@ -117,8 +117,8 @@ inline bool is_descendant(const Task *task, const Task *ancestor) {
     return task == ancestor;
 }
 
-// A taskgroup. n_here + n_elsewhere is the number of its incomplete tasks, with descendants. The sum is exact in the
-// group's thread, and stays 0 once it is 0.
+// A taskgroup. n_here + n_elsewhere is the number of its incomplete tasks, with descendants. The group's thread reads
+// the exact sum. During the wait for the group the sum stays 0 once it is 0.
 struct Group {
     Group *outer;
     const Task *task; // opened the group

@@ -19,9 +19,10 @@ namespace {
 
 // ---------------------------------------------------------------- conditions
 
-// A condition of a wait has is_over(). prepare() publishes in Worker::awaited_count the count of completions that
-// should wake the thread, and returns is_over(). arm(suspension) returns false if the wait is over. disarm() is called
-// after the armed suspension is resumed. `worker` is the waiting worker; it may change if the task is untied.
+// A condition of a wait has four functions. is_over() is true if the wait may end. prepare() publishes in
+// Worker::awaited_count the count of completions that should wake the thread, and returns is_over(). arm(suspension)
+// makes the last completion resume the suspension; it returns false if the wait is over. disarm() follows when a thread
+// has resumed the armed suspension. `worker` is the waiting worker, which may change if the task is untied.
 
 struct ChildrenComplete {
     Worker *worker;
@@ -126,9 +127,10 @@ bool may_move(const Worker &worker) {
            worker.n_locks == 0 && !runtime::is_watched();
 }
 
-// Suspends the current task, in the wait `here`. The thread continues in `ready`, or runs `task` on another stack, or
-// searches. After kYes an untied task may be on another thread. After kOver and kNoStack nothing was done; after kOver
-// the wait is over. Not inlined, here and below, to save the stack space of the switch in each wait.
+// Suspends the current task. The thread continues in `ready`, or runs `task` on another stack, or searches. Returns
+// kYes when a thread has resumed the task, perhaps another one if the task is untied. Otherwise suspends nothing: the
+// wait is over (kOver), or no stack is left (kNoStack). Not inlined, here and below, to save the stack space of the
+// switch in each wait.
 enum class Suspended { kYes, kOver, kNoStack };
 template <typename Arm>
 [[gnu::noinline]] Suspended suspend(Worker &worker, Suspension *ready, Task *task, Arm &&arm) {
@@ -166,7 +168,7 @@ bool may_run_in_yield(const Search &search, const Task &task) {
 // True if even a task that is not a descendant may run on top of the waiting one. That saves a stack and two switches,
 // but the waiting task resumes only when the other is complete. So the other must be small: at most one level nearer to
 // the root, which in a recursion is part of the grandparent's work. scheduler.h shows that no cycle of waits results.
-// The tasks must not share exceptions. Light tasks must not share the runtime's settings.
+// The two tasks must not share exceptions. Light tasks must not share the runtime's settings.
 bool may_cover(const Search &search, const Task &task) {
     const Worker &worker = search.worker;
     const Task &waiting = *search.within;
@@ -341,10 +343,10 @@ void wait(int kind, Condition &&condition) {
 }
 
 [[gnu::noinline]] static void wait_for_children_seen(Worker &worker, Task &task) {
-    if (is_light(task) && !has_children_to_wait_for(task)) return; // a runtime task enters the runtime's wait next
+    if (is_light(task) && !has_children_to_wait_for(task)) return; // a runtime task still enters the runtime's wait
     Task *child = is_light(task) && !worker.base_task ? worker.deque.pop(worker.mark) : nullptr;
     if (child) {
-        // The wait is not reported as long as every task that it runs was counted at its creation.
+        // Reports the wait as soon as it runs a task that is not counted.
         bool is_reported = false;
         int at_once = 0;
         for (; child; child = has_children_to_wait_for(task) ? worker.deque.pop(worker.mark) : nullptr) {
@@ -366,7 +368,7 @@ void wait(int kind, Condition &&condition) {
             report_current(worker);
             notify(&omp_ext_observer::wait_begins, int{kOmptTaskwait});
         } else if (is_over && task.n_done_elsewhere.load(std::memory_order_relaxed) == 0) {
-            // Tasks that ended elsewhere may have ended at a later time.
+            // If children ended elsewhere, the thread may have waited for them, so the wait did not end at once.
             return notify(&omp_ext_observer::wait_ends, kOmptTaskwait | OMP_EXT_AT_ONCE);
         }
     }
@@ -532,7 +534,7 @@ void yield(Worker &worker) {
         if (Task *task = find(search)) run_on_top(worker, *task);
         return;
     }
-    // Alternates: yielding tasks and new tasks must not starve each other.
+    // Alternates between ready and new tasks, so neither kind starves.
     const bool prefers_ready = worker.n_yields++ % 2 == 0;
     Suspension *ready = prefers_ready ? take_ready(worker) : nullptr;
     Task *task = ready ? nullptr : find_for_suspendable(search);

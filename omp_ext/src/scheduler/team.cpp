@@ -46,7 +46,7 @@ Team *find_team(const void *key, int n_workers) {
     return nullptr;
 }
 
-// Both under teams_lock.
+// Add a team. The caller holds teams_lock.
 void add_to_list(Team *team) {
     team->next = teams.load(std::memory_order_relaxed);
     teams.store(team, std::memory_order_release);
@@ -92,7 +92,7 @@ void begin_implicit_task(Worker &worker, Task &task, int domain) {
     task.n_holds.store(0, std::memory_order_relaxed);
 }
 
-// Assigns domains without threads to the nearest one with threads. Called when all have joined.
+// Assigns domains without threads to the nearest one with threads. Called when all threads have joined.
 void assign_homes(Team &team) {
     const int n_domains = domains::count();
     for (int i = 0; i < n_domains; i++) team.domain_queues[i].n_workers.store(0, std::memory_order_relaxed);
@@ -129,7 +129,7 @@ Team::Team(const void *its_key, int n)
 
 namespace {
 
-// `domain`: the thread's domain, as the program numbers it.
+// Prepares a worker for a region. `domain`: the thread's domain, as the program numbers it.
 void begin_region(Worker &worker, int domain, int32_t runtime_thread) {
     worker.domain = static_cast<int16_t>(domains::first_alike(domain));
     worker.runtime_thread = runtime_thread;
@@ -146,8 +146,8 @@ void begin_region(Worker &worker, int domain, int32_t runtime_thread) {
     worker.counters = nullptr;
 }
 
-// Teams of one thread that no thread uses.
-Team *idle_teams = nullptr; // under teams_lock
+// The teams of one thread that are in no region. Under teams_lock.
+Team *idle_teams = nullptr;
 
 } // namespace
 

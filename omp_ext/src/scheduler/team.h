@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Teams: a worker for each thread of a region, with its deque and counts, and an inbox for each domain. Owns how
-// threads join their team, and the end of barriers (termination.h); scheduler.cpp runs the tasks. A team is made once
-// for each key and size, and never freed.
+// Teams: a worker for each thread of a region, with its deque and counts, and an inbox for each domain. Owns the table
+// of teams, and the end of barriers (termination.h); scheduler.cpp runs the tasks. The first thread that needs a team
+// of a key and size makes it. Teams are never freed.
 #pragma once
 
 #include <atomic>
@@ -31,14 +31,14 @@ inline constexpr int64_t kFirstThrottleThreshold = 2;
 inline constexpr int64_t kNoCompletion = INT64_MIN;
 inline constexpr int64_t kAnyCompletion = INT64_MIN + 1;
 
-// The position of a thread in an ordered loop (libomp_ordered.cpp).
+// The progress of a thread in its ordered loops (libomp_ordered.cpp).
 struct LoopPart {
     OrderedLoop *present = nullptr;
     uint64_t n_loops = 0; // upper 32 bits: regions that the thread began; lower: loops that it began in this region
-    uint64_t turn = 0; // turn of its first iteration not yet passed
+    uint64_t turn = 0; // turn of the thread's first iteration that it has not passed
     uint64_t n_to_pass = 0; // iterations left to pass
     int64_t stride = 1;
-    bool has_passed = false; // in the present iteration
+    bool has_passed = false; // the thread has passed the turn of the present iteration
     bool is_doacross = false;
 };
 

@@ -13,12 +13,12 @@ namespace omp_ext {
 namespace {
 
 constexpr int64_t kThrottleThreshold = 256; // tasks in a deque beyond which new ones run at once
-constexpr uint32_t kDoubtBatch = 4; // the same after a slow batch of tasks that were short before
-constexpr int64_t kShortNs = 100; // longest mean time of short tasks, with their creation
+constexpr uint32_t kDoubtBatch = 4; // tasks in the batch after a slow batch of tasks that were short before
+constexpr int64_t kShortNs = 100; // longest mean time of a short task, including its creation
 // The same for tasks with dependences, which cost more if they wait for each other than if they run at once.
 constexpr int64_t kShortWaitingNs = 300;
 constexpr uint32_t kMostWaiting = 1024; // incomplete children beyond which their creator runs some
-constexpr int64_t kLongestDrainNs = 200'000; // without a task, while short tasks run on other threads
+constexpr int64_t kLongestDrainNs = 200'000; // longest time that drain() searches while other threads run tasks
 
 uint64_t set_of(const void *code) {
     return uint64_t{1} << (reinterpret_cast<uintptr_t>(code) * 0x9E3779B97F4A7C15u >> 58);
@@ -155,20 +155,20 @@ void work_off(Worker &worker) {
     Task &parent = *worker.current;
     Pace &pace = worker.pace;
     if (!options.throttle || !may_run_task(worker)) return;
-    const auto is_needed_elsewhere = [&] {
+    const auto should_stop = [&] {
         return n_incomplete_children(parent) < kMostWaiting || has_idle_thread(*worker.team);
     };
     bool are_short = parent.has_short_children;
     if (!are_short) {
         if (n_incomplete_children(parent) < kMostWaiting) return;
-        // Idle threads may need more tasks. So the tasks are judged now and then only.
+        // Idle threads may need more tasks, so this thread probes only now and then.
         if (has_idle_thread(*worker.team) && pace.n_dependent < pace.next_probe) return;
     }
     const BaseTaskScope base_task_scope(worker);
     const Search search{worker, &parent, true};
     while (!are_short) {
         if (!run_batch(worker, search, &are_short)) return;
-        if (are_short || !is_needed_elsewhere()) continue;
+        if (are_short || !should_stop()) continue;
         pace.next_probe = 2 * pace.n_dependent;
         return;
     }

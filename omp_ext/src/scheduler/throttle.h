@@ -3,9 +3,9 @@
 // full, or if the tasks are so short that other threads need longer to fetch one than to run it. Owns these limits, and
 // the limit on tasks that wait for dependences. All functions are called by the worker's thread.
 //
-// Short tasks. The thread measures the tasks that it runs at once because of a full queue, some at a time. If they were
-// short and created no tasks, the current task has_short_children: later tasks of the same constructs run at once, too.
-// That ends with the next batch that takes longer, and with the next wait for the children.
+// Short tasks. The thread measures the tasks that it runs at once because of a full queue, in batches. If the tasks of
+// a batch were short and created no tasks, the current task has_short_children: later tasks of the same constructs run
+// at once, too. That ends when two batches in a row were not short, and with the next wait for the children.
 #pragma once
 
 #include <cstdint>
@@ -31,11 +31,12 @@ void run_now(Worker &worker, Task &task);
 // Judges each batch of kPaceBatch tasks.
 void note_runs(Worker &worker, const void *code, uint32_t n_tasks, uint64_t n_descendants);
 
-// True if no incomplete task has entered the table of dependences.
+// True if the table of dependences holds no incomplete task. Then empties the table.
 bool has_no_predecessors(Worker &worker);
 
-// Runs tasks, if very many children of the current task are incomplete and all threads are busy. Tasks that wait for
-// others fill memory, and leave the caches before they run. If they prove short, runs all of them.
+// Runs tasks if very many children of the current task are incomplete, because waiting tasks fill memory and leave the
+// caches before they run. Does so only now and then while other threads are idle. If the tasks are short, goes on until
+// all children are complete or other threads keep the remaining ones.
 void work_off(Worker &worker);
 
 } // namespace omp_ext
