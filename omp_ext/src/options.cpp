@@ -40,8 +40,8 @@ const char *environment(const char *name) { return secure_getenv(name); }
 
 namespace {
 
-// Returns the spin time that the runtime's own variables request: KMP_BLOCKTIME in milliseconds ("infinite", units ms
-// and us), else OMP_WAIT_POLICY. Any finite blocktime but 0 means our usual time.
+// Returns the spin time that the runtime's own variables request: KMP_BLOCKTIME (a number with ms or us, or
+// "infinite"), else OMP_WAIT_POLICY. Any finite blocktime but 0 means our usual time.
 int64_t read_spin_ns(int64_t usual) {
     const char *blocktime = environment("KMP_BLOCKTIME");
     if (blocktime && *blocktime) {

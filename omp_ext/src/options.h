@@ -15,7 +15,7 @@ enum class QueueKind { kStealing, kSharedLifo };
 enum class Waits {
     kStrict, // descendants; in strict mode all tasks of the domain, because the waiting task is suspended
     kConstrained, // descendants; if the program would hang, a task runs outside its domain
-    kRelaxed, // like kStrict, also in teams that are not strict
+    kRelaxed, // all tasks that strict mode allows, in all teams, because the waiting task is suspended
 };
 
 struct Options {
@@ -31,7 +31,8 @@ struct Options {
     bool throttle = true; // KMP_ENABLE_TASK_THROTTLING: a thread with many tasks queued runs new ones at once
 };
 
-// The settings of this process. Constant once the runtime is found, except `strict`, which the API sets.
+// The settings of this process. Constant once the runtime is found, except `strict`, which omp_ext_set_strict()
+// changes.
 extern Options options;
 
 // Reads the settings. Reports a wrong value on stderr with the valid ones, and uses the default.

@@ -9,11 +9,11 @@ namespace omp_ext {
 enum class BindMode {
     kNo, // threads belong to domains, but stay unbound
     kDomain, // binds unbound threads to the CPUs of their domain
-    kCore, // in an outermost team with enough cores: one core for each thread
+    kCore, // binds each thread of an outermost team to a core of its own, if there are enough; else as kDomain
 };
 
-// The domains first, first + 1, … over which a team may spread. An outermost team: all. A nested team: the domains of
-// the thread that began it, so sibling teams have separate domains, as with OpenMP's spread.
+// The domains first, first + 1, … over which a team may spread. An outermost team may use all. A nested team may use
+// the domains of the thread that began it, so sibling teams have separate domains, as with OpenMP's spread.
 struct DomainRange {
     int first = 0;
     int n = 1;
@@ -25,7 +25,7 @@ struct Seat {
     int domain = 0;
     DomainRange own; // for teams that this worker begins
     int position = 0; // among the workers of the same domain
-    int n_in_domain = 1; // the number of these workers
+    int n_in_domain = 1; // number of workers of the same domain
 };
 
 // Returns the seat of a worker. Workers with consecutive numbers get the same domain or the next. With at least as many

@@ -19,7 +19,7 @@ namespace omp_ext {
 
 namespace {
 
-// Limit of the record of moved memory, because programs may free such memory without notice.
+// Limit of the record of moved memory. Programs may free such memory without a call of this library.
 constexpr size_t kMaxForeignRanges = size_t{1} << 16;
 constexpr size_t kPagesPerQuestion = 512;
 // Maximum number of pages to query in a range (some 50 ms). In a larger range they are evenly spaced.
@@ -104,7 +104,7 @@ Placement::Placement(const Topology &topology)
         for (const unsigned node : domain.nodes) {
             if (node >= domain_of_node_.size()) domain_of_node_.resize(node + 1, -1);
             domain_of_node_[node] = topology.only_domain_of_node(node);
-            nodes_tell_domains_ |= domain_of_node_[node] >= 0;
+            nodes_identify_domains_ |= domain_of_node_[node] >= 0;
         }
 }
 
@@ -133,7 +133,7 @@ bool Placement::ask_system(const uintptr_t *addresses, size_t n, int *nodes) {
 
 void Placement::find_domains(const uintptr_t *addresses, size_t n, int *domains) {
     std::fill_n(domains, n, -1);
-    if (nodes_tell_domains_ && ask_system(addresses, n, domains))
+    if (nodes_identify_domains_ && ask_system(addresses, n, domains))
         for (size_t i = 0; i < n; i++) domains[i] = domain_of_node(domains[i]);
     const std::lock_guard guard(mutex_);
     for (size_t i = 0; i < n; i++)
@@ -193,7 +193,7 @@ void *Placement::allocate(size_t size_bytes, int domain) {
     }
     const std::lock_guard guard(mutex_);
     allocated_[begin] = length;
-    homes_.erase(begin, begin + length); // left by memory that was unmapped without notice
+    homes_.erase(begin, begin + length); // removes the record of memory that the program unmapped itself
     if (domain != Homes::kUnknown) homes_.set(begin, begin + length, domain);
     cache_.forget(begin >> page_shift_, (begin + length) >> page_shift_);
     return memory;

@@ -80,7 +80,7 @@ private:
     const uintptr_t page_bytes_;
     unsigned page_shift_ = 0;
     std::vector<int> domain_of_node_; // -1: none, or shared
-    bool nodes_tell_domains_ = false; // some node belongs to one domain only
+    bool nodes_identify_domains_ = false; // some node belongs to one domain only
     std::atomic<bool> may_ask_;
     PageCache cache_;
     std::mutex mutex_; // guards the following

@@ -207,7 +207,8 @@ private:
     const CpuSet *allowed_; // null: all
 };
 
-// Chooses the domains by the request. Leaves `domains` empty if the machine has no objects of that level.
+// Chooses the domains by the request. If the machine has no objects of that level, sets `complaint` and chooses the
+// usual domains.
 void choose_domains(const Machine &machine, const DomainRequest &request, Topology &topology) {
     if (request.level == Level::kParts) {
         topology.kind = "equal parts";

@@ -17,8 +17,8 @@ inline constexpr unsigned kMaxDescribedCpus = 4096; // with more, hwloc and the 
 
 // The requested domains: a level of the machine, or a number of equal parts.
 struct DomainRequest {
+    // kUsual: NUMA nodes; if there is only one, last-level caches; if there is only one of these too, one domain.
     enum class Level { kUsual, kNuma, kPackage, kL3, kL2, kCore, kParts };
-    // Usual: NUMA nodes; if there is only one, last-level caches; if there is only one of these too, one domain.
     Level level = Level::kUsual;
     int n_parts = 0; // kParts
     std::string synthetic; // the machine as hwloc's synthetic description; empty: this machine
@@ -38,7 +38,7 @@ struct Domain {
 
 struct Topology {
     std::string kind; // a plural noun: "NUMA nodes"
-    std::string complaint; // why the request was not met, one sentence; empty: it was
+    std::string complaint; // reason why the request was not met, one sentence; empty: it was met
     std::vector<Domain> domains; // at least one
     std::vector<int> distances; // row-major, 10 on the diagonal, greater elsewhere
     std::vector<CpuSet> cores; // the CPUs of each core

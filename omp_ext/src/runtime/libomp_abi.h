@@ -75,7 +75,7 @@ struct alignas(64) Hook {
     ompass::Router *router;
     void *real = nullptr; // the runtime's; null: it has none
     void *own = nullptr; // ours or real, as decided; null: not decided yet
-    bool is_for_own = false; // all calls are for the runtime that we schedule
+    bool is_for_own = false; // all calls go to the runtime that we schedule
 };
 static_assert(sizeof(Hook) == 64);
 
@@ -88,9 +88,9 @@ void *target_for(Hook &hook, const void *caller);
 // True if this address belongs to the runtime that we schedule.
 bool is_in_runtime(const void *code);
 
-// Returns the return address of the program's call that began one of gcc's regions last on this thread.
+// Returns the return address of the program's call that began the thread's latest region of gcc.
 const void *call_of_region();
-// True once a library of the process refers to a function that creates tasks.
+// True once a library of the process refers to a function that creates tasks, or adopt_noted_tasks() has found a task.
 bool may_create_tasks();
 // Notes that the program creates tasks, although no library refers to such a function (it found the function by dlsym).
 void note_first_task_creation();
@@ -98,8 +98,9 @@ inline std::atomic<bool> task_creation_is_noted{false};
 inline void note_task_creation() {
     if (__builtin_expect(!task_creation_is_noted.load(std::memory_order_relaxed), 0)) note_first_task_creation();
 }
-// Makes may_create_tasks true if tasks were noted. Called at each fork, not in regions: all threads of a region must get
-// the same answer, because those that join the scheduler wait for all others.
+// Makes may_create_tasks true if tasks were noted. Called by the thread that begins a region; has no effect inside
+// another region. All threads of a region must get the same answer, because those that join the scheduler wait for the
+// others.
 void adopt_noted_tasks();
 
 // Settings of the runtime, read once.
@@ -109,9 +110,9 @@ bool tool_is_active();
 // True if the process may create target tasks, which the runtime marks with kPoolBlock, up to libomp 20.
 bool may_create_target_tasks();
 
-// True if new tasks may be light. Set when the runtime is found, under two conditions. Nothing in the program needs the
-// runtime's own tasks, and no tool is active, except one that observes us while no wait is suspended. Cleared for good
-// when either no longer holds.
+// True if new tasks may be light. libomp_runtime.cpp sets it when the library begins to schedule the program, or when a
+// tool begins to observe the library. Conditions: nothing in the program needs the runtime's own tasks, and no tool is
+// active, except an observer while waits are not suspended. The library clears it when one of them fails.
 inline std::atomic<bool> tasks_may_be_light{false};
 // Gives a light current task a proxy task, and makes all new tasks runtime tasks. Called before the program changes
 // settings that the runtime keeps in a task.
@@ -140,7 +141,7 @@ void submit(Worker &worker, Task &task);
 void submit_at_once(Worker &worker, Task &task); // runs the task
 void submit_dependent(Worker &worker, Task &task, int32_t n, const BlockDependence *first, int32_t n_more,
                       const BlockDependence *more);
-// Waits until tasks on which the current task depends are complete.
+// Waits until all predecessors of a task with these dependences are complete.
 void wait_for_dependences(Worker &worker, int32_t n, const BlockDependence *first, int32_t n_more,
                           const BlockDependence *more);
 

@@ -34,7 +34,8 @@ enum GompFlag : unsigned {
     kGompStrict = 1u << 14,
 };
 
-// The shared variables of a task of gcc: the function to call. The data of the call follow, aligned as gcc asks.
+// The shared variables of a task of gcc: the function to call and the address of its data. The data follow this,
+// aligned as gcc requests.
 struct Call {
     Function function;
     void *data;
@@ -103,7 +104,7 @@ struct Region {
     void *data;
 };
 
-constexpr int kMaxDepth = 64;
+constexpr int kMaxDepth = 64; // the runtime schedules the tasks of deeper regions
 thread_local Region regions[kMaxDepth];
 thread_local int depth = 0;
 thread_local const void *region_call = nullptr; // return address of the program's call that began a region last
@@ -120,8 +121,8 @@ void run_region(void *argument) {
         this_worker = outer;
 }
 
-// Calls begin(function, data) with run_region in the place of the program's function. `call`: return address of the
-// program's call.
+// Calls begin(function, data), with run_region in place of the program's function if the scheduler handles the region.
+// `call`: return address of the program's call.
 template <typename Begin>
 auto begin_region(const void *call, Function function, void *data, Begin &&begin, bool has_first_word = false) {
     region_call = call;
@@ -277,7 +278,7 @@ OMP_EXT_HOOK(void, GOMP_taskgroup_reduction_register, (uintptr_t *reductions), (
     real_GOMP_taskgroup_reduction_register()(reductions);
 }
 
-// Runs each chunk as a call. The call's data begin with the chunk's first iteration and the one after its last.
+// Creates a task for each chunk. The task's data begin with the chunk's first iteration and the one after its last.
 // Registers the reductions of an empty loop, too, because the caller reads them.
 static void run_gomp_loop(Worker &worker, Function function, void *data, CopyFunction copy, long bytes, long alignment,
                           unsigned flags, uint64_t parameter, int priority, uint64_t start, uint64_t n_iterations,

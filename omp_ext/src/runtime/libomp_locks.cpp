@@ -37,8 +37,8 @@ public:
         Suspension *suspension;
         Waiter *next;
     };
-    // Queues the waiter and returns true if another task is inside. A task that leaves admits and resumes the first
-    // waiter.
+    // Queues the waiter and returns true if another task is inside; otherwise the waiter's task enters. A task that
+    // leaves admits and resumes the first waiter.
     bool queue(Waiter &waiter) {
         lock_.lock();
         const bool is_refused = admit(waiter.task) == kRefused;
@@ -51,7 +51,8 @@ public:
         return is_refused;
     }
 
-    // Returns true if the task was inside and has left. False for a task that entered before waits could be suspended.
+    // Returns true if the task has left. False if it is still inside a lock that nests, or entered before waits could
+    // be suspended.
     bool leave(const Task *task) {
         Suspension *next = nullptr;
         lock_.lock();
@@ -83,7 +84,7 @@ private:
     const bool nests_;
     SpinLock lock_;
     const Task *inside_ = nullptr;
-    int n_entered_ = 0; // by the task inside
+    int n_entered_ = 0; // times that the task inside must leave
     Waiter *first_ = nullptr, *last_ = nullptr;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ordered loops. The thread whose turn it is may wait for a task that only a thread waiting for its turn may run. To
-// avoid this deadlock, a task is suspended until its turn; the runtime then lets it pass at once. This file owns the
-// order of turns; the runtime distributes the iterations.
+// Ordered loops. A thread that has the turn may wait for a task, and only a thread that waits for its own turn may be
+// able to run that task. To avoid this deadlock, the library suspends a task until its turn; the runtime then lets the
+// task pass at once. This file owns the order of turns; the runtime distributes the iterations.
 //
 // A turn is a value of the loop variable and advances by the loop's stride. In doacross loops (`ordered(n)`, sink and
 // source) a turn is the number of an iteration of the whole nest.
@@ -31,7 +31,7 @@ struct DoacrossBounds {
 // One loop of a region. All workers reach the loops of a region in the same order, so a number identifies each loop.
 class OrderedLoop {
 public:
-    // A thread that waits for a turn or, in a doacross loop, until that iteration is posted.
+    // A suspended task that waits for a turn or, in a doacross loop, for the post of that iteration.
     struct Waiter {
         uint64_t turn;
         Suspension *suspension;
@@ -57,7 +57,7 @@ public:
         posted_ = static_cast<uint8_t *>(calloc(n_iterations / 8 + 1, 1)); // untouched pages take no memory
         if (!posted_) is_gated = false;
     }
-    // Returns false if the iteration does not exist; then there is nothing to wait for.
+    // Finds the number of an iteration. Returns false if there is no such iteration, and so nothing to wait for.
     bool number_of(const int64_t *iteration, uint64_t &number_there) const {
         number_there = 0;
         for (int i = 0; i < n_bounds_; i++) {
@@ -181,7 +181,7 @@ void leave_loop(Worker &worker) {
     delete left;
 }
 
-// Returns the loop in which the calling thread is, if that loop is gated; else null.
+// Returns the calling thread's present loop if it is gated, else null.
 OrderedLoop *present_loop() {
     Worker *worker = this_worker;
     OrderedLoop *loop = worker ? worker->loop.present : nullptr;
@@ -220,13 +220,13 @@ void pass(OrderedLoop &loop, uint64_t n) {
     loop.move_on(by);
 }
 
-// Called before the runtime gives the thread its next iterations. In gcc's loops the runtime has already passed the
-// turns of iterations without an ordered region.
+// Passes the remaining turns. Called before the runtime gives the thread its next iterations. In gcc's loops the
+// runtime has already passed the turns of iterations without an ordered region.
 void pass_the_rest() {
     OrderedLoop *loop = present_loop();
     if (loop && this_worker->loop.n_to_pass > 0) pass(*loop, this_worker->loop.n_to_pass);
 }
-// Called after the runtime gave the thread its next iterations, those from `first` to `last`.
+// Notes the next iterations of the thread, `first` to `last`. Called after the runtime gave them to the thread.
 void take_iterations(bool are_some, uint64_t first, uint64_t last) {
     Worker *worker = this_worker;
     if (!worker || !worker->loop.present || worker->loop.is_doacross) return;

@@ -12,7 +12,7 @@ namespace omp_ext {
 namespace abi {
 
 Worker *begin_part(const void *key, int number, int32_t runtime_thread) {
-    // Programs without tasks must have no cost, such as a second barrier.
+    // The library must not slow programs without tasks, for example by a second barrier.
     if (!may_create_tasks()) return nullptr;
     const int n_workers = omp_get_num_threads(), level = omp_get_level();
     if (level == 0) return nullptr; // the body of a teams construct
@@ -34,9 +34,9 @@ using namespace abi;
 
 namespace {
 
-// The bodies of teams constructs. The runtime runs each on the primary thread of a team whose other threads wait for
-// parallel regions inside the body, and reports a region of all these threads. Within another region (a target
-// construct that falls back to the host) only the address of the body identifies a teams construct.
+// The bodies of teams constructs. The primary thread of a team runs such a body, while the team's other threads wait
+// for parallel regions inside it. Yet the runtime reports a region of all these threads. Within another region (a
+// target construct that falls back to the host) only the address of the body identifies a teams construct.
 struct TeamsBody {
     void (*microtask)();
     const TeamsBody *next;
@@ -95,8 +95,8 @@ OMP_EXT_HOOK(int32_t, __kmp_invoke_microtask,
     return result;
 }
 
-// A serialized region begins without a worker. If the runtime calls its body, begin_part may make a team of one. These
-// regions nest.
+// The workers of the regions around the thread's serialized regions, which nest. A serialized region begins without a
+// worker. If the runtime calls the body of the region, begin_part may make a team of one.
 namespace {
 thread_local std::vector<Worker *> *outer_workers __attribute__((tls_model("initial-exec"))) = nullptr;
 }

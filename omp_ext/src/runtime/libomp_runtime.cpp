@@ -49,11 +49,11 @@ bool runtime_is_known;
 bool handles_forks;
 bool cancellation;
 bool tool;
-bool tool_observes; // the tool is notified of light tasks without the runtime
+bool tool_observes; // the observer is the OMPT tool, so the library can report light tasks to it
 bool runtime_tasks_may_come;
 bool target_tasks_may_come;
 bool is_set_up; // options are read, and every hook has its target
-bool says_unknown; // the message about an unknown runtime was printed
+bool has_reported_unknown; // the message about an unknown runtime has been printed
 uint64_t n_loads; // libraries loaded before the last search for runtimes
 ompass::Library runtime_code; // the runtime that we schedule; written before any hook is set
 pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -166,7 +166,7 @@ bool is_in_front() { return ompass::is_ours(dlsym(RTLD_DEFAULT, "__kmp_invoke_mi
 void decide_on_light_tasks() {
     const bool may_suspend_waits =
         options.waits == Waits::kRelaxed || (options.waits == Waits::kStrict && domains::count() > 1 && options.strict);
-    // No event notifies an observing tool when a thread leaves a light task for another one.
+    // No event notifies an observer that a thread leaves a light task for another one.
     const bool is_unseen = tool && (!tool_observes || may_suspend_waits);
     tasks_may_be_light.store(options.light_tasks && !runtime_tasks_may_come && !is_unseen && !cancellation &&
                                  !is_under_tsan(),
@@ -191,7 +191,7 @@ void set_destination(size_t i, const ompass::Destination &destination) {
 void set_targets(bool to_ours) {
     for (size_t i = 0; i < n_hooks(); i++) {
         Hook &hook = hook_at(i);
-        // Our functions do not call the functions that an old runtime lacks.
+        // `real` is null if an old runtime lacks the function; our functions then do not call it.
         void *own = to_ours ? hook.ours : hook.real;
         if (!own) continue;
         __atomic_store_n(&hook.own, own, __ATOMIC_RELEASE);
@@ -225,7 +225,7 @@ void decide() {
     if (references.tasks) tasks.store(kMayCome, std::memory_order_relaxed);
     if (references.other_waits) note_other_waits();
     runtime_is_known = find_runtime();
-    if (wanted && !runtime_is_known && !std::exchange(says_unknown, true))
+    if (wanted && !runtime_is_known && !std::exchange(has_reported_unknown, true))
         say("this library does not know the OpenMP runtime of this process and leaves all tasks to it.");
     if (runtime_code.end == 0) return; // dlopen may still load an LLVM runtime
     if (wanted && runtime_is_known && !is_in_front()) {
@@ -305,7 +305,7 @@ void note_first_task_creation() {
     task_creation_is_noted.store(true, std::memory_order_relaxed);
 }
 void adopt_noted_tasks() {
-    // Inside a region, some of its threads may have begun and others not.
+    // Inside a region, some of its threads may already have called may_create_tasks(), and others not.
     if (tasks.load(std::memory_order_relaxed) == kNoted && omp_get_level() == 0)
         tasks.store(kMayCome, std::memory_order_relaxed);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Divides taskloops into chunks, because the runtime would queue the chunks itself.
+// Divides taskloops into chunks and creates their tasks, because the runtime would queue the chunks itself.
 #include <cstring>
 
 #include "runtime/libomp_abi.h"
@@ -17,7 +17,7 @@ uint64_t count_iterations(uint64_t lower, uint64_t upper, int64_t stride) {
     return (upper - lower) / static_cast<uint64_t>(stride) + 1;
 }
 
-// The chunks of a loop that have not begun, and the places of their bounds in a task's block.
+// The chunks of a loop that have not begun. Knows the places of their bounds in a task's block.
 struct Chunks {
     const Division &division;
     const ptrdiff_t lower_offset, upper_offset;
@@ -50,7 +50,7 @@ void copy_privates_of(const Task &pattern, Task &copy) {
     if (const size_t rest = bytes % sizeof(uint64_t)) memcpy(to + bytes - rest, from + bytes - rest, rest);
 }
 
-// Runs chunks here, in the block of the first one, as long as the scheduler prefers that to queues.
+// Runs chunks on this thread, all in the block of `chunk`, as long as the scheduler prefers that to queues.
 void run_here(Worker &worker, const Task &pattern, Task &chunk, Chunks &chunks) {
     const bool is_alone = worker.team->n_workers == 1;
     bool may_go_on = true;

@@ -29,8 +29,9 @@ namespace {
 
 Block *block_of(const Task &task) { return static_cast<Block *>(task.block); }
 
-// True if the runtime may use a task, or its parent, after it has freed the task: with a tool, the runtime clears the
-// parent's frame, and Intel's looks for exported dependences. A team of one runs tasks inside their creator.
+// True if the runtime may access a task or its parent after freeing the task. With an active tool, the runtime clears
+// the parent's frame, and Intel's runtime looks for exported dependences. A team of one runs tasks inside their
+// creator.
 bool must_outlive_call(const Worker &worker) { return tool_is_active() && worker.team->n_workers > 1; }
 
 void end_runtime_body(Task &task);
@@ -55,8 +56,8 @@ void prepare(Task &task) {
 
 constexpr int32_t kNeedsRuntime = kDetachableBlock | kTransparentBlock;
 
-// Flags of tasks that we can schedule. The runtime gets a task with another flag as it is: the upper half has the
-// runtime's own flags, and the lower half those that later compilers may set.
+// Flags of tasks that the library can schedule. It passes a task with any other flag to the runtime unchanged: the
+// upper half has the runtime's own flags, and later compilers may set more flags in the lower half.
 constexpr int32_t kKnownFlags = kTiedBlock | kFinalBlock | kAtOnceBlock | kDestructorsBlock | kPriorityBlock |
                                 kDetachableBlock | kPoolBlock | kTransparentBlock;
 
@@ -74,7 +75,7 @@ inline void place_in(Task &task, int16_t domain) {
     task.named_domain = domain;
 }
 
-// Initializes a task, except for its block.
+// Initializes all of a new task except the fields that concern its block.
 inline void set_up(Task &task, const Worker &worker, uint16_t flags, void *location, size_t block_bytes,
                    size_t shared_bytes, Routine routine, const void *code) {
     Task &parent = *worker.current;
@@ -190,7 +191,7 @@ int32_t run_routine(int32_t thread, void *block) {
         note_acquire(&task);
         if (task.node) note_acquire(task.node);
     }
-    do { // an untied task that asks to be queued again continues at once
+    do { // an untied task that asks for its next part continues at once
         task.flags &= static_cast<uint16_t>(~kNextPart);
         task.routine(number_of_this_thread(thread), block);
     } while (task.flags & kNextPart);
@@ -394,22 +395,22 @@ OMP_EXT_HOOK(int32_t, __kmpc_omp_taskyield, (void *location, int32_t thread, int
     return 0;
 }
 
-static int32_t say_done(int32_t, void *block) {
+static int32_t mark_done(int32_t, void *block) {
     (*static_cast<std::atomic<bool> **>(static_cast<Block *>(block)->shareds))->store(true, std::memory_order_release);
     return 0;
 }
 
-// Waits for tasks that the runtime schedules itself, by creating a task that depends on them. The runtime's own wait
-// keeps its dependence node in the frame of the call, and before libomp 19 a thread that completes a predecessor may
-// still write to the node after the wait. A task's node is reference-counted, but a tool would see the task. So if a
-// tool is active and the runtime reports such waits to tools (16 or later), the library uses the runtime's own wait.
+// Waits for tasks that the runtime schedules itself, by creating a task that depends on them. The runtime's own wait is
+// unsafe before libomp 19: its dependence node lies in the frame of the call, and a thread that completes a predecessor
+// may still write to the node after the wait. The node of a task is reference-counted, but a tool would see the task.
+// So if a tool is active and the runtime reports such waits to tools (16 or later), this uses the runtime's own wait.
 static void wait_in_the_runtime(void *location, int32_t thread, int32_t n, const BlockDependence *first, int32_t n_more,
                                 const BlockDependence *more) {
     if (tool_is_active() && real___kmpc_omp_taskwait_deps_51())
         return real___kmpc_omp_wait_deps()(location, thread, n, first, n_more, more);
     std::atomic<bool> is_done{false};
     auto *block = static_cast<Block *>(
-        real___kmpc_omp_task_alloc()(location, thread, kTiedBlock, sizeof(Block), sizeof(void *), say_done));
+        real___kmpc_omp_task_alloc()(location, thread, kTiedBlock, sizeof(Block), sizeof(void *), mark_done));
     *static_cast<std::atomic<bool> **>(block->shareds) = &is_done;
     real___kmpc_omp_task_with_deps()(location, thread, block, n, first, n_more, more);
     while (!is_done.load(std::memory_order_acquire)) {
@@ -473,7 +474,8 @@ OMP_EXT_HOOK(int32_t, __kmpc_cancel_barrier, (void *location, int32_t thread), (
     return real___kmpc_cancel_barrier()(location, thread);
 }
 
-// The runtime has a barrier inside these functions, or in the function that follows them.
+// The runtime has a barrier inside these functions, or in the function that programs call next. So all
+// tasks must be complete before that.
 OMP_EXT_HOOK(int32_t, __kmpc_reduce,
              (void *location, int32_t thread, int32_t n, size_t bytes, void *reduced, void *function, void *lock),
              (location, thread, n, bytes, reduced, function, lock)) {
@@ -691,8 +693,8 @@ void runtime::fulfill(void *event) { real_omp_fulfill_event()(event); }
 
 bool runtime::is_watched() { return tool_is_active(); }
 
-// A base task is an undeferred task of the runtime. When it completes, the runtime makes its parent current, so
-// beginning and completing it returns to the parent. An untied base task is complete when it has
+// A base task is an undeferred task of the runtime. When it completes, the runtime makes its parent current. So the
+// library returns to the parent when it begins and completes the base task. An untied base task is complete when it has
 // ended as often as it has begun.
 void *runtime::make_base_task(Worker &worker) {
     notify(&omp_ext_observer::creation_begins);
@@ -720,7 +722,7 @@ void runtime::return_to(Worker &worker, void *base_task) {
     real___kmpc_omp_task_complete_if0()(nullptr, worker.runtime_thread, base_task);
 }
 
-// The direct way takes two thirds of the time. It resumes the task's parent, and ignores cancellation and tools.
+// The direct way takes two thirds of the time. But it returns to the task's parent, and ignores cancellation and tools.
 void runtime::execute(Worker &worker, Task &task, bool directly) {
     void *location = task.location, *block = task.block;
     const int32_t thread = worker.runtime_thread;
@@ -732,7 +734,7 @@ void runtime::execute(Worker &worker, Task &task, bool directly) {
         real___kmpc_omp_task_complete_if0()(location, thread, block);
         return;
     }
-    // Unlike __kmpc_omp_task, this function does not use a task that it has run.
+    // Unlike __kmpc_omp_task, this function does not access a task after running it.
     if (!must_outlive_call(worker)) {
         kmpc_omp_task_parts(location, thread, block);
         return;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions with a thread number as an argument. The program's function read the number when it began; an untied task
-// may have moved to another thread since. So each function corrects the number and calls the runtime. Functions that
-// other files hook correct the number there.
+// Functions with a thread number as an argument. Compiled code reads the number when a task begins, but an untied task
+// may have moved to another thread since. So each hook corrects the number and calls the runtime. The hooks of other
+// files do the same for their functions.
 #include "runtime/libomp_abi.h"
 #include "scheduler/scheduler.h"
 
@@ -23,7 +23,7 @@ OMP_EXT_HOOK(void, __kmpc_push_num_teams, (void *location, int32_t thread, int32
 }
 
 // Lets a thread that leaves a cancelled region pass the barrier in which other threads wait. Programs of clang call
-// __kmpc_cancel_barrier themselves. Programs of gcc, whose calls the runtime forwards here, leave at once.
+// __kmpc_cancel_barrier themselves. Programs of gcc leave at once; the runtime forwards their calls here.
 static int32_t pass_barrier_if_left(int32_t is_cancelled, int32_t construct, const void *caller) {
     constexpr int32_t kRegion = 1;
     if (is_cancelled && construct == kRegion && this_worker && is_in_runtime(caller))

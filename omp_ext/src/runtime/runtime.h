@@ -29,8 +29,8 @@ bool is_watched();
 // True if the program's tasks wait only for their children: not for locks, events or other tasks by taskyield.
 bool tasks_wait_for_children_only();
 
-// Creates a base task in the current task. One call of return_to(), from any task, makes that task current again. Until
-// then it has one more incomplete child.
+// Creates a base task in the current task. One call of return_to(), from any task, makes the base task's parent current
+// again. Until then the parent has one more incomplete child.
 void *make_base_task(Worker &worker);
 void return_to(Worker &worker, void *base_task);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The view of held tasks for OMPT tools that do not know this library. The runtime reports the creation of such a task
-// only when the task begins, perhaps on another thread and after the creator's end. This file is between runtime and
-// tool: it reports creations when they happen, and suppresses the runtime's late reports. It replaces only task_create.
-// A tool that observes us (omp_ext_tool.h) needs none of this.
+// only when the task begins, perhaps on another thread and after the creator's end. This file stands between the
+// runtime and the tool: it reports creations when they happen, and suppresses the runtime's late reports. It replaces
+// only the callback task_create. A tool that observes us (omp_ext_tool.h) needs none of this.
 #include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
@@ -26,7 +26,7 @@ ompt_get_task_info_t get_task_info;
 ompt_callback_task_create_t notify_tool;
 
 // The task that the runtime reports next on this thread.
-thread_local ompt_data_t *held_task __attribute__((tls_model("initial-exec"))) = nullptr; // null: unreported
+thread_local ompt_data_t *held_task __attribute__((tls_model("initial-exec"))) = nullptr; // null: not reported yet
 thread_local const void *next_code __attribute__((tls_model("initial-exec"))) = nullptr;
 
 void on_task_create(ompt_data_t *parent, const ompt_frame_t *frame, ompt_data_t *data, int flags, int has_dependences,
@@ -42,7 +42,7 @@ void on_task_create(ompt_data_t *parent, const ompt_frame_t *frame, ompt_data_t 
 
 // ---------------------------------------------------------------- as an observer
 
-// Reports the creation. Returns the tool's data of the task, until the runtime has a place for them.
+// Reports the creation. Returns the tool's data of the task; on_task_create moves them to the runtime's task.
 void *task_created(const void *code, int flags, int has_dependences, int) {
     if (!notify_tool) return nullptr;
     int creator_flags = 0, thread = 0;
@@ -116,7 +116,7 @@ void finalize(ompt_data_t *) { tool->finalize(&tool->tool_data); }
 
 using StartTool = ompt_start_tool_result_t *(*)(unsigned, const char *);
 
-// Starts the first tool of OMP_TOOL_LIBRARIES that accepts, as the runtime does if no tool is linked.
+// Starts the first tool of OMP_TOOL_LIBRARIES that accepts the runtime, as the runtime does if no tool is linked.
 ompt_start_tool_result_t *start_tool_of_libraries(unsigned version, const char *runtime) {
     const char *text = environment("OMP_TOOL_LIBRARIES");
     std::string libraries = text ? text : "";
@@ -139,8 +139,8 @@ const void *code_of_tool() {
 
 } // namespace omp_ext
 
-// Called by the runtime in place of the tool's function. If the library does not schedule the program, only the tool is
-// called.
+// Starts the tool of the process. The runtime calls this in place of the tool's function. If the library does not
+// schedule the program, this only calls the tool's function.
 OMPASS_EXPORT ompt_start_tool_result_t *ompt_start_tool(unsigned version, const char *runtime) {
     using namespace omp_ext;
     const auto following = reinterpret_cast<StartTool>(dlsym(RTLD_NEXT, "ompt_start_tool"));
