@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import json
 import resource
+import shlex
 from pathlib import Path
 
 import pytest
@@ -86,3 +88,18 @@ def test_a_further_rank_costs_little_processor_time(environment: dict[str, str],
         run_words(environment, tmp_path, *words)
         costs.append(cpu_s() - before)
     assert (costs[1] - costs[0]) / 16 < 0.15
+
+
+def test_a_check_compares_jobs_with_the_counts_of_all_ranks(
+    program: Path, environment: dict[str, str], tmp_path: Path
+) -> None:
+    job = ["mpirun", "-n", 2, program, "imbalanced", 2]
+    words = command_line(
+        "check", "--json", "--no-traces", "--time-limit", "1ms", "-o", "runs", shlex.join(map(str, job))
+    )
+    done = run_words(environment, tmp_path, *words, "--", *job, status=2)  # one round is too few
+    counts = {count["figure"]: count for count in json.loads(done.stdout)["counts"]}
+    assert counts["ranks"]["values_before"] == counts["ranks"]["values_after"] == [2]
+    assert counts["regions"]["values_before"] == counts["regions"]["values_after"] == [4]
+    names = sorted(path.name for path in (tmp_path / "runs" / "after").glob("*.ompass"))
+    assert names == ["001-r0.ompass", "001-r1.ompass"]

@@ -289,7 +289,7 @@ def test_recordings_stay_only_if_asked_for(
 ) -> None:
     def record(self: FakeRecorder, directory: Path, mode: str = "profile") -> RecordedRun:
         directory.mkdir()
-        return RecordedRun(directory, 1, 1)
+        return RecordedRun((directory,), 1, 1)
 
     monkeypatch.setattr(FakeRecorder, "record", record)
     monkeypatch.setattr(execute, "measured", lambda _: run(1.0, 0))

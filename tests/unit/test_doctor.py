@@ -115,6 +115,21 @@ def test_doctor_of_a_program_shows_how_it_can_be_recorded(monkeypatch: pytest.Mo
     assert f"ompass run -- {sys.executable}" in text.replace("\n", "")
 
 
+def test_doctor_of_a_launcher_checks_the_program_behind_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    launcher = tmp_path / "mpirun"
+    launcher.write_text("#!/bin/sh\n", encoding="ascii")
+    launcher.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("OMPASS_LIBRARY", sys.executable)
+    command = ["mpirun", "-n", "2", sys.executable]
+    result = CliRunner().invoke(application(), ["doctor", "--json", "--", *command])
+    assert json.loads(result.stdout)["program"] == sys.executable
+    text = CliRunner().invoke(application(), ["doctor", "--", *command]).stdout
+    assert f"ompass run -- {' '.join(command)}" in text.replace("\n", "")
+
+
 # Makes the kernel refuse perf_event_open, as the seccomp profile of a container does.
 _REFUSE = """
 import ctypes, os, platform, struct, sys

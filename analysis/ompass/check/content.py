@@ -9,6 +9,7 @@ become worse, because waits may have grown.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,10 +48,26 @@ class Measured:
 
 
 def measured(source: Path | RecordedRun) -> Measured:
-    """Returns the figures of a run. For a path, the time comes from the recording, not from the process."""
-    recorded = source if isinstance(source, RecordedRun) else None
-    run = open_run(recorded.directory if recorded else Path(str(source)))
-    return _measured(run, recorded)
+    """Returns the figures of a run or job. For a path, the time comes from the recording, not from the
+    process."""
+    if not isinstance(source, RecordedRun):
+        return _measured(open_run(source), None)
+    ranks = [_measured(open_run(directory), source) for directory in source.directories]
+    return ranks[0] if len(ranks) == 1 else _job(ranks, source)
+
+
+def _job(ranks: Sequence[Measured], recorded: RecordedRun) -> Measured:
+    """Returns the figures of a job: its time, and sums over its ranks."""
+    times = {TIME: recorded.wall_ns, "processor time": recorded.cpu_ns}
+    if all(WORK in rank.times for rank in ranks):
+        times[WORK] = sum(rank.times[WORK] for rank in ranks)
+    totals = Counter[str]()
+    for rank in ranks:
+        totals.update(rank.counts)
+    totals["ranks"] = len(ranks)
+    return Measured(
+        times, totals, any(rank.disturbed for rank in ranks), min(rank.start_ns for rank in ranks)
+    )
 
 
 def _measured(run: Run, recorded: RecordedRun | None) -> Measured:

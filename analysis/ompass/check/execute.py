@@ -83,7 +83,8 @@ def gather(
             recorded = recorder.record(place / f"{n:03}.ompass", mode)
             into[k].append(measured(recorded))
             if not keep:
-                shutil.rmtree(recorded.directory)
+                for directory in recorded.directories:
+                    shutil.rmtree(directory)
 
     planned = looks(limits.repeats)
     n_looks = len(planned) if live else 1

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,8 +15,9 @@ from ompass.commands.options import JsonOption, JsonOutputOption, check_json_out
 from ompass.commands.streams import console_for, to_json, write_result
 from ompass.doctor.checks import Check, Verdict, examine_machine
 from ompass.errors import CannotRecordError
+from ompass.launch.launchers import inspect_command
 from ompass.launch.plan import Plan, RunOptions, plan_recording
-from ompass.launch.program import Program, inspect_program, mpi_library
+from ompass.launch.program import Program, mpi_library
 from ompass.launch.runtime_versions import runtime_version
 from ompass.launch.runtimes import Runtime, find_runtimes
 from ompass.launch.tool import find_tool_library
@@ -28,6 +30,8 @@ _EPILOG = """
 
   ompass doctor ./fib           check whether this program can be recorded
 
+  ompass doctor -- mpirun -n 2 ./solver
+
   ompass doctor --json
 """
 
@@ -39,7 +43,10 @@ def register(app: typer.Typer) -> None:
 
 
 def doctor(
-    program: Annotated[str | None, typer.Argument(metavar="[PROGRAM]", help="A program to check.")] = None,
+    command: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[PROGRAM]", help="A program to check, also with arguments and a launcher."),
+    ] = None,
     as_json: JsonOption = False,
     output: JsonOutputOption = None,
 ) -> None:
@@ -48,10 +55,10 @@ def doctor(
     Exits with 6 when recording is not possible.
     """
     check_json_output(as_json, output)
-    if program is None:
+    if not command:
         _examine_machine(as_json, output)
     else:
-        _examine_program(program, as_json, output)
+        _examine_program(command, as_json, output)
 
 
 def _examine_machine(as_json: bool, output: Path | None) -> None:
@@ -73,8 +80,8 @@ def _check_json(check: Check) -> dict[str, str]:
     return {"name": check.name, "verdict": check.verdict.value, "found": check.found, "advice": check.advice}
 
 
-def _examine_program(name: str, as_json: bool, output: Path | None) -> None:
-    program = inspect_program(name, os.environ)
+def _examine_program(command: list[str], as_json: bool, output: Path | None) -> None:
+    program = inspect_command(command, os.environ).program
     plan: Plan | None = None
     refusal: CannotRecordError | None = None
     try:
@@ -86,7 +93,7 @@ def _examine_program(name: str, as_json: bool, output: Path | None) -> None:
     if as_json:
         write_result(to_json(_program_json(program, plan, refusal)), output)
     else:
-        _print_program(name, program, plan, refusal)
+        _print_program(shlex.join(command), program, plan, refusal)
     if refusal is not None:
         raise typer.Exit(CannotRecordError.exit_code)
 
@@ -117,7 +124,9 @@ def _lines_known(program: Program) -> str:
     return "missing: compile with -g to see files and lines"
 
 
-def _print_program(name: str, program: Program, plan: Plan | None, refusal: CannotRecordError | None) -> None:
+def _print_program(
+    command: str, program: Program, plan: Plan | None, refusal: CannotRecordError | None
+) -> None:
     console = console_for()
     rows = [("program", f"{program.path}, {_kind(program)}")]
     for runtime in program.runtimes:
@@ -130,7 +139,7 @@ def _print_program(name: str, program: Program, plan: Plan | None, refusal: Cann
     if plan is not None:
         rows += [("warning", warning) for warning in plan.warnings]
         rows.append(("answer", f"can be recorded {plan.how}"))
-        rows.append(("do", f"ompass run -- {name}"))
+        rows.append(("do", f"ompass run -- {command}"))
     elif refusal is not None:
         rows.append(("answer", f"cannot be recorded: {refusal.why}"))
         rows.append(("do", refusal.cure))

@@ -35,7 +35,7 @@ from ompass.files import file_problem
 from ompass.jobs.content import job_of_reports
 from ompass.keeping.names import keep_names_of
 from ompass.launch.child import end_as
-from ompass.launch.launchers import position_of_program
+from ompass.launch.launchers import inspect_command, position_of_program
 from ompass.launch.plan import Plan, RunOptions, plan_here
 from ompass.launch.produced import (
     ProducedRuns,
@@ -53,8 +53,6 @@ from ompass.launch.program import (
     Program,
     ProgramNotExecutableError,
     ProgramNotFoundError,
-    find_executable,
-    inspect_program,
 )
 from ompass.launch.rank_start import LAUNCH, publish_failure, publish_plan, rank_variables, withdraw
 from ompass.launch.second_run import MOST_BYTES
@@ -290,10 +288,10 @@ def run(
             if json_file is not None:  # checked before the program runs for hours
                 refuse_output("--report-json", json_file, file_problem(json_file), "name another file")
             # A launcher of MPI jobs passes its environment on to the program.
-            program = inspect_program(command[first_word], os.environ)
-            path = find_executable(command[0], os.environ) if first_word else program.path
+            started = inspect_command(command, os.environ)
+            program, path = started.program, started.path
             _, plan = plan_here(program, options, os.environ, scratch)
-            wanted, named = _place(output, program, first_word > 0)
+            wanted, named = _place(output, program, started.has_launcher)
             directory = absolute_pattern(wanted)
             check_place(directory, named)
             if force:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from ompass.errors import CannotRecordError
-from ompass.launch.program import find_executable
+from ompass.launch.program import Program, find_executable, inspect_program
 
 _LAUNCHER: Final = re.compile(
     r"(mpirun|mpiexec|orterun|prterun|prun|srun|aprun|jsrun|ibrun)\b.*|mpirun_rsh|mpiexec_mpt|ccc_mprun|lrun"
@@ -91,6 +92,23 @@ _ONE_VALUE: Final = frozenset(
     ]
 )
 """Options (without dashes) whose value is the next word. The value may look like a program's name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """The program of a command, and the file to execute first."""
+
+    program: Program
+    path: Path  # the file to execute: the launcher, or else the program
+    has_launcher: bool
+
+
+def inspect_command(command: Sequence[str], environ: Mapping[str, str]) -> Started:
+    """Returns what a command starts. Raises ProgramNotFoundError, ProgramNotExecutableError."""
+    position = position_of_program(command, environ)
+    program = inspect_program(command[position], environ)
+    path = find_executable(command[0], environ) if position else program.path
+    return Started(program, path, position > 0)
 
 
 def is_launcher(name: str) -> bool:

@@ -13,9 +13,9 @@ from pathlib import Path
 
 from ompass.errors import CannotRecordError, OmpassError
 from ompass.launch.child import Outcome, run_measured
+from ompass.launch.launchers import Started, inspect_command
 from ompass.launch.plan import Plan, RunOptions, plan_here
 from ompass.launch.produced import candidates, find_produced, new_launch, why_nothing
-from ompass.launch.program import Program, inspect_program
 from ompass.launch.rank_start import LAUNCH
 
 _TAIL_LINES = 5
@@ -62,19 +62,19 @@ def run_into(
 
 @dataclass(frozen=True, slots=True)
 class RecordedRun:
-    """One run, and the times of its process."""
+    """One run or job, and the times of its processes."""
 
-    directory: Path
+    directories: tuple[Path, ...]  # of a job: one for each rank
     wall_ns: int
     cpu_ns: int  # user and system time
 
 
 @dataclass(frozen=True, slots=True)
 class Recorder:
-    """A program, its arguments, and how to record it."""
+    """A program, its arguments, and how to record it. A launcher may start it."""
 
     command: tuple[str, ...]
-    program: Program
+    started: Started
     plan: Plan
     environ: Mapping[str, str]
 
@@ -87,16 +87,19 @@ class Recorder:
         `scratch` receives links to libraries with names that LD_PRELOAD cannot hold; it must exist until the
         last run ends.
         """
-        program = inspect_program(command[0], environ)
-        _, plan = plan_here(program, options, environ, scratch)
-        return cls(tuple(command), program, plan, environ)
+        started = inspect_command(command, environ)
+        _, plan = plan_here(started.program, options, environ, scratch)
+        return cls(tuple(command), started, plan, environ)
 
     def record(self, directory: Path, mode: str = "profile") -> RecordedRun:
-        """Runs the program once and records it in `directory`, which must not exist.
+        """Runs the program once and records it in `directory`, which must not exist; a job in DIRECTORY-rN.
 
         Raises ProgramFailedError, CannotRecordError if nothing was recorded, and KeyboardInterrupt.
         """
-        pattern = str(directory.absolute()).replace("%", "%%")
+        whole = directory.absolute()
+        pattern = str(whole).replace("%", "%%")
+        if self.started.has_launcher:
+            pattern = f"{str(whole.with_suffix('')).replace('%', '%%')}-r%r{whole.suffix}"
         environment = {
             **self.environ,
             "OMPASS_SUMMARY": "off",
@@ -108,13 +111,13 @@ class Recorder:
         output = directory.with_suffix(".out")
         before = candidates(pattern)
         outcome = run_into(
-            output, self.program.path, self.command, environment, "only runs that succeed can be measured"
+            output, self.started.path, self.command, environment, "only runs that succeed can be measured"
         )
         ending = outcome.ending
-        produced = find_produced(pattern, before, ending.pid, environment[LAUNCH]).main
-        if produced is None:
+        produced = find_produced(pattern, before, ending.pid, environment[LAUNCH])
+        if produced.main is None:
             raise CannotRecordError(
                 f"`{' '.join(self.command)}`: nothing was recorded",
-                *why_nothing(self.program, self.plan, ending, self.environ),
+                *why_nothing(self.started.program, self.plan, ending, self.environ),
             )
-        return RecordedRun(produced, outcome.wall_ns, ending.cpu_ns)
+        return RecordedRun(produced.ranks or (produced.main,), outcome.wall_ns, ending.cpu_ns)

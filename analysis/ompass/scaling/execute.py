@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ompass.errors import CannotRecordError, OmpassError
-from ompass.launch.launchers import position_of_program
+from ompass.launch.launchers import inspect_command
 from ompass.launch.plan import Plan, RunOptions, plan_here, unrecorded_variables
 from ompass.launch.produced import candidates, find_produced, new_launch, why_nothing
-from ompass.launch.program import Program, find_executable, inspect_program
+from ompass.launch.program import Program, inspect_program
 from ompass.launch.rank_start import LAUNCH
 from ompass.launch.recorder import ProgramFailedError, run_into
 from ompass.scaling.directory import Done, SweepDirectory
@@ -64,12 +64,11 @@ class Executor:
         `scratch` receives links to libraries with names that LD_PRELOAD cannot hold; it must exist until the
         sweep ends.
         """
-        first_word = position_of_program(spec.command, environ)
-        program = inspect_program(spec.command[first_word], environ)
+        started = inspect_command(spec.command, environ)
         libomp = Path(spec.libomp) if spec.libomp else None
         sample = environ.get("OMPASS_SAMPLE", _SAMPLES)
         options = RunOptions(mode="profile", wrappers=spec.brackets, libomp=libomp, sample=sample)
-        tool, plan = plan_here(program, options, environ, scratch)
+        tool, plan = plan_here(started.program, options, environ, scratch)
         serial = {
             kind: inspect_program(spec.command_of(kind)[0], environ)
             for kind in (BASELINE, ELISION)
@@ -78,12 +77,12 @@ class Executor:
         return cls(
             spec=spec,
             environ=environ,
-            launcher=find_executable(spec.command[0], environ) if first_word else None,
-            program=program,
+            launcher=started.path if started.has_launcher else None,
+            program=started.program,
             plan=plan,
             tool=tool,
             serial=serial,
-            cpus=cpus_in_order(allowed_cpus()) if spec.pinned and not first_word else (),
+            cpus=cpus_in_order(allowed_cpus()) if spec.pinned and not started.has_launcher else (),
         )
 
     def run(self, job: Job, directory: SweepDirectory) -> Done:
