@@ -50,6 +50,8 @@ def perform(case: Case, folder: Path, library: Path) -> None:
             another.join()
             judge.check_two(case, around.run_dir, plain, recorded, *others)
             return
+        if case.kind.name == "killed" and recorded.status == 0:
+            raise runs.SkippedError("the program ended before the kill")
         judge.check_program(case, plain, recorded)
         judge.check_recording(case, around.run_dir, recorded)
 
