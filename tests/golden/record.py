@@ -32,6 +32,7 @@ FOLDER = Path(__file__).resolve().parent
 sys.path.insert(0, str(FOLDER.parent / "support"))
 
 from fake_mpi import build_fake_mpi  # noqa: E402
+from mpi_jobs import compiler_flags  # noqa: E402
 from ompass import _core  # noqa: E402
 from toolchains import BUILD, PROGRAMS, REPOSITORY, TOOLCHAINS, compile_source, toolchain_named  # noqa: E402
 
@@ -57,6 +58,9 @@ class Case:
     extra_sources: tuple[Path, ...] = ()
     ending: int = 0
     calls_mpi: bool = False
+    compiled_by: str = (
+        ""  # the command of a real MPI; empty: programs that call MPI are linked with a fake one
+    )
 
 
 _TASKS = (
@@ -120,6 +124,14 @@ CASES = (
     Case("depend-clauses", "kinds/depend_mutexinoutset.c", environment={"OMPASS_SAMPLE": "0"}),
     # From format version 8 on: MPI calls.
     Case("mpi-calls", "mpi/states.c", environment={"OMPASS_SAMPLE": "0"}, calls_mpi=True),
+    # From format version 9 on: messages of MPI calls.
+    Case(
+        "mpi-messages",
+        str(FOLDER / "messages.c"),
+        environment={"OMPASS_SAMPLE": "0"},
+        calls_mpi=True,
+        compiled_by="mpicc.mpich",
+    ),
     Case("domains", "ext/fig8.c", ("3", "2"), linked_with=("libomp_ext.so",), environment=_EXT),
     Case("domains-random", "spans/random_tasks.c", _TASKS, linked_with=("libomp_ext.so",), environment=_EXT),
 )
@@ -153,7 +165,9 @@ def record(case: Case) -> tuple[Path, dict[str, int]]:
     flags = [str(NEUTRAL / library) for library in linked_with]
     if flags:
         flags = ["-Wl,--no-as-needed", *flags, f"-Wl,-rpath,{NEUTRAL}"]
-    if case.calls_mpi:
+    if case.compiled_by:
+        flags += compiler_flags(case.compiled_by, "-show")
+    elif case.calls_mpi:
         build_fake_mpi(NEUTRAL)
         flags += [f"-L{NEUTRAL}", f"-Wl,-rpath,{NEUTRAL}", "-lfakempi"]
     if case.source.startswith("kinds/") and toolchain.cc.startswith("clang"):

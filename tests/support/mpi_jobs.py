@@ -30,9 +30,12 @@ def job_environment(libompass: Path, toolchain: Toolchain, n_threads: int = 1) -
     }
 
 
-def compiler_flags(wrapper: str = "mpicc") -> list[str]:
-    """Returns the flags that the compiler wrapper of OpenMPI adds; they may precede the source."""
-    shown = subprocess.run([wrapper, "--showme"], capture_output=True, text=True, check=True).stdout
+def compiler_flags(wrapper: str = "mpicc", option: str = "--showme") -> list[str]:
+    """Returns the flags that a compiler wrapper adds; they may precede the source.
+
+    `option`: makes the wrapper show its command: `--showme` of OpenMPI, `-show` of MPICH.
+    """
+    shown = subprocess.run([wrapper, option], capture_output=True, text=True, check=True).stdout
     return ["-Wl,--no-as-needed", *shown.split()[1:]]
 
 

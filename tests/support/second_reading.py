@@ -319,9 +319,10 @@ class _Thread:
         elif kind == "mutex_released":
             self.work_until(now)
         elif kind == "call":
+            was_in_call = self.in_call
             self.work_until(now)
-            if record.value & 15 < 2:  # no step of the call
-                self.in_call = record.value & 15 == 1
+            step = record.value & 15
+            self.in_call = step == 1 or (step > 1 and was_in_call)  # 0 leaves the call
         elif kind == "depends_on":
             pass  # only the simulator uses depend clauses
         elif kind == "discard":

@@ -8,6 +8,7 @@ No test here depends on times.
 from __future__ import annotations
 
 import json
+import re
 import tarfile
 from collections import Counter, defaultdict
 from pathlib import Path
@@ -19,7 +20,7 @@ from command import ompass
 from ompass import _core
 from ompass.model import OPENMP_STATES
 from ompass.page.timeline import Timeline
-from ompass.readers.run import open_run
+from ompass.readers.run import call_step_text, event_kinds, open_run, read_events
 from ompass.readers.schedule import open_pyramid, read_schedule
 from ompass.reports.content import collect
 from readers_agree import (
@@ -165,7 +166,7 @@ def test_the_graph_has_the_work_of_the_replay(name: str, golden: dict[str, Path]
     replay = _core.replay_trace(str(golden[name]))
     states = ("work_ns", "create_ns") if replay.create_estimated else ("work_ns",)
     inside = [row for row in replay.regions if row.construct != OUTSIDE]
-    work_ns = sum(getattr(row, state) for row in inside for state in states)
+    work_ns = sum(getattr(row, state) for row in inside for state in (*states, "mpi_ns"))
     n_undeferred = sum(row.n_undeferred for row in replay.constructs)
     assert graph.n_undeferred == n_undeferred
     assert graph.n_deferred == KNOWN[name]["records"].get("create", 0)
@@ -326,6 +327,35 @@ def test_the_command_reports_all_of_them(golden: dict[str, Path]) -> None:
         facts = KNOWN[name]["facts"]
         assert facts.get("tasks_min", n_tasks) <= n_tasks <= facts.get("tasks_max", n_tasks)
         assert n_tasks == facts.get("tasks", n_tasks)
+
+
+MESSAGES = (
+    "receives from any rank, any tag",
+    "8 bytes",
+    "sends synchronously to rank 0, tag 7",
+    "8 bytes",
+    "no message",
+    "collective of 1 ranks, root rank 0",
+    "32 bytes",
+    "sends to rank 0, tag 10",
+    "16 bytes",
+    "receives from rank 0, tag 10",
+    "8 bytes",
+    "collective of 1 ranks",
+    "12 bytes",
+)
+"""The messages of tests/golden/messages.c, and their sizes, after its communicator was made."""
+
+
+def test_messages_of_mpi_calls_are_read(golden: dict[str, Path]) -> None:
+    events = read_events(golden["mpi-messages"])
+    call = [name for name, _ in event_kinds()].index("call")
+    texts = [call_step_text(value) for value in events.value[events.kind == call].tolist()]
+    steps = [re.sub("^(enters|leaves)(: |$)", "", text).split(", communicator")[0] for text in texts]
+    assert tuple(step for step in steps if re.search("rank|message|bytes", step))[1:] == MESSAGES
+    new = [step.split()[-1] for step in steps if step.startswith("new request")]
+    assert [step.split()[-1] for step in steps if step.startswith("completes request")] == new
+    assert len(set(new)) == 3
 
 
 # ---------------------------------------------------------------- one reading
