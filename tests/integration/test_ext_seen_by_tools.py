@@ -83,8 +83,19 @@ def test_held_tasks_are_recorded_correctly(
     check_recorded(recorded.run_dir, recorded.process.stdout, program)
 
 
-@KINDS
-@pytest.mark.parametrize("threads", [1, 2, 4])
+@pytest.mark.parametrize(
+    ("program", "threads"),
+    [
+        pytest.param(
+            program,
+            threads,
+            id=f"{threads}-{program.name}",
+            marks=[] if (1, 2, 4)[number % 3] == threads else [pytest.mark.slow],  # the numbers take turns
+        )
+        for number, program in enumerate(TASK_PROGRAMS)
+        for threads in (1, 2, 4)
+    ],
+)
 def test_a_profile_counts_held_tasks_though_it_times_only_some(
     program: TaskProgram,
     threads: int,
