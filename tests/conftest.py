@@ -135,6 +135,13 @@ def pytest_configure() -> None:
     os.environ.pop("COLUMNS", None)  # the width of the terminal of the tests
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Prints why tests had to be repeated: pytest shows only the names of those that pass later."""
+    for report in terminalreporter.stats.get("rerun", []):
+        terminalreporter.write_line(f"RERUN {report.nodeid}:")
+        terminalreporter.write_line("\n".join(report.longreprtext.splitlines()[-12:]))
+
+
 def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
     """Marks as slow: all tests under tests/slow, and on toolchains what quick runs leave out."""
     left_out = _left_out_of_quick_runs(items)

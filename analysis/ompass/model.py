@@ -91,30 +91,20 @@ LOOPS: Final = {
     9: "workdistribute", 10: "static loop", 11: "dynamic loop", 12: "guided loop", 13: "loop", 32: "masked",
 }  # fmt: skip
 """The meaning of Definition.flags of a loop."""
-_BEYOND: Final = 256
-_BEYOND_MUTEX: Final = 1 << 25
+UNSHARED_LOOPS: Final = frozenset({"single", "taskloop", "masked"})
+"""Loops whose instances run on one thread each."""
 
 
 def wait_kind(flags: int) -> str:
     """Returns the kind of a wait, given its Definition.flags; an OMPT number if it is not known."""
-    if flags in WAIT_KINDS or not flags:
-        return WAIT_KINDS.get(flags, "wait")
-    if flags & _BEYOND_MUTEX:
-        return f"mutex {flags - _BEYOND_MUTEX - _BEYOND}"
-    if flags >= _BEYOND:
-        return f"sync region {flags - _BEYOND}"
-    return f"mutex {flags - 128}" if flags >= 128 else f"sync region {flags}"
+    unknown = f"mutex {flags & 127}" if flags & 128 else f"sync region {flags}"
+    return WAIT_KINDS.get(flags, unknown if flags else "wait")
 
 
 def loop_kind(flags: int) -> str:
     """Returns the kind of a loop, given its Definition.flags; an OMPT number if it is not known."""
-    if flags in LOOPS or not flags:
-        return LOOPS.get(flags, "loop")
-    return f"work {flags - _BEYOND if flags >= _BEYOND else flags}"
+    return LOOPS.get(flags, f"work {flags}" if flags else "loop")
 
-
-UNSHARED_LOOPS: Final = frozenset({"single", "taskloop", "masked"})
-"""Loops whose instances run on one thread each."""
 
 MPI_CLASSES: Final = {
     0: "other", 1: "point-to-point", 2: "collective", 3: "wait", 4: "one-sided", 5: "I/O",

@@ -35,6 +35,10 @@ def found_in(
 ) -> tuple[str, ...]:
     """Returns the kinds of problem in a run on two threads, in order."""
     case = Case(LABELS[program], compiler, 2, QUIET, 0, cured)
+    if program.startswith("page_faults"):
+        # In a virtual machine, the host provides memory at its very first use. That takes three times as
+        # long as the kernel's work, and counts as time in the kernel.
+        record(case, libompass, tmp_path / "first.ompass")
     record(case, libompass, tmp_path / "run.ompass")
     return judge(case, tmp_path / "run.ompass").problems
 

@@ -497,12 +497,15 @@ def test_empty_tasks_of_a_loop_are_shared(threads: str, toolchain: Toolchain) ->
 
 
 # The default chunks of a loop of 1,000 iterations, ten for each thread, take less time than waking a thread.
+# On a busy machine the other threads may come too late in most runs; if tiny tasks were not shared, in all.
 @pytest.mark.parametrize("threads", ["4", "8"])
 def test_tiny_tasks_of_the_first_region_are_shared(threads: str, toolchain: Toolchain) -> None:
     program = compile_source("ext/taskloop_default.c", toolchain)
     settings = {"LD_PRELOAD": str(ext_library()), "OMP_EXT_SCHEDULE": "1", "OMP_NUM_THREADS": threads}
-    n_threads = [int(run([str(program)], toolchain, settings).stdout) for _ in range(15)]
-    assert sum(n > 1 for n in n_threads) >= 5, n_threads  # other programs may delay a thread
+    n_threads: list[int] = []
+    while sum(n > 1 for n in n_threads) < 5:
+        assert len(n_threads) < 60, n_threads
+        n_threads.append(int(run([str(program)], toolchain, settings).stdout))
 
 
 @pytest.mark.parametrize("queue", ["stealing", "shared-lifo"])
