@@ -139,16 +139,18 @@ TEST(IdealNetwork, CollectivesWaitForTheRanksOnWhichTheyDepend) {
 TEST(IdealNetwork, ARegionEndsWithItsLastThread) {
     Job job(2);
     RankSteps &first = job.rank(0);
-    first.regions.push_back({.id = 1, .ns = 1000, .lanes = {}});
+    first.regions.push_back({.id = 1, .ns = 1000, .leaving_ns = 0, .lanes = {}});
     first.regions[0].lanes.push_back({{RankStep::kRun, 10}});
     first.regions[0].lanes.push_back({{RankStep::kCall, job.add(0, "MPI_Recv", {receive(1)})}, {RankStep::kRun, 5}});
     first.main.push_back({RankStep::kRegion, 0});
     job.work(0, 1);
     job.work(1, 40).call(1, "MPI_Send", {send(0)});
     EXPECT_EQ(job.times(), (Times{46, 40}));
-    first.regions.push_back({.id = 2, .ns = 100, .lanes = {}}); // without calls
+    first.regions[0].leaving_ns = 3;
+    EXPECT_EQ(job.times(), (Times{49, 40}));
+    first.regions.push_back({.id = 2, .ns = 100, .leaving_ns = 0, .lanes = {}}); // without calls
     first.main.push_back({RankStep::kRegion, 1});
-    EXPECT_EQ(job.times(), (Times{146, 40}));
+    EXPECT_EQ(job.times(), (Times{149, 40}));
 }
 
 TEST(IdealNetwork, TimesAreUnknownIfMessagesAre) {

@@ -59,7 +59,7 @@ struct Lane {
     bool is_in_call = false; // its operations have begun
     size_t parent = kNone;
     size_t n_children = 0; // lanes of the region that it waits for
-    uint64_t children_end = 0;
+    uint64_t children_end = 0, leaving_ns = 0; // leaving_ns: of that region
 };
 
 class Replay {
@@ -219,7 +219,7 @@ private:
         Lane &parent = lanes_[lane.parent];
         parent.children_end = std::max(parent.children_end, lane.now);
         if (--parent.n_children) return;
-        parent.now = parent.children_end;
+        parent.now = parent.children_end + parent.leaving_ns;
         ready_.push_back(lane.parent);
     }
     void enter(size_t number, const RankRegion &region) {
@@ -229,6 +229,7 @@ private:
         }
         lanes_[number].n_children = region.lanes.size();
         lanes_[number].children_end = lanes_[number].now;
+        lanes_[number].leaving_ns = region.leaving_ns;
         for (const RankLane &steps : region.lanes) {
             Lane child{&steps, lanes_[number].rank};
             child.now = lanes_[number].now;

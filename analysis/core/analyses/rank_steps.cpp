@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rank_steps.h"
 
+#include <algorithm>
 #include <map>
 #include <unordered_map>
 #include <utility>
@@ -33,6 +34,7 @@ public:
         if (!is_recorded(walk) || walk.part().id == 0 || begin >= end) return;
         if (state == format::State::kMpi || state == format::State::kIdle || state == format::State::kSync) return;
         run(lane(walk), clock_.ns(end - begin));
+        note_end(walk, end);
     }
     void began_region(Walk &walk, auto &part) {
         if (!is_main_ || part.level != 1) return;
@@ -43,6 +45,7 @@ public:
         if (!is_main_ || part.level != 1) return;
         RankRegion &region = region_of(part.id);
         region.ns = clock_.ns(walk.now() - std::min(begin_, walk.now()));
+        ends_[part.id].region = walk.now();
         steps_.main.push_back({RankStep::kRegion, number_of_[part.id]});
         mark_ = walk.now();
     }
@@ -90,15 +93,19 @@ public:
         } else {
             lane(walk).push_back({RankStep::kCall, number});
             calls_in_.try_emplace(walk.part().id);
+            note_end(walk, walk.now());
         }
         steps_.calls.push_back(std::move(open_));
     }
 
-    // Removes the threads of regions without calls. Called at the end.
+    // Removes the threads of regions without calls, and finds how long the threads of others leave. Called at the end.
     void complete() {
         if (run_.window_begin) note("a trace of the last part of a run lacks the first messages");
         for (RankRegion &region : steps_.regions)
-            if (!calls_in_.contains(region.id)) region.lanes.clear();
+            if (const auto [end, steps] = ends_[region.id]; calls_in_.contains(region.id))
+                region.leaving_ns = clock_.ns(end - std::min(steps, end));
+            else
+                region.lanes.clear();
     }
 
 private:
@@ -109,6 +116,10 @@ private:
     // known when the other threads follow.
     bool is_recorded(Walk &walk) const {
         return is_main_ || walk.part().id == 0 || number_of_.contains(walk.part().id);
+    }
+    void note_end(Walk &walk, uint64_t end) {
+        uint64_t &last = ends_[walk.part().id].steps;
+        last = std::max(last, end);
     }
     void run_to(uint64_t end) {
         run(steps_.main, clock_.ns(end - std::min(mark_, end)));
@@ -149,6 +160,10 @@ private:
     std::unordered_map<uint64_t, size_t> number_of_; // regions by id
     std::unordered_map<uint64_t, std::map<uint32_t, size_t>> lanes_of_;
     std::unordered_map<uint64_t, bool> calls_in_; // regions whose threads call MPI
+    struct Ends {
+        uint64_t region = 0, steps = 0; // of the region, and of the last step of its threads
+    };
+    std::unordered_map<uint64_t, Ends> ends_; // by region
 };
 
 } // namespace

@@ -34,6 +34,7 @@ using RankLane = std::vector<RankStep>; // steps of one thread, in order
 struct RankRegion {
     uint64_t id = 0;
     uint64_t ns = 0; // its length
+    uint64_t leaving_ns = 0; // its last part, in which all threads leave the barrier at its end
     std::vector<RankLane> lanes; // by thread; waits for other threads are left out. Empty if no thread calls MPI
 };
 
