@@ -241,10 +241,10 @@ def verdict_of(evidence: Evidence) -> Verdict:
         )
     n_rounds = min(evidence.n_before, evidence.n_after)
     if n_rounds < LEAST_REPEATS and evidence.in_rounds:
-        cure = f"allow more time (--time): a verdict needs {LEAST_REPEATS} rounds"
+        cure = f"allow more time (--time-limit): a verdict needs {LEAST_REPEATS} rounds"
     elif evidence.in_rounds:
         needed = rounds_needed(judgement, n_rounds)
-        cure = f"allow more rounds: about {needed} may suffice (--repeat {needed}, --time)"
+        cure = f"allow more rounds: about {needed} may suffice (--repeat {needed}, --time-limit)"
     else:
         cure = "give programs instead of recorded runs, so that both sides alternate"
     return Verdict(2, "noisy", f"the runs differ too much: {because}", cure)

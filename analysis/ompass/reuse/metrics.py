@@ -177,7 +177,7 @@ def reuse_profile(
         raise NothingToShowError(
             f"the sample of {run.path} is empty",
             f"no block was drawn at a rate of {rate:g}",
-            "raise --sample",
+            "raise --share",
         )
     return ReuseProfile(total, counted, sum_kernels(counted), coherent, _quality(reuse, rate))
 

@@ -222,7 +222,7 @@ void write_meta(const std::string &directory, const Options &options, const char
     const std::string path = directory + "/meta.json";
     if (!within_size_limit(text.size())) return;
     const int descriptor = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-    errno = ENOSPC; // for a short write, which sets no errno
+    if (descriptor >= 0) errno = ENOSPC; // for a short write, which sets no errno
     if (descriptor < 0 || write(descriptor, text.data(), text.size()) != static_cast<ssize_t>(text.size())) {
         if (!LogFile::disk_refused())
             say("cannot write %s: %s.", path.c_str(), strerror(errno)); // otherwise already reported

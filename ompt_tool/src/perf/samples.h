@@ -70,7 +70,6 @@ private:
 
     int open_rings(format::SampleEvent event);
     bool take_over_early(uint32_t tid);
-    perf_event_attr event_of(format::SampleEvent event);
     uint64_t random_period();
     uint32_t represented_by_next();
     void begin_log(const std::string &directory, uint32_t tid);
