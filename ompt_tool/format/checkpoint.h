@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The bytes of a checkpoint: the state of a thread between two events. A run that keeps only the last part of its trace
-// (kept.log) has checkpoints in its event extents, so that a reader can start there, without the events before. The
-// tool writes them (accounting/checkpoint), run_files.cpp finds and checks them, and walker.h continues from them.
+// (kept.log) has checkpoints in its event extents. A reader can start at one without the earlier events. The tool
+// writes checkpoints (accounting/checkpoint), run_files.cpp finds and checks them, and walker.h continues from them.
 //
 // A checkpoint is a sequence of 64-bit words: the head; n_codes constructs; the frames and parts, the innermost first;
-// the kernels and loops, the outermost first; the slots of the statistics; kCheckpointEnd. A slot is its id, two words
-// with a bit for each of its words that is not 0, and these words.
+// the kernels and loops, the outermost first; the slots of the statistics; kCheckpointEnd. A slot consists of its id,
+// two words of bits that mark its nonzero words, and these words.
 #pragma once
 
 #include <algorithm>
@@ -30,7 +30,7 @@ struct CheckpointHead {
     uint32_t phase; // construct; 0: none
     uint32_t is_dirty; // 1: untimed undeferred tasks ran in the open interval
     uint32_t call; // construct of the MPI call or target construct that the thread is in; 0: none
-    uint32_t is_accounted_call; // 0: it began outside of the accounted time
+    uint32_t is_accounted_call; // 0: the call began outside of the accounted time
     uint64_t call_begin;
     uint64_t step_begin; // of the open step of the target construct
     uint32_t n_codes, n_frames, n_parts, n_kernels, n_loops, n_slots;
@@ -42,7 +42,7 @@ static_assert(sizeof(CheckpointHead) == 136);
 // Flags of a CheckpointFrame.
 inline constexpr uint32_t kFrameImplicit = 1, kFrameUndeferred = 2, kFrameTimed = 4, kFrameWaits = 8, kFramePart = 16;
 
-// A task on the thread's stack, without the time outside of all tasks.
+// A task on the thread's stack. The time outside of all tasks has no frame.
 struct CheckpointFrame {
     uint64_t id; // 0: undeferred
     uint64_t worked; // as in TaskState
@@ -67,7 +67,7 @@ struct CheckpointPart {
 };
 static_assert(sizeof(CheckpointPart) == 64);
 
-// A kernel, or a loop.
+// An open kernel or loop.
 struct CheckpointOpen {
     uint64_t begin;
     uint32_t construct;

@@ -13,15 +13,15 @@ namespace ompass::format {
 
 namespace {
 
-constexpr size_t kMostBytes = 1 << 20; // hosts of many containers have long lists of mounts
-constexpr const char *kOfGroups = " - cgroup"; // in a line of mountinfo, before the 2 of the version 2 hierarchy
+constexpr size_t kMostBytes = 1 << 20; // hosts with many containers have long lists of mounts
+constexpr const char *kOfGroups = " - cgroup"; // in a line of mountinfo; a 2 follows if the hierarchy is of version 2
 
-// Returns "" if the file cannot be read.
+// Returns the file's contents, or "" if it cannot be read.
 std::string read_text(const std::string &path) {
     std::string text;
     const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
     if (descriptor < 0) return text;
-    constexpr size_t kPieceBytes = 4096; // on the heap: a thread that ends the program may have a small stack
+    constexpr size_t kPieceBytes = 4096; // on the heap, because a thread that ends the program may have a small stack
     for (ssize_t n = 1; text.size() < kMostBytes && n != 0;) {
         const size_t length = text.size();
         text.resize(length + kPieceBytes);
@@ -89,7 +89,7 @@ std::vector<Mount> find_mounts(const std::string &mountinfo, const char *control
     return found;
 }
 
-// Returns the group of the process in that hierarchy, or "".
+// Returns the group of the process in the controller's hierarchy, or "".
 std::string find_group(const std::string &groups, const char *controller) {
     for (const std::string &line : split(groups, '\n')) {
         const size_t first = line.find(':'), second = line.find(':', first + 1);
@@ -125,7 +125,7 @@ std::vector<std::string> find_folders(const std::string &root, const std::vector
     }
 }
 
-// Sets the quota if it is smaller than the quotas of the levels before.
+// Sets the quota if its share of the period is smaller than those of the levels read before.
 void take_quota(GroupLimits &limits, uint64_t quota_us, uint64_t period_us) {
     if (!quota_us || !period_us) return;
     const auto share = [](uint64_t quota, uint64_t period) {
@@ -136,7 +136,7 @@ void take_quota(GroupLimits &limits, uint64_t quota_us, uint64_t period_us) {
     limits.period_us = period_us;
 }
 
-// Adds the figures of a cpu.stat file, which has a name and a number in each line. Returns false without a file.
+// Adds the figures of a cpu.stat file, which has a name and a number in each line. Returns false if it cannot be read.
 bool take_throttling(GroupLimits &limits, const std::string &folder) {
     const std::string text = read_text(folder + "/cpu.stat");
     for (const std::string &line : split(text, '\n')) {
@@ -164,7 +164,7 @@ uint32_t count_cpus(const std::string &text) {
     return n > UINT32_MAX ? 0 : static_cast<uint32_t>(n);
 }
 
-// Reads the innermost group that names processors; the groups above it allow at least these.
+// Reads the processors of the innermost group that lists any. The groups above it allow at least these.
 void take_cpus(GroupLimits &limits, const std::vector<std::string> &folders, const char *file) {
     for (const std::string &folder : folders)
         if (const uint32_t n = count_cpus(read_text(folder + "/" + file))) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the processor limits of this process's control groups, and how often the limits stopped it. Reads versions 1
-// and 2, at every level from the process's group up to the mount. Opens a few small files, so events must not call it.
-// The tool writes the limits to process.log; `ompass doctor` shows them.
+// Reads the processor limits of this process's control groups, and the number of times that they stopped the process.
+// Reads versions 1 and 2, at every level from the process's group up to the mount. Opens a few small files, so it must
+// not be called at events. The tool writes the limits to process.log; `ompass doctor` shows them.
 #pragma once
 
 #include <string>
@@ -11,16 +11,16 @@
 
 namespace ompass::format {
 
-// The folders of this process's group in each hierarchy, and of the groups above it; the innermost first.
+// The folders of this process's group and of the groups above it in each hierarchy, the innermost first.
 struct GroupFolders {
     std::vector<std::string> unified; // version 2
     std::vector<std::string> cpu, cpuset; // the controllers of version 1
 };
 
-// Returns the folders; empty lists if files cannot be read. Tests pass a `root` that precedes every path.
+// Returns the folders; empty lists if files cannot be read. `root` is put before every path, for tests.
 GroupFolders find_group_folders(const std::string &root = "");
 
-// Returns the limits; is_known is 0 if the files cannot be read.
+// Returns the limits; is_known is 0 if no cpu.stat file can be read.
 GroupLimits read_group_limits(const GroupFolders &folders);
 
 } // namespace ompass::format

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Structs whose members a list X(type, name, meaning, ...) declares once. Bindings, tables and documents use the same
-// list. statistics.h has such lists.
+// Macros that make structs from a list X(type, name, meaning, ...), which declares their members once. Bindings, tables
+// and documents use the same list. statistics.h has such lists.
 #pragma once
 
 #include <array>
@@ -31,7 +31,7 @@ struct Numbers {
     friend bool operator==(const Numbers &, const Numbers &) = default;
 };
 
-// Base of structs that a list declares.
+// The base of structs that a list declares.
 struct Row {};
 
 template <typename R, typename T>
@@ -74,7 +74,7 @@ constexpr T longest(const T &one, const T &other) {
         static constexpr auto fields() { return std::tuple{LIST(OMPASS_FIELD)}; }                                      \
     }
 
-// Makes a row with the values of the list, whose expressions use names that are visible at this place.
+// Makes a row from the value expressions of the list. They use names that are in scope where the macro is used.
 #define OMPASS_VALUE(type, name, meaning, value, ...) value,
 #define OMPASS_ROW(R, LIST)                                                                                            \
     R { {}, LIST(OMPASS_VALUE) }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The bytes of a run directory: file headers, extents and trace events, each declared once. statistics.h declares the
 // slots. The tool writes the files (process_log, thread_log). This folder reads files, extents and slots; decoder.h of
-// the core decodes records. docs/trace-format.md has details. Two writers of test traces repeat the layout, so tests
-// detect a change (tests/support/made_traces.py, tests/benchmarks/large_trace.py).
+// the core decodes records. docs/trace-format.md has details. Two writers of test traces repeat the layout
+// (tests/support/made_traces.py, tests/benchmarks/large_trace.py), so tests detect a change.
 //
 // Conventions: little endian, all fields naturally aligned, times in clock ticks unless a name says otherwise.
 // A file is a header of kHeaderBytes followed by extents, each beginning with an ExtentHeader. Files only grow.
-// A log has a single writer, which stores the first 32 bits of a record last. A reader stops where they are zero, and
-// so reads only whole records, wherever the writer stopped.
+// A log has a single writer, which stores the first 32 bits of a record last. A reader stops where they are zero, so it
+// reads only whole records.
 #pragma once
 
 #include <cstddef>
@@ -15,11 +15,16 @@
 
 namespace ompass::format {
 
-// Version 1 had shorter slots and no off-CPU times (they are 0, with CpuSource::kNone). Version 2 had no short records,
-// version 3 no page faults and no system time (ThreadHeader::has_system_use is 0). Version 4 counted a detached task for
-// the thread and region where its event was fulfilled, without its time, and had no numbers and releases of locks.
-// Version 5 had no depend clauses, version 6 neither kPlaceAround nor requested numbers of threads nor kPlacedNowhere.
-// Version 7 had the first five states only, version 8 no messages of MPI calls.
+// Differences of older versions; each also has those of the versions after it:
+//   1  shorter slots; no off-CPU times (they are 0, with CpuSource::kNone)
+//   2  no short records
+//   3  no page faults and no system time (ThreadHeader::has_system_use is 0)
+//   4  a detached task counts for the thread and region that fulfilled its event, without its time; no numbers and no
+//      releases of locks
+//   5  no depend clauses
+//   6  no kPlaceAround, no requested numbers of threads, no kPlacedNowhere
+//   7  the first five states only
+//   8  no messages of MPI calls
 inline constexpr uint32_t kVersion = 9;
 inline constexpr uint32_t kFirstWithEventTimes = 5, kFirstWithDependClauses = 6, kFirstWithAllStates = 8;
 inline constexpr uint32_t kFirstWithMessages = 9;
@@ -35,7 +40,7 @@ inline constexpr unsigned kHistogramBins = 48;
 
 enum class Mode : uint32_t { kProfile = 0, kTrace = 1 };
 enum class ClockKind : uint32_t { kTsc = 0, kCntvct = 1, kClockGettime = 2 };
-// kDumped: the log is a copy that a running program made of its own.
+// kDumped: the log is part of a dump, which a running program made.
 enum class EndReason : uint32_t { kRunning = 0, kFinalized = 1, kExit = 2, kControlEnd = 3, kDumped = 4 };
 enum class DefinitionKind : uint32_t {
     kProgram = 0,
@@ -55,7 +60,7 @@ enum class MpiClass : uint8_t {
     kOther = 0, // begin and end of MPI, communicators, processes
     kPointToPoint = 1,
     kCollective = 2,
-    kWait = 3, // the end of operations that began before
+    kWait = 3, // completes operations that other calls began
     kOneSided = 4,
     kInputOutput = 5
 };
@@ -80,7 +85,7 @@ inline constexpr const char *kStateNames[kStates] = {"work", "create", "schedule
 enum class CpuSource : uint32_t {
     kNone = 0, // unknown
     kSwitches = 1, // the kernel's record of each switch
-    kClocks = 2 // clocks of the thread, read when it enters and leaves regions; the state is unknown
+    kClocks = 2 // clocks of the thread, read when it enters and leaves regions; the states of the intervals are unknown
 };
 
 // ---------------------------------------------------------------- extents
@@ -92,7 +97,7 @@ struct ExtentHeader {
     ExtentKind kind;
     uint64_t bytes; // size of the whole extent with this header; a multiple of 4096
     uint64_t first; // kSlots: id of the first slot; kEvents: number, see below; others: number among their kind
-    uint64_t is_in_memory; // 1 in the tool: the disk refused the extent
+    uint64_t is_in_memory; // 1: only the tool's memory has the extent, because the disk refused it
     uint32_t thread; // kEvents in kept.log: index of the thread
     uint32_t n_checkpoint_words; // kEvents: words of a checkpoint (checkpoint.h) before the first record
     uint64_t first_checkpoint_word; // words of the same checkpoint in the extents before
@@ -103,8 +108,8 @@ static_assert(sizeof(ExtentHeader) == 64);
 
 // Extents of events are numbered from 0 in order of time, which differs from their order in the file. While the writer
 // empties an extent, the extent has no number and no events. After a kill the file may contain the latest extent twice.
-// If the run keeps only the last part of its trace, kept.log has the full extents of all threads. Each was stored in
-// place of the oldest one. Each thread's log has its latest extent.
+// If the run keeps only the last part of its trace, kept.log has the full extents of all threads. Once kept.log has its
+// full size, a new extent replaces the oldest one. Each thread's log has its latest extent.
 inline constexpr uint64_t kNoNumber = ~uint64_t{0};
 
 // ---------------------------------------------------------------- process.log
@@ -118,9 +123,9 @@ struct GroupLimits {
     uint64_t quota_us; // smallest quota of processor time per period, over all levels; 0: no limit
     uint64_t period_us;
     uint64_t n_throttled; // periods in which a group used up its quota, over all levels since their creation
-    uint64_t throttled_ns; // time for which it was stopped, summed over processors
+    uint64_t throttled_ns; // time for which the groups were stopped, summed over processors
     uint32_t n_cpus; // processors in the cpuset; 0: unknown
-    uint32_t is_known; // 0: not read; all other fields are 0
+    uint32_t is_known; // 0: no cpu.stat file was read, so a limit of 0 may be unknown
 };
 static_assert(sizeof(GroupLimits) == 40);
 
@@ -145,10 +150,9 @@ struct ProcessHeader {
     uint64_t end_ticks; // 0 while running
     uint64_t paused_ticks; // total length of all pauses; event times exclude pauses
     uint32_t n_threads; // thread logs begun
-    uint32_t
-        limit_reached; // 1: the size limit stopped the trace; 2: the disk did; 3: kept.log has no room for a thread
+    uint32_t limit_reached; // reason why the trace ended. 1: size limit; 2: disk; 3: no room for a thread in kept.log
     uint32_t n_pauses;
-    uint32_t n_misuses; // wrong marks of the program, such as the end of a kernel that did not begin
+    uint32_t n_misuses; // misplaced marks of the program, such as the end of a kernel that did not begin
     uint64_t min_create_gap; // shortest time between two creations by one task; ~0: none seen
     char counter_names[kMaxCounters][64];
     uint32_t n_lost; // missing pieces of the recording, which could not be written
@@ -160,11 +164,11 @@ struct ProcessHeader {
     uint32_t sample_error; // errno of the last thread for which the kernel refused samples
     uint32_t n_unsampled; // threads for which the kernel refused samples
     uint32_t wants_loads; // 1: samples of loads were requested
-    uint32_t loads_error; // errno: reason why they are samples of time
-    uint32_t n_bound_cpus; // processors that OpenMP's threads together were bound to at their end; 0: unknown
+    uint32_t loads_error; // errno if the kernel refused loads, so that samples are of time; 0: none
+    uint32_t n_bound_cpus; // processors to which OpenMP's threads together were bound when they ended; 0: unknown
     uint32_t first_refusal; // reason for the first missing piece: errno or kRefusedBy…
     uint32_t n_unlogged; // threads without a log; n_lost includes them
-    uint64_t n_unlogged_tasks; // completed tasks in no log; known when recording, or the thread, has ended
+    uint64_t n_unlogged_tasks; // completed tasks in no log; those of a thread are added when it or the recording ends
     uint64_t n_unlogged_records; // records of traces without a log
     GroupLimits groups_at_start;
     GroupLimits groups_at_end; // is_known 0: the run was cut short, or the files could not be read
@@ -173,8 +177,8 @@ struct ProcessHeader {
 };
 static_assert(sizeof(ProcessHeader) <= kHeaderBytes);
 
-// Records follow each other in kDefinitions extents; `bytes` is a multiple of 8. Ids count from 0 for modules, and
-// separately for all other kinds, of which id 0 is the program itself ("outside every region").
+// Records follow each other in kDefinitions extents; `bytes` is a multiple of 8. The ids of modules count from 0. All
+// other kinds share a second count from 0, in which 0 is the program itself ("outside every region").
 struct DefinitionRecord {
     uint32_t bytes; // size of the record with its text; written last
     DefinitionKind kind;
@@ -187,8 +191,9 @@ struct DefinitionRecord {
 };
 static_assert(sizeof(DefinitionRecord) == 32);
 
-// A flag of definitions: the return address of the call is in the runtime, because the compiler made the call a jump or
-// the runtime made it. `module` and `address` describe the task or region around the call. OMPT uses other bits.
+// A flag of definitions: the return address of the call is in the runtime, because the compiler turned the call into a
+// jump or the runtime made the call. `module` and `address` describe the task or region around the call. OMPT's flags
+// use other bits.
 inline constexpr uint32_t kPlaceAround = 1u << 20;
 
 // A parallel region in flight. An entry of the pool is reused after every thread has closed its part. The primary
@@ -204,7 +209,7 @@ struct alignas(64) RegionInstance {
     uint32_t has_tasks; // 1: a deferred task was created in it
     int32_t n_open; // threads that have not closed their part, the primary included; atomic
     uint32_t primary_thread;
-    uint64_t last_arrival[2]; // latest arrival at an odd and an even barrier of the region
+    uint64_t last_arrival[2]; // latest arrival at the latest odd and even barrier of the region
     uint64_t index; // place in the pool
     uint64_t waited_for[2]; // number of the barrier << 32 | kSettled | construct that its threads waited for; atomic
     uint32_t end_wait; // construct of the wait at the region's end
@@ -219,7 +224,7 @@ constexpr uint32_t waited_for(uint64_t entry, uint32_t n_barriers) {
 
 // ---------------------------------------------------------------- thread-NNNNN.log
 
-// A worker's part of a region that the worker has left and the primary has not ended. The part is a gap since `begin`.
+// A worker's part of a region that the worker has left but the primary has not ended. Since `begin` the part is a gap.
 struct PendingPart {
     uint64_t instance; // index
     uint64_t sequence; // sequence of the instance; 0: no part
@@ -253,7 +258,7 @@ struct SystemUse {
     }
 };
 
-// The header has the accounting state of the thread. A reader can therefore complete the statistics of a killed thread.
+// The header holds the accounting state of the thread, with which a reader completes the statistics of a killed thread.
 struct ThreadHeader {
     char magic[8]; // kThreadMagic
     uint32_t version;
@@ -300,7 +305,7 @@ struct ThreadHeader {
 };
 static_assert(sizeof(ThreadHeader) <= kHeaderBytes);
 
-// The header of kept.log, whose extents are the windows of all threads.
+// The header of kept.log, whose extents are full windows of all threads.
 struct KeptHeader {
     char magic[8]; // kKeptMagic
     uint32_t version;
@@ -334,13 +339,14 @@ static_assert(sizeof(ExtentHeader) + kSlotsPerExtent * kSlotBytes <= kSlotExtent
 
 // ---------------------------------------------------------------- trace events
 
-// A record is one to three 64-bit words, aligned to 32 bits. The first: delta:32 | argument:26 | kind:6. Short records,
-// see below, are one word or half a word with other fields.
-// delta: ticks since the last timed record of this thread; 0 in untimed records, whose event is between the timed
-// records around them. Task ids: creating thread << 40 | its counter, which counts deferred and implicit tasks and
-// regions from 1. Undeferred tasks have no id.
-// `fields` describes the argument and the words after the first one, a letter each: c construct, i id of a task or
-// region, v value, t ticks, h ticks * 2 + a flag, a address, - not shown in tables of events.
+// A record is one to three 64-bit words, aligned to 32 bits. The first word is delta:32 | argument:26 | kind:6. Layouts
+// here begin with the highest bits. Short records, see below, are one word or half a word with other fields.
+// delta: ticks since the last timed record of this thread. An untimed record has delta 0; its event happened between
+// the timed records around it.
+// Task ids: creating thread << 40 | its counter, which counts deferred and implicit tasks and regions from 1. Undeferred
+// tasks have no id.
+// `fields` has a letter for the argument and for each further word: c construct, i id of a task or region, v value,
+// t ticks, h ticks * 2 + a flag, a address, - not shown in tables of events.
 // `words` 0: half a word.
 //   X(name, words, timed, fields, text, meaning)
 #define OMPASS_EVENTS(X)                                                                                               \
@@ -458,8 +464,8 @@ inline constexpr EventTraits kEventTraits[kEventKinds] = {
 #undef OMPASS_EVENT_TRAITS
 };
 
-// Word 1 of a kCall: step:4 | repeated:1 | operation:10 | value:48. Steps of a target construct have a kStepBegin, from
-// which their length counts; steps that the device timed have their length in ns.
+// Word 1 of a kCall: value:48 | unused:1 | operation:10 | repeated:1 | step:4. A data operation or launch lasts from
+// the kStepBegin before it. Steps that the device timed have their length in ns.
 enum CallStep : uint8_t {
     kLeaveCall = 0,
     kEnterCall = 1,
@@ -473,8 +479,8 @@ enum CallStep : uint8_t {
     kRequestStep = 9, // the call is nonblocking; value: its request
     kAwaitedStep = 10 // the call completes a request; value: the request
 };
-// A data operation is its OMPT number (ompt_target_data_op_t). The bits above have the direction, if the number does
-// not imply it.
+// The operation of a kDataStep: direction:2 | number:8. The number is OMPT's (ompt_target_data_op_t). The direction is
+// 0 if the number implies it.
 enum DataDirection : uint32_t { kNoDirection = 0, kToDevice = 1, kFromDevice = 2, kBetweenDevices = 3 };
 inline constexpr unsigned kDirectionShift = 8;
 inline constexpr uint32_t kLoadImage = 254; // our own operation: code was loaded onto the device
@@ -499,12 +505,15 @@ constexpr DataDirection direction_of(uint32_t operation) {
 }
 constexpr bool allocates(uint32_t operation) { return operation == 1 || operation == 17; }
 
-// The first message of an MPI call is in the records of the call: the kEnterCall has the fields of a kMessageStep, if its
-// repeated is 1, and the kLeaveCall has the fields of a kSizeStep. Further messages have steps before the end. A kSizeStep
-// has bytes:34 | communicator:24 above its lowest six bits: the bytes of a message, or of the contribution of one rank, 0:
-// unknown; and a hash of the members of the communicator. The operation of a kMessageStep is a MessageRole. Its value is
-// peer:22 | tag:26. The peer of a message is its sender or receiver, the peer of a collective its root, as ranks of
-// MPI_COMM_WORLD. A collective has the number of ranks of its communicator instead of a tag.
+// A message of an MPI call has two steps, a kSizeStep and a kMessageStep. The first message of a call has none, because
+// the records of the call have its fields: the kEnterCall those of a kMessageStep, if its `repeated` is 1, and the
+// kLeaveCall those of a kSizeStep.
+//   kSizeStep     communicator:24 | bytes:34 | unused:2 | step:4
+//                 a hash of the communicator's members; the bytes of the message, or of one rank's contribution to a
+//                 collective; 0: unknown
+//   kMessageStep  operation: a MessageRole; value: tag:26 | peer:22
+//                 the peer, as a rank of MPI_COMM_WORLD, is the sender or receiver of a message, or the root of a
+//                 collective; instead of a tag, a collective has the number of ranks of its communicator
 enum class MessageRole : uint8_t {
     kNone = 0, // no message, because the peer is MPI_PROC_NULL or there are no requests
     kSend = 1,
@@ -545,28 +554,28 @@ constexpr Message unpack_message(uint64_t size_word, uint64_t word) {
             .bytes = size & ((uint64_t{1} << kBytesBits) - 1)};
 }
 
-// The flags of a target construct: its kind (ompt_target_t, or our own), and its device + 1; 0: unknown. They have 16
-// bits.
+// The flags of a target construct: device:8 | kind:8. The device is its number + 1; 0: unknown. The kind is an
+// ompt_target_t, or our own.
 inline constexpr uint32_t kDataCall = 64, kImageLoad = 65; // our own kinds: outside of constructs
 inline constexpr unsigned kDeviceShift = 8;
 constexpr uint32_t pack_target_flags(uint32_t kind, int device) {
     const uint32_t number = device < 0 || device > 253 ? 0 : static_cast<uint32_t>(device) + 1;
     return (kind < 255 ? kind : 255) | number << kDeviceShift;
 }
-// The flags of a device: its number, and whether it reports its own times (device tracing).
+// The flags of a device: its number above a bit that is 1 if the device reports its own times (device tracing).
 constexpr uint32_t pack_device_flags(int device, bool is_traced) {
     return (static_cast<uint32_t>(device) & 0xffff) << 1 | uint32_t{is_traced};
 }
 
-// kPreempted and kBlocked come in order of the times in their words. They are cut where state intervals end, and each
-// precedes the record that ends its state interval. If records of switches were lost, only the total of these times
-// is exact; each time and kind is an estimate.
+// The records kPreempted and kBlocked are in order of the times in their words. An off-CPU interval is cut where a
+// state interval ends, and its record precedes the record of that end. If records of switches were lost, only the total
+// off-CPU time is exact; the kind and the time of each interval are estimates.
 
 inline constexpr unsigned kConstructBits = 26; // width of a construct in an argument
 inline constexpr uint32_t kArgumentLimit = 1u << kConstructBits;
 inline constexpr uint32_t kPlacedNowhere = kArgumentLimit - 1; // argument of kPlaced: the runtime schedules the task
 inline constexpr uint32_t kWithoutCreate = 1u << 25; // in the argument of a create_span_long
-// Locks have numbers from 1 on, hashes of OMPT's wait ids: few locks of one program share a number. 0: not recorded.
+// The number of a lock is a hash of OMPT's wait id, so a few locks of a program may share one. 0: not recorded.
 inline constexpr unsigned kMutexKindBits = 8;
 constexpr uint32_t mutex_argument(uint32_t kind, uint64_t wait_id) {
     const auto hash = static_cast<uint32_t>(wait_id * 0x9E3779B97F4A7C15ull >> (64 - kConstructBits + kMutexKindBits));
@@ -582,11 +591,11 @@ inline constexpr uint32_t kImplementationBarrier = 4; // ompt_sync_region_barrie
 inline constexpr uint32_t kWorksharingBarrier = 8; // ompt_sync_region_barrier_implicit_workshare
 inline constexpr uint32_t kRegionBarrier = 9; // ompt_sync_region_barrier_implicit_parallel
 inline constexpr uint32_t kTaskwaitDepend = 63; // our own sync region kind, for `taskwait depend`
-// Other kinds of waits: of a task for its dependences, and for locks (the OMPT mutex kind with kMutexWait's bit).
+// Our own kinds of waits: of a task for its dependences, and for a lock (its OMPT mutex kind with the bit kMutexWait).
 inline constexpr uint32_t kDependenceWait = 62;
 inline constexpr uint32_t kMutexWait = 128;
-// Our own mutex kinds, for waits that OMPT does not report: for an iteration of a loop with dependences, and in
-// taskyields.
+// Our own mutex kinds, for waits that OMPT does not report: for an iteration of a loop with dependences, and in a
+// taskyield.
 inline constexpr uint32_t kDoacross = 32, kTaskyield = 33;
 // Kinds of work (ompt_work_t), and our own for masked.
 inline constexpr uint32_t kWorkLoop = 1, kWorkSections = 2, kWorkSingle = 3, kWorkOtherSingle = 4, kWorkTaskloop = 7;
@@ -614,8 +623,8 @@ constexpr EventKind event_kind(uint64_t word) { return static_cast<EventKind>(wo
 constexpr uint32_t event_argument(uint64_t word) { return static_cast<uint32_t>(word >> 6) & (kArgumentLimit - 1); }
 constexpr uint64_t event_delta(uint64_t word) { return word >> 32; }
 
-// kInlineOps packs undeferred tasks into four bits an operation, from bit 8 upwards: 0 ends the word; 1 the current
-// task completes; 2 + c a task of the construct with inline code c begins. The first kInlineCodes constructs of a
+// kInlineOps packs undeferred tasks into four bits per operation, from bit 8 upwards. 0: the word ends; 1: the current
+// task completes; 2 + c: a task of the construct with inline code c begins. The first kInlineCodes constructs of a
 // thread have codes; tasks of others begin with an inline_begin.
 inline constexpr unsigned kInlineCodes = 14;
 inline constexpr unsigned kInlineOpsPerWord = 14;
@@ -623,7 +632,7 @@ inline constexpr unsigned kInlineOpEnd = 1;
 inline constexpr unsigned kInlineOpBegin = 2;
 constexpr unsigned inline_op(uint64_t word, unsigned i) { return static_cast<unsigned>(word >> (8 + 4 * i)) & 15; }
 
-// kReadNear and kWriteNear hold most accesses in a third of the space, as distance:38 | bytes:20 | kind:6. The address
+// kReadNear and kWriteNear store most accesses in a third of the space, as distance:38 | bytes:20 | kind:6. The address
 // is the last one that the thread accessed (0 at first) plus the signed distance.
 inline constexpr unsigned kNearBytesBits = 20, kNearDistanceBits = 38;
 constexpr bool is_near(int64_t distance, uint64_t bytes) {
@@ -650,9 +659,10 @@ constexpr uint64_t near_bytes(uint64_t word) { return word >> 6 & ((uint64_t{1} 
 //   kWaitPlaceShort   construct:26
 //   kAbsentNear       ticks:30 | distance:26 | guess:1 | blocked:1
 //                     begins at the signed distance from the time of the last timed record
+
 // The layout of a record's first word or half-word.
 struct RecordForm {
-    uint8_t kind; // kind that it replaces
+    uint8_t kind; // the kind that it replaces
     uint8_t halves; // length in half-words
     uint8_t argument_bits; // the argument is above the kind
     uint8_t delta_shift; // first bit of the delta, which extends to the end; 64: no delta
@@ -716,39 +726,41 @@ constexpr uint64_t start_moved(uint64_t word) { return (word >> kMovedShift & 3)
 
 // ---------------------------------------------------------------- accounting rules shared by writer and reader
 
-// Converts the limits below to ticks. Readers also use ProcessHeader::rate, although they know a better rate, because
-// they must classify a gap like the writer.
+// Converts a limit in nanoseconds to ticks. Readers use ProcessHeader::rate, too, although they know a better rate,
+// because they must classify a gap like the writer.
 constexpr uint64_t limit_ticks(uint64_t ns, uint64_t rate) {
     return rate ? static_cast<uint64_t>((static_cast<unsigned __int128>(ns) << 32) / rate) : ns;
 }
 
-// If nothing is left to wait for, a last gap shorter than this counts as the cost of leaving a wait, which is sync,
-// not idle. A wait whose last gap is longer is a long wait.
+// The last gap of a wait is sync, not idle, if it is shorter than this and nothing is left to wait for: it is the cost
+// of leaving the wait. A wait whose last gap is longer is a long wait.
 inline constexpr uint64_t kExitNanoseconds = 1000;
 
-// Returns the state that gives back the `excess`: the time between the end of a region and a later reading of the clock
-// with which a worker left the region's last barrier. (It may read the clock before it can see that the region has
-// ended.) The last gap of the barrier has this time. A gap that may be shorter than exit_ticks was sync.
+// Returns the state from which to subtract `excess`. A worker that leaves a region's last barrier may read the clock
+// after the region's end, before it can see that the region has ended. The excess is the time from the end to that
+// reading. The last gap of the barrier includes it, so a gap was idle if its excess exceeds exit_ticks; others are
+// assumed to be sync.
 constexpr State state_of_excess(bool has_tasks, uint64_t excess, uint64_t exit_ticks) {
     return has_tasks && excess > exit_ticks ? State::kIdle : State::kSync;
 }
 
-// A call that OMPT does not report and that takes less than this did not wait: its time remains work.
+// If a call that OMPT does not report takes less than this, it did not wait, and its time remains work.
 inline constexpr uint64_t kUnreportedNanoseconds = 100;
 
-// A barrier that a thread reaches within this time after a loop, or a small part of its time in the loop, belongs to it.
+// A barrier belongs to a loop if the thread reaches it within this time after the loop, or within 1 / kAfterLoopPart of
+// its time in the loop.
 inline constexpr uint64_t kAfterLoopNanoseconds = 10'000;
 inline constexpr uint64_t kAfterLoopPart = 64;
 
-// Returns true if a barrier belongs to the loop that the thread left `after` ticks ago, `limit` being the first of both.
+// True if a barrier belongs to the loop that the thread left `after` ticks ago. `limit`: the first limit, in ticks.
 constexpr bool belongs_to_loop(uint64_t after, uint64_t in_loop, uint64_t limit) {
     return after <= limit || after <= in_loop / kAfterLoopPart;
 }
 
-// Sampling of undeferred tasks: all tasks of a construct are timed until 75% are shorter than this.
+// All undeferred tasks of a construct are timed until 75% are shorter than this; then only samples of them are.
 inline constexpr uint64_t kSampleBelowNanoseconds = 2000;
 
-// In tasks shorter than this, a creation gets the time of its creator's last event. The error is below this limit.
+// In a task shorter than this, a creation gets the time of the task's last event. The error is below this limit.
 inline constexpr uint64_t kCoarseBelowNanoseconds = 500;
 
 } // namespace ompass::format

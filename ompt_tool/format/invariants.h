@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Assertions of invariants, in debug and sanitizer builds only: release libraries must never end the program. A
-// condition that a damaged file can break is checked, not asserted.
+// Asserts invariants in debug and sanitizer builds only, because release libraries must never end the program. Readers
+// check conditions that a damaged file can break; they do not assert them.
 #pragma once
 
 #if !defined(NDEBUG) || defined(OMPASS_SANITIZED)

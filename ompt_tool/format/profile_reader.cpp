@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the statistics that the tool kept in its logs. A log's header has the begin and the state of the thread's open
-// interval. This file closes the interval by the rules of the tool (accounting/).
+// Reads the statistics that the tool stored in its logs. A log's header has the begin and the state of the thread's
+// open interval. This file closes the interval by the rules of the tool (accounting/).
 #include "run_profile.h"
 
 #include <algorithm>
@@ -47,7 +47,7 @@ void read_slots(const ThreadFile &thread, size_t n_definitions, ThreadAccount &a
             const uint32_t id = thread.first_slot[extent] + i;
             format::ConstructSlot construct = {};
             memcpy(&construct, place, std::min(sizeof construct, slot_bytes));
-            if (id >= n_definitions || construct.id != id) continue; // a full disk may lack a definition
+            if (id >= n_definitions || construct.id != id) continue; // a full disk may have lost the definition
             if (construct.kind == format::DefinitionKind::kParallel ||
                 construct.kind == format::DefinitionKind::kProgram)
                 account.region(id) = region_slot(thread.header->version, place, slot_bytes);
@@ -67,16 +67,16 @@ void read_slots(const ThreadFile &thread, size_t n_definitions, ThreadAccount &a
         }
 }
 
-// Returns the number of tasks of a construct that may be incomplete: those without a part in its durations.
+// Returns the number of tasks that the construct's durations do not contain. These may be incomplete.
 uint64_t n_without_duration(const format::ConstructSlot &slot) {
     uint64_t n_with = 0;
     for (const uint64_t n : slot.histogram) n_with += n;
     return slot.n_completed - std::min(n_with, slot.n_completed);
 }
 
-// Undeferred tasks count as completed when they begin. Regions count tasks when their code ends, so the difference is
-// the number of tasks that a kill interrupted. Nothing names their constructs; no construct gets more durations than
-// tasks.
+// Subtracts the undeferred tasks that a kill interrupted. Constructs count such tasks as completed when they begin, but
+// regions count tasks when their code ends, so the difference is the number of interrupted tasks. Their constructs are
+// unknown. Subtracts them first from constructs with the most tasks without a duration.
 void subtract_interrupted(ThreadAccount &account) {
     uint64_t begun = 0, completed = 0;
     std::vector<format::ConstructSlot *> tasks;
@@ -99,7 +99,8 @@ void subtract_interrupted(ThreadAccount &account) {
 
 void add(RegionSlot &slot, State state, uint64_t ticks) { slot.state_ticks[static_cast<size_t>(state)] += ticks; }
 
-// Removes and returns the off-CPU time in the last `ticks` of the open interval. Assumes that all of it is at the end.
+// Removes and returns the off-CPU time in the last `ticks` of the open interval. Assumes that the interval's off-CPU
+// time is at its end.
 format::OffCpuTicks take_last_off_cpu(format::OffCpuTicks &open, uint64_t ticks) {
     const uint64_t blocked = std::min(open.blocked, ticks);
     const format::OffCpuTicks last = {std::min(open.preempted, ticks - blocked), blocked};

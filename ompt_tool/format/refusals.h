@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Describes why a piece of a recording could not be written, for the tool's message and for readers of the run.
+// Texts on the reasons for which a piece of a recording could not be written, for the tool and for readers of the run.
 #pragma once
 
 #include <cerrno>
@@ -10,7 +10,7 @@
 
 namespace ompass {
 
-// Describes ProcessHeader::first_refusal. Older recordings have 0.
+// Returns a description of ProcessHeader::first_refusal. Older recordings have 0.
 inline std::string refusal_text(uint32_t reason) {
     switch (reason) {
     case 0: return "this recording does not say why";
@@ -23,7 +23,7 @@ inline std::string refusal_text(uint32_t reason) {
     }
 }
 
-// Returns a text that completes "To record all: ".
+// Returns advice that completes "To record all: ".
 inline const char *refusal_cure(uint32_t reason) {
     switch (reason) {
     case 0: return "record again";

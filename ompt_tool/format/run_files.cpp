@@ -220,8 +220,8 @@ Problem read_process(RunFiles &run, std::vector<std::string> &losses) {
 
 using EventExtents = std::map<uint64_t, EventExtent>; // of a thread, by number
 
-// Returns the number of a copy of the first extent of events, the window, which the thread writes repeatedly. `head`
-// was read before the copy was made. Returns kNoNumber if the number has changed since.
+// Returns the number of the window that has been copied, or kNoNumber if its number has changed meanwhile. The window
+// is the first extent of events, which the thread writes repeatedly. `head` was read before the copy was made.
 uint64_t number_of_copy(const MappedFile &file, const ExtentHeader &head, uint64_t offset) {
     ExtentHeader after;
     file.copy(offset, &after, sizeof after);
@@ -245,10 +245,10 @@ Problem check_slots(const std::string &path, size_t slot_bytes, const ExtentHead
     return {};
 }
 
-// Uses the extents that follow each other from the first one on.
+// Uses the extents from number 0 up to the first missing number.
 void use_all_events(RunFiles &run, ThreadFile &thread, const EventExtents &events) {
     for (const auto &[number, extent] : events) {
-        if (number != thread.events.size()) break; // extents before it are missing
+        if (number != thread.events.size()) break; // the extent before it is missing
         thread.events.push_back(extent.words);
         thread.event_offsets.push_back(extent.offset);
     }
@@ -257,8 +257,8 @@ void use_all_events(RunFiles &run, ThreadFile &thread, const EventExtents &event
                              ": events are missing in the middle, and those after them cannot be read.");
 }
 
-// Reads one log, and its event extents into `events`. Sets `window_moved` if events are missing because the thread
-// wrote its window during the read.
+// Reads one log, with its event extents into `events`. Sets `window_moved` if events are missing because the thread
+// changed its window during the read.
 Problem read_thread(RunFiles &run, const std::string &path, ThreadFile &thread, EventExtents &events,
                     bool &window_moved) {
     Problem problem = thread.file.open(path);
@@ -318,8 +318,8 @@ std::string log_name(uint32_t index) {
     return name;
 }
 
-// Drops logs whose number is far beyond the number of threads: they do not belong to this run, and tables by number
-// must stay small. Logs are numbered in the order in which threads begin.
+// Drops logs whose number is far above the number of threads. They do not belong to this run, because logs are numbered
+// in the order in which threads begin. Without them, tables that are indexed by the number stay small.
 void drop_foreign_logs(RunFiles &run, std::vector<uint32_t> &indices) {
     constexpr uint64_t kBegunMeanwhile = 1024; // threads whose log is missing or not counted when a program is killed
     const uint64_t limit = run.process->n_threads + indices.size() + kBegunMeanwhile;
@@ -351,7 +351,7 @@ bool keeps_last(const RunFiles &run) {
     return stat(kept_log(run).c_str(), &status) == 0;
 }
 
-// Adds the extents of kept.log to `events`, without their words unless `with_words`. A running program may be writing
+// Adds the extents of kept.log to `events`; without their words unless `with_words`. A running program may be writing
 // any of them.
 Problem read_kept_extents(RunFiles &run, std::vector<EventExtents> &events, bool with_words) {
     MappedFile &file = run.kept_file;
@@ -377,15 +377,15 @@ Problem read_kept_extents(RunFiles &run, std::vector<EventExtents> &events, bool
         });
 }
 
-// The extents of one thread from which its trace can be read: those without a gap up to the last one.
+// The readable end of one thread's trace: its latest extents, back to the first gap.
 struct KeptEvents {
     std::vector<const EventExtent *> extents;
-    std::vector<size_t> checkpoints; // extents in which a checkpoint ends, by number in `extents`
-    bool has_lost = false; // true if the first extents are missing
+    std::vector<size_t> checkpoints; // indices in `extents` of the extents in which a checkpoint ends
+    bool has_lost = false; // true if extents before these are missing
 
     uint64_t ticks_of(size_t checkpoint) const { return extents[checkpoints[checkpoint]]->head.checkpoint_ticks; }
 
-    // Returns the words of a checkpoint.
+    // Returns the words of a checkpoint, or none if its begin is missing.
     std::vector<uint64_t> words_of(size_t checkpoint) const {
         const size_t last = checkpoints[checkpoint];
         size_t first = last;
@@ -393,7 +393,7 @@ struct KeptEvents {
         std::vector<uint64_t> words;
         for (size_t i = first; i <= last; i++) {
             const Words all = extents[i]->words;
-            if (extents[i]->head.first_checkpoint_word != words.size()) return {}; // the begin is missing
+            if (extents[i]->head.first_checkpoint_word != words.size()) return {};
             const size_t n = std::min<size_t>(extents[i]->head.n_checkpoint_words, all.size());
             words.insert(words.end(), all.begin(), all.begin() + static_cast<ptrdiff_t>(n));
         }
@@ -414,7 +414,7 @@ KeptEvents kept_events(const EventExtents &events) {
     return kept;
 }
 
-// Lets a thread's events begin with a checkpoint; ~0: with the first extent.
+// Makes a thread's events begin at a checkpoint; ~0: at the first extent.
 void use_events_from(ThreadFile &thread, const KeptEvents &kept, size_t checkpoint) {
     const bool is_first = checkpoint == ~size_t{0};
     if (!is_first && !thread.checkpoint.take(kept.words_of(checkpoint))) return;
@@ -426,8 +426,8 @@ void use_events_from(ThreadFile &thread, const KeptEvents &kept, size_t checkpoi
     }
 }
 
-// Chooses where the trace of each thread begins: all at about the same time, the earliest at which no thread lacks
-// events.
+// Reads kept.log. Sets run.window_begin to the earliest time from which all threads have events. The events of each
+// thread begin at its last checkpoint up to that time.
 Problem read_kept(RunFiles &run, std::vector<EventExtents> &events, bool with_words) {
     if (!keeps_last(run)) return {};
     if (Problem problem = run.kept_file.open(kept_log(run))) return problem;
@@ -464,7 +464,7 @@ Problem read_kept(RunFiles &run, std::vector<EventExtents> &events, bool with_wo
 
 std::string counted(uint64_t n, const char *noun) { return std::to_string(n) + " " + noun + (n == 1 ? "" : "s"); }
 
-// Lists the data that the tool could not write, without records of the trace, which do not concern the profile.
+// Lists the data that the tool could not write. Omits records of the trace, which the profile does not need.
 void list_missing(RunFiles &run) {
     const format::ProcessHeader &process = *run.process;
     if (!process.n_lost) return;
@@ -499,8 +499,8 @@ Problem read_thread_at_rest(RunFiles &run, uint32_t index, EventExtents &events)
 
 } // namespace
 
-// Reads process.log twice while the program runs: before the other logs, for their number, and after them, because
-// process.log then has all definitions that they use.
+// Reads process.log before the other logs, for the number of threads. If the program is still running, reads it again
+// after them, because process.log then has all definitions that they use.
 Problem open_run(const std::string &directory, RunFiles &run, bool with_kept) {
     run.directory = directory;
     std::vector<std::string> losses; // in process.log

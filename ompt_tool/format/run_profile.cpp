@@ -54,7 +54,7 @@ void share_pool(ThreadAccount &account) {
     account.pool_off_cpu = {};
 }
 
-// Converts to an integer, clamped to its range: damaged logs may have absurd counts.
+// Converts to an integer. Clamps to its range, because damaged logs may have absurd counts.
 uint64_t whole_ns(double ns) {
     if (!(ns > 0)) return 0;
     return ns < 0x1p64 ? static_cast<uint64_t>(ns) : ~uint64_t{0};
@@ -71,9 +71,9 @@ struct Conversion {
     uint64_t estimated_ns(uint64_t n_created) const {
         return whole_ns(create_estimate_ns * static_cast<double>(n_created));
     }
-    // Returns off-CPU nanoseconds, at most the length `whole` in ticks.
+    // Returns off-CPU nanoseconds, at most the length of `whole` ticks.
     format::OffCpuTicks off_cpu(format::OffCpuTicks ticks, uint64_t whole) const { return within(ticks, ns(whole)); }
-    // Returns off-CPU nanoseconds, at most the length `whole_ns`.
+    // Returns off-CPU nanoseconds, at most `whole_ns`.
     format::OffCpuTicks within(format::OffCpuTicks ticks, uint64_t whole_ns) const {
         const uint64_t both_ns = std::min(ns(ticks.preempted + ticks.blocked), whole_ns);
         const uint64_t blocked_ns = std::min(ns(ticks.blocked), both_ns);
@@ -112,7 +112,8 @@ struct StateTimes {
     format::OffCpuTicks off_cpu, off_cpu_work, off_cpu_state[format::kStates]; // in nanoseconds
 };
 
-// Sets the off-CPU time in total, in work and in the other states. Total and work add up; the others are rounded.
+// Sets the off-CPU time in total, in work and in the other states. The total is exactly the sum of work and the rest.
+// The states of the rest are rounded one by one.
 void split_off_cpu(const Conversion &to, const RegionSlot &slot, StateTimes &time) {
     const uint64_t work_ns = time.state_ns[static_cast<size_t>(State::kWork)];
     format::OffCpuTicks rest = slot.off_cpu_anywhere;
@@ -143,7 +144,7 @@ StateTimes split(const Conversion &to, const RegionSlot &slot) {
     // Total plus nested time is the thread's part of the capacity, which must be converted as a whole.
     time.total_ns = to.ns(sum + slot.nested_ticks) - to.ns(slot.nested_ticks);
     idle += time.total_ns - sum_ns;
-    if (static_cast<int64_t>(idle) < 0) { // by rounding
+    if (static_cast<int64_t>(idle) < 0) { // rounding has made it negative
         idle++;
         work--;
     }
@@ -262,7 +263,7 @@ TargetRow make_target_row(const Conversion &to, const format::CallSlot &slot) {
     return OMPASS_ROW(TargetRow, OMPASS_TARGET_ROW);
 }
 
-// Adds a row for every target construct and load of code. Some threads have only its device's times.
+// Adds a row for every target construct and load of code. On some threads, a construct has only the device's times.
 void add_target_rows(Conversion to, const RunFiles &run, const ThreadAccount &account, std::vector<TargetRow> &rows) {
     for (to.id = 0; to.id < std::min(account.calls.size(), run.definitions.size()); to.id++) {
         const format::CallSlot &slot = account.calls[to.id];
@@ -272,8 +273,8 @@ void add_target_rows(Conversion to, const RunFiles &run, const ThreadAccount &ac
     }
 }
 
-// Sets the capacity: the sum of the threads' parts, which in ticks equals team size x duration. The first row of a
-// construct whose thread led an instance gets the capacity.
+// Sets the capacity: the sum of the threads' parts, which in ticks equals team size x duration. Of a construct's rows,
+// the first one whose thread led an instance gets the capacity.
 void add_capacities(std::vector<RegionRow> &rows) {
     std::unordered_map<int32_t, uint64_t> parts;
     for (const RegionRow &row : rows) parts[row.construct] += row.total_ns + row.nested_ns;
@@ -282,7 +283,7 @@ void add_capacities(std::vector<RegionRow> &rows) {
 }
 
 bool empty(const ConstructSlot &slot) { return slot.id == 0; }
-// True for a place at which the thread did not wait, such as a nest lock that it already held.
+// True if the thread did not wait there, such as at a nest lock that it already held.
 bool empty(const format::WaitSlot &slot) { return slot.n_waits == 0; }
 bool empty(const format::LoopSlot &slot) { return slot.n_entered == 0; }
 bool empty(const format::CallSlot &slot) { return slot.n_calls == 0; }
@@ -378,7 +379,7 @@ RunProfile make_profile(const RunFiles &run, std::vector<ThreadAccount> &account
                                  : process.limit_reached == 3 ? "raise --keep-last"
                                                               : refusal_cure(process.first_refusal);
         const bool more =
-            process.n_unlogged && process.end_reason == format::EndReason::kRunning; // some not counted yet
+            process.n_unlogged && process.end_reason == format::EndReason::kRunning; // some are not counted yet
         profile.missing.push_back(run.directory + ": the trace lacks " + (more ? "at least " : "") +
                                   std::to_string(n_dropped) + " records: " + profile.trace_end + ".");
     }

@@ -17,7 +17,7 @@ struct RunProfile {
     bool complete = false;
     std::vector<std::string> incomplete_reasons;
     std::string trace_end; // reason why the trace ends before the run; empty: it does not
-    uint64_t trace_begin_ns = 0; // begin of the trace, if only its last part was kept
+    uint64_t trace_begin_ns = 0; // begin of the trace, if only its last part was kept; else 0
     std::string trace_end_cure;
     std::vector<std::string> missing; // sentences about data that the tool could not write
     uint64_t wall_ns = 0;
@@ -44,14 +44,14 @@ struct ThreadAccount {
     format::OffCpuTicks pool_off_cpu = {};
     format::CpuSource cpu_source = format::CpuSource::kNone;
     uint64_t n_events = 0;
-    uint64_t n_unknown_parts = 0; // of the replay: parts in regions of which the trace has no event
+    uint64_t n_unknown_parts = 0; // replay only: parts of regions without an event in the trace
     std::vector<format::ConstructSlot> constructs;
     std::vector<format::RegionSlot> regions;
     std::vector<format::WaitSlot> waits;
     std::vector<format::LoopSlot> loops;
     std::vector<format::CallSlot> calls;
 
-    // Return the slot of that id, and create it if there is none.
+    // Return the slot of that id. Create it if it does not exist.
     format::WaitSlot &wait(uint32_t id) { return slot_in(waits, id); }
     format::LoopSlot &loop(uint32_t id) { return slot_in(loops, id); }
     format::CallSlot &call(uint32_t id) { return slot_in(calls, id); }
@@ -67,18 +67,19 @@ private:
     }
 };
 
-// Returns the end of the run in ticks of recorded time. If the run has not ended, returns the last moment that any
-// thread recorded.
+// Returns the end of the run in ticks of recorded time: its recorded end, or the last moment that a thread recorded,
+// whichever is later.
 uint64_t end_of_run(const RunFiles &run);
 
-// Converts statistics (one per entry of run.threads) into rows. Distributes sampled work and estimates creation.
+// Converts statistics (one per entry of run.threads) into rows. Distributes sampled work within `accounts`, and
+// estimates the time of creations if no wrapper measured it.
 RunProfile make_profile(const RunFiles &run, std::vector<ThreadAccount> &accounts, bool from_events);
 
 // Returns the statistics of the tool, with the open state intervals closed at the end of the run.
 std::vector<ThreadAccount> read_accounts(const RunFiles &run);
 
-// Returns the statistics of the tool at the checkpoints from which the traces of the threads begin. Threads whose whole
-// trace is kept have none.
+// Returns the statistics of the tool at the checkpoints where the threads' traces begin. Threads whose whole trace is
+// kept have none.
 std::vector<ThreadAccount> read_accounts_before(const RunFiles &run);
 
 } // namespace ompass

@@ -15,7 +15,7 @@ using format::DefinitionKind;
 using format::ExtentHeader;
 using format::ExtentKind;
 
-// A file, either written whole or appended to.
+// A file that is written from the start or appended to.
 class Output {
 public:
     Output(std::string path, const char *mode) : path_(std::move(path)), file_(std::fopen(path_.c_str(), mode)) {}
@@ -135,7 +135,7 @@ Problem write_accounts(const std::string &directory, const RunFiles &run, const 
                 continue;
             if (id >= account.constructs.size()) continue;
             format::ConstructSlot slot = account.constructs[id];
-            if (kind == DefinitionKind::kTask) { // converts to the fields that a log has, see format::ConstructSlot
+            if (kind == DefinitionKind::kTask) { // converts the counts to those of a log, see format::ConstructSlot
                 slot.n_drawn = slot.n_undeferred;
                 slot.n_completed -= std::min(slot.n_completed, slot.n_undeferred);
                 slot.n_undeferred = 0;

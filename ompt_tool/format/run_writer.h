@@ -14,10 +14,10 @@ namespace ompass {
 // The events of one thread, in order of time.
 class MadeLog {
 public:
-    static constexpr uint64_t kBegin = 1; // 0 is no time
+    static constexpr uint64_t kBegin = 1; // 0 means that there is no time
 
     MadeLog() : words_{format::kTime, kBegin} {}
-    // Adds an event. If its time is earlier than the last event's, it gets the last event's time.
+    // Adds an event. If it is earlier than the last event, it gets the time of that event.
     void add(format::EventKind kind, uint32_t argument, uint64_t now_ns, std::initializer_list<uint64_t> words = {}) {
         uint64_t delta = 0;
         if (format::kEventTraits[kind].timed && kBegin + now_ns > now_) {
@@ -31,7 +31,7 @@ public:
         words_.push_back(format::pack_event(kind, argument, delta));
         words_.insert(words_.end(), words);
     }
-    // Adds an untimed event, such as a creation that the next event dates.
+    // Adds an event without a time, such as a creation whose time is that of the next event.
     void add_untimed(format::EventKind kind, uint32_t argument) {
         words_.push_back(format::pack_event(kind, argument, 0));
     }

@@ -16,7 +16,7 @@ using Words = std::span<const uint64_t>;
 constexpr uint32_t kFirstWithAllStates = 3; // version of samples
 constexpr uint8_t kOutsideBefore = 5; // kOutsideStates of older versions
 
-// Returns false if the words are no record of the kind that the header declares.
+// Returns false if the words are not a whole record of the kind that the header declares.
 bool read_record(const format::SamplesHeader &header, Words words, Sample &sample) {
     size_t next = sizeof sample.head / sizeof(uint64_t);
     const auto take = [&](size_t n) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads and checks the samples of a run. ompass.symbols relates them to functions and lines.
+// Reads and checks the samples of a run. ompass.symbols maps them to functions and lines.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,8 @@ struct SampledThread {
     std::vector<Sample> samples; // in order of time
 };
 
-// Reads the samples of every thread that has any, by index. Unfinished files of a killed program are read to their end.
+// Reads the samples of every thread that has any, in order of the threads' indices. Reads the unfinished files of a
+// killed program to their end.
 Problem read_samples(const RunFiles &run, std::vector<SampledThread> &threads);
 
 } // namespace ompass

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bytes of thread-NNNNN.samples: the positions of a thread, some hundred times a second. A header of kHeaderBytes,
-// then extents of kind kSamples with consecutive records, by the conventions of format.h. A thread has this file only
-// if the kernel allows samples of the thread. docs/trace-format.md explains the format.
+// The bytes of thread-NNNNN.samples, which holds a thread's position some hundred times a second. The file has a header
+// of kHeaderBytes, then extents of kind kSamples with consecutive records, and follows the conventions of format.h. A
+// thread has this file only if the kernel allows samples of the thread. docs/trace-format.md explains the format.
 #pragma once
 
 #include <cstdint>
@@ -58,7 +58,7 @@ inline constexpr uint64_t kStackWord = uint64_t{0xffff} << 48;
 inline constexpr uint32_t kMostModules = 0xfffe;
 
 enum SampleFlags : uint8_t {
-    kSharedWork = 1 // taken in work of untimed undeferred tasks; `construct` belongs to the task around them
+    kSharedWork = 1 // taken in the work of untimed undeferred tasks; `construct` is that of the task around them
 };
 inline constexpr uint8_t kOutsideStates = 255; // the thread was outside the accounted time
 

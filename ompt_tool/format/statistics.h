@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The statistics of a run, each declared once: the slots in a thread's log, in ticks, and the rows that readers make of
-// them, in nanoseconds. Bindings, the type stub, columns of SQL and documents are generated from the lists below.
+// The statistics of a run, each declared once: the slots in a thread's log, in ticks, and the rows that readers make
+// from them, in nanoseconds. Bindings, the type stub, SQL columns and documents are generated from the lists below.
 //
 // A new figure goes to the end of its slot, where older logs have 0.
 #pragma once
@@ -32,7 +32,7 @@ struct ConstructSlot {
     uint64_t sampled_weight; // its share of pool_ticks, relative to the sum over constructs
     uint64_t inclusive_ticks; // durations of the timed tasks, in total
     uint64_t n_timed;
-    uint64_t min_ticks; // shortest timed task; ~0: none
+    uint64_t min_ticks; // shortest timed task; 0: none
     uint64_t max_ticks;
     uint64_t ready_ticks;
     uint64_t ready_max_ticks;
@@ -47,14 +47,14 @@ struct ConstructSlot {
     OffCpuTicks off_cpu; // part of own_ticks
     uint64_t n_detached; // tasks whose code ended before their event was fulfilled
     uint64_t n_events_fulfilled; // events of such tasks, fulfilled by this thread
-    uint64_t n_events_outside; // part of these: events of tasks of another team
+    uint64_t n_events_outside; // part of these: the task belongs to a team that this thread is not in
     uint64_t event_ticks; // from the end of the code to the event, summed over the events that this thread fulfilled
     uint64_t event_max_ticks;
-    uint64_t call_ticks[2]; // time of these tasks in the states kMpi and kOffload; no part of own_ticks
+    uint64_t call_ticks[2]; // time of these tasks in the states kMpi and kOffload; not part of own_ticks
 };
 static_assert(sizeof(ConstructSlot) <= kSlotBytes);
 
-// The time of a task construct in one of the states of calls.
+// Returns the time of a task construct in kMpi or kOffload.
 constexpr uint64_t &call_ticks(ConstructSlot &slot, State state) {
     return slot.call_ticks[static_cast<size_t>(state) - static_cast<size_t>(State::kMpi)];
 }
@@ -99,14 +99,14 @@ struct RegionSlot {
 };
 static_assert(sizeof(RegionSlot) <= kSlotBytes);
 
-// Counts an instance with `team_size` threads, for which the program asked for `n_requested`.
+// Counts an instance with `team_size` threads, for which the program requested `n_requested`.
 constexpr void count_request(RegionSlot &slot, uint64_t n_requested, uint64_t team_size) {
     if (n_requested <= team_size) return;
     slot.n_smaller++;
     if (n_requested > slot.max_requested) slot.max_requested = n_requested;
 }
 
-// The constructs for which threads waited. The last entry is the sum of all others.
+// Waits for one construct. The last entry of a slot is the sum over all constructs that have no entry.
 inline constexpr unsigned kWaitedForEntries = 8;
 struct WaitedFor {
     uint64_t construct; // 0: free entry, or the last entry
@@ -120,7 +120,7 @@ struct WaitSlot {
     DefinitionKind kind;
     uint64_t n_waits;
     uint64_t n_long;
-    uint64_t ticks; // length of the waits that ended, tasks inside included
+    uint64_t ticks; // length of the waits that ended, with the tasks inside
     uint64_t gap_ticks[3]; // time in which the thread ran nothing: schedule, sync, idle
     uint64_t max_ticks; // longest wait that ended
     uint64_t delay_ticks; // dependences: from creation to ready
@@ -152,11 +152,11 @@ struct LoopSlot {
     uint64_t n_taken; // iterations in these chunks
     uint64_t ticks;
     uint64_t max_ticks; // longest instance
-    uint64_t imbalance_ticks; // idle at the barrier after the loop, until the last thread arrived
+    uint64_t imbalance_ticks; // idle time at the barrier after the loop, until the last thread arrived
 };
 static_assert(sizeof(LoopSlot) <= kSlotBytes);
 
-// The data operations of one kind. The last entry of a slot is the sum of all others.
+// Data operations of one kind. The last entry of a slot is the sum over all kinds that have no entry.
 inline constexpr unsigned kTargetOperations = 12;
 struct TargetOperation {
     uint64_t operation; // 0: free entry, or the last entry
@@ -175,11 +175,11 @@ struct CallSlot {
     uint64_t n_in_tasks; // part of n_calls: in explicit tasks
     uint64_t task_ticks; // part of ticks: in explicit tasks
     uint64_t serial_ticks; // part of ticks: outside of parallel regions
-    uint64_t unaccounted_ticks; // part of ticks: in no state, because the thread is outside of the accounted time
+    uint64_t unaccounted_ticks; // part of ticks: in no state, because the thread was outside of the accounted time
     // The next fields are for target constructs.
     uint64_t n_launches;
     uint64_t launch_ticks;
-    uint64_t n_repeated; // transfers to the device of the same host memory as before
+    uint64_t n_repeated; // transfers to the device from host memory that was transferred before
     uint64_t repeated_bytes;
     uint64_t n_device_kernels; // kernels that the device timed
     uint64_t device_kernel_ns;
@@ -189,7 +189,7 @@ struct CallSlot {
 };
 static_assert(sizeof(CallSlot) <= kSlotBytes);
 
-// Counts a step of a target construct that took `ticks`. `step`: word 1 of its record.
+// Counts a step of a target construct. `step`: word 1 of its record; `ticks`: its duration.
 constexpr void count_call_step(CallSlot &slot, uint64_t step, uint64_t ticks) {
     const uint64_t value = step_value(step);
     switch (call_step(step)) {
@@ -216,7 +216,7 @@ constexpr void count_call_step(CallSlot &slot, uint64_t step, uint64_t ticks) {
 
 namespace ompass {
 
-// X(type, name, meaning, value): `value` is computed from the slot `slot` or from `header` of the thread's log; `to`
+// X(type, name, meaning, value): the expression `value` uses the slot `slot` or the `header` of the thread's log; `to`
 // converts ticks (see run_profile.cpp).
 #define OMPASS_THREAD_ROW(X)                                                                                           \
     X(uint32_t, thread, "number of its log", to.thread)                                                                \
@@ -308,7 +308,7 @@ namespace ompass {
     X(uint64_t, offload_preempted_ns, "part of offload_ns, preempted", time.off_cpu_state[6].preempted)                \
     X(uint64_t, offload_blocked_ns, "part of offload_ns, blocked", time.off_cpu_state[6].blocked)
 
-// The last entry of X is the rule that combines the rows of several threads.
+// The last argument of X is the rule that combines the rows of several threads.
 #define OMPASS_CONSTRUCT_ROW(X)                                                                                        \
     X(int32_t, construct, "number of the construct", static_cast<int32_t>(to.id), first)                               \
     X(uint32_t, thread, "number of the thread", to.thread, first)                                                      \

@@ -3,9 +3,9 @@
  * ompass.h: marks with which a program names its kernels, the data that they touch, and its phases.
  *
  * Header only. The program needs no Ompass library to build, link or run. The first mark searches for a loaded
- * libompass.so; without one, a mark is a predicted branch. Any thread may call the marks at any time, inside and
- * outside of OpenMP; they never fail. For C99, C++11 and later. The module in ompass.f90
- * offers the same calls to Fortran.
+ * libompass.so; without one, a mark costs a predicted branch. Any thread may call the marks at any time, inside and
+ * outside of OpenMP; they never fail. For C99, C++11 and later. The module in ompass.f90 offers the same calls to
+ * Fortran.
  *
  *   ompass_kernel_begin("matmul");            // a kernel is a leaf computation; kernels may nest
  *   ompass_read(a, n * sizeof *a);            // the innermost open kernel reads n * sizeof *a bytes at a
@@ -18,7 +18,8 @@
  * Rules: one thread begins and ends a kernel, within one task, without a task scheduling point in between. Kernels end
  * innermost first. Kernels with the same name are reported as one. A mark costs about 30 ns when a tool records.
  *
- * Define OMPASS_DISABLE before including this header to compile every mark to nothing.
+ * Define OMPASS_DISABLE before including this header to compile every mark to nothing. Compilers without the
+ * extensions of GNU C always do so.
  */
 #ifndef OMPASS_H
 #define OMPASS_H
@@ -62,14 +63,14 @@ static inline void ompass_phase(const char *name) { (void)name; }
 extern "C" {
 #endif
 
-/* Weak, because static programs link without dlopen, and so do programs whose C library has it in a separate library.
- * If null, no tool can be found. */
+/* Weak, because static programs link without dlopen. So do programs whose C library has dlopen in a separate library.
+ * If these are null, no tool can be found. */
 extern void *ompass_dlopen_(const char *, int) __asm__("dlopen") __attribute__((weak));
 extern void *ompass_dlsym_(void *, const char *) __asm__("dlsym") __attribute__((weak));
 extern char *ompass_getenv_(const char *) __asm__("getenv");
 
-/* One per linked module. 0: not searched yet; -1: no tool; otherwise the address of struct ompass_api. The first
- * call writes it (racing threads write the same value), all threads read it. */
+/* The result of the search, one per linked module. 0: not searched yet; -1: no tool; otherwise the address of struct
+ * ompass_api. The first call writes it (racing threads write the same value); all threads read it. */
 __attribute__((weak, visibility("hidden"))) ptrdiff_t ompass_state_;
 
 /* Searches for the tool in the process (preloaded or linked), then in OMP_TOOL_LIBRARIES. */
@@ -143,7 +144,7 @@ static inline void ompass_write(const void *address, size_t bytes) {
     if (__builtin_expect(api != 0, 0)) api->write(address, bytes);
 }
 
-/* Begins a phase of the process, and ends the one before. `name`: as for kernels; "" or NULL only ends the phase. */
+/* Begins a phase of the process, and ends the previous one. `name`: as for kernels; "" or NULL only ends the phase. */
 static inline void ompass_phase(const char *name) {
     const struct ompass_api *api = ompass_api_();
     if (__builtin_expect(api != 0, 0)) api->phase(name);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // libompass_mpi.so: a preloaded library that forwards MPI calls, and reports them to libompass.so if that library is
-// preloaded, too. It knows no type of MPI, so one binary serves every implementation. forward.S has the exported
+// loaded, too. It uses no types of MPI, so one binary serves every implementation. forward.S has the exported
 // functions.
 //
-// MPI calls itself, also from its Fortran functions. libompass.so records the outermost call only.
+// MPI calls its own functions, for example from its Fortran functions. libompass.so records the outermost call only.
 #include <array>
 #include <atomic>
 #include <cerrno>
@@ -66,7 +66,7 @@ std::atomic<const Hooks *> hooks{nullptr};
 } // namespace
 
 extern "C" {
-// False if no call is recorded. forward.S then only jumps to MPI's functions.
+// False if look_up() has not found libompass.so. forward.S then only jumps to MPI's functions.
 extern constinit std::atomic<bool> ompass_mpi_is_watched;
 bool ompass_mpi_begin(Entry *entry, const void *return_address, const void *frame, const uint64_t *registers);
 void ompass_mpi_end();
@@ -75,7 +75,7 @@ constinit std::atomic<bool> ompass_mpi_is_watched{true};
 
 namespace {
 
-// True for the names that Fortran's compilers use: mpi_send_, MPI_SEND, …
+// True for a name that Fortran's compilers use, such as mpi_send_ or MPI_SEND.
 bool is_fortran_name(const char *name) {
     if (*name == 'P' || *name == 'p') name++;
     return name[0] == 'm' || (name[5] >= 'A' && name[5] <= 'Z');
@@ -83,7 +83,7 @@ bool is_fortran_name(const char *name) {
 
 const char *name_of(const Entry &entry) { return reinterpret_cast<const char *>(&entry.name) + entry.name; }
 
-// Finds MPI's function. The first call also looks for libompass.so.
+// Finds MPI's function, and libompass.so if it has not been found before.
 void look_up(Entry &entry) {
     const int saved = errno;
     const char *name = name_of(entry);
@@ -113,7 +113,7 @@ bool ompass_mpi_begin(Entry *entry, const void *return_address, const void *fram
     };
     if (__builtin_expect(function.frees != Freed::kNothing, 0)) {
         forget_handle(function.frees, arguments());
-        if (function.frees == Freed::kType) return false; // takes no time
+        if (function.frees == Freed::kType) return false; // not recorded, because it takes no time
     }
     const Recording recording = found->begin(function, return_address, frame);
     if (recording == Recording::kCallAndMessages) report_messages(function, arguments(), *found);

@@ -22,14 +22,14 @@ struct Function {
 enum class Recording : uint8_t { kNone, kCall, kCallAndMessages };
 
 struct Hooks {
-    // Called before an MPI call; returns what of it is recorded. Unless that is nothing, end() follows on the same
+    // Begins an MPI call. Returns the part of the call that is recorded. Unless it is kNone, end() follows on the same
     // thread, except if an exception or longjmp leaves the call. `frame`: the caller's stack pointer before the call.
     Recording (*begin)(const Function &function, const void *return_address, const void *frame);
     void (*end)();
-    // Records the begin of a call whose messages are recorded; called once, with word 1 of the records of its begin and
-    // its end.
+    // Records the begin of a call after begin() has returned kCallAndMessages. The arguments are word 1 of the call's
+    // first and last record.
     void (*enter)(uint64_t enter_word, uint64_t leave_word);
-    // Records a step of the open call, see format::CallStep.
+    // Records a step of the open call (format::CallStep).
     void (*step)(uint64_t word);
 };
 

@@ -28,11 +28,12 @@ struct Part {
     int8_t count = kNo, type = kNo, peer = kNo, tag = kNo, comm = kNo;
 };
 struct Shape {
-    const char *name; // without MPI_, and without I of nonblocking collectives
+    const char *name; // without MPI_; of nonblocking collectives also without the I
     Part part;
-    int8_t request = kNo; // of the new request; collectives: if nonblocking
+    int8_t request = kNo; // position of the new request; only nonblocking collectives have it
     Part second = {MessageRole::kNone};
-    int8_t awaited = kNo, n_awaited = kNo; // requests that the call completes; position of their number, if not one
+    int8_t awaited = kNo,
+           n_awaited = kNo; // of the requests that the call completes, and of their number (kNo: one)
 };
 
 constexpr Part message(MessageRole role) { return {role, 1, 2, 3, 4, 5}; }
@@ -42,7 +43,7 @@ constexpr Part collective(int8_t comm, int8_t count = kNo, int8_t type = kNo, in
 constexpr Part kSend = message(MessageRole::kSend), kSynchronous = message(MessageRole::kSynchronousSend),
                kReceive = message(MessageRole::kReceive);
 
-// Sizes are read only where both the number and the type are significant on all ranks.
+// A collective's size is read only if its count and type are significant on all ranks.
 constexpr Shape kShapes[] = {
     {"Send", kSend},
     {"Bsend", kSend},
@@ -130,7 +131,7 @@ struct Library {
     int (*comm_test_inter)(Handle, int *);
     int (*group_free)(Handle *);
     int (*translate)(Handle, int, const int *, Handle, int *);
-    Handle (*comm_of)(int); // from Fortran's handles; null: both are equal
+    Handle (*comm_of)(int); // converts Fortran's handles; null: they equal C's
     Handle (*type_of)(int);
     Handle world;
     int any_source, no_peer; // MPI_ANY_SOURCE, MPI_PROC_NULL
@@ -154,7 +155,7 @@ Library look_up() {
     if (found.has_pointers) { // OpenMPI
         found.is_complete =
             found.is_complete && find(found.comm_of, "PMPI_Comm_f2c") && find(found.type_of, "PMPI_Type_f2c");
-        found.world = found.is_complete ? found.comm_of(0) : 0; // mpif.h has the number
+        found.world = found.is_complete ? found.comm_of(0) : 0; // the number of MPI_COMM_WORLD in mpif.h
         found.any_source = -1, found.no_peer = -2;
     } else { // MPICH's binary interface
         found.world = 0x44000000;
@@ -170,7 +171,7 @@ const Library &library() {
 
 // ---------------------------------------------------------------- handles
 
-// A handle as the program passes it: a C handle, or a number of Fortran if these are not equal.
+// A handle as the program passes it: a C handle, or a Fortran number where these differ.
 using Key = uint64_t;
 constexpr Key kOfFortran = uint64_t{1} << 63; // no pointer has this bit
 constexpr Key kNoKey = ~uint64_t{0};
@@ -187,15 +188,16 @@ Handle handle_of(Key key, Handle (*convert)(int)) {
 struct Communicator {
     Key key;
     uint32_t generation; // of communicator_generation
-    uint32_t id; // hash of its members; the same on all of them; 0: unknown
+    uint32_t id; // hash of its members, the same on all of them; 0: unknown
     int size;
     int *members; // ranks in MPI_COMM_WORLD
 };
 
-// Both rise when a handle is freed, which MPI may give to another object. Threads then forget what they know of handles.
+// Each rises when a handle of its kind is freed, because MPI may reuse it for another object. Threads then look up
+// handles of this kind again.
 std::atomic<uint32_t> communicator_generation{1}, type_generation{1};
 pthread_mutex_t communicators_lock = PTHREAD_MUTEX_INITIALIZER;
-Communicator communicators[64]; // by number modulo their size; older ones are forgotten; without key: freed
+Communicator communicators[64]; // a new one replaces the oldest; kNoKey: freed
 unsigned n_communicators;
 
 // Fills the table of members. Returns false if MPI refuses.
@@ -213,7 +215,8 @@ bool list_members(Handle handle, int size, int *members) {
     return is_known;
 }
 
-// Replaces the table of members by an equal one, if there is one. Tables are kept, because other threads may use them.
+// Replaces the table of members by an equal one, if there is one. Tables are never freed, because other threads may use
+// them.
 void share_members(Communicator &comm) {
     for (const Communicator &other : communicators) {
         const size_t bytes = static_cast<size_t>(comm.size) * sizeof(int);
@@ -331,7 +334,7 @@ uint64_t handle_at(const void *address, bool is_wide, size_t index = 0) {
 }
 
 thread_local struct {
-    const void *address; // of the request that the open call makes; null: none
+    const void *address; // of the request that the open call creates; null: none
     bool is_wide;
 } new_request;
 
