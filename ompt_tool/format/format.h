@@ -343,8 +343,8 @@ static_assert(sizeof(ExtentHeader) + kSlotsPerExtent * kSlotBytes <= kSlotExtent
 // here begin with the highest bits. Short records, see below, are one word or half a word with other fields.
 // delta: ticks since the last timed record of this thread. An untimed record has delta 0; its event happened between
 // the timed records around it.
-// Task ids: creating thread << 40 | its counter, which counts deferred and implicit tasks and regions from 1. Undeferred
-// tasks have no id.
+// Task ids: creating thread << 40 | its counter, which counts deferred and implicit tasks and regions from 1.
+// Undeferred tasks have no id.
 // `fields` has a letter for the argument and for each further word: c construct, i id of a task or region, v value,
 // t ticks, h ticks * 2 + a flag, a address, - not shown in tables of events.
 // `words` 0: half a word.

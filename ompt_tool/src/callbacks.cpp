@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// OMPT: the entry of the tool, and the translation of callbacks into calls of the accounting, which counts and records
-// the events. Handles the differences between runtimes (docs/limitations.md).
+// The entry of the tool, and its OMPT callbacks. They call the accounting, which counts and records the events. Handles
+// the differences between runtimes (docs/limitations.md).
 #include <omp-tools.h>
 
 #include <utility>
@@ -28,11 +28,11 @@ using format::ThreadKind;
 
 TaskState *task_of(ompt_data_t *data) { return data ? static_cast<TaskState *>(data->ptr) : nullptr; }
 
-// The data of regions and implicit tasks in kernels of a host plugin, whose threads record nothing there.
+// The data of regions and implicit tasks in kernels of a host plugin. Threads record nothing in these.
 constinit format::RegionInstance kernel_region = {};
 constinit TaskState kernel_task = {};
 
-// Records which threads are in kernels. Returns true if the implicit task is the kernel's.
+// Marks the threads that are in kernels. Returns true if the implicit task belongs to a kernel.
 bool handle_kernels(ompt_scope_endpoint_t endpoint, const ompt_data_t *parallel, ompt_data_t *data) {
     ThreadState *thread = recorder::this_thread;
     if (endpoint == ompt_scope_end) {
@@ -49,7 +49,7 @@ bool handle_kernels(ompt_scope_endpoint_t endpoint, const ompt_data_t *parallel,
         return true;
     }
     if (thread && thread->target.n_kernels && !is_in_target(*thread))
-        leave_kernels(*thread); // its end was not reported
+        leave_kernels(*thread); // the runtime did not report their end
     return false;
 }
 
@@ -84,7 +84,7 @@ void on_parallel_begin(ompt_data_t *, const ompt_frame_t *, ompt_data_t *paralle
     held_tasks::report_current(*thread);
     if (extension_code.holds(address)) // gcc's regions begin in a function of the extension
         if (const void *call = held_tasks::region_call()) address = call;
-    // One thread runs the code of a teams construct, although libomp reports the team of the regions inside.
+    // One thread runs the code of a teams construct, although libomp reports the team size of the regions inside.
     const bool is_teams_code = thread->region->is_league && flags & ompt_parallel_invoker_runtime;
     begin_region(*thread, address, &parallel->ptr, is_teams_code ? 1 : n_requested, is_runtimes_own(*thread, address));
     if (!parallel->ptr || thread->region->instance != parallel->ptr) return;
@@ -113,7 +113,7 @@ void on_implicit_task(ompt_scope_endpoint_t endpoint, ompt_data_t *parallel, omp
     } else if (TaskState *task = task_of(data); task && task->flags & kImplicit) {
         // If a task calls exit(), libomp reports the end of an initial task with the data of this explicit one.
         data->ptr = nullptr;
-        if (!runs(*thread, task)) resume_task(*thread, task); // tasks above it continue on other threads
+        if (!runs(*thread, task)) resume_task(*thread, task); // the tasks above it continue on other threads
         end_implicit(*thread, task);
     }
 }
@@ -122,7 +122,7 @@ void on_implicit_task(ompt_scope_endpoint_t endpoint, ompt_data_t *parallel, omp
     ThreadState *thread = recorder::thread(ThreadKind::kOther, true);
     if (!thread) return held_tasks::forget_announcement();
     held_tasks::report_current(*thread);
-    const bool is_measured = thread->wrapper.is_open || thread->announced.kind; // by the enqueuing call
+    const bool is_measured = thread->wrapper.is_open || thread->announced.kind; // the enqueuing call measures it
     if (thread->announced.kind && !(flags & ompt_task_taskwait)) {
         const auto announced = std::exchange(thread->announced.kind, Announcement::kNothing);
         if (announced == Announcement::kHeldTask) data->ptr = thread->announced.task;
@@ -136,7 +136,7 @@ void on_implicit_task(ompt_scope_endpoint_t endpoint, ompt_data_t *parallel, omp
         return;
     }
     if (thread->wrapper.is_open) address = wrapped_address(*thread, address);
-    // For a large taskloop, the runtime makes tasks that create the others. All belong to the taskloop.
+    // For a large taskloop, the runtime creates tasks that create the others. All belong to the taskloop's construct.
     const bool by_runtime = wrappers::active && runtime_code.holds(address);
     TaskConstruct *const creating = by_runtime ? thread->current->local : nullptr;
     TaskConstruct *construct =
@@ -159,9 +159,10 @@ void on_implicit_task(ompt_scope_endpoint_t endpoint, ompt_data_t *parallel, omp
     if (!is_measured) end_creation(*thread); // the wrapper of the allocation may have begun it
 }
 
-// Short path: undeferred tasks of known constructs without a wrapper. on_other_create() handles all others. An
-// undeferred task starts at once, or never (merged with its creator), so its state stays in the pool until it starts. A
-// task with dependences counts as deferred, because in a team of one thread it may have to wait for a target task.
+// Handles undeferred tasks of known constructs without a wrapper on a short path; on_other_create() handles all others.
+// An undeferred task starts at once, or never (if merged with its creator), so its state stays in the pool until it
+// starts. A task with dependences counts as deferred, because in a team of one thread it may have to wait for a target
+// task.
 void on_task_create(ompt_data_t *, const ompt_frame_t *, ompt_data_t *data, int flags, int has_dependences,
                     const void *address) {
     ThreadState *thread = recorder::this_thread;
@@ -188,8 +189,8 @@ void on_task_dependence(ompt_data_t *source, ompt_data_t *sink) {
     if (thread && before && after) note_dependence(*thread, *before, *after);
 }
 
-// Only traces hold depend clauses. A `taskwait depend` also has depend clauses, but no TaskState. The runtime reports
-// the clauses of doacross loops with the implicit task.
+// Records depend clauses, in traces only. Skips those of a `taskwait depend`, which has no TaskState, and those of
+// doacross loops, which the runtime reports with the implicit task.
 void on_dependences(ompt_data_t *data, const ompt_dependence_t *clauses, int n) {
     ThreadState *thread = recorder::thread();
     const TaskState *task = task_of(data);
@@ -200,7 +201,7 @@ void on_dependences(ompt_data_t *data, const ompt_dependence_t *clauses, int n) 
 
 // Discards a task that did not start.
 void drop_task(ThreadState &thread, TaskState *task, ompt_task_status_t status) {
-    if (task->flags & kInline) { // a cancelled task counts, one merged with its creator does not
+    if (task->flags & kInline) { // a cancelled task counts; a task that is merged with its creator does not
         if (status != ompt_task_cancel || !thread.pool.is_next(task)) return;
         thread.pool.take_next();
         task->construct = task->local->id;
@@ -210,14 +211,15 @@ void drop_task(ThreadState &thread, TaskState *task, ompt_task_status_t status) 
     discard_task(thread, task);
 }
 
-// True for an undeferred untied task: in a team of one thread, the runtime reports switches that do not happen.
+// True for an undeferred untied task. In a team of one thread, the runtime reports switches of it that do not happen.
 bool only_seems_to_switch(const TaskState *task) {
     constexpr uint16_t kBoth = kInline | kUntied;
     return task && (task->flags & (kBoth | kStarted)) == (kBoth | kStarted);
 }
 
 [[gnu::noinline]] void switch_to(ThreadState &thread, TaskState *prior, TaskState *next) {
-    // An untied task submits its rest with the function that creates tasks. It leaves before any creation is reported.
+    // An untied task enqueues its remaining part with the function that creates tasks, and then leaves the thread. The
+    // wrapper has begun a creation that the runtime does not report.
     if (thread.wrapper.address && prior && runs(thread, prior)) forget_creation(thread);
     if (!next || runs(thread, next) || only_seems_to_switch(prior) || only_seems_to_switch(next)) return;
     if (prior && !runs(thread, prior) && (prior->flags & kStarted) && !(thread.current->flags & kLight))
@@ -248,7 +250,7 @@ bool only_seems_to_switch(const TaskState *task) {
         fulfill_task(thread, prior);
         return;
     case ompt_taskwait_complete: end_wait(thread, format::kTaskwaitDepend); return;
-    default: return; // early fulfilment may race with the completion, which has all information
+    default: return; // an early fulfilment may race with the completion, which has all information
     }
 }
 
@@ -266,8 +268,9 @@ bool only_seems_to_switch(const TaskState *task) {
     }
 }
 
-// Short paths: undeferred tasks begin and end without a further call. A deferred task that begins on the current task,
-// or completes as the current task, needs no search of the stack. on_other_schedule() handles all other switches.
+// Handles frequent switches on short paths: undeferred tasks begin and end without a further call, and a deferred task
+// that begins on the current task, or completes as the current task, needs no search of the stack. on_other_schedule()
+// handles all other switches.
 void on_task_schedule(ompt_data_t *prior_data, ompt_task_status_t status, ompt_data_t *next_data) {
     ThreadState *thread = recorder::this_thread;
     if (__builtin_expect(thread && thread->seen_switch == recorder::current_switch(), 1)) {
@@ -293,7 +296,7 @@ void on_task_schedule(ompt_data_t *prior_data, ompt_task_status_t status, ompt_d
     on_other_schedule(prior_data, status, next_data);
 }
 
-// True if the runtime returns at once, because no deferred task was created. Such a wait is not recorded.
+// True if the runtime returns at once because no deferred task was created. Such a wait is not recorded.
 bool has_nothing_to_wait_for(uint16_t flags, ompt_sync_region_t kind) {
     return (kind == ompt_sync_region_taskwait && !(flags & kHasChildren)) ||
            (kind == ompt_sync_region_taskgroup && !(flags & (kHasChildren | kHasDescendants)));
@@ -342,7 +345,7 @@ void on_mutex_acquired(ompt_mutex_t kind, ompt_wait_id_t lock, const void *) {
     if (ThreadState *thread = recorder::thread()) end_lock(*thread, kind, lock, clock::now());
 }
 
-// Only traces hold releases. A lock that a test acquired has no recorded begin.
+// Records releases, in traces only. The release of a lock that omp_test_lock() acquired has no recorded acquisition.
 void on_mutex_released(ompt_mutex_t kind, ompt_wait_id_t lock, const void *) {
     ThreadState *thread = recorder::thread();
     if (!thread || !thread->tracing) return;
@@ -372,7 +375,7 @@ void on_masked(ompt_scope_endpoint_t endpoint, ompt_data_t *, ompt_data_t *, con
         end_loop(*thread, format::kWorkMasked);
 }
 
-// Counts only chunks: runtimes report at most one section or iteration per thread.
+// Counts chunks of loops. Ignores the other kinds, of which runtimes report at most one per thread.
 void on_dispatch(ompt_data_t *, ompt_data_t *, ompt_dispatch_t kind, ompt_data_t instance) {
     if (kind != ompt_dispatch_ws_loop_chunk && kind != ompt_dispatch_distribute_chunk) return;
     ThreadState *thread = recorder::thread();
@@ -418,7 +421,7 @@ int initialize(ompt_function_lookup_t lookup, int, ompt_data_t *) {
     add(ompt_callback_dispatch, &on_dispatch);
     add(ompt_callback_control_tool, &on_control);
     target_callbacks::add(set);
-    // Any address in the runtime's code; not ompt_set_callback, which the extension replaces.
+    // Any address in the runtime's code would do, except ompt_set_callback, which the extension replaces.
     const auto *entry = reinterpret_cast<const void *>(lookup("ompt_get_thread_data"));
     claim_runtime(entry);
     if (const Library own = own_runtime(); *own.path) runtime_code = own;
@@ -450,7 +453,8 @@ void finalize(ompt_data_t *) {
 } // namespace
 } // namespace ompass
 
-// Called once by each OpenMP runtime of the process. Must make no OpenMP call, up to the end of initialize().
+// Each OpenMP runtime of the process calls this once. From here to the end of initialize(), the tool must make no
+// OpenMP call.
 OMPASS_EXPORT ompt_start_tool_result_t *ompt_start_tool(unsigned, const char *runtime_version) {
     if (ompass::is_second_runtime(__builtin_return_address(0))) return nullptr;
     // Keeps the runtime loaded: unloading it would end the recording, and no later runtime could start another one.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The only file that uses PAPI. libpapi is opened at run time. A build without papi.h reports that it cannot count.
+// The only file that uses PAPI. Opens libpapi at run time. A build without papi.h reports that it cannot count.
 #include "counters.h"
 
 #include "log/sandbox.h"
@@ -37,7 +37,8 @@ struct Papi {
     decltype(&PAPI_get_component_info) get_component_info; // optional
 } papi;
 
-// Names of the recorded counters. Never destroyed, because threads read counters until the process ends.
+// Returns the names of the recorded counters. They are never destroyed, because threads read counters until the process
+// ends.
 std::vector<std::string> &accepted() {
     static auto &names = *new std::vector<std::string>;
     return names;
@@ -109,8 +110,8 @@ void drop(int *set) {
     papi.destroy_eventset(set);
 }
 
-// Creates a set of these counters, not yet started. Returns PAPI's error code; after an error there is no set. Only
-// adding an event shows whether it can be counted; PAPI's enumeration and queries do not.
+// Creates a set of these counters without starting it. Returns PAPI's error code; after an error there is no set.
+// PAPI's enumeration and queries also list events that cannot be counted; add_named_event() refuses them.
 int make_set(const std::vector<std::string> &names, int *set) {
     *set = PAPI_NULL;
     int error = papi.create_eventset(set);
@@ -127,12 +128,12 @@ int try_name(const std::string &name) {
     return error;
 }
 
-// True for events of the kernel's scheduler. If only user code is counted, PAPI accepts them but they stay 0.
+// True for an event of the kernel's scheduler. If only user code is counted, PAPI accepts these events but they stay 0.
 bool is_of_scheduler(const std::string &name) {
     return name.find("CONTEXT-SWITCHES") != std::string::npos || name.find("CPU-MIGRATIONS") != std::string::npos;
 }
 
-// True if a thread that sleeps counts a context switch.
+// True if the counter of context switches counts when a thread sleeps.
 bool scheduler_counts() {
     int set;
     long long counted[format::kMaxCounters] = {};
@@ -154,11 +155,11 @@ std::string joined(const std::vector<std::string> &names) {
 
 struct Trial {
     int error;
-    long long counted[format::kMaxCounters]; // in exercise_counters()
+    long long counted[format::kMaxCounters]; // counts of exercise_counters()
     long long read_ns; // shortest time of a reading
 };
 
-// Causes about 10,000 or more of each common event: instructions, mispredicted branches, cache and TLB misses.
+// Causes about 10,000 or more of each common event: instructions, mispredicted branches, cache misses and TLB misses.
 void exercise_counters(const std::vector<unsigned char> &memory) {
     uint64_t state = 1;
     volatile unsigned sum = 0;
@@ -168,7 +169,7 @@ void exercise_counters(const std::vector<unsigned char> &memory) {
     }
 }
 
-// Counts these names together.
+// Counts the events of exercise_counters() with these counters together, and measures the time of a reading.
 Trial try_together(const std::vector<std::string> &names) {
     Trial trial = {PAPI_OK, {}, 0};
     const std::vector<unsigned char> memory(size_t{4} << 20, 1); // larger than small caches and the TLB's reach
@@ -195,9 +196,9 @@ Trial try_together(const std::vector<std::string> &names) {
     return trial;
 }
 
-// Adds a name to accepted(), unless PAPI cannot count it together with the others, or a counter that worked before then
+// Adds a name to accepted(), unless PAPI cannot count it together with the others, or a counter that worked without it
 // stays 0. The latter happens on virtual machines that have fewer counters than they show. `before`: the counts without
-// the new name; updated. Returns the reason for a refusal, or an empty string.
+// the new name; updated if the name is accepted. Returns the reason for a refusal, or an empty string.
 std::string try_to_accept(const std::string &name, Trial &before) {
     accepted().push_back(name);
     const Trial trial = try_together(accepted());
@@ -246,7 +247,7 @@ std::vector<std::string> open(const std::vector<std::string> &names) {
     std::string list;
     Trial together = {};
     for (const std::string &name : names) {
-        if (std::find(accepted().begin(), accepted().end(), name) != accepted().end()) continue; // named twice
+        if (std::find(accepted().begin(), accepted().end(), name) != accepted().end()) continue; // repeated name
         const std::string others = joined(accepted());
         std::string reason;
         if (const int error = try_name(name); error != PAPI_OK)

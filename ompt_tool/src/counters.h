@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hardware and software counters through PAPI, which is loaded only if OMPASS_COUNTERS names any. They are read at task
-// switches and kernel boundaries (docs/cost.md). The accounting attributes them.
+// Reads hardware and software counters through PAPI, which is loaded only if OMPASS_COUNTERS names any. The accounting
+// reads them at task switches and kernel boundaries (docs/cost.md), and attributes the counts.
 #pragma once
 
 #include <string>
@@ -16,10 +16,10 @@ inline constexpr int kNone = -1;
 // Returns the names that will be counted.
 std::vector<std::string> open(const std::vector<std::string> &names);
 
-// Starts counting for the calling thread, and reads into `values`. Returns its set of counters; kNone: none.
+// Starts the counters of the calling thread, and reads them into `values`. Returns its set of counters; kNone: none.
 int start(uint64_t *values);
 
-// Reads the counters of the calling thread's set into values[kMaxCounters]. If PAPI fails, returns false and zeros.
+// Reads the calling thread's set of counters into values[kMaxCounters]. Returns false if PAPI fails.
 bool read(int set, uint64_t *values);
 
 // Reads the counters, and writes their increases since the last reading to rises[kMaxCounters]. Returns the number of

@@ -14,7 +14,7 @@ namespace {
 constexpr size_t kBufferBytes = 256 << 10;
 constexpr int kMostDevices = 64; // devices with higher numbers are not traced
 
-// The functions of one device. Written by begin(), before the device delivers any buffer.
+// The functions of one device. begin() writes them before the device delivers a buffer; end() clears them.
 struct Device {
     ompt_device_t *handle; // null: not traced
     ompt_flush_trace_t flush;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// OMPT's traces of devices: the devices' own times of kernels and data operations, if the runtime offers them. The
-// runtime asks for buffers, and delivers them filled, on any thread.
+// OMPT's traces of devices: the times of kernels and data operations as the devices measure them, if the runtime offers
+// them. The runtime requests buffers, and delivers them filled, on any thread.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,8 @@
 
 namespace ompass::device_trace {
 
-// Returns the identity that the tool gives to a run of a target construct. Records of devices name it.
+// The tool passes an id with each run of a target construct: this tag, and the construct. Records of devices have this
+// id.
 constexpr uint64_t kTag = 0x4f4d5054; // "OMPT"
 constexpr uint64_t id_of(uint32_t construct) { return kTag << 32 | construct; }
 constexpr uint32_t construct_of(uint64_t id) { return id >> 32 == kTag ? static_cast<uint32_t>(id) : 0; }
@@ -17,6 +18,7 @@ constexpr uint32_t construct_of(uint64_t id) { return id >> 32 == kTag ? static_
 bool begin(int number, ompt_device_t *device, ompt_function_lookup_t lookup);
 // Flushes and ends the trace of a device.
 void end(int number);
+// Flushes the traces of all devices.
 void flush_all();
 
 } // namespace ompass::device_trace

@@ -27,9 +27,9 @@ constinit uint64_t longest_ticks = ~uint64_t{0};
 
 namespace {
 
-constexpr unsigned kMostDumps = 20; // of a run
+constexpr unsigned kMostDumps = 20; // per run
 constinit unsigned n_dumps = 0;
-constinit struct sigaction former = {};
+constinit struct sigaction former = {}; // the handler that on_signal() replaces, and calls
 
 void on_signal(int number, siginfo_t *about, void *context) {
     request();
@@ -37,7 +37,7 @@ void on_signal(int number, siginfo_t *about, void *context) {
     if (former.sa_handler != SIG_DFL && former.sa_handler != SIG_IGN) former.sa_handler(number);
 }
 
-// Installs the handler when the program starts: without a handler, the signal ends the program.
+// Installs the handler when the library is loaded: without a handler, the signal ends the program.
 __attribute__((constructor)) void handle_signal() {
     const int number = getauxval(AT_SECURE) ? 0 : dump_signal();
     if (!number) return;
@@ -74,7 +74,7 @@ bool is_log(const char *name) {
     return ends_with(".log") || ends_with(".samples");
 }
 
-// Copies the files of the run except kept.log, which has been moved. Returns false if one cannot be copied.
+// Copies the files of the run except kept.log, which kept_trace moves. Returns false if one cannot be copied.
 bool copy_files(const std::string &from, const std::string &to) {
     DIR *listing = opendir(from.c_str());
     if (!listing) return false;
@@ -105,7 +105,7 @@ void end_log(const std::string &directory, uint64_t now) {
     close(file);
 }
 
-// NAME.ompass becomes NAME-dump-1.ompass.
+// Returns the directory of a dump: NAME-dump-1.ompass for the run NAME.ompass.
 std::string name_of_dump(const std::string &directory, unsigned number) {
     const size_t end = directory.size() - (directory.ends_with(".ompass") ? 7 : 0);
     return directory.substr(0, end) + "-dump-" + std::to_string(number) + directory.substr(end);
@@ -118,7 +118,7 @@ void begin(const Options::Dump &when) {
     n_dumps = 0;
 }
 
-// All threads look at the changed run_switch before their next event.
+// Changes run_switch, so that every thread calls recorder::notice() before its next event.
 void request() {
     requested.store(true);
     recorder::run_switch.fetch_add(recorder::kOneUnload);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dumps of a run that keeps only the last part of its trace: run directories of their own, which hold the trace and the
-// statistics up to a moment, while the program goes on. A signal, omp_control_tool or a long region requests a dump.
+// Dumps of a run that keeps only the last part of its trace. A dump is a run directory of its own, with the trace and
+// the statistics up to the moment of the dump; the program goes on. A signal, omp_control_tool or a long region
+// requests a dump.
 #pragma once
 
 #include <atomic>
@@ -22,12 +23,13 @@ inline bool take_request() {
     return __builtin_expect(requested.load(std::memory_order_relaxed), 0) && requested.exchange(false);
 }
 
-extern uint64_t longest_ticks; // a region that takes longer requests a dump
+extern uint64_t longest_ticks; // longest region that requests no dump
 inline void consider(uint64_t region_ticks) {
     if (__builtin_expect(region_ticks > longest_ticks, 0)) request();
 }
 
-// Makes a dump of the run in `directory`, next to it. `now`: the last moment of the dump. Callers serialize.
+// Makes a dump of the run in `directory`, next to that directory. `now`: the last moment of the dump. One thread at a
+// time may call it.
 void make(const std::string &directory, uint64_t now);
 
 } // namespace ompass::dumps

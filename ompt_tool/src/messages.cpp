@@ -18,7 +18,7 @@ struct Stderr {
     struct stat file;
 };
 
-// Returns the stderr at load time, or at the first message if another library's constructor causes a message earlier.
+// Returns the file that was stderr when this library was loaded, or at the first message if that came earlier.
 const Stderr &first_stderr() {
     static const Stderr first = [] {
         Stderr found = {};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads and validates the environment. The only file that calls getenv for OMPASS_* names.
+// Reads and validates the environment. Only this file calls getenv for OMPASS_* names.
 #include "options.h"
 
 #include <cerrno>
@@ -16,7 +16,7 @@ namespace ompass {
 namespace {
 
 // Returns the bytes of a text such as `500` (megabytes), `500M` or `1.5 GiB`: units are binary, in upper or lower case.
-// Returns 0 for anything else, and beyond an exabyte. ompass.units.parse_limit has the same rule. Does not use
+// Returns 0 for any other text, and above an exbibyte. ompass.units.parse_limit has the same rule. Does not use
 // strtod(), which depends on the program's locale.
 uint64_t parse_limit(const char *text) {
     const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
@@ -54,8 +54,8 @@ uint64_t read_limit_bytes() {
     return bytes;
 }
 
-// Returns the nanoseconds of a text such as `30s`, `1.5ms` or `10m`; 0 for anything else. ompass.units.parse_duration
-// accepts the same units.
+// Returns the nanoseconds of a text such as `30s`, `1.5ms` or `10m` (minutes); 0 for any other text.
+// ompass.units.parse_duration accepts the same units.
 uint64_t parse_time(const char *text) {
     double number = 0, place = 1;
     const char *begin = text;
@@ -87,7 +87,7 @@ Options::KeepLast read_keep_last() {
     return keep;
 }
 
-// Returns the signal of a name such as SIGUSR1 or usr1; 0: none of those that a dump may use.
+// Returns the signal of a name such as SIGUSR1 or usr1; 0 if a dump may not use it.
 int parse_signal(const char *text) {
     static const struct {
         const char *name;

@@ -21,12 +21,12 @@ struct Options {
     bool verbose = false;             // OMPASS_VERBOSE
     uint64_t limit_bytes = 0;         // OMPASS_LIMIT_MB; 0: no limit
     struct KeepLast {                 // OMPASS_KEEP_LAST: only the last part of the trace is kept
-        uint64_t ns = 0, bytes = 0;   // its length and its space; 0: no limit
+        uint64_t ns = 0, bytes = 0;   // limits of its length and size; 0: no limit
         bool is_on() const { return ns || bytes; }
     } keep_last;
-    struct Dump {                     // what asks for dumps of the kept part
+    struct Dump {                     // conditions that request dumps of the kept part
         int signal = 0;               // OMPASS_DUMP_ON; 0: none
-        uint64_t if_longer_ns = 0;    // OMPASS_DUMP_IF_LONGER: longest region without a dump; 0: any
+        uint64_t if_longer_ns = 0;    // OMPASS_DUMP_IF_LONGER: longest region that requests no dump; 0: none does
     } dump;
     std::string directory;            // OMPASS_DIR, a pattern
     std::vector<std::string> counters; // OMPASS_COUNTERS
@@ -35,10 +35,10 @@ struct Options {
 // Reads the variables. Reports invalid values on stderr, with the valid ones, and uses the default instead.
 Options read_options();
 
-// True if `ompass run` started the program and asks for the usual samples. Reports nothing.
+// True if `ompass run` started the program, and OMPASS_SAMPLE and OMPASS_ENABLED are unset. Reports nothing.
 bool wants_early_samples();
 
-// Returns the signal that asks for dumps; 0: none. Reports nothing.
+// Returns the signal that requests dumps; 0: none. Reports nothing.
 int dump_signal();
 
 } // namespace ompass

@@ -40,11 +40,11 @@ ThreadState *threads[kMaxThreads];
 namespace {
 
 std::mutex start_lock;
-bool decided = false; // start() has run; if run_switch is off, nothing will be recorded
+bool decided = false; // true after start() has run; if run_switch is then off, nothing will be recorded
 bool ended = false;
 bool fork_handlers_set = false;
 bool wrappers_measure = false;
-std::atomic<bool> forked{false}; // a child of a recorded process that has not started its own run
+std::atomic<bool> forked{false}; // true in a child of a recorded process until it starts its own run
 // Created by start(), which another library's constructor may call before this library's constructors run. Never
 // destroyed, because the runtime ends after this library's destructors have run.
 struct Settings {
@@ -53,7 +53,7 @@ struct Settings {
 };
 constinit Settings *settings = nullptr;
 std::atomic<uint32_t> next_thread{0};
-// The thread that starts recording is recorded from then on, although its first event comes later.
+// The thread that starts recording. It is recorded from then on, although its first event comes later.
 struct FirstThread {
     uint32_t tid = 0;
     ProcessorRing ring;
@@ -116,7 +116,7 @@ void start_off_cpu(ThreadState &thread, uint32_t tid) {
                                                           : format::CpuSource::kNone;
 }
 
-// Records counts of the thread that no log on disk contains.
+// Records the thread's counts of tasks and records that are in no log on disk.
 void note_unlogged(ThreadState &thread) {
     format::ProcessHeader &header = *process_log::header();
     __atomic_add_fetch(&header.n_unlogged_tasks, thread.log.tasks_in_memory(), __ATOMIC_RELAXED);
@@ -145,7 +145,8 @@ void note_last_off_cpu(ThreadState &thread, uint64_t end) {
     header.outside += thread.off_cpu.look_between(std::max(header.mark, end_of_interval), end);
 }
 
-// Records this thread's page faults and system time in the open state interval, if the thread has no more events.
+// Records the calling thread's latest page faults and system time as part of its open state interval. Called after the
+// thread's last event.
 void note_last_system_use(ThreadState &thread, uint64_t end) {
     if (!thread.system_use.is_used()) return;
     const format::SystemUse use = thread.system_use.take(end);
@@ -179,7 +180,7 @@ void begin_samples(ThreadState &thread, uint32_t tid) {
 }
 
 void take_samples_of_open_interval(ThreadState &thread, uint64_t end) {
-    if (!thread.samples.has_any()) return; // checked without the page, which the thread may be unmapping
+    if (!thread.samples.has_any()) return; // does not read the page, which the thread may be unmapping
     switch (thread.header->open_state) {
     case format::kOpenNone: pass_samples(thread, end); break;
     case format::kOpenWork: take_samples(thread, State::kWork, end); break;
@@ -201,13 +202,13 @@ void take_last_samples(ThreadState &thread, uint64_t end) {
     thread.samples.stop();
 }
 
-// Makes the thread that pauses or resumes recording notice the change now. At its next event, it would be too late for
-// the page faults in between.
+// Makes the thread that pauses or resumes recording notice the change now. Its next event would be too late to separate
+// the page faults before and after the change.
 void sync_this_thread() {
     if (this_thread) sync_switch(*this_thread, run_switch.load());
 }
 
-// The time before the first use of OpenMP is often the largest serial part.
+// Begins samples when the library is loaded: the time before the first use of OpenMP is often the largest serial part.
 __attribute__((constructor)) void sample_early() {
     const bool is_first = static_cast<pid_t>(syscall(SYS_gettid)) == getpid();
     if (is_first && !getauxval(AT_SECURE) && wants_early_samples()) Samples::begin_early();
@@ -215,8 +216,8 @@ __attribute__((constructor)) void sample_early() {
 
 void stop_at_exit(void *) { stop(format::EndReason::kExit); }
 
-// Ends recording if the runtime does not report its end. Destructors of other libraries may still use OpenMP; an exit
-// handler that is added now runs after them.
+// Ends recording if the runtime does not report its end. Destructors of other libraries may still use OpenMP, so this
+// adds an exit handler, which runs after them.
 __attribute__((destructor)) void at_unload() {
     if (__cxa_atexit(stop_at_exit, nullptr, nullptr) != 0) stop(format::EndReason::kExit);
 }
@@ -228,7 +229,7 @@ void note_binding(const ThreadState &thread) {
     if (is_of_teams && thread.header->tid) cpu::note_usable_by(thread.header->tid); // 0: its log has been closed
 }
 
-// Counts a thread that cannot be recorded.
+// Counts a thread that cannot be recorded. Returns null.
 ThreadState *refuse_thread(uint32_t reason) {
     LogFile::note_lost(reason);
     note_unlogged_thread();
@@ -293,7 +294,7 @@ bool start(const char *runtime_version) {
         return false;
     }
     sandbox::begin();
-    const uint64_t earlier_cpu_ns = clock::read_ns(CLOCK_PROCESS_CPUTIME_ID); // without the start of the tool
+    const uint64_t earlier_cpu_ns = clock::read_ns(CLOCK_PROCESS_CPUTIME_ID); // excludes the start of the tool
     const Options::KeepLast &keep = settings->options.keep_last;
     trace_limit::reset(keep.is_on() ? 0 : settings->options.limit_bytes);
     const format::ClockKind kind = clock::initialize();
@@ -336,8 +337,8 @@ bool start(const char *runtime_version) {
     return true;
 }
 
-// Another thread may end the process at any moment, since exit() does not wait for other callers of exit(). If that
-// cuts this function short, the run is as readable as after a kill.
+// Another thread may end the process during this function, because exit() does not wait for other callers of exit().
+// The run is then as readable as after a kill.
 void stop(format::EndReason reason) {
     const sandbox::OneAnswer one_answer;
     {
@@ -362,7 +363,7 @@ void stop(format::EndReason reason) {
         process_log::look_for_other_runtime();
         process_log::header()->n_bound_cpus = cpu::n_noted_cpus();
         process_log::close(reason, end_ticks);
-        // Trims the logs of other threads only while they wait, because working threads may be writing.
+        // Trims the logs of other threads only if they wait, because working threads may be writing.
         for (uint32_t i = 0; i < n_threads; i++)
             if (threads[i] && (threads[i] == this_thread || !may_write(*threads[i]))) {
                 take_last_samples(*threads[i], end_ticks);
@@ -415,7 +416,7 @@ ThreadState *thread_while_off(format::ThreadKind kind) {
 
 ThreadState *make_thread(format::ThreadKind kind) {
     if (making_thread) return nullptr; // called from within this function
-    making_thread = true; // stays true if the thread cannot be recorded, so it is counted once
+    making_thread = true; // stays true if the thread cannot be recorded, so that it is counted once
     const sandbox::OneAnswer one_answer;
     const uint32_t index = next_thread.fetch_add(1);
     if (index >= kMaxThreads) return refuse_thread(format::kRefusedByBounds);
@@ -423,7 +424,7 @@ ThreadState *make_thread(format::ThreadKind kind) {
     if (memory == MAP_FAILED) return refuse_thread(ENOMEM);
     auto *thread = new (memory) ThreadState();
     initialize(*thread, index, kind);
-    // From now on other threads read this state: last_ended() and, at any time, stop().
+    // From now on other threads may read this state, in last_ended() and stop().
     __atomic_store_n(&threads[index], thread, __ATOMIC_RELEASE);
     __atomic_add_fetch(&process_log::header()->n_threads, 1, __ATOMIC_RELAXED);
     this_thread = thread;
@@ -476,8 +477,8 @@ void sync_switch(ThreadState &thread, uint32_t now) {
         thread.counting = counting;
         thread.constructs.count(counting);
         thread.places.count(counting);
-        // Undeferred tasks are counted at their begin. An open task must not be counted at one end only. All tasks
-        // below a task with kPassed have this flag, too.
+        // Undeferred tasks are counted when they begin. A task that is open now must not be counted at one end only.
+        // All tasks below a task with kPassed have this flag, too.
         for (TaskState *task = thread.current; task && !(task->flags & kPassed); task = task->below) {
             task->flags |= kPassed;
             if (!(task->flags & kInline) || (task->flags & kUncounted)) continue;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Starts, pauses and ends the recording of the process, and creates its threads' states. The accounting handles events.
+// Starts, pauses and ends the recording of the process, and creates the states of its threads. The accounting handles
+// events.
 #pragma once
 
 #include <atomic>
@@ -35,19 +36,20 @@ inline ThreadState *thread_of_index(uint32_t index) { return __atomic_load_n(&th
 
 // Creates the calling thread's state. Returns null if the thread cannot be recorded.
 ThreadState *make_thread(format::ThreadKind kind);
-// Starts a run in the child of a fork, and returns the thread; elsewhere null. Called while recording is off.
+// In the child of a fork, starts a run and returns the calling thread; otherwise returns null. Called while recording
+// is off.
 ThreadState *thread_while_off(format::ThreadKind kind);
 // Completes the log of an ending thread, and unmaps it unless a region still needs it.
 void end_thread(ThreadState &thread);
 void sync_switch(ThreadState &thread, uint32_t now); // acts on a changed run_switch
-// Acts before an event on all that the thread must notice: a changed run_switch, a checkpoint that is due, a dump.
+// Acts before an event on a changed run_switch, a checkpoint that is due, and a requested dump.
 void notice(ThreadState &thread, uint32_t now);
-// Takes the calling thread's samples so far, as part of its open state interval.
+// Attributes the calling thread's latest samples to its open state interval.
 void take_samples_of_this_thread();
 
-// Returns the calling thread if its events are recorded, else null: while recording is off, and in kernels of a host
-// plugin, which are the device's. Every callback calls this first. `begins`: in the child of a fork, the event starts a
-// run.
+// Returns the calling thread if its events are recorded. Returns null while recording is off, and in kernels of a host
+// plugin, which count as work of the device. Every callback calls this first. `begins`: in the child of a fork, the
+// event starts a run.
 inline ThreadState *thread(format::ThreadKind kind = format::ThreadKind::kOther, bool begins = false) {
     ThreadState *state = this_thread;
     const uint32_t now = current_switch();

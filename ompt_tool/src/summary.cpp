@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// All figures come from the profile reader.
+// Prints the summary. All figures come from the profile reader.
 #include "summary.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Forwards OMPT's callbacks about devices to the accounting. Kinds and operations may be newer than this file; their
-// numbers are recorded unchanged.
+// Forwards OMPT's callbacks about devices to the accounting. Kinds and operations may be newer than this file; numbers
+// below 255 are recorded unchanged.
 #include "target_callbacks.h"
 
 #include <atomic>
@@ -16,7 +16,7 @@ namespace ompass::target_callbacks {
 
 namespace {
 
-// The initialized devices with numbers below 64. Higher numbers are assumed to be devices.
+// A bit for each initialized device with a number below 64. Higher numbers are assumed to be devices.
 constinit std::atomic<uint64_t> devices{0};
 
 bool is_device(int number) {
@@ -32,7 +32,7 @@ struct Operation {
     int target_device;
     uint64_t bytes;
 
-    // Returns the number, with the direction of operations that can move data in any direction.
+    // Returns the number, with the direction if the number does not imply one.
     uint32_t with_direction() const {
         const uint32_t limited = number < 256 ? number : 255;
         const bool names_none = limited == 7 || limited == 9 || limited == 23 || limited == 25; // OpenMP 6.0: transfer
@@ -47,15 +47,16 @@ struct Operation {
     }
 };
 
-// Returns the thread at an event of a target construct. The event ends a kernel whose end the runtime does not report.
+// Returns the calling thread at an event of a target construct. The event ends a kernel whose end the runtime does not
+// report.
 ThreadState *thread_after_kernel(bool begins = false) {
     if (ThreadState *thread = recorder::this_thread; thread && thread->target.n_kernels && is_in_target(*thread))
         leave_kernels(*thread);
     return recorder::thread(format::ThreadKind::kOther, begins);
 }
 
-// Returns the kind of a construct on this thread. LLVM's runtime does not report that a construct is nowait, but runs it
-// on a helper thread.
+// Returns the kind of a construct on this thread. LLVM's runtime runs `nowait` constructs on a helper thread, but
+// reports their kind without nowait.
 uint32_t kind_on(const ThreadState &thread, int kind) {
     const bool has_nowait = kind >= ompt_target && kind <= ompt_target_update;
     constexpr int kToNowait = ompt_target_nowait - ompt_target;
@@ -115,7 +116,7 @@ ANY_VALUE void on_data_op_emi(ompt_scope_endpoint_t endpoint, ompt_data_t *, omp
     if (endpoint != ompt_scope_begin) end_operation(*thread, operation);
 }
 
-// Runtimes call this at the begin or at the end of an operation, so its length is unknown.
+// A runtime calls this either at the begin or at the end of an operation, so the operation's length is unknown.
 ANY_VALUE void on_data_op(ompt_id_t, ompt_id_t, ompt_target_data_op_t number, void *source, int source_device, void *,
                           int target_device, size_t bytes, const void *address) {
     ThreadState *thread = thread_after_kernel(true);
