@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The return addresses of the program's calls into the runtime. They identify constructs. Some lie in the runtime: the
-// compiler made the last call of a region or task a jump, or the runtime called itself. Such calls get the place of the
-// task or region around them.
+// The return addresses of the program's calls into the runtime. They identify constructs. An address lies in the
+// runtime itself if the compiler turned the last call of a region or task into a jump, or if the runtime called itself.
+// Such a call gets the place of the task or region around it.
 #pragma once
 
 #include "accounting/thread_state.h"
@@ -10,15 +10,16 @@
 
 namespace ompass {
 
-// The code between the program's calls: the observed runtime, the extension, and the tool's wrappers. An empty range:
-// none, or a part of the program. Set when the runtime starts; any thread may read it.
+// The code of the observed runtime, of the extension, and of the tool's wrappers. A range is empty if the library is
+// absent or linked into the program. The ranges are set when the runtime starts; then any thread may read them.
 extern Library runtime_code, extension_code, tool_code;
 
+// True if the address is in one of these ranges.
 inline bool is_in_runtime(const void *address) {
     return runtime_code.holds(address) || extension_code.holds(address) || tool_code.holds(address);
 }
 
-// Returns the construct of the task or region that the thread runs; 0: it is outside of every region.
+// Returns the construct of the task or region that the thread runs; 0 outside of all regions.
 inline uint32_t construct_around(const ThreadState &thread) {
     const TaskConstruct *local = thread.current->local;
     return local ? local->id : thread.region->construct;

@@ -32,7 +32,7 @@ void for_each_task(const ThreadState &thread, Visit visit) {
     for (const TaskState *task = thread.current; task && task != &thread.base_task; task = task->below) visit(*task);
 }
 
-// Returns 1 + the number of the region whose implicit task this is; 0: none.
+// Returns the position of the region whose implicit task this is, counted from 1 at the innermost region; 0: none.
 uint32_t part_of(const ThreadState &thread, const TaskState &task) {
     uint32_t number = 0, found = 0;
     for_each_region(thread, [&](const EnteredRegion &region) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Turns the reports of libomp_ext.so on held tasks into events of the accounting. OMPT reports the creation of a held
-// task only when the task begins to run. The extension announces that callback, which the tool then takes as the begin
-// of the task. OMPT reports no light tasks.
+// Translates the reports of libomp_ext.so on held tasks into calls of the accounting functions. OMPT reports the
+// creation of a held task only when the task begins to run. The extension announces that callback, and the tool then
+// handles it as the begin of the task. OMPT does not report light tasks.
 #include "accounting/held_tasks.h"
 
 #include <cstddef>
@@ -65,7 +65,8 @@ void undeferred_starts(const void *code) {
     thread->announced.address = code;
 }
 
-// True if the thread did nothing since the previous, recorded event. That event's time then replaces a clock reading.
+// True if the thread has done nothing since its last recorded event. The time of that event is then used without
+// reading the clock.
 bool has_time_of_last(const ThreadState *thread, int flags) {
     return (flags & OMP_EXT_AT_ONCE) && thread && thread->seen_switch == recorder::current_switch();
 }
@@ -82,7 +83,7 @@ void task_begins(void *seen, int domain, int how) {
     }
     thread->announced.is_rescue = how & OMP_EXT_RESCUED;
     thread->held.domain = static_cast<uint32_t>(domain) + 1;
-    const bool is_known = at_once && thread->header->open_state == format::kOpenGap; // otherwise the clock was not read
+    const bool is_known = at_once && thread->header->open_state == format::kOpenGap; // else no clock was read
     const uint64_t known = is_known ? thread->header->mark : 0;
     if (how & OMP_EXT_AT_HAND) return start_at_hand(*thread, task, known);
     start_task(*thread, task, known ? known : clock::now());
@@ -106,7 +107,8 @@ void task_ends(void *seen) {
     ThreadState *thread = recorder::thread();
     auto *task = static_cast<TaskState *>(seen);
     if (!thread || !task || !(task->flags & kStarted)) return;
-    if (is_untimed_deferred(*task) && task == thread->current) return end_untimed(*thread, task); // not after a fork
+    // In the child of a fork, the task may not be current.
+    if (is_untimed_deferred(*task) && task == thread->current) return end_untimed(*thread, task);
     finish_task(*thread, task, nullptr, kComplete);
 }
 
@@ -153,7 +155,7 @@ void steal_ends(int succeeded) {
     if (!thread || !thread->counting) return;
     const uint64_t now = clock::now();
     uint64_t ticks = now - thread->held.steal_begin;
-    if (ticks >= format::kArgumentLimit / 2) ticks = format::kArgumentLimit / 2 - 1; // the thread lost its processor
+    if (ticks >= format::kArgumentLimit / 2) ticks = format::kArgumentLimit / 2 - 1; // the thread was preempted
     format::RegionSlot &slot = *thread->region->slot;
     (succeeded ? slot.n_steals : slot.n_failed_steals)++;
     (succeeded ? slot.steal_ticks : slot.failed_steal_ticks) += ticks;

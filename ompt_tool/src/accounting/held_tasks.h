@@ -6,19 +6,19 @@
 
 namespace ompass::held_tasks {
 
-// Asks the extension to report its tasks, if it is in the process and schedules the runtime with this address. Returns
-// true if the extension reports its tasks.
+// Asks the extension to report its tasks. Returns false if the extension is not in the process, does not schedule the
+// runtime at this address, or refuses.
 bool observe(const void *runtime);
 
-// Asks the extension to report the current task if it has only counted that task so far. Called before events
-// of the task that come from OMPT, a wrapper or a mark.
+// Asks the extension to report the current task if it has only counted that task so far. Called before an event of the
+// task that OMPT, a wrapper or a mark reports.
 extern void (*report_counted)();
 inline void report_current(const ThreadState &thread) {
     if (__builtin_expect(thread.current->flags & kUntimed, 0)) report_counted();
 }
 
-// Returns the return address of the program's call that began a region last on this thread, as the extension noted it;
-// null: it notes none.
+// Returns the return address of the program's call that last began a region on this thread. The extension records that
+// address; null: it has recorded none.
 extern const void *(*region_call)();
 
 // Discards the extension's announcement of the next event.

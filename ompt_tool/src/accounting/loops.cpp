@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The events of loops and other constructs that share work.
+// The events of loops and other worksharing constructs.
 #include "accounting/loops.h"
 
 #include "accounting/calls.h"
@@ -25,7 +25,8 @@ void close_loop(ThreadState &thread, uint64_t now) {
     if (thread.tracing) thread.log.timed(format::kWorkEnd, loop.id, now, open.n_chunks, open.n_taken);
 }
 
-// Returns one kind for both branches of a single: the thread that runs it, and the others.
+// Returns the kind of the construct. OMPT reports a single under two kinds: one on the thread that runs it, another on
+// the other threads.
 uint32_t family(uint32_t work) { return work == format::kWorkOtherSingle ? format::kWorkSingle : work; }
 
 } // namespace

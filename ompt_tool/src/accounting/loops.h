@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The effects of loops, and other constructs that share work, on a thread. These constructs end no state interval.
-// Their time is counted in addition to the states.
+// The effects of loops and other worksharing constructs (and of taskloop and masked) on a thread. These constructs end
+// no state interval. Their time is counted in addition to the states.
 #pragma once
 
 #include "accounting/tasks.h"
@@ -8,11 +8,11 @@
 namespace ompass {
 
 // Begin and end a loop. `work`: its kind (ompt_work_t). `n_iterations`: sum over all threads. `address`: return
-// address; null: not reported.
+// address of the call; null: not reported.
 void begin_loop(ThreadState &thread, uint32_t work, uint64_t n_iterations, const void *address);
 void end_loop(ThreadState &thread, uint32_t work);
 
-// Counts a chunk of the current task's loop.
+// Counts a chunk of `n_iterations` that the current task takes in its loop.
 inline void take_chunk(ThreadState &thread, uint64_t n_iterations) {
     if (thread.loops.depth == 0) return;
     OpenLoops::Open &open = thread.loops.open[thread.loops.depth - 1];
@@ -21,7 +21,8 @@ inline void take_chunk(ThreadState &thread, uint64_t n_iterations) {
     open.n_taken += n_iterations;
 }
 
-// Ends the current task's loops, at a barrier or the task's end, if the runtime reported no end (gcc's single).
+// Ends those loops of the current task whose ends the runtime has not reported (gcc's single). Called at a barrier, at
+// the task's end, and at the begin of another construct that the team shares.
 void end_unreported_loops(ThreadState &thread, uint64_t now);
 
 } // namespace ompass

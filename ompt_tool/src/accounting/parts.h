@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the part of an untied task on a thread's stack in constant time. A walk down the stack would make each
-// resumption as expensive as the stack is deep.
+// Finds the part of an untied task on a thread's stack in constant time. With a search down the stack, the cost of a
+// resumption would grow with the depth of the stack.
 #pragma once
 
 #include <cstddef>
@@ -11,12 +11,12 @@
 namespace ompass {
 
 // A hash table of parts by the address of their task, with linear probing. At most half of the places are in use.
-// Only the thread of the stack calls these functions.
+// Only the thread that owns the stack calls these functions.
 class PartTable {
 public:
     // Returns the part of this task; null if the table has none.
     TaskState *find(const TaskState &task) const { return n_parts_ == 0 ? nullptr : find_in_use(task); }
-    // Adds a part. If memory is exhausted, find() will not find it.
+    // Adds a part. If memory is exhausted, adds nothing, and find() will not find the part.
     void add(TaskState *part);
     void remove(const TaskState *part);
     // Frees the memory.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the slots of places that are not in the table.
+// Finds the slots of places that are not in the table yet.
 #include "accounting/places.h"
 
 #include <cstring>

@@ -54,7 +54,8 @@ public:
         return *static_cast<format::CallSlot *>(slot_of(id, format::DefinitionKind::kTarget));
     }
 
-    // Selects the real slots, or a slot that is never read. Slots returned before stay valid.
+    // If `really`, later calls return the real slots; else they return a slot that is never read. Slots that were
+    // returned before stay valid.
     void count(bool really);
 
     // Forgets all addresses, because another library may be mapped there now.
@@ -87,7 +88,7 @@ private:
 
     Place places_[kPlaces];
     Place calls_[kCalls];
-    bool idle_; // counts go to slots that are never read
+    bool idle_; // true: counts go to a slot that is never read
     ThreadLog *log_;
 };
 

@@ -6,13 +6,14 @@
 
 namespace ompass {
 
-// Called by the primary thread. `n_requested`: threads that the program asked for; 0: unknown. `is_runtimes`: the runtime
-// begins the region for its own helper threads.
+// Begin and end a region. Called by the primary thread. `n_requested`: number of threads that the program asked for;
+// 0: unknown. `is_runtimes`: true if the runtime begins the region for its own helper threads.
 void begin_region(ThreadState &thread, const void *address, void **parallel_data, uint32_t n_requested = 0,
                   bool is_runtimes = false);
 void end_region(ThreadState &thread);
 
-// Called by every thread of the team. `instance` is null for an initial task.
+// Begin and end an implicit or initial task. Called by every thread of the team. `instance` is null for an initial
+// task.
 TaskState *begin_implicit(ThreadState &thread, format::RegionInstance *instance, uint32_t team_size);
 void end_implicit(ThreadState &thread, TaskState *task);
 

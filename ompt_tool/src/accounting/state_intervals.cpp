@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Charges off-CPU intervals, samples and hardware counters by state intervals, like time.
+// Charges off-CPU intervals, samples and hardware counters to states and constructs, by state interval as for time.
 #include "accounting/state_intervals.h"
 
 #include <algorithm>
@@ -16,8 +16,8 @@ static void advance_counters(ThreadState &thread, uint64_t *charged) {
     }
 }
 
-// Called when off_cpu has changed from records of switches to the clock, or back. Suspends samples while switches are
-// too frequent to record, because samples double the cost of a switch.
+// Called when off_cpu has changed from the kernel's records of switches to the thread's clock, or back. Suspends
+// samples while switches are too frequent to record, because samples double the cost of a switch.
 static void change_watch(ThreadState &thread) {
     thread.ring = thread.off_cpu.page();
     thread.header->clock_ticks = thread.off_cpu.clock_ticks(thread.header->mark);
@@ -105,7 +105,7 @@ void take_samples(ThreadState &thread, State state, uint64_t end) {
 
 void charge_sampled(ThreadState &thread, uint64_t ticks) {
     TaskState &task = *thread.current;
-    // In a wait, the work belongs to the tasks that run there, unless they are undeferred.
+    // During a wait, the work belongs to the tasks that run in the wait, unless they are undeferred.
     if (!(task.flags & kWaiting) || !thread.samples_light || !thread.work.dirty) task.owner->worked += ticks;
     if (is_shared(thread)) {
         thread.header->pool_ticks += ticks;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The time of a thread, cut into state intervals. Closing an interval adds its time to one of the states of
+// The time of a thread, divided into state intervals. Closing an interval adds its time to one of the states of
 // metrics.md (account) and to a construct (charge). Owns header.mark and every sum of ticks. tasks, waits and regions
 // decide which event closes which interval.
 //
 // Invariant, per thread and region:  sum of state_ticks == header.mark - begin of its part of the region - time in
-// inner regions. Every function here moves `mark` from the begin of an interval to its end and adds their difference.
+// inner regions. A function that closes an interval moves `mark` from its begin to its end and adds the difference.
 //
 // Timing an undeferred task of some 20 ns costs more than the task. All undeferred tasks are counted, and one in
 // `period` is timed. The time of the others stays in the thread's work (pool_ticks). The reader distributes it over
@@ -28,20 +28,22 @@ inline bool has_off_cpu(const ThreadState &thread, uint64_t end) {
     return __builtin_expect(thread.ring->data_head != thread.ring->data_tail, 0) && !thread.off_cpu.can_wait(end);
 }
 
-// Takes the off-CPU intervals up to `begin`, outside of state intervals.
+// Takes the off-CPU intervals up to `begin`, which lie outside of state intervals, and adds them to header->outside.
 void pass_off_cpu(ThreadState &thread, uint64_t begin);
 // Takes the off-CPU intervals up to `end`. The caller charges them.
 format::OffCpuTicks take_off_cpu(ThreadState &thread, uint64_t end);
-// Charges the off-CPU intervals in the state interval that ends at `end` to its state and, for work, to its construct.
+// Charges the off-CPU intervals in the state interval that ends at `end` to its state and, in work, also to its
+// construct.
 [[gnu::noinline]] void charge_off_cpu(ThreadState &thread, State state, uint64_t end);
 
-// Takes and charges the off-CPU intervals up to now, although the state interval continues.
+// Takes and charges the off-CPU intervals up to `now` without closing the state interval, if the thread works or is
+// outside of the accounted time.
 [[gnu::noinline]] void update_off_cpu(ThreadState &thread, uint64_t now);
 
 // Reads the thread's clocks, and charges the off-CPU time in [begin, end) to the region.
 [[gnu::noinline]] void take_clocks(ThreadState &thread, format::RegionSlot &region, uint64_t begin, uint64_t end,
                                    uint64_t now);
-// Does so if only clocks show off-CPU time, and a reading is due.
+// Calls take_clocks() if a reading is due. No reading is ever due if the kernel records the thread's switches.
 inline void read_clocks(ThreadState &thread, format::RegionSlot &region, uint64_t begin, uint64_t end, uint64_t now) {
     if (__builtin_expect(thread.clocks.is_due(now), 0)) take_clocks(thread, region, begin, end, now);
 }
@@ -49,9 +51,9 @@ inline void read_clocks(ThreadState &thread, format::RegionSlot &region, uint64_
 inline void read_clocks(ThreadState &thread, uint64_t now) { read_clocks(thread, *thread.region->slot, 0, now, now); }
 
 // Adds the page faults and the system time since the last reading to the thread, and the share of the period
-// [begin, end) to its region. On the thread itself.
+// [begin, end) to its region. Called by the thread itself.
 [[gnu::noinline]] void take_system_use(ThreadState &thread, uint64_t begin, uint64_t end, uint64_t now);
-// Does so if a reading is due.
+// Calls take_system_use() if a reading is due.
 inline void read_system_use(ThreadState &thread, uint64_t begin, uint64_t end, uint64_t now) {
     if (__builtin_expect(thread.system_use.is_due(now), 0)) take_system_use(thread, begin, end, now);
 }
@@ -63,14 +65,14 @@ inline bool has_samples(const ThreadState &thread) {
     return __builtin_expect(thread.sample_ring->data_head != thread.sample_ring->data_tail, 0);
 }
 
-// Logs the samples up to `begin`, outside of state intervals.
+// Logs the samples up to `begin`, which lie outside of state intervals.
 void pass_samples(ThreadState &thread, uint64_t begin);
 // Logs the samples of the state interval that ends at `end`, and all samples before it.
 [[gnu::noinline]] void take_samples(ThreadState &thread, State state, uint64_t end);
 
 // Adds the time up to `end` to a state of the thread in its region. Returns the length of that time.
 inline uint64_t account(ThreadState &thread, State state, uint64_t end) {
-    if (has_samples(thread)) take_samples(thread, state, end); // comes first, as charge_off_cpu() may end the samples
+    if (has_samples(thread)) take_samples(thread, state, end); // first, as charge_off_cpu() may suspend samples
     if (has_off_cpu(thread, end)) charge_off_cpu(thread, state, end);
     OMPASS_ASSERT(end >= thread.header->mark);
     const uint64_t ticks = end - thread.header->mark;
@@ -89,7 +91,8 @@ inline void check_part([[maybe_unused]] const ThreadState &thread, [[maybe_unuse
 #endif
 }
 
-// Charge the counts since the last reading to the current task's construct, or to nothing.
+// Read the hardware counters. charge_counters() charges the counts since the last reading to the current task's
+// construct, or to the region in an implicit task. skip_counters() discards them.
 [[gnu::noinline]] void charge_counters(ThreadState &thread);
 [[gnu::noinline]] void skip_counters(ThreadState &thread);
 
@@ -102,25 +105,27 @@ inline void charge(ThreadState &thread, uint64_t ticks) {
         thread.region->slot->implicit_ticks += ticks;
 }
 
-// Lets the extension count light tasks itself. In a sample, and while the tool counts nothing, the extension reports
-// every event instead.
+// Lets the extension count light tasks itself. In a sample, or during a pause, makes it report every event instead.
 inline void switch_light_counters(ThreadState &thread) {
     thread.light_counters.then = (thread.work.is_sample | !thread.counting) ? recorder::kNever : thread.seen_switch;
 }
 
-// Makes the open interval of work a sample of the current task alone. The extension reports every event in it.
+// Makes the open interval of work a sample of the current task alone if the task represents other tasks (`weight` > 1).
+// The extension reports every event in a sample.
 inline void begin_sample(ThreadState &thread, uint32_t weight) {
     thread.work.is_sample = weight > 1;
     thread.work.weight = static_cast<uint16_t>(weight);
     switch_light_counters(thread);
 }
 
+// Makes the open interval of work an ordinary one.
 inline void leave_sample(ThreadState &thread) {
     thread.work.is_sample = false;
     switch_light_counters(thread);
 }
 
-// True if the open interval of work belongs to more tasks than the current one.
+// True if several tasks share the open interval of work: untimed tasks ran in it, or the current task is an untimed
+// deferred task.
 inline bool is_shared(const ThreadState &thread) { return thread.work.dirty || is_untimed_deferred(*thread.current); }
 
 // Charges work that several tasks share, or a sample that represents other tasks.
@@ -170,7 +175,7 @@ inline void close_creation(ThreadState &thread, uint64_t now) {
         if (construct) construct->create_weight += ticks * thread.creation.weight;
     }
     if (thread.tracing) {
-        if (ticks < format::kArgumentLimit && thread.creation.weight == 1 && construct) // both in one word
+        if (ticks < format::kArgumentLimit && thread.creation.weight == 1 && construct) // one word suffices
             thread.log.create_span(ticks, now);
         else
             thread.log.timed(format::kCreateSpanLong, thread.creation.weight | (construct ? 0 : format::kWithoutCreate),
@@ -178,7 +183,8 @@ inline void close_creation(ThreadState &thread, uint64_t now) {
     }
 }
 
-// Closes the open state interval of a thread that is not in a gap.
+// Closes the open state interval. An open gap counts as idle. (Other functions close a gap that ends with a task's
+// start or with the wait.)
 inline void close_open(ThreadState &thread, uint64_t now) {
     switch (thread.header->open_state) {
     case format::kOpenWork:
@@ -194,7 +200,7 @@ inline void close_open(ThreadState &thread, uint64_t now) {
     }
 }
 
-// Continues with `task`.
+// Makes `task` the current task, and opens a state interval at `now`: a gap if the task waits, else work.
 inline void enter(ThreadState &thread, TaskState *task, uint64_t now) {
     thread.current = task;
     thread.header->mark = now;
@@ -224,7 +230,7 @@ inline uint64_t close_gap_before_task(ThreadState &thread, uint64_t ready, uint6
     return idle;
 }
 
-// Writes a place into the trace. The waits that follow are at that place.
+// Records the place of the waits that follow, unless the trace named the same place last.
 inline void trace_place(ThreadState &thread, const format::WaitSlot &wait) {
     if (thread.traced_wait == wait.id) return;
     thread.traced_wait = wait.id;
@@ -233,14 +239,14 @@ inline void trace_place(ThreadState &thread, const format::WaitSlot &wait) {
 
 // The gap at the end of a wait.
 struct LastGap {
-    uint64_t until_arrival; // ticks until the last thread arrived, at barriers
+    uint64_t until_arrival; // at barriers: ticks until the last thread arrived
     uint64_t idle; // all idle ticks of the gap
-    bool is_long; // longer than the cost of leaving
+    bool is_long; // true if `idle` exceeds the cost of leaving a wait
 };
 
-// Closes the gap at the end of a wait. The gap is idle until `arrival`: the last thread's arrival at a barrier, else
-// the gap's begin. The rest is idle if it is longer than the cost of leaving and tasks may have run elsewhere, else
-// sync.
+// Closes the gap at the end of a wait. The gap is idle until `arrival`: the time of the last thread's arrival at a
+// barrier; in other waits, a time not after the gap's begin. The rest is idle if it is longer than the cost of leaving
+// and other threads may have run tasks; else it is sync.
 inline LastGap close_gap_at_end(ThreadState &thread, uint64_t arrival, bool tasks_elsewhere, uint64_t now) {
     const uint64_t until_arrival = close_idle_gap(thread, arrival, now);
     const uint64_t rest = now - thread.header->mark;

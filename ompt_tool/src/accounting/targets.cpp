@@ -16,7 +16,7 @@ namespace {
 constexpr size_t kTransfers = 4096, kProbes = 8;
 constinit std::atomic<uint64_t> transfers[kTransfers] = {};
 
-// Returns true if the same host memory went to the same device before. Otherwise records the transfer.
+// True if the process has copied the same host memory to the same device before. Otherwise records the transfer.
 bool is_repetition(const void *host, uint64_t bytes, uint32_t device) {
     constexpr uint64_t kMultiplier = 0x9E3779B97F4A7C15ull;
     uint64_t hash = (reinterpret_cast<uintptr_t>(host) * kMultiplier ^ bytes) * kMultiplier;
@@ -39,7 +39,7 @@ void count_step(ThreadState &thread, format::CallSlot &slot, uint64_t step, uint
     if (is_traced && thread.tracing) thread.log.timed(format::kCall, slot.id, now, step);
 }
 
-// Counts the step of the open target construct that began last.
+// Ends and counts the last begun step of the open target construct.
 void end_step(ThreadState &thread, uint64_t step) {
     const uint64_t now = clock::now();
     count_step(thread, *thread.call.slot, step, now - thread.target.step_begin, now, thread.call.is_traced);
@@ -102,7 +102,8 @@ void note_device_step(ThreadState &thread, uint32_t construct, format::CallStep 
                clock::now(), true);
 }
 
-// In a kernel, each event finds a changed run switch and takes the long path, so the short paths need no check.
+// In a kernel, each event finds a changed run switch and takes the long path, so the short paths need no check for
+// kernels.
 void begin_kernel(ThreadState &thread) {
     if (thread.target.n_kernels++) return;
     thread.target.seen_switch = thread.seen_switch;

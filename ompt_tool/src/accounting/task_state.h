@@ -3,16 +3,16 @@
 //
 // The creator of the task takes a state from its own pool, and the thread that runs the task uses the state (the
 // runtime's queue orders the two). The thread that completes the task returns the state to the creator's pool: at once
-// if it is the creator, else in chains of kReturnBatch, to share no cache line per task. Memory of a pool is never
-// freed, so a stale pointer reads an old state and never faults.
+// if it is the creator, else in chains of kReturnBatch, so that the threads do not share a cache line per task. Memory
+// of a pool is never freed, so a stale pointer reads an old state and never faults.
 //
 // An untied task may continue on another thread before its first thread reports the suspension. Therefore each of its
 // threads runs a part: a separate state that lives from a start or resumption to the next suspension or the completion.
-// One thread at a time runs any other task.
+// Any other task is on one thread at a time and needs no parts.
 //
 // A state has owner != null if and only if it is on a thread's stack. An untied task is not; its parts are.
-// A state in a pool has: creator == the pool's owner; owner == null; creating, n_predecessors == 0; id == 0 or a
-// dependent task's.
+// A state in a pool has: creator == the pool's owner; owner == null; creating == 0; n_predecessors == 0; id == 0, or
+// the id of the dependent task that used it last.
 #pragma once
 
 #include <atomic>
@@ -29,7 +29,7 @@ inline constexpr unsigned kMaxPredecessors = 6;
 
 enum TaskFlag : uint16_t {
     kInline = 1, // undeferred: runs at once inside its creator, on the same thread
-    kTimed = 2, // chosen for timing: inline, or light and deferred
+    kTimed = 2, // chosen for timing; the task is inline, or light and deferred
     kImplicit = 4, // implicit or initial task
     kStarted = 8,
     kHasChildren = 16, // created a deferred task since its last taskwait
@@ -40,21 +40,22 @@ enum TaskFlag : uint16_t {
     kPart = 512, // one thread's part of an untied task
     kUncounted = 1024, // inline, on the stack while a pause began or ended: its begin and end are not counted
     kInitial = 2048, // implicit, of a thread and not of a region
-    kHeldWait = 4096, // in a wait that the extension reported: the runtime's wait is a part of it
+    kHeldWait = 4096, // in a wait that the extension reported; the runtime's wait is a part of that wait
     kLight = 8192, // the runtime does not know it; the task below is the runtime's current task
     // Light and not timed. The extension may count the tasks in it without reporting them. If it is deferred, its work
     // is distributed like the work of undeferred tasks.
     kUntimed = 16384,
-    // Before the start: its state was made by the first thread that reported it, not by its creator (held_tasks.cpp).
+    // Before the start: the state belongs to the first thread that reported the task, not to the creator
+    // (held_tasks.cpp).
     kAdopted = 32768,
     kPassed = 32768, // on a stack: it was there while a pause began or ended
     kSampled = kTimed | kUntimed
 };
 
-// A plain task touches only cache line 1, a task that waits also the begin of line 2. The rest of lines 2 and 3 is for
-// tasks with dependences and for parts.
+// A plain task touches only cache line 1. A task that waits also touches the begin of line 2. The rest of lines 2 and 3
+// is for tasks with dependences, for parts and for detached tasks.
 struct alignas(64) TaskState {
-    uint64_t id; // creating thread << 40 | counter; 0: in a pool; of no meaning for inline tasks
+    uint64_t id; // creating thread << 40 | counter; 0: in a pool; meaningless for inline tasks
     uint64_t ready; // time of its creation or, after a suspension, of its return to the queue
     uint64_t worked; // work since its start, including inline descendants; inline tasks: owner->worked at the start
     TaskState *below; // the task suspended under it on this thread; in a pool: the next free state
@@ -105,7 +106,7 @@ public:
         if (__builtin_expect(free_ == nullptr, 0) && !refill()) return nullptr;
         return free_;
     }
-    // Owner only: like peek(), but returns null if the pool is empty.
+    // Owner only: like peek(), but does not refill an empty pool and returns null.
     TaskState *peek_known() const { return free_; }
 
     // Owner only: takes the state for which is_next() is true.
@@ -149,7 +150,7 @@ private:
     TaskState *chain_last_ = nullptr;
     TaskPool *chain_home_ = nullptr;
     unsigned chain_length_ = 0;
-    unsigned chunk_states_ = 32; // size of the next chunk: most threads need few, some very many
+    unsigned chunk_states_ = 32; // in the next chunk; doubles: most threads need few states, some very many
     uint16_t owner_ = 0;
     unsigned rest_next_ = 0;
     TaskState *resting_[kResting] = {};

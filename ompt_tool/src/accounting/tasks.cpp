@@ -11,7 +11,7 @@ namespace ompass {
 namespace {
 
 constexpr uint32_t kLongestPeriod = 256;
-constexpr uint32_t kConsider = 32; // timed tasks between two looks at the period
+constexpr uint32_t kConsider = 32; // timed tasks between two adjustments of the period
 
 // Returns kSampleBelowNanoseconds in ticks.
 uint64_t short_ticks() {
@@ -19,7 +19,7 @@ uint64_t short_ticks() {
     return ticks;
 }
 
-// Returns the distance to the next timed task: random, because a fixed period could be in step with the program's.
+// Returns a random distance to the next timed task. A fixed distance could be in step with a period of the program.
 uint32_t draw_distance(ThreadState &thread, const TaskConstruct &construct) {
     if (construct.period == 1) return 1;
     thread.random ^= thread.random << 13;
@@ -30,12 +30,12 @@ uint32_t draw_distance(ThreadState &thread, const TaskConstruct &construct) {
 
 void draw_next_sample(ThreadState &thread, TaskConstruct &construct) {
     const uint32_t distance = draw_distance(thread, construct);
-    format::ConstructSlot &slot = *construct.slot; // n_drawn + weight - countdown stays the number of tasks begun
+    format::ConstructSlot &slot = *construct.slot; // invariant: n_drawn + weight - countdown == begun tasks
     slot.n_drawn += slot.weight;
     slot.weight = slot.countdown = distance;
 }
 
-// Lengthens the period while most tasks are short, shortens it when most are not.
+// Lengthens the period if most tasks are short, and shortens it if few are.
 void consider_period(TaskConstruct &construct, uint64_t ticks) {
     construct.n_short += ticks < short_ticks();
     if (++construct.n_recent < kConsider) return;
@@ -82,7 +82,8 @@ bool count_domains(ThreadState &thread, const TaskState &task) {
     return home != here;
 }
 
-// Closes the open state interval because a task, ready since `ready`, runs now. Returns the idle time before `ready`.
+// Closes the open state interval because a task runs now, which was ready at `ready`. Returns the idle time before
+// `ready`.
 uint64_t leave_for(ThreadState &thread, uint64_t ready, uint64_t now) {
     if (thread.header->open_state == format::kOpenGap) return close_gap_before_task(thread, ready, now);
     close_open(thread, now);
@@ -182,13 +183,13 @@ void convert_inline(ThreadState &thread, TaskState *task) {
 // ---------------------------------------------------------------- deferred tasks
 
 void create_deferred(ThreadState &thread, TaskState *task, TaskConstruct *construct, uint32_t home) {
-    // Reads the clock only if no known time is close enough. The wrapper of a single creation gives its begin. If the
-    // creator is untimed or its construct is_coarse, a taskloop's wrapper gives its begin too. Outside of wrappers,
-    // such a creator gives the time of its last event.
+    // Reads the clock only if no known time is close enough. In the wrapper of a single creation, the known time is the
+    // begin of the wrapper. If the creator is untimed or its construct is_coarse, two more times are known: in a
+    // taskloop's wrapper, the begin of the wrapper; outside of wrappers, the last event of the thread.
     //
-    // A reader dates an untimed creation by the create_span that follows. But if is_coarse holds, begin_creation() may
-    // have left out this creation's wrapper. The next create_span then belongs to another creation, so this one reads
-    // the clock.
+    // The reader takes the time of an untimed creation from the create_span that follows. If begin_creation() has left
+    // out this creation, the next create_span belongs to another one. So even in a task whose construct is_coarse, a
+    // creation that may be left out reads the clock.
     TaskState *creator = thread.current;
     const bool wrapped = creator->creating && thread.wrapper.loop_task != creator;
     const bool left_out = !creator->creating && thread.creation.inline_period > 1;
@@ -197,7 +198,7 @@ void create_deferred(ThreadState &thread, TaskState *task, TaskConstruct *constr
     const uint64_t now = !known              ? clock::now()
                          : creator->creating ? thread.creation.begin
                                              : std::max(thread.header->mark, thread.last_inner_event);
-    if (has_off_cpu(thread, now)) update_off_cpu(thread, now); // before the record, where the task's chain begins
+    if (has_off_cpu(thread, now)) update_off_cpu(thread, now); // its records must come first
     task->id = thread.new_id();
     task->ready = now;
     const uint32_t cpu = cpu::current();
@@ -231,8 +232,8 @@ void note_dependence(ThreadState &thread, const TaskState &before, TaskState &af
     if (thread.tracing) thread.log.untimed(format::kDependence, 0, before.id, after.id);
 }
 
-// Makes a part of an untied task for this thread. The part does not know whether other parts have created children, so
-// it counts every wait as if they had.
+// Makes a part of an untied task for this thread; returns `task` if memory is exhausted. Other parts may have created
+// children, so every wait of the part counts as a wait with children.
 static TaskState *take_part(ThreadState &thread, TaskState *task) {
     TaskState *part = thread.pool.take();
     if (!part) return task;
@@ -246,7 +247,7 @@ static TaskState *take_part(ThreadState &thread, TaskState *task) {
     return part;
 }
 
-// Returns the state of a part that leaves the stack to its pool.
+// Gives the state of a part that leaves the stack back to its pool.
 static void free_part(ThreadState &thread, TaskState *part) {
     thread.parts.remove(part);
     part->owner = nullptr;
@@ -271,9 +272,9 @@ static TaskState *find_on_stack(const ThreadState &thread, TaskState *task) {
     return task->owner && task->stack == thread.index ? task : thread.parts.find(*task);
 }
 
-// Makes `entry`, which is on the stack, its top. The tasks above it have been queued again. Each of them leaves the
-// stack, so all calls together take no more steps than tasks were put there. In the child of a fork, `entry` may be a
-// state of the parent.
+// Makes `entry` the top of the thread's stack, which holds it. The tasks above it have been queued again and leave the
+// stack. Each step removes a task, so all calls together take no more steps than tasks were put on the stack. In the
+// child of a fork, `entry` may be a state of the parent.
 static void unwind_to(ThreadState &thread, TaskState *top, TaskState *entry, uint64_t now) {
     while (top != entry && top->below && top->owner) {
         TaskState *above = top;
@@ -288,7 +289,7 @@ static void unwind_to(ThreadState &thread, TaskState *top, TaskState *entry, uin
 
 // Adds flags to a task that starts.
 static void set_started(TaskState &task, uint16_t flags) {
-    task.flags = static_cast<uint16_t>((task.flags | flags) & ~kPassed); // kAdopted until now
+    task.flags = static_cast<uint16_t>((task.flags | flags) & ~kPassed); // this bit was kAdopted until now
 }
 
 void start_task(ThreadState &thread, TaskState *task, uint64_t now) {
@@ -366,7 +367,7 @@ void begin_untimed(ThreadState &thread, TaskState *task, TaskConstruct &construc
 
 void begin_untimed_inline(ThreadState &thread, TaskState *task, TaskConstruct &construct) {
     task->flags |= kStarted | kUntimed;
-    if (!thread.counting) { // its begin is counted, its end will not be
+    if (!thread.counting) { // the extension has counted its begin; its end is not counted
         construct.real_slot->n_converted++;
         task->flags |= kUncounted;
     }
@@ -397,7 +398,7 @@ void resume_task(ThreadState &thread, TaskState *task) {
         put_on_stack(thread, entry, entry);
         entry->flags &= static_cast<uint16_t>(~kPassed);
         if (!(task->flags & (kUntied | kImplicit | kInline))) entry->local = thread.constructs.of(task->construct);
-        if (entry->flags & kWaiting) { // statistics and trace count it as a new wait from here on
+        if (entry->flags & kWaiting) { // a new wait in statistics and trace
             entry->wait = &thread.places.wait_of(entry->wait->id);
             entry->wait_begin = now;
             if (thread.tracing) trace_place(thread, *entry->wait);
@@ -411,7 +412,7 @@ void resume_task(ThreadState &thread, TaskState *task) {
     enter(thread, entry, now);
 }
 
-// Publishes the end of a task for threads that wait for it. `sequence`: of the instance of its region.
+// Publishes the end of a task for threads that wait for it. `sequence`: that of the region's instance.
 static void note_end(ThreadState &thread, uint64_t sequence, uint32_t construct, uint64_t now) {
     thread.last_ended.what.store(sequence << format::kConstructBits | construct, std::memory_order_relaxed);
     thread.last_ended.time.store(now, std::memory_order_relaxed);

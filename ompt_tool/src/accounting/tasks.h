@@ -12,6 +12,7 @@
 
 namespace ompass {
 
+// Records the CPU that the thread runs on, if it has changed.
 inline void note_cpu(ThreadState &thread, uint32_t cpu) {
     if (__builtin_expect(thread.header->cpu == cpu, 1)) return;
     if (thread.header->cpu != ~0u) thread.header->n_migrations++;
@@ -36,7 +37,7 @@ inline void put_on_stack(const ThreadState &thread, TaskState *task, TaskState *
     task->below = thread.current;
 }
 
-// Returns the state of a task that is over to its pool.
+// Gives the state of an ended task back to its pool.
 inline void free_task(ThreadState &thread, TaskState *task) {
     const bool dependent = task->flags & kDependent;
     task->owner = nullptr;
@@ -69,7 +70,7 @@ inline void trace_inline_begin(ThreadState &thread, TaskConstruct &construct) {
 }
 
 // Do the work of begin_inline and end_inline for tasks that are timed, or run while a sample or a wrapper is open. They
-// are separate functions because the short path must call no function and save no register.
+// are separate functions, so that the short path calls no function and saves no register.
 [[gnu::noinline]] void begin_inline_slowly(ThreadState &thread, TaskState *task);
 [[gnu::noinline]] void end_inline_slowly(ThreadState &thread, TaskState *task);
 
@@ -99,7 +100,7 @@ inline void end_inline(ThreadState &thread, TaskState *task) {
     if (thread.tracing) thread.log.inline_end();
 }
 
-// Converts an undeferred task to a deferred one, because the thread leaves it before it completes (detached).
+// Converts an undeferred task to a deferred one, because the task is detached or is not the current task at its end.
 void convert_inline(ThreadState &thread, TaskState *task);
 
 // True if the thread runs this task, or a part of it.
@@ -113,7 +114,7 @@ void create_deferred(ThreadState &thread, TaskState *task, TaskConstruct *constr
 void note_dependence(ThreadState &thread, const TaskState &before, TaskState &after);
 void start_task(ThreadState &thread, TaskState *task, uint64_t now);
 // Starts a light task that the thread had at hand (in its own queue) in a wait of the task around it. If such tasks
-// are short, reads the clock only for one in `period`, as for undeferred tasks. `known`: the time, or 0.
+// are short, reads the clock only for one in `period`, as for undeferred tasks. `known`: the present time; 0: unknown.
 void start_at_hand(ThreadState &thread, TaskState *task, uint64_t known);
 void begin_untimed(ThreadState &thread, TaskState *task, TaskConstruct &construct);
 void begin_untimed_inline(ThreadState &thread, TaskState *task, TaskConstruct &construct);
@@ -123,7 +124,7 @@ void complete_task(ThreadState &thread, TaskState *task, TaskState *next, uint32
 void discard_task(ThreadState &thread, TaskState *task);
 void fulfill_task(ThreadState &thread, TaskState *task);
 
-// Completes a task that has started. `next`: the task that the runtime continues with.
+// Completes a task that has started. `next`: the task that the runtime resumes next.
 inline void finish_task(ThreadState &thread, TaskState *task, TaskState *next, uint32_t status) {
     if (task->flags & kInline) {
         if (task == thread.current && status != format::kStatusDetach) return end_inline(thread, task);
@@ -147,7 +148,8 @@ inline bool is_light_sample(const ThreadState &thread, const TaskState &task) {
 }
 
 // Begins a creation before the runtime's calls that allocate and enqueue a task. The first call decides whether the
-// creation is timed. Only notes the time: close_creation() closes the interval of work before the creation.
+// creation is timed. Usually only notes the time; close_creation() then closes the interval of work before the
+// creation.
 inline void begin_creation(ThreadState &thread) {
     if (thread.header->open_state != format::kOpenWork || thread.current->creating) return;
     uint32_t weight = 1;
@@ -178,7 +180,7 @@ inline void begin_creation(ThreadState &thread) {
 }
 
 // Discards the open creation, because the wrapped call submits the rest of the current untied task, not a new task. The
-// time since begin_creation() is work, and creations in the rest have their own addresses.
+// time since begin_creation() is work. Creations in the rest of the task have their own addresses.
 inline void forget_creation(ThreadState &thread) {
     thread.wrapper.address = nullptr;
     thread.creation.left_out = false;

@@ -9,7 +9,7 @@
 
 namespace ompass {
 
-// Receives the counts of all threads during a pause. Never read.
+// The slot that receives the counts of all threads during a pause. Never read.
 static format::ConstructSlot uncounted;
 
 TaskConstruct *ConstructTable::find_at(const void *address, uint32_t flags) {
@@ -56,7 +56,7 @@ TaskConstruct *ConstructTable::find_of(uint32_t id, const void *address) {
         by_id_[id] = made;
     }
     if (address && by_id_[id]->light_counters.code != address)
-        by_id_[id]->light_counters.code = address; // other threads may read it
+        by_id_[id]->light_counters.code = address; // written only if changed, as other threads may read it
     return by_id_[id];
 }
 

@@ -4,7 +4,7 @@
 //
 // Names of a parallel region, each with one owner:
 //   EnteredRegion            a thread's entry into one region, on that thread's stack; in memory
-//   format::RegionInstance   the region itself while it is in flight: its primary writes the entry, the other threads
+//   format::RegionInstance   the region itself while it is open: its primary writes the entry, the other threads
 //                            count themselves in and raise last_arrival; in process.log
 //   format::PendingPart      a worker's gap in a region that it left before the region ended; in the header of its log
 //   format::RegionSlot       the sums of a thread over all regions of one construct; in its log
@@ -55,7 +55,7 @@ public:
         index_ = index;
     }
 
-    // Returns the construct of the tasks created at this address if one probe finds it, else null.
+    // Returns the construct of the tasks created at this address if the first probe finds it, else null.
     TaskConstruct *known_at(const void *address) const {
         TaskConstruct *found = by_address_[hash(address) % kAddresses];
         return found != nullptr && found->light_counters.code == address ? found : nullptr;
@@ -88,7 +88,7 @@ private:
     TaskConstruct *by_address_[kAddresses];
     TaskConstruct **by_id_; // grown on demand
     uint32_t size_; // entries of by_id_
-    bool idle_; // counts go to a slot that is never read
+    bool idle_; // true: counts go to a slot that is never read
     uint16_t index_;
     ThreadLog *log_;
 };
@@ -118,10 +118,10 @@ struct EnteredRegion {
 #endif
 };
 
-// The open interval of work: which tasks share it, and what it represents.
+// The open interval of work: the tasks that share it, and the tasks that it represents.
 struct OpenWork {
     unsigned char dirty; // untimed undeferred tasks ran in the open interval
-    bool is_sample; // the open interval belongs to the current task alone, and is a sample
+    bool is_sample; // the open interval belongs to the current task alone and represents `weight` tasks
     uint16_t weight; // tasks that the sample represents
 };
 
@@ -136,10 +136,10 @@ struct Creation {
     uint32_t countdown; // creations until the next timed one
 };
 
-// The extension's announcement of the next creation that OMPT reports.
+// The extension's announcement of the event behind the next creation callback of OMPT.
 struct Announcement {
     enum Kind : uint8_t {
-        kNothing, // OMPT reports a creation of the program
+        kNothing, // no announcement: OMPT reports a creation of the program
         kHeldTask, // OMPT reports the begin of `task`
         kNoTask, // OMPT reports a task that the program did not create
         kAddress // OMPT reports a creation whose return address is `address`
@@ -149,7 +149,7 @@ struct Announcement {
     const void *address;
 };
 
-// Return addresses of the program's calls to our wrappers. OMPT reports an address in the wrapper instead.
+// Return addresses of the program's calls to our wrappers. OMPT reports an address in the wrapper in their place.
 struct Wrapper {
     bool is_open; // a wrapped creation is under way, in the current task or in one below it
     const void *address; // return address of the wrapped creation, until it is reported
@@ -159,7 +159,7 @@ struct Wrapper {
     const TaskState *loop_task; // the task that creates the taskloop's tasks
 };
 
-// The last creation, if no event followed. The time to the same task's next creation bounds the cost of a creation.
+// The last creation, if no event followed. The cost of a creation is at most the time to the same task's next creation.
 struct PreviousCreation {
     const TaskState *creator;
     uint64_t time;
@@ -193,7 +193,7 @@ struct LibraryCall {
     bool is_accounted; // false: the call began outside of the accounted time
     bool in_task; // in an explicit task
     bool is_serial; // outside of parallel regions
-    bool is_traced; // the trace has its begin
+    bool is_traced; // the trace records the call
     uint64_t begin;
     uint64_t leave_word; // word 1 of the record of its end
     const void *frame; // the caller's stack pointer
@@ -204,18 +204,18 @@ struct OpenTarget {
     uint64_t step_begin; // begin of the data operation or launch
     uint32_t device; // as in the flags of the construct
     uint32_t n_inner; // open target constructs inside it, which are not counted
-    uint32_t n_kernels; // kernels of a host plugin that the thread is in; it records no events in them
+    uint32_t n_kernels; // kernels of a host plugin that the thread is in; the tool records no events in them
     uint32_t seen_switch; // EventState::seen_switch before the outermost kernel
     bool is_data_call; // a call that moves data, outside of constructs
 };
 
-// Consecutive calls of a function with which a task polls.
+// Consecutive calls of a function by which a task polls (UnreportedCall::count).
 struct Polling {
     const void *address; // return address of the calls; null: none
     const TaskState *task;
     uint64_t begin, end; // begin of the first call, end of the last one
     uint64_t mark, time; // header->mark and the log's time after the last call; unchanged if no event followed
-    format::WaitSlot *wait; // counts the calls; null as long as they are short
+    format::WaitSlot *wait; // counts the calls; null while their total time is short
 };
 
 // The task that this thread completed last. Threads that waited for a task read it; the two fields may briefly belong
@@ -261,16 +261,16 @@ struct Regions {
     } known[16]; // regions that the thread has led
 };
 
-// Written by the owner at every event or creation. When recording ends, stop() reads it on another thread.
+// Written by the owner at every event or creation. When recording ends, another thread reads it in stop().
 struct EventState {
     // The cache line of all events.
     format::ThreadHeader *header;
     TaskState *current; // never null
     EnteredRegion *region;
-    uint64_t *n_tasks; // tasks of the region
+    uint64_t *n_tasks; // count of ended tasks in the slot of `region`
     uint64_t task_counter;
     uint32_t index;
-    uint32_t seen_switch; // value of recorder::run_switch that this thread acted on
+    uint32_t seen_switch; // last value of recorder::run_switch that this thread has handled
     bool tracing;
     bool counting;
     bool has_counters; // hardware counters are recorded
@@ -278,39 +278,40 @@ struct EventState {
     OpenWork work;
     const volatile perf_event_mmap_page *ring; // see has_off_cpu()
 
-    // The cache line of creations, and what creations use less often.
+    // The cache line of creations, then fields that creations use less often.
     Creation creation;
     Announcement announced;
     Wrapper wrapper;
     PreviousCreation previous;
     const volatile perf_event_mmap_page *sample_ring; // see has_samples()
     uint32_t random;
-    uint32_t traced_wait; // construct of the waits that the trace named last
+    uint32_t traced_wait; // construct of the last recorded place of waits (trace_place)
     uint64_t exit_ticks; // kExitNanoseconds
 };
 
-// Other threads return tasks to the pool and read last_ended at any time; stop() on another thread completes the rest.
+// Other threads return tasks to the pool and read last_ended at any time. When recording ends, another thread completes
+// the other fields in stop().
 struct SharedState {
     TaskPool pool;
     ThreadLog log;
     LastEnded last_ended;
     OffCpuIntervals off_cpu;
-    ThreadClocks clocks; // in place of off_cpu, if the kernel refuses its records
+    ThreadClocks clocks; // used if the kernel refuses the records for off_cpu
     Samples samples;
 };
 
-// Used by the owner only, except that the extension may read the addresses of constructs on other threads.
+// Used by the owner only. On other threads, the extension may read the addresses of its constructs.
 struct OwnState {
     ConstructTable constructs;
     PlaceTable places;
-    format::WaitSlot *lock; // wait for a lock; null: none
-    const TaskState *in_unreported_call; // the task in a call that may wait without a report of OMPT; null: none
+    format::WaitSlot *lock; // the wait for a lock under way; null: none
+    const TaskState *in_unreported_call; // the task in an UnreportedCall; null: none
     LibraryCall call;
     OpenTarget target;
     Polling polling;
     OpenLoops loops;
     HeldTasks held;
-    omp_ext_counters light_counters; // where the extension counts kUntimed tasks and tasks in them
+    omp_ext_counters light_counters; // the extension counts kUntimed tasks and the tasks in them here
     Regions regions;
     PartTable parts; // those on the stack
     TaskState base_task; // user code outside of all tasks
@@ -328,7 +329,7 @@ struct OwnState {
 };
 
 struct alignas(64) ThreadState : EventState, SharedState, OwnState {
-    // Returns the id of the task or region that this thread has made last.
+    // Returns the last id that this thread has given to a task or region.
     uint64_t latest_id() const { return static_cast<uint64_t>(index) << format::kThreadShift | task_counter; }
     uint64_t new_id() {
         task_counter++;
@@ -337,7 +338,7 @@ struct alignas(64) ThreadState : EventState, SharedState, OwnState {
     format::RegionSlot *region_slot(uint32_t id, format::DefinitionKind kind);
     EnteredRegion *push_region(); // null when memory is exhausted
     void pop_region();
-    // Forgets which constructs are at which addresses, because a library has been unloaded.
+    // Forgets the addresses of all constructs, because a library has been unloaded.
     void forget_addresses();
 };
 

@@ -7,7 +7,8 @@
 
 namespace ompass {
 
-// The runtime may call the function of another compiler's interface, and so another wrapper: only the outer call counts.
+// A function of one compiler's interface may call a function of another's, which has its own wrapper. Only the outer
+// call counts.
 UnreportedCall::UnreportedCall(ThreadState *recording, uint32_t kind, const void *address)
     : thread_(recording), kind_(kind), address_(address) {
     if (!thread_) return;
@@ -35,7 +36,8 @@ bool UnreportedCall::is_uninterrupted() const {
            !(thread_->tracing && thread_->log.time() > begin_);
 }
 
-// True if [begin, end), without preempted time, is no longer than the test of a condition.
+// True if the thread ran for at most kExitNanoseconds in [begin, end), so that it only tested a condition. Preempted
+// time does not count.
 static bool is_short(const ThreadState &thread, uint64_t begin, uint64_t end) {
     if (end - begin <= thread.exit_ticks) return true;
     if (!has_off_cpu(thread, end)) return false;

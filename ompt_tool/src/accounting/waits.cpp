@@ -22,15 +22,16 @@ void note_waited_for(format::RegionInstance &instance, uint32_t n_barriers, uint
                      __ATOMIC_RELAXED);
 }
 
-// True for the kinds of barriers at the end of a loop. gcc's explicit barriers have one of them, too.
+// True for the kinds of barriers that OMPT reports at the end of a loop. gcc's explicit barriers have one of these
+// kinds, too.
 bool may_end_loop(uint32_t kind) {
     return kind == format::kImplementationBarrier || kind == format::kWorksharingBarrier ||
            kind == format::kImplicitBarrier;
 }
 
-// Returns the wait at this barrier. At a region's end, workers report no address, and the primary reports the address
-// of the region. At the end of a loop, runtimes of gcc programs report no address, and the address is unknown if the
-// region ends there.
+// Returns the wait at this barrier. At a region's end, the runtime reports no address on workers, and the address of
+// the region on the primary. At the end of a loop, it reports no address in gcc programs, and an address in the runtime
+// if the region ends there.
 format::WaitSlot &barrier_wait(ThreadState &thread, uint32_t kind, const void *address) {
     const EnteredRegion &region = *thread.region;
     if (!region.instance) return thread.places.wait(address, kind);
@@ -79,14 +80,14 @@ uint32_t last_ended(const ThreadState &thread, uint64_t since, uint64_t now) {
 }
 
 // The construct that holds a lock, or held it last. A thread that acquires the lock stores its own construct here.
-// Locks with the same hash overwrite each other.
+// Locks with the same place in the table overwrite each other.
 struct alignas(64) Holder {
     std::atomic<uint64_t> of{0}; // hash of the lock << kConstructBits | construct
 };
 constexpr unsigned kHolders = 512; // a power of two
 Holder holders[kHolders];
 
-// Returns the construct that held the lock before this thread; 0: not known.
+// Makes the thread's construct the holder of the lock. Returns the construct that held the lock before; 0: not known.
 uint32_t take_over(const ThreadState &thread, uint64_t lock) {
     const uint64_t hash = lock * 0x9E3779B97F4A7C15ull;
     std::atomic<uint64_t> &holder = holders[hash >> 55].of;
@@ -97,7 +98,7 @@ uint32_t take_over(const ThreadState &thread, uint64_t lock) {
     return (before & ~kConstruct) == (mine & ~kConstruct) ? static_cast<uint32_t>(before & kConstruct) : 0;
 }
 
-// Replaces the construct that a barrier waited for, unless settle_waited_for() has fixed it.
+// Replaces the construct that threads waited for at a barrier, unless settle_waited_for() has fixed it.
 void correct_waited_for(format::RegionInstance &instance, uint32_t n_barriers, uint32_t construct) {
     uint64_t *place = &instance.waited_for[(n_barriers - 1) & 1];
     uint64_t known = __atomic_load_n(place, __ATOMIC_RELAXED);
@@ -125,7 +126,7 @@ void count_last_gap(format::WaitSlot &wait, format::LoopSlot *loop, LastGap gap,
     if (waited_for) format::count_waited_for(wait, waited_for, gap.idle);
 }
 
-// Begins a wait at this place.
+// Begins a wait of the current task, counted in `wait`.
 [[gnu::always_inline]] static inline void open_wait(ThreadState &thread, format::WaitSlot &wait, uint32_t kind,
                                                     uint64_t now) {
     TaskState &task = *thread.current;
@@ -296,7 +297,7 @@ void extend_lock(ThreadState &thread, uint32_t kind, format::WaitSlot &wait, uin
 
 void release_lock(ThreadState &thread, uint32_t kind, uint64_t lock) {
     const uint64_t now = clock::now();
-    if (has_off_cpu(thread, now)) update_off_cpu(thread, now); // before the record, where the lock's use ends
+    if (has_off_cpu(thread, now)) update_off_cpu(thread, now); // its records must come first
     thread.last_inner_event = now;
     thread.log.timed(format::kMutexReleased, format::mutex_argument(kind, lock), now);
 }

@@ -4,7 +4,8 @@
 // except close().
 //
 // Threads close their parts late, often when they join the next region, so the entry of the last region is rarely free.
-// Entries are therefore reused in the order in which their regions ended. Another entry is added only if none is free.
+// Entries are therefore reused in the order in which their regions ended. The pool takes another entry from the process
+// only if none of its own is free.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +16,7 @@ namespace ompass {
 
 class InstancePool {
 public:
-    // Returns a free entry with a new `sequence`, an `index`, and zeros; null: no memory.
+    // Returns a free entry with a new `sequence`, its `index`, and zeros in all other fields; null: no memory.
     format::RegionInstance *take();
 
     // Closes the part of the thread that leads the region. The entry returns to this pool.
@@ -30,7 +31,7 @@ public:
             __atomic_sub_fetch(&entry->n_open, 1, __ATOMIC_ACQ_REL);
     }
 
-    // Gives all entries to other threads. Called when the thread ends.
+    // Gives all entries back to the process, for other threads. Called when the thread ends.
     void clear();
 
 private:

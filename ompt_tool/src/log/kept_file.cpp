@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chooses numbers for descriptors, and keeps the list of them for forks.
+// Chooses numbers for descriptors, and keeps a table of the descriptors for forks.
 #include "log/kept_file.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace ompass {
 
 namespace {
 
-constexpr int kMost = 4096; // kept descriptors; logs of further threads are opened again for each extension
+constexpr int kMost = 4096; // kept descriptors; the log of a further thread is opened again each time it grows
 
 struct Entry {
     std::atomic<int> number; // 1 + the descriptor; 0: free
@@ -23,9 +23,9 @@ struct Entry {
     ino_t inode;
 };
 constinit Entry entries[kMost] = {};
-constinit std::mutex keeping; // serializes raising and restoring the limit
+constinit std::mutex keeping; // guards free entries, and the limit while it is raised
 
-constexpr rlim_t kPlenty = 16384; // under such a limit, a program can spare some thousand descriptors
+constexpr rlim_t kPlenty = 16384; // under a limit of at least this, a program can spare some thousand descriptors
 constexpr int kFirstOfPlenty = 8192;
 constexpr rlim_t kShare = 16; // the tool uses the upper 1/kShare of a low hard limit
 
@@ -34,8 +34,9 @@ int kept_count() {
                                           [](const Entry &entry) { return entry.number.load() != 0; }));
 }
 
-// Copies the descriptor to a number beyond the program's limit, which no file of the program can get. If the hard limit
-// forbids that, uses a high number below the limit. Returns -1 on failure.
+// Returns a copy of the descriptor with a number that the program hardly uses; -1 on failure. If the program's limit is
+// high (kPlenty), the number is high, too. Otherwise it is beyond the limit, so that no file of the program can get it.
+// If the hard limit forbids that, it is a high number below the limit.
 int move_high(int descriptor) {
     rlimit limit;
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return -1;

@@ -17,8 +17,8 @@ namespace ompass::kept_trace {
 
 namespace {
 
-constexpr size_t kMostBytes = 64 << 10, kFewestBytes = 8 << 10; // of a window
-constexpr uint64_t kWindowsPerCpu = 16; // the requested space should hold at least as many
+constexpr size_t kMostBytes = 64 << 10, kFewestBytes = 8 << 10; // limits of a window's size
+constexpr uint64_t kWindowsPerCpu = 16; // the requested space should hold at least this many windows per CPU
 
 struct Stored {
     uint64_t place, end; // place in the file; time of its last event
@@ -121,7 +121,7 @@ bool move_to(const std::string &from, const std::string &to, const std::function
     const bool is_copied = copy();
     const int error = errno;
     here.file.leave();
-    LogFile::set_room_maker(nullptr); // create() must not wait for the lock
+    LogFile::set_room_maker(nullptr); // else create() would wait for the lock that this thread holds
     create(here, from);
     if (here.extent.bytes) LogFile::set_room_maker([](uint64_t bytes) { make_room(bytes); });
     errno = error;

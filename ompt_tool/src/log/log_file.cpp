@@ -65,7 +65,8 @@ void refuse(const char *what, const std::string &path, int error) {
         what, path.c_str(), refusal_text(reason).c_str(), refusal_cure(reason));
 }
 
-// Returns 0 or an errno. Sandboxes allow lseek and write more often than pwrite. No other thread uses the descriptor.
+// Writes the bytes at `offset`. Returns 0 or an errno. Uses lseek and write, which sandboxes allow more often than
+// pwrite. No other thread uses the descriptor.
 int write_all(int descriptor, const char *from, size_t bytes, uint64_t offset) {
     if (lseek(descriptor, static_cast<off_t>(offset), SEEK_SET) < 0) return errno;
     while (bytes > 0) {
@@ -86,7 +87,7 @@ int allocate(int descriptor, uint64_t offset, uint64_t bytes) {
         if (status == 0) return 0;
         if (errno != EOPNOTSUPP && errno != ENOSYS) return errno;
     }
-    static const char zeros[65536] = {}; // written where the file system cannot allocate
+    static const char zeros[65536] = {}; // written in a sandbox, or if the file system cannot allocate
     for (uint64_t done = 0; done < bytes;) {
         const size_t piece = bytes - done < sizeof zeros ? bytes - done : sizeof zeros;
         if (const int error = write_all(descriptor, zeros, piece, offset + done)) return error;
@@ -203,7 +204,7 @@ bool LogFile::append_copy(const void *extent, size_t bytes) {
     if (const int descriptor = writable(error); descriptor >= 0) {
         error = within_size_limit(size_ + bytes) ? 0 : EFBIG;
         const char *from = static_cast<const char *>(extent);
-        // The head is written last, so that readers see the end of the file here if the writer dies before.
+        // The head is written last. If the process ends before, readers see the end of the file here.
         if (!error) error = write_all(descriptor, from + kHead, bytes - kHead, size_ + kHead);
         if (!error) error = write_all(descriptor, from, kHead, size_);
         if (error && !sandbox::is_entered()) (void)!ftruncate(descriptor, static_cast<off_t>(size_));
@@ -261,7 +262,7 @@ void LogFile::shrink_last(void *extent, size_t bytes, size_t kept) {
     char *rest = static_cast<char *>(extent) + kept;
     if (mmap(rest, bytes - kept, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
         return;
-    // The length is written first, so that readers see the end of the file there if the process ends before the cut.
+    // The length is written first. If the process ends before the cut, readers see the end of the file there.
     uint64_t &length = static_cast<format::ExtentHeader *>(extent)->bytes;
     __atomic_store_n(&length, kept, __ATOMIC_RELEASE);
     int error;

@@ -27,7 +27,7 @@ using format::DefinitionKind;
 
 constexpr size_t kDefinitionExtentBytes = 64 << 10;
 constexpr size_t kInstanceExtentBytes = 32 << 10;
-constexpr unsigned kInstanceTries = 16; // entries looked at before another extent is made
+constexpr unsigned kInstanceTries = 16; // entries that take_instance() checks before it appends an extent
 constexpr uint64_t kInstancesPerExtent =
     (kInstanceExtentBytes - sizeof(format::ExtentHeader)) / sizeof(format::RegionInstance);
 
@@ -38,7 +38,7 @@ struct Module {
 
 constexpr uint32_t kNoModule = ~0u;
 
-// Place of a construct in the program, valid also after its library has been unloaded.
+// Place of a construct in the program. Stays valid after the library has been unloaded.
 struct Place {
     uint32_t module = kNoModule;
     uint64_t offset = 0; // ELF virtual address in the module; if there is none, the address in memory
@@ -49,7 +49,8 @@ struct Place {
 struct ConstructKey {
     Place place;
     DefinitionKind kind;
-    uint32_t flags; // kind of a wait or loop, and kPlaceAround
+    // The flags of a wait, loop or target construct, or the number of a called function; with kPlaceAround.
+    uint32_t flags;
 
     friend bool operator==(const ConstructKey &, const ConstructKey &) = default;
     struct Hash {
@@ -74,7 +75,7 @@ struct Shared {
     std::unordered_map<ConstructKey, uint32_t, ConstructKey::Hash> by_key;
     std::vector<Place> places; // by id of the construct
     std::unordered_map<std::string, uint32_t> by_name;
-    std::vector<format::RegionInstance *> instances; // entries of no thread; some may be in use (give_back_instance)
+    std::vector<format::RegionInstance *> instances; // entries that no thread owns; some have open parts
     uint64_t n_instances = 0;
     uint64_t next_sequence = 1;
     uint64_t n_loads = 0; // count of loaded libraries at the last search for a second runtime; atomic, not locked
@@ -190,7 +191,7 @@ void begin(uint64_t earlier_cpu_ns) {
     shared_header->groups_at_start = format::read_group_limits(shared->group_folders);
     shared_header->earlier_cpu_ns = earlier_cpu_ns;
     shared_header->rate = clock::state.ns_multiplier;
-    // Is read last: preemption would look like work until the thread's ring is open.
+    // The clocks are read last: until the thread's ring is open, preemption looks like work.
     shared_header->start_epoch_ns = clock::read_ns(CLOCK_REALTIME);
     const clock::Reading reading = clock::read_both();
     shared_header->start_ticks = reading.ticks;
@@ -203,7 +204,8 @@ static Place place_of(uintptr_t address) {
     return module ? Place{module->id, address - module->bias} : Place{kNoModule, address};
 }
 
-// Requires the lock. Returns the id of the construct with this key.
+// Requires the lock. Returns the id of the construct with this key, and defines it if it is new. 0: too many
+// constructs.
 static uint32_t find_or_define(const ConstructKey &key, uint32_t flags, const char *name) {
     if (const auto known = shared->by_key.find(key); known != shared->by_key.end()) return known->second;
     if (shared->n_constructs >= format::kArgumentLimit) return 0;

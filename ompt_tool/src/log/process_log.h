@@ -17,12 +17,15 @@ format::ProcessHeader *header();
 // Records the begin of the run. `earlier_cpu_ns`: processor time of the process before the tool started.
 void begin(uint64_t earlier_cpu_ns);
 
-// Return the id of a construct, and define it at the first call. 0: there are too many.
-// A construct with this return address and kind. Waits and loops also differ by `flags`, which are below 256.
+// The functions construct_of_... return the id of a construct, and define it at the first call. 0: there are too many.
+//
+// A construct with this return address and kind. Waits, loops and target constructs also differ by `flags`, which have
+// at most 16 bits.
 uint32_t construct_of_address(format::DefinitionKind kind, const void *return_address, uint32_t flags);
-// Return a return address for a call whose own is unknown. Tables of addresses and construct_of_address() accept it.
-// The construct of the call gets the place of construct `id`; inside() marks it as the place around the call. The
-// addresses are the kernel's, so no code is there.
+// Return a stand-in for the unknown return address of a call. Tables of addresses and the functions
+// construct_of_address() and construct_of_call() accept it. The construct of the call gets the place of construct `id`;
+// inside() marks it as the place around the call. Stand-ins lie in the kernel's address range, so no code of the
+// program is there.
 inline const void *at(uint32_t id) { return reinterpret_cast<const void *>(~(uintptr_t{id} << 1)); }
 inline const void *inside(uint32_t id) { return reinterpret_cast<const void *>(~(uintptr_t{id} << 1 | 1)); }
 // A call of the function `number`, whose name is `name`, at this return address.
@@ -31,7 +34,7 @@ uint32_t construct_of_call(format::DefinitionKind kind, const void *return_addre
 // A kernel, phase or device with this name and these flags.
 uint32_t construct_of_name(format::DefinitionKind kind, const char *name, uint32_t flags = 0);
 
-// Returns the id of the module that is now at this address, and defines it at the first call. ~0: none.
+// Returns the id of the module that is loaded at this address, and defines it at the first call. ~0: none.
 uint32_t module_at(uint64_t address);
 
 // For instance_pool.h. Returns a free entry, which has an `index`; null: no memory.
@@ -42,18 +45,18 @@ void give_back_instance(format::RegionInstance *entry);
 uint64_t claim_sequences(uint64_t n);
 
 void renew_calibration(); // reads the clocks again, at most every 100 ms
-extern uint64_t calibration_due; // recorded time in ticks of the next reading; written by renew_calibration(), atomic
+extern uint64_t calibration_due; // time of the next reading, in ticks; atomic; written by renew_calibration()
 inline void renew_calibration_if_due(uint64_t now) {
     if (__builtin_expect(now >= __atomic_load_n(&calibration_due, __ATOMIC_RELAXED), 0)) renew_calibration();
 }
-// Records a second runtime that is called but not recorded, if libraries have been loaded since the last search.
+// Notes a second runtime, whose events are not recorded, if libraries have been loaded since the last search.
 void look_for_other_runtime();
 void note_first_region(); // called when a region begins
 void note_create_gap(uint64_t ticks);
 void note_misuse();
 void close(format::EndReason reason, uint64_t end_ticks);
-void note_last_limits(); // after close(): records the limits of the control groups; opens files
-void settle(); // after close(): marks that no log will be lengthened or cut
+void note_last_limits(); // called after close(); reads the control groups' limits from files, and records them
+void settle(); // called after close(); marks that no log will grow or be cut any more
 
 // Called around a fork. forget() is called in the child; open() may be called again after it.
 void lock_for_fork();

@@ -45,7 +45,7 @@ const char *rank() {
     return "";
 }
 
-// Returns the rank as a JSON number, without leading zeros; null outside of a job.
+// Returns the rank as a JSON number without leading zeros; "null" outside of a job.
 std::string rank_number() {
     const std::string text = rank();
     if (text.empty()) return "null";
@@ -142,7 +142,7 @@ std::string quote_list(const std::vector<std::string> &items) {
 
 // Copy of the program's arguments at load time, because the program may overwrite them.
 std::vector<std::string> *first_arguments = nullptr;
-#ifdef __GLIBC__ // passes the program's arguments to constructors
+#ifdef __GLIBC__ // glibc passes the program's arguments to constructors
 __attribute__((constructor)) void remember_arguments(int argc, char **argv) {
     if (argc > 0 && argv) first_arguments = new std::vector<std::string>(argv, argv + argc);
 }

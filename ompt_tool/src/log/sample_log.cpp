@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Maps one extent at a time. ThreadLog's window is unnecessary for some hundred records a second.
+// Maps one extent at a time. A thread takes only some hundred samples a second, so the log needs no window as in
+// ThreadLog.
 #include "log/sample_log.h"
 
 #include <cstdio>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// thread-NNNNN.samples: the samples of one thread (format/samples.h). One thread at a time writes it.
+// thread-NNNNN.samples: the samples of one thread (format/samples.h). Only one thread at a time writes the file.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace ompass {
 
 class SampleLog {
 public:
-    // Creates the file with a copy of `header`, and adds magic, version and length.
+    // Creates the file with a copy of `header`, and sets the header's magic, version and length.
     void create(const std::string &directory, const format::SamplesHeader &header);
     bool is_open() const { return header_ != nullptr; }
     format::SamplesHeader &header() { return *header_; }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the number of seccomp filters in /proc/self/status, or the mode on kernels before 5.9. Containers filter every
-// process, so only an increase means that the program has entered a sandbox.
+// Reads the number of seccomp filters in /proc/self/status; on kernels before 5.9, the seccomp mode. Containers filter
+// every process, so only an increase means that the program has entered a sandbox.
 #include "log/sandbox.h"
 
 #include <algorithm>
@@ -29,7 +29,7 @@ constexpr long kUnknown = -1;
 constinit std::atomic<bool> entered{false};
 constinit KeptFile status; // /proc/self/status
 constinit thread_local int n_one_answers = 0; // live OneAnswer objects; on the first thread only
-constinit thread_local bool answered_no = false; // during the outermost OneAnswer
+constinit thread_local bool answered_no = false; // is_entered() has returned false in the outermost OneAnswer
 
 // Returns the number that follows `name`; kUnknown: none.
 long value_of(const char *text, const char *name) {
@@ -37,8 +37,8 @@ long value_of(const char *text, const char *name) {
     return line ? strtol(line + strlen(name), nullptr, 10) : kUnknown;
 }
 
-// Returns the number of filters from the first `Bytes` of the file. Sets `is_cut` if these bytes lack the number and
-// the file is longer. Returns kUnknown also if other threads keep moving the file's read position.
+// Returns the number of filters according to the first `Bytes` of the file. Sets `is_cut` if these bytes lack the
+// number and the file may be longer. Also returns kUnknown if other threads keep moving the file's read position.
 template <size_t Bytes>
 [[gnu::noinline]] long filters_in_first(int file, bool &is_cut) {
     is_cut = false;
@@ -77,8 +77,8 @@ bool was_loaded_at_start() {
     return program && dlsym(program, "ompass_get_api") == reinterpret_cast<void *>(&ompass_get_api);
 }
 
-// True if the filters allow opening a file for writing and opening perf events. A separate process tries both, because
-// a filter may kill it. The program's wait() does not see that process, and its end sends no signal.
+// True if a process can open a file for writing under these filters, and they do not kill it if it opens a perf event.
+// A separate process tries both. The program's wait() does not see that process, and its end sends no signal.
 bool may_record() {
     const long child = syscall(SYS_clone, 0, nullptr, nullptr, nullptr, nullptr);
     if (child == 0) {
@@ -93,7 +93,7 @@ bool may_record() {
 }
 
 // Returns the number of inherited filters. If the runtime opened this library, the program may have added filters
-// before. Filters that the parent process lacks count as added if they forbid recording.
+// before. Filters that the parent process lacks count as added by the program if they forbid recording.
 long count_at_first() {
     const int saved = errno;
     long n = filters_of("/proc/self/status");
@@ -120,7 +120,7 @@ long filters_now() {
         const long n = filters_in(file);
         if (n != kUnknown) return n;
     }
-    const int mode = prctl(PR_GET_SECCOMP); // opens no file; the program has closed the kept descriptor
+    const int mode = prctl(PR_GET_SECCOMP); // the kept descriptor is closed; prctl opens no file
     if (mode <= 0 || filters_at_first() <= 0) return mode > 0 ? mode : 0;
     return filters_of("/proc/self/status");
 }

@@ -9,7 +9,7 @@ namespace ompass::sandbox {
 void begin();
 
 // True once the process has more filters than when the library was loaded. Calls only lseek and read while the
-// descriptor of begin() is open. Any thread. Takes some microseconds, so for slow paths only.
+// descriptor of begin() is open. Any thread. Takes some microseconds, so only slow paths call it.
 bool is_entered();
 
 // While such an object lives on the first thread of the process, is_entered() asks the kernel only once: that thread

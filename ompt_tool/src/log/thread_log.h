@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// thread-NNNNN.log: one thread's header, statistics slots and, in trace mode, events. Written by that thread alone.
+// thread-NNNNN.log: one thread's header, statistics slots and, in trace mode, events. Only that thread writes it.
 #pragma once
 
 #include <atomic>
@@ -18,18 +18,18 @@ namespace ompass {
 class ThreadLog {
 public:
     void create(const std::string &directory, uint32_t index, uint32_t tid, uint64_t now);
-    // Called after the first slots are made: events are then at the end of the file and can be trimmed.
+    // Called after the first slots are made: the events are then at the end of the file, where trim() can cut them.
     void start_tracing(uint64_t now);
-    // Called before start_tracing() if the run keeps only the last part of its trace. When a checkpoint is due, the log
-    // sets *seen_switch and *then to kNever, so that the thread's next event notices.
+    // Called before start_tracing() if the run keeps only the last part of its trace. When the log wants a checkpoint,
+    // it sets *seen_switch and *then to kNever, so that the thread's next event takes the long path.
     void keep_last(uint32_t *seen_switch, uint32_t *then) { seen_switch_ = seen_switch, then_ = then; }
 
     format::ThreadHeader &header() { return *header_; }
     bool is_on_disk() const { return file_.is_on_disk(); } // false: no reader will see it
     uint64_t tasks_in_memory() const; // number of completed tasks that are counted in memory only
 
-    // Returns the statistics of construct `id` on this thread; makes them at the first call. Never null: without
-    // memory, or beyond the last slot, all constructs share one slot that is never read.
+    // Returns the slot with this thread's statistics of construct `id`, and makes it at the first call. Never null:
+    // without memory, or beyond the last slot, all constructs share one slot that is never read.
     void *slot(uint32_t id) {
         const uint32_t extent = id / format::kSlotsPerExtent;
         if (__builtin_expect(extent < kMaxSlotExtents && slots_[extent] != nullptr, 1))
@@ -103,8 +103,8 @@ public:
         last_address_ = address;
     }
 
-    // Appends the end of a wait for a lock. postpone_mutex_acquired() gives it a later time, as long as no other record
-    // follows; returns false if it cannot.
+    // mutex_acquired() appends the end of a wait for a lock. postpone_mutex_acquired() gives that record a later time;
+    // returns false if another record has followed or the time does not fit.
     void mutex_acquired(uint32_t argument, uint64_t now) {
         const uint64_t delta = delta_to(now);
         if (uint32_t *place = reserve(2)) {
@@ -150,15 +150,16 @@ public:
 
     // ---------------------------------------------------------------- checkpoints
 
-    // Asks for a checkpoint before the thread's event number `events` from now on.
+    // Asks for a checkpoint before the thread's next event (`events` == 1), the event after it (2), and so on.
     void want_checkpoint(uint8_t events);
-    // Called before each event that notices. Returns true if the checkpoint is due.
+    // Called before each event on the long path. Returns true if a checkpoint is due now.
     bool takes_checkpoint() {
         if (checkpoint_in_ == 0) return false;
         if (--checkpoint_in_) want_checkpoint(checkpoint_in_);
         return checkpoint_in_ == 0;
     }
-    // Begins a new window with a checkpoint: words follow, then end_checkpoint(). Returns false if it cannot.
+    // Begins a new window with a checkpoint. Calls of checkpoint_word() follow, then end_checkpoint(). Returns false if
+    // the thread does not trace or recording has ended.
     bool begin_checkpoint();
     void checkpoint_word(uint64_t word);
     void end_checkpoint();
@@ -180,8 +181,8 @@ public:
             }
     }
 
-    // Cuts the unused end of the file; the log is complete. Another thread may call it after recording has ended, while
-    // the owner still finishes an event.
+    // Cuts the unused end of the file. The log is then complete. Another thread may call it after recording has ended,
+    // while the owner still finishes an event.
     void trim();
 
     // Unmaps the log of an ended thread. header() then returns a header that all such logs share.
@@ -190,8 +191,8 @@ public:
     void stop_tracing(); // further records are counted as dropped
 
 private:
-    // Events are always written into the same window of the file. When it is full, a copy is appended to the file. The
-    // copy takes a third of the time of mapping and touching new pages.
+    // The log always writes events into the same mapped window. When the window is full, the log appends a copy of it
+    // to the file, which takes a third of the time of mapping and touching new pages.
     static constexpr size_t kWindowBytes = 64 << 10;
     static constexpr uint32_t kMaxSlotExtents = 2048;
     static constexpr unsigned kNoOps = 64, kPostponable = 65; // values of order_.n_bits
@@ -200,7 +201,7 @@ private:
         __atomic_store_n(place, static_cast<uint32_t>(half), __ATOMIC_RELEASE);
     }
 
-    // Returns room for `halves` half words; null if not tracing or full.
+    // Returns room for `halves` half words; null if the thread does not trace or there is no room.
     uint32_t *reserve(unsigned halves) {
         if (__builtin_expect(next_ + halves > limit_, 0) && !refill()) return nullptr;
         uint32_t *place = next_;
@@ -222,7 +223,8 @@ private:
         place[1] = static_cast<uint32_t>(word >> 32);
         store(place, word);
     }
-    // Template parameters, so the forms of the kinds are compile-time constants.
+    // Appends a record, in the short form if it fits. The kinds are template parameters, so that their forms are
+    // compile-time constants.
     template <format::EventKind kKind, format::EventKind kShortKind>
     void timed_or_short(uint32_t argument, uint64_t now) {
         const uint64_t delta = delta_to(now);
@@ -243,7 +245,7 @@ private:
     bool renew_window();
     void empty_window();
     void publish_window();
-    void begin_window(); // begins to write at the begin of the window
+    void begin_window(); // places the next record at the begin of the window
     void cut_window();
     uint32_t *window_begin() const { return reinterpret_cast<uint32_t *>(window_ + 1); }
     uint32_t *window_end() const { // minus one word that stays zero
@@ -272,7 +274,7 @@ private:
     uint64_t checkpoint_bytes_ = 0, bytes_since_ = 0; // length of the last checkpoint; bytes stored since
     bool dropping_ = false;
     bool is_out_of_slots_ = false; // a construct has no slot
-    // Lock for lengthening or cutting the file. The owner holds it briefly, trim() for good. No thread waits for it.
+    // Lock for growing or cutting the file. The owner holds it briefly, trim() for good. No thread waits for it.
     std::atomic<bool> is_locked_{false};
     LogFile file_;
     char *slots_[kMaxSlotExtents] = {};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decides whether the traces of the process may still grow: OMPASS_LIMIT_MB, and a full disk. One answer for all
-// threads. Called once per window of events, by any thread.
+// Stops all traces of the process at OMPASS_LIMIT_MB or on a full disk. All threads get the same answer. Any thread may
+// call these functions; threads call allows() once per window of events.
 #pragma once
 
 #include <cstdint>
@@ -9,16 +9,17 @@ namespace ompass::trace_limit {
 
 enum class Reason : uint32_t { kLimit = 1, kDisk = 2, kKept = 3 }; // values of ProcessHeader::limit_reached
 
-// Allows events when a recording begins, up to `limit_bytes` for all logs together; 0: no limit.
+// Allows events again. Called when a recording begins. `limit_bytes`: limit for all logs together; 0: no limit.
 void reset(uint64_t limit_bytes);
 
-// True if events may take `bytes` more. After the first refusal always false.
+// True if events may take `bytes` more. Always false after the first refusal.
 bool allows(uint64_t bytes);
 
 // Ends tracing on all threads. Records the first reason, and prints it if the limit was reached.
 void stop_tracing(Reason reason);
 
-// Records that a thread has no trace, because the space of a run that keeps the last events has no room for its window.
+// Records that a thread has no trace, because a run that keeps only the last events has no room for the thread's
+// window.
 void note_lack_of_room();
 
 bool stopped();
