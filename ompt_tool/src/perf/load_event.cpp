@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the descriptions in sysfs: `type`, events such as `event=0xcd,umask=0x1,ldlat=3`, and where the bits of each
-// term go, such as `config:0-7,32-35`.
+// Reads the description of a device in sysfs: its `type`, its events, such as `event=0xcd,umask=0x1,ldlat=3`, and the
+// format of each term. A format, such as `config:0-7,32-35`, lists the bits that hold the term's value.
 #include "perf/load_event.h"
 
 #include <cerrno>
@@ -31,7 +31,7 @@ std::optional<uint64_t> number_in(const std::string &text, int base) {
     return value;
 }
 
-// Puts `value` into the bits that `format` lists. Returns false if it lists none.
+// Puts `value` into the bits that `format` lists. Returns false if the format is invalid or has too few bits.
 bool place(const std::string &format, uint64_t value, LoadEvent &event) {
     const size_t colon = format.find(':');
     if (colon == std::string::npos) return false;

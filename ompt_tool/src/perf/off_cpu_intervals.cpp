@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A full ring loses records. The processor-time clock still shows the total off-CPU time of the thread. The time that
-// the records lack is placed after the last record, preempted and blocked in the proportion of the records.
+// A full ring loses records, but the processor-time clock still shows the thread's total off-CPU time. guess() places
+// the time that the records lack between the last record and the present, and divides it into preempted and blocked in
+// the proportion of the records.
 #include "perf/off_cpu_intervals.h"
 
 #include <algorithm>
@@ -13,14 +14,14 @@ namespace ompass {
 
 namespace {
 
-constexpr uint64_t kBetweenReadings = 10'000'000; // nanoseconds: a system call per reading
+constexpr uint64_t kBetweenReadings = 10'000'000; // nanoseconds, because each reading takes a system call
 
 // Records cost a thread at most about a hundredth of its time.
 constexpr uint64_t kManySwitches = 256, kManyInNanoseconds = 51'200'000; // 5,000 in a second
 constexpr uint64_t kFewInSecond = 1'000;
 constexpr uint64_t kLeastPatience = 10'000'000, kMostPatience = 3'200'000'000; // nanoseconds
 
-// For clocks in place of records. A reading takes half a microsecond, and its error is less than an off-CPU interval.
+// While the clock replaces records. A reading takes half a microsecond, and its error is less than an off-CPU interval.
 constexpr uint64_t kClockStepNanoseconds = 20'000;
 constexpr uint64_t kShortestNanoseconds = 1'500;
 constexpr uint64_t kRanNanoseconds = 200; // a thread runs at least this long in every state interval
@@ -54,7 +55,7 @@ bool OffCpuIntervals::open(uint32_t tid) {
     const uint64_t now = clock::now();
     ran_since_ = now - clock::from_ns(processor_ns());
     tid_ = tid;
-    known_ = begun ? 0 : now; // opening may take long: ran_since_ covers earlier records
+    known_ = begun ? 0 : now; // ran_since_ covers earlier time; opening may take long
     patience_ns_ = kLeastPatience;
     read_clocks(processor_ns());
     considered_ns_ = monotonic_ns_;
@@ -78,7 +79,7 @@ void OffCpuIntervals::read_clocks(uint64_t processor_ns) {
     since_ = {};
 }
 
-// Makes the `missing` ticks before `now` the next off-CPU intervals. The last `blocked` of them are blocked.
+// Makes the `missing` ticks before `now` the next off-CPU intervals: first preempted, then `blocked` ticks of blocked.
 void OffCpuIntervals::place_before(uint64_t now, uint64_t missing, uint64_t blocked) {
     next_ = {now - missing, now - blocked, false, true};
     guessed_ = {now - blocked, now, true, true};
@@ -105,9 +106,9 @@ bool OffCpuIntervals::ask_clock(uint64_t end) {
     const uint64_t now = clock::now();
     const uint64_t ran_ns = on_processor_ns - processor_ns_;
     const uint64_t off_cpu_ns = now_ns - monotonic_ns_ > ran_ns ? now_ns - monotonic_ns_ - ran_ns : 0;
-    // Off-CPU time that exceeds the state interval is left for the next call. It belongs to short intervals before this
-    // one, or to a later one that also ends now (the rest of a wait if the others arrived long ago). The thread ran a
-    // little in each interval.
+    // The next call takes the off-CPU time that exceeds this state interval. That time belongs to short intervals
+    // before this one, or to a later one that also ends now, such as the rest of a wait whose last thread arrived long
+    // ago. The thread ran a little in each interval.
     const uint64_t since = asked_until_ + clock::from_ns(kRanNanoseconds);
     const uint64_t missing = std::min(clock::from_ns(off_cpu_ns), end - std::min(end, since));
     known_ = now;
@@ -174,7 +175,7 @@ void OffCpuIntervals::consider_clock() {
 void OffCpuIntervals::read_records() {
     ProcessorRing::Record record;
     while (!next_.end && ring_.next(record)) {
-        const uint64_t time = std::max(record.time, known_); // clocks are read up to tens of ns early
+        const uint64_t time = std::max(record.time, known_); // the converted time may be tens of ns early
         switch (record.kind) {
         case ProcessorRing::Kind::kLost:
             n_lost_ += record.n;
@@ -222,7 +223,7 @@ format::OffCpuTicks OffCpuIntervals::take_until(uint64_t end, ThreadLog *log) {
         const uint64_t until = std::min(next_.end, end), ticks = until - next_.begin;
         add(sum, next_.blocked, ticks);
         if (log && ticks) log->off_cpu(next_.blocked, next_.guessed, next_.begin, ticks);
-        asked_until_ = std::max(asked_until_, until); // earliest begin of the next guess
+        asked_until_ = std::max(asked_until_, until); // earliest start of the next guess
         if (until < next_.end) {
             next_.begin = until;
             break;
@@ -230,11 +231,11 @@ format::OffCpuTicks OffCpuIntervals::take_until(uint64_t end, ThreadLog *log) {
         next_ = {};
     }
     if (next_.end || guessed_.end)
-        ring_.release_but_last(); // keeps the page showing a record
+        ring_.release_but_last(); // page() continues to show a record
     else
         ring_.release();
     taken_ += sum;
-    asked_until_ = std::max(asked_until_, end); // a part of a region may have ended before
+    asked_until_ = std::max(asked_until_, end); // `end` may be earlier than in the last call
     if (!next_.end && !guessed_.end && !left_) consider_clock();
     waits_until_ = by_clock_ && !next_.end && !guessed_.end ? asks_at_ : 0;
     return sum;
@@ -250,7 +251,7 @@ format::OffCpuTicks OffCpuIntervals::look_between(uint64_t begin, uint64_t end) 
         const uint64_t first = std::max(interval.begin, begin), last = std::min(interval.end, end);
         if (first < last) add(sum, interval.blocked, last - first);
     };
-    add_between(next_); // the rest of an interval that was cut
+    add_between(next_); // the rest of an interval that take_until() has cut
     add_between(guessed_);
     if (by_clock_) {
         const uint64_t ran_ns = clock::read_ns(clock::processor_time_of(tid_)) - processor_ns_;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The off-CPU intervals of a thread: each lasts from a switch out to the next switch in, preempted or blocked. Built
-// from the records of processor_ring.h, returned in order of time, cut at the caller's state intervals, and written
-// into the trace. state_intervals.h adds them to states and constructs.
+// The off-CPU intervals of a thread. Each lasts from a switch out to the next switch in, and is preempted or blocked.
+// This file builds the intervals from the records of processor_ring.h, returns them in order of time, cuts them at the
+// caller's state intervals, and writes them into the trace. state_intervals.h adds them to states and constructs.
 //
-// Records add some 2 us to a switch. A thread that switches thousands of times a second, such as one of several that
-// yield to each other on one processor, would be slowed too much, so its records end. The thread's processor-time
-// clock, read at the end of state intervals, then shows how long it was off-CPU since the previous reading.
+// Records add some 2 us to a switch. That is too much for a thread that switches thousands of times a second, such as
+// one of several that yield to each other on one processor. Such a thread stops its records. Instead, it reads its
+// processor-time clock at the end of state intervals, which shows its off-CPU time since the previous reading.
 #pragma once
 
 #include <atomic>
@@ -22,7 +22,7 @@ public:
     bool open(ProcessorRing &begun, uint32_t tid);
     bool open(uint32_t tid);
     void close();
-    // Notes that the thread was created after `begin`, and thus blocked from then until it ran. Has no effect once
+    // Notes that the thread was created after `begin`, and was blocked from then until it first ran. Has no effect once
     // off-CPU time has been taken.
     void note_creation_after(uint64_t begin);
     bool is_open() const { return ring_.is_open() || by_clock_; }
@@ -33,19 +33,20 @@ public:
     bool by_clock() const { return by_clock_; } // the clock replaces records
     // True if a state interval that ends at `end` has nothing to take, because the clock was read a moment ago.
     bool can_wait(uint64_t end) const { return end < waits_until_; }
-    uint64_t clock_ticks(uint64_t now) const { // the total time by clock
+    uint64_t clock_ticks(uint64_t now) const { // returns the total time in which the clock replaced records
         return clock_ticks_ + (by_clock_ && now > by_clock_since_ ? now - by_clock_since_ : 0);
     }
 
-    // Takes the off-CPU time before `end` that was not taken yet; `end` may be earlier than in the last call. Writes
-    // the taken time to `log` unless `log` is null.
+    // Takes the off-CPU time before `end` that is not taken yet, and writes it to `log` unless `log` is null. `end` may
+    // be earlier than in the last call.
     format::OffCpuTicks take_until(uint64_t end, ThreadLog *log);
 
     format::OffCpuTicks taken() const { return taken_; } // in total
 
     uint64_t n_lost() const { return n_lost_; } // records of switches lost because the ring was full
 
-    // Returns the off-CPU time in [begin, end), with an open interval. Any thread, after recording has ended.
+    // Returns the off-CPU time in [begin, end), including an interval that is still open. Any thread may call it after
+    // recording has ended.
     format::OffCpuTicks look_between(uint64_t begin, uint64_t end) const;
 
 private:
@@ -75,8 +76,8 @@ private:
     bool left_blocked_ = false;
     uint64_t left_time_ = 0;
     format::OffCpuTicks taken_ = {};
-    uint64_t ran_since_ = 0; // open() minus the processor time until then
-    uint64_t known_ = 0; // end of the last off-CPU interval read
+    uint64_t ran_since_ = 0; // time of open() minus the thread's processor time until then
+    uint64_t known_ = 0; // time up to which records or clocks have been read
     uint64_t asked_until_ = 0; // end of the time that take_until() has taken
     uint64_t n_lost_ = 0;
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A ring into which the kernel writes records of one thread, and from which that thread reads them
-// (perf_event_open(2)). Owns the event, the mapping and the order of memory; readers give the records their meaning.
+// (perf_event_open(2)). Owns the event, the mapping and the memory order; readers give the records their meaning.
 //
-// The mapping alone keeps the event, so no descriptor stays open that the program could close or count. The child of a
-// fork does not inherit the mapping, and the event counts no other thread.
+// The mapping alone keeps the event alive, so no descriptor stays open that the program could close or count. The child
+// of a fork does not inherit the mapping, and the event counts no other thread.
 #pragma once
 
 #include <cstddef>
@@ -25,10 +25,11 @@ public:
         std::swap(size_, other.size_);
     }
 
-    // Starts the event for the calling thread, with a ring of `pages` pages (a power of two), or fewer, down to
-    // `least`, if the kernel allows no more. Returns 0, or errno; then the ring stays closed.
+    // Starts the event for the calling thread, with a ring of `pages` pages (a power of two). If the kernel allows no
+    // ring of that size, halves it, down to `least`. Returns 0, or an error if the ring stays closed: errno, or
+    // format::kRefusedBySandbox.
     int open(const perf_event_attr &event, size_t pages, size_t least);
-    // Uses `page` and the `bytes` of records after it, laid out as by the kernel; for tests. close() unmaps them.
+    // Uses `page` and the `bytes` of records after it, in the kernel's layout; for tests. close() unmaps them.
     void open_on(perf_event_mmap_page *page, size_t bytes) { page_ = page, size_ = bytes; }
     void close(); // ends the event
     void forget_after_fork(); // called in the child, which lacks the mapping
@@ -38,7 +39,8 @@ public:
     // data_head and data_tail of this page differ while there are records. Never null.
     const volatile perf_event_mmap_page *page() const { return page_; }
 
-    // Records are between tail and head, in bytes since the ring was opened. The owner releases records before `place`.
+    // Records are between tail and head, in bytes since the ring was opened. release() frees the records before
+    // `place`; owner only.
     uint64_t head() const { return __atomic_load_n(&page_->data_head, __ATOMIC_ACQUIRE); }
     uint64_t tail() const { return page_->data_tail; }
     void release(uint64_t place) {

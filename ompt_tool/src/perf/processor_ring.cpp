@@ -8,10 +8,11 @@ namespace ompass {
 
 namespace {
 
-// Room for 2,048 records of 16 bytes. A switch writes two records. Users without privilege share what
-// kernel.perf_event_mlock_kb allows, so the last of many threads get less.
+// Room for 2,048 records of 16 bytes. The kernel writes a record for each switch out and each switch in.
+// kernel.perf_event_mlock_kb limits all rings of an unprivileged user together, so the last of many threads get smaller
+// rings.
 constexpr size_t kPages = 8, kLeastPages = 1;
-constexpr uint64_t kLongestRecord = 64; // including a record of lost records before it
+constexpr uint64_t kLongestRecord = 64; // including a PERF_RECORD_LOST before it
 
 perf_event_attr switches_event() {
     perf_event_attr event = {};
@@ -25,7 +26,7 @@ perf_event_attr switches_event() {
     event.exclude_hv = 1;
     event.use_clockid = 1;
     event.clockid = CLOCK_MONOTONIC;
-    event.watermark = 1; // no thread waits for records
+    event.watermark = 1; // no wake-ups: no thread waits for records
     event.wakeup_watermark = ~0u;
     return event;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernel's records of a thread's switches out of a processor and in again. They come with a software event that
+// The kernel's records of a thread's switches out of a processor and back in. A software event delivers them, which
 // counts nothing and needs neither hardware nor privilege. off_cpu_intervals.h uses them.
 #pragma once
 
@@ -16,7 +16,7 @@ public:
     struct Record {
         Kind kind; // kind of switch, or kLost
         uint64_t time; // recorded time in ticks; kLost: 0
-        uint64_t n; // kLost: number of records that found no room
+        uint64_t n; // kLost: number of lost records
     };
 
     // Starts recording the calling thread. Returns false and sets errno if the kernel refuses; the ring stays closed.
@@ -30,18 +30,19 @@ public:
     // data_head and data_tail of this page differ while there are records to read. Never null.
     const volatile perf_event_mmap_page *page() const { return ring_.page(); }
 
-    // Takes the next record; false if there is none, or has_overflown(). Owner only. A taken record keeps its room, and
-    // page() shows it as unread, until release().
+    // Takes the next record. Returns false if there is none, or if has_overflown(). Owner only. Until release(), a
+    // taken record stays in the ring, and page() shows it as unread.
     bool next(Record &record);
-    // True if records may be missing after the last taken one, for lack of room. forgive() continues after the loss.
+    // True if the ring was full, and records may be missing after the last taken one. forgive() continues after the
+    // loss.
     bool has_overflown() const { return overflown_ && next_ >= known_head_; }
     void forgive() { overflown_ = false; }
     void release() { ring_.release(next_); }
     // Releases all taken records but the last.
     void release_but_last() { ring_.release(last_); }
 
-    // Calls visit(record) for every record and takes none. Any thread may call it; records that the owner takes
-    // meanwhile may be read wrong.
+    // Calls visit(record) for every record of a switch, and takes none. Any thread may call it. If the owner takes
+    // records meanwhile, their values may be wrong.
     template <typename Visit>
     void peek(Visit visit) const {
         const clock::Reading now = clock::read_both();

@@ -18,7 +18,7 @@ namespace {
 
 using format::SampleEvent;
 
-// Bytes of the stack in a record of the ring. They usually reach up to the task's own function.
+// Bytes of the stack in a record of the ring. They usually include the frame of the task's own function.
 constexpr uint32_t kStackBytes = 1024;
 constexpr unsigned kStackWords = kStackBytes / 8;
 constexpr unsigned kMostCallers = 48;
@@ -30,7 +30,7 @@ constexpr size_t kFirstPages = 128, kPages = 32, kRarePages = 64, kLeastPages = 
 constexpr uint32_t kRare = 32;
 constexpr size_t kLongestRecord = 1600; // bytes
 
-// Samples that a long run keeps before it halves the number per second.
+// A thread halves its number of samples per second after this many samples.
 constexpr uint32_t kKeptBeforeHalving = 16384;
 
 #if defined(__x86_64__)
@@ -69,11 +69,11 @@ perf_event_attr common_event() {
     return event;
 }
 
-// The period of samples of time is random, within this part of the mean on both sides, and changes from time to time.
-// A fixed period would always meet the same one of two tasks that alternate in that period.
+// Samples of time have a random period, which changes from time to time. It differs from the mean by at most this part
+// of the mean (a tenth). A fixed period would always hit the same one of two tasks that alternate in that period.
 constexpr uint64_t kPeriodSpread = 10;
-// A change opens another event, which takes some 50 us. The period first changes after so many samples, or an eighth of
-// a second if that is longer, then after twice as many, and so on.
+// A change opens another event, which takes some 50 us. The period first changes after 16 samples, or an eighth of a
+// second if that is longer. The number of samples until the next change then doubles, at most five times.
 constexpr uint32_t kFirstSamples = 16, kFirstPart = 8, kMostDoublings = 5;
 
 // Returns a period that is in step neither with the kernel's ticks nor with round periods of the program.
@@ -82,8 +82,8 @@ uint64_t period_of(uint64_t per_second, uint32_t frequency_hz) {
     return std::max<uint64_t>(period - period / 97, 1);
 }
 
-// Returns the event that samples the thread's processor time, so shares are exact. Cycles would depend on the clock
-// frequency.
+// Returns the event that samples the thread's processor time, so the share of samples is the share of time. Samples by
+// cycles would depend on the clock frequency.
 perf_event_attr task_clock_event(uint64_t period_ns) {
     perf_event_attr event = common_event();
     event.type = PERF_TYPE_SOFTWARE;
@@ -96,8 +96,8 @@ constexpr uint64_t mean_period_ns(uint32_t frequency_hz) {
     return frequency_hz ? std::max<uint64_t>(1'000'000'000 / frequency_hz, 1) : 1;
 }
 
-// Returns the event that samples one load out of a fixed number, so the shares of kinds of loads do not depend on their
-// cost. The frequency is the requested one if the thread executes one load per cycle.
+// Returns the event that samples one of a fixed number of loads, so the shares of kinds of loads do not depend on their
+// cost. A thread that executes one load per cycle gets the requested frequency.
 perf_event_attr load_event(const LoadEvent &found, uint32_t frequency_hz) {
     perf_event_attr event = common_event();
     event.sample_type |= PERF_SAMPLE_ADDR | PERF_SAMPLE_WEIGHT | PERF_SAMPLE_DATA_SRC;
@@ -119,7 +119,7 @@ uint64_t word_at(const uint64_t *words, size_t n_words, size_t place) { return p
 struct EarlyRings {
     PerfRing ring, rare;
     uint64_t period_ns = 0;
-    uint32_t tid = 0; // thread that began; 0: none, or recording has begun
+    uint32_t tid = 0; // thread that called begin_early(); 0: none, or recording has begun
     bool is_late = false; // recording has begun, perhaps in a constructor that ran earlier
 };
 constinit EarlyRings early;
@@ -194,7 +194,8 @@ void Samples::begin_early() {
     early.tid = static_cast<uint32_t>(getpid());
 }
 
-// Uses the rings of begin_early() if this thread filled them. Otherwise ends their events.
+// Uses the rings of begin_early() and returns true if they sample this thread at its frequency. Otherwise ends their
+// events.
 bool Samples::take_over_early(uint32_t tid) {
     early.is_late = true;
     if (!early.tid) return false;
@@ -281,7 +282,7 @@ void Samples::take_until(uint64_t end, const Place &place) {
     held_.store(false, std::memory_order_release);
 }
 
-// Logs the samples of rare_ from the time in which ring_ was full. All other samples of rare_ are in ring_, too.
+// Logs the samples of rare_ from the time in which ring_ was full. Drops the others, because ring_ covers their time.
 void Samples::stand_in_until(uint64_t end, const Place &place) {
     clock::Reading now = {};
     while (const size_t n_words = look(rare_)) {
@@ -321,8 +322,8 @@ bool Samples::is_wanted(const uint64_t *record, size_t n_words) const {
     return misc == PERF_RECORD_MISC_USER && format::is_load(record[n_words - 1]);
 }
 
-// Logs a record: time, address of a load, callchain { n, addresses }, registers { abi, values }, stack { size, words,
-// used size }, cycles and source of a load.
+// Logs the sample in `record`, which holds, after its header: time, address of a load, callchain { n, addresses },
+// registers { abi, values }, stack { size, words, used size }, cycles and source of a load.
 void Samples::log_sample(const uint64_t *record, size_t n_words, uint64_t time, uint32_t weight, const Place &place) {
     const bool is_load = has_loads(head_.event);
     size_t next = 2;
@@ -377,7 +378,7 @@ void Samples::log_sample(const uint64_t *record, size_t n_words, uint64_t time, 
         to += kLoadWords;
     }
     for (uint64_t i = 0; i < n_addresses && head.n_chain < kMostCallers; i++) {
-        if (addresses[i] >= static_cast<uint64_t>(PERF_CONTEXT_MAX)) continue; // a mark, not an address
+        if (addresses[i] >= static_cast<uint64_t>(PERF_CONTEXT_MAX)) continue; // a marker of the kernel, not an address
         *to++ = code_map::word_of(addresses[i], true, time);
         head.n_chain++;
     }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Samples of a thread's position, taken by the kernel some hundred times per second of the thread's processor time. The
-// kernel writes them into a ring. The thread copies them to its log when it closes a state interval; they get the
-// interval's state and construct. The tool sends no signal, unwinds no stack and resolves no symbol: a sample keeps the
-// words of the stack that may lead to callers.
+// Samples of a thread's position. The kernel takes some hundred per second of the thread's processor time and writes
+// them into a ring. The thread copies them to its log when it closes a state interval, with the interval's state and
+// construct. The tool sends no signal, unwinds no stack and resolves no symbol: a sample keeps the words of the stack
+// that may lead to callers.
 #pragma once
 
 #include <atomic>
@@ -35,13 +35,14 @@ public:
         uint32_t region, construct, kernel;
     };
 
-    // Starts sampling the calling thread. Returns 0 or errno. If the kernel refuses samples of loads, samples time
-    // instead, and loads_error() returns the reason. `sampling` and `directory` must outlive this object.
+    // Starts sampling the calling thread. Returns 0 or the error of PerfRing::open(). If the kernel refuses samples of
+    // loads, samples time instead, and loads_error() returns the reason. `sampling` and `directory` must outlive this
+    // object.
     int open(const Sampling &sampling, const std::string &directory, uint32_t index, uint32_t tid);
     // Starts sampling the first thread of the process at the usual frequency, before it uses OpenMP. open() takes over
     // the samples of that thread if it starts recording. Call it once, on that thread.
     static void begin_early();
-    // Starts on a ring that already holds samples of that event; for tests.
+    // Starts with a ring that already holds samples of `event`; for tests.
     void open_on(PerfRing &ring, format::SampleEvent event, const std::string &directory, uint32_t index);
     int loads_error() const { return loads_error_; } // 0: not refused, or not requested
 
@@ -50,15 +51,15 @@ public:
 
     // Logs the samples up to `end` (ticks), which must not be in the future.
     void take_until(uint64_t end, const Place &place);
-    // True if there are samples to take. Any thread may call it. False while another thread takes them.
+    // True if there are samples to take and no other thread is taking them. Any thread may call it.
     bool has_any();
     void discard(); // discards the samples in the ring
 
-    // Gives the ring another random period if it has had its period for long enough, so that samples do not keep in step
-    // with periodic tasks. Returns true if page() may have changed. Has no effect on other threads than the owner.
+    // Gives the ring a new random period if it has had the present one for long enough, so that samples do not stay in
+    // step with periodic tasks. Returns true if page() may have changed. Does nothing on a thread other than the owner.
     bool vary_period();
 
-    // Ends the events, which add to the cost of each switch, and starts them again. Owner only.
+    // suspend() ends the events, which add to the cost of each switch. resume() starts them again. Owner only.
     void suspend();
     void resume();
 
@@ -83,7 +84,7 @@ private:
     bool is_left_out(); // long runs keep one of `weight_` samples
 
     PerfRing ring_;
-    PerfRing rare_; // one in kRare samples of the first thread, for the time in which ring_ is full
+    PerfRing rare_; // first thread: one in kRare samples, used while ring_ is full
     uint64_t last_time_ = 0; // time of the last sample taken from ring_
     uint64_t first_time_ = 0; // earlier samples, which begin_early() took, get this time
     uint64_t missing_until_ = 0; // samples from last_time_ to this time may be missing in ring_
@@ -95,10 +96,10 @@ private:
     bool is_begun_ = false;
     pthread_t owner_ = {};
     uint32_t random_ = 1;
-    uint64_t period_ns_ = 0; // of ring_; 0: samples of loads, or a test's ring
+    uint64_t period_ns_ = 0; // period of ring_; 0: samples of loads, or a test's ring
     uint32_t in_period_ = 0; // samples since ring_ has this period
     uint32_t period_length_ = 0; // samples after which the period changes
-    uint64_t credit_ns_ = 0; // time that the samples so far stand for, beyond their weights
+    uint64_t credit_ns_ = 0; // sampled time that no weight represents yet
     uint32_t weight_ = 1;
     uint32_t n_skipped_ = 0;
     uint32_t n_kept_ = 0; // samples logged at this weight

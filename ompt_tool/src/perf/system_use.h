@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The page faults of a thread and its time in the operating system's kernel, from getrusage(2). A reading takes some
-// 0.3 us, so a thread reads at the begin and end of regions only, and at most every kStepNanoseconds.
+// 0.3 us, so a thread reads them only at the start and end of regions, and at most every kStepNanoseconds.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace ompass {
 
 class SystemUseReader {
 public:
-    // Starts at the recorded time `now`. All functions belong to the thread that called this one.
+    // Starts at the recorded time `now`. Only the thread that called begin() may call the other functions.
     void begin(uint64_t now);
     bool is_used() const { return step_ != 0; }
     // True if the last reading is old enough for another one.

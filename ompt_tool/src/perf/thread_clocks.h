@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The off-CPU time of a thread, if the kernel refuses records of its switches. Computed from the thread's
+// The off-CPU time of a thread whose switches the kernel refuses to record. This file computes it from the thread's
 // processor-time clock and the kernel's statistics of its waiting. A reading takes some microseconds, so the thread
 // reads both only where a region begins or ends, and at most every kStepNanoseconds. The state in which it was off-CPU
-// is therefore not known.
+// is therefore unknown.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,7 @@ private:
     void read_waits(Reading &reading);
 
     uint32_t tid_ = 0;
-    uint64_t time_ = 0; // of the last reading
+    uint64_t time_ = 0; // time of the last reading
     uint64_t due_ = ~uint64_t{0}, step_ = 0;
     Reading last_;
     KeptFile waits_; // schedstat of the thread
