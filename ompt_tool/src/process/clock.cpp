@@ -55,8 +55,8 @@ void set_rate(Reading first) {
     state.ns_multiplier = static_cast<uint64_t>(ns_per_tick * 4294967296.0);
 }
 
-// A pause and a resume each set the clock ahead by this time, so time never goes backwards for a thread that sees
-// the change late, or whose processor reads the counter out of order.
+// pause() and resume() each set the clock ahead by this time, so time never goes backwards for a thread that sees the
+// change late, or whose processor reads the counter out of order.
 constexpr uint64_t kSeenAfterNs = 1000;
 
 static uint64_t running_time() { return raw() - state.offset.load(); }

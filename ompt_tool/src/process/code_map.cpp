@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Readers of the table take no lock. Each entry has a version; an entry that changes during the search is not found.
+// Readers of the table take no lock. Each entry has a version. A search does not find an entry that changes meanwhile.
 #include "process/code_map.h"
 
 #include <atomic>
@@ -31,7 +31,7 @@ constinit std::atomic<uint32_t> n_ranges{0};
 constinit std::atomic_flag changing; // lock for changes; no thread waits for it
 constinit std::atomic<uint32_t> followed{0}; // unloads_of(run_switch) for which the table is valid
 constinit uint64_t n_unloaded = 0; // guarded by `changing`
-constinit std::atomic<uint64_t> unmapped{0}; // the last address in no module, without its low bits
+constinit std::atomic<uint64_t> unmapped{0}; // the last address outside all modules, without its low bits
 constinit std::atomic<uint64_t> unmapped_n_loaded{0}; // count of loaded libraries at that search
 constexpr unsigned kUnmappedBits = 16;
 

@@ -14,7 +14,7 @@ bool rseq_usable = false;
 
 namespace {
 
-// As large as the kernel's sets can be; a cpu_set_t is smaller.
+// As large as the kernel's largest set of CPUs; a cpu_set_t is smaller.
 struct CpuSet {
     cpu_set_t set[kMaxCpus / CPU_SETSIZE];
 };

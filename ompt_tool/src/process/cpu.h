@@ -17,8 +17,8 @@ namespace ompass::cpu {
 inline constexpr uint32_t kMaxCpus = 8192;
 
 struct Place {
-    uint16_t core;   // physical core, numbered over the machine
-    uint16_t domain; // NUMA node, or last-level cache when there is one node
+    uint16_t core;   // physical core: the number of its first CPU
+    uint16_t domain; // NUMA node, or last-level cache if there is only one node
 };
 
 // Written by read_topology() before the first event, then constant.
@@ -27,9 +27,9 @@ extern bool rseq_usable;
 
 void read_topology();
 uint32_t n_cpus();
-// Adds the processors on which this live thread may run to those that n_noted_cpus() counts. One caller at a time.
+// Notes the CPUs on which this live thread may run, for n_noted_cpus(). One caller at a time.
 void note_usable_by(uint32_t tid);
-uint32_t n_noted_cpus(); // number noted since read_topology()
+uint32_t n_noted_cpus(); // number of CPUs noted since read_topology()
 uint32_t n_usable_cpus(); // CPUs on which the calling thread may run; 0: unknown
 uint32_t n_domains();
 const char *domain_kind(); // "numa" or "llc"

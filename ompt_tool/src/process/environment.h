@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads environment variables that have a fixed set of values, and reports invalid names and values.
-// Compiled into libompass.so and libomp_ext.so; includes nothing of either.
+// Compiled into libompass.so and libomp_ext.so, so it includes no header of only one of them.
 #pragma once
 
 #include <cstdio>
@@ -12,7 +12,7 @@
 
 namespace ompass {
 
-// Prints a line for the user.
+// A function that prints a line for the user.
 using Say = void(const char *format, ...);
 
 struct Choice {
@@ -20,8 +20,8 @@ struct Choice {
     int value;
 };
 
-// Returns the variable's value. Returns `fallback` if the variable is not set, or, with a message, if its value is none
-// of the choices. A program with more rights than its caller (set-uid) gets `fallback`, too.
+// Returns the variable's value. Returns `fallback` if the variable is not set or empty, or if the program has more
+// rights than its caller (set-uid). If the value is none of the choices, prints a message and returns `fallback`.
 inline int read_choice(Say *say, const char *name, std::initializer_list<Choice> choices, int fallback) {
     const char *text = secure_getenv(name);
     if (!text || !*text) return fallback;
@@ -44,8 +44,8 @@ inline int read_switch(Say *say, const char *name, int fallback) {
                        fallback);
 }
 
-// Reports each variable that begins with `prefix` and is not known, since it may be misspelt. `names`: the known
-// variables without the prefix. `owner`: ends the message.
+// Reports each unknown variable that begins with `prefix`, since it may be misspelt. `names`: the known variables
+// without the prefix. `owner`: ends the message.
 inline void report_unknown_names(Say *say, const char *prefix, std::initializer_list<const char *> names,
                                  const char *owner) {
     const size_t prefix_length = strlen(prefix);

@@ -2,7 +2,7 @@
 // Keeps gcc's runtime from binding the main thread of a program that runs on another runtime.
 // A gcc program needs libgomp.so.1, so the loader loads it even if a preloaded libomp replaces it. libgomp then reads
 // OMP_PROC_BIND, OMP_PLACES and GOMP_CPU_AFFINITY, and binds the loading thread to the first place. The runtime in use
-// would inherit that mask and treat one processor as the whole machine.
+// would inherit that mask and treat this place as the whole machine.
 // Compiled into libompass.so and libomp_ext.so; includes no header of only one of them.
 #include "process/libgomp_binding.h"
 

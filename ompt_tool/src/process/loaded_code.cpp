@@ -71,7 +71,7 @@ struct FunctionSearch {
     void *found;
 };
 
-// True if the symbol at `index` is a defined function of this name. Only its default version is not hidden.
+// True if the symbol at `index` is a defined function of this name, and its default version. Other versions are hidden.
 bool is_function(const Symbols &library, uint32_t index, const char *name) {
     constexpr uint16_t kHidden = 0x8000;
     const ElfW(Sym) &symbol = library.symbols[index];
@@ -81,8 +81,8 @@ bool is_function(const Symbols &library, uint32_t index, const char *name) {
 }
 
 // Returns the index of the function of this name; 0: none.
-// Table: n_buckets, first hashed symbol, n_bloom_words, shift, filter, buckets, then the hash of every symbol, whose
-// lowest bit marks the end of a bucket.
+// GNU's table holds: n_buckets, first hashed symbol, n_filter_words, shift, filter, buckets, then the hash of every
+// symbol. The lowest bit of a hash marks the end of a bucket.
 uint32_t find_function(const Symbols &library, const char *name) {
     if (!library.symbols || !library.names) return 0;
     if (!library.hashes) {
@@ -111,7 +111,8 @@ const char *name_of(const Symbols &library, const char *path) {
     return path;
 }
 
-// Descriptions of all libraries. Not from malloc: another thread may hold its lock and wait for the loader.
+// Descriptions of all libraries. Memory is not from malloc, because another thread may hold malloc's lock and wait for
+// the loader.
 struct Descriptions {
     LoadedLibrary *libraries;
     size_t n, room;
@@ -202,7 +203,7 @@ uint32_t LoadedLibrary::hash_of_file(const char *path) {
 
 uint32_t LoadedLibrary::n_references() const {
     if (!symbols_.symbols || !symbols_.names) return 0;
-    // References precede the symbols in GNU's table, whose second word is the index of its first symbol.
+    // Undefined symbols precede those in GNU's table, whose second word is the index of its first symbol.
     return symbols_.hashes ? symbols_.hashes[1] : symbols_.old_hashes ? symbols_.old_hashes[1] : 0;
 }
 

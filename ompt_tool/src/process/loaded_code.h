@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds code in the loaded libraries without the lock that dlopen holds while constructors run. dlsym and dladdr take
-// that lock, and would deadlock on a thread that such a constructor waits for. Any thread, except keep_loaded().
-// Compiled into libompass.so and libomp_ext.so; includes nothing of either.
+// that lock, and would deadlock on a thread that such a constructor waits for. Any thread may call these functions,
+// except keep_loaded(), which takes the lock.
+// Compiled into libompass.so and libomp_ext.so, so it includes no header of only one of them.
 #pragma once
 
 #include <cstddef>
@@ -12,14 +13,14 @@ namespace ompass {
 
 struct Library {
     uintptr_t begin = 0, end = 0; // mapped range; end == 0: no library
-    const char *path = ""; // as the loader has it, empty for the program; valid until the library is unloaded
+    const char *path = ""; // the loader's path, empty for the program; valid until the library is unloaded
     bool holds(const void *code) const {
         const auto address = reinterpret_cast<uintptr_t>(code);
         return address >= begin && address < end;
     }
 };
 
-// The tables of a library's dynamic symbols; null: it has none.
+// The tables of a library's dynamic symbols; null: the library lacks the table.
 struct Symbols {
     const ElfW(Sym) *symbols = nullptr;
     const char *names = nullptr;
@@ -37,7 +38,7 @@ public:
     const Library &range() const { return range_; }
     // Returns the exported function of this name; null: none.
     void *exported(const char *name) const;
-    // Calls visit(name_hash) for each library that this one is linked with.
+    // Calls visit(name_hash) for each library that this one lists as needed.
     template <typename Visit>
     void for_each_needed(Visit &&visit) const {
         for (const ElfW(Dyn) *entry = symbols_.dynamic; entry && symbols_.names && entry->d_tag != DT_NULL; entry++)
@@ -55,7 +56,7 @@ public:
 
 private:
     static uint32_t hash_of_file(const char *path);
-    uint32_t n_references() const; // undefined symbols have indices from 1 to below this
+    uint32_t n_references() const; // end of the indices of undefined symbols, which begin at 1
 
     Library range_;
     uintptr_t bias_;
@@ -84,14 +85,14 @@ LoaderCounts loader_counts();
 // Returns the library that contains this address; an empty range: none.
 Library library_of(const void *address);
 
-// Returns the described library.
+// Returns the library that `info` describes.
 Library library_in(const dl_phdr_info &info);
 
-// True if this address is in our own library. A comparison with our exported functions would not work: their names may
-// be bound to the runtime's functions.
+// True if this address is in our own library. A comparison with our exported functions would not work, because the
+// loader may bind their names to the runtime's functions.
 bool is_ours(const void *address);
 
-// Makes the library with this code stay loaded for good. Takes the lock of dlopen.
+// Keeps the library with this code loaded for good. Takes the lock of dlopen.
 void keep_loaded(const void *code);
 
 // Bytes of a library, or none.
@@ -101,7 +102,8 @@ struct LibraryBytes {
 };
 LibraryBytes build_id_of(const dl_phdr_info &info);
 
-// Returns a hash of path and build id, or of path and program headers. It identifies the library across loads.
+// Returns a hash of path and build id, or without a build id, of path and program headers. The hash identifies the
+// library across loads.
 uint64_t identity_of(const dl_phdr_info &info);
 
 // Returns the first exported function of this name, in load order, outside of our library; null: none.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Follows the loader's rules. A call reaches the first library with the function among those loaded with the program,
-// else among those that the caller is linked with. If both families of runtimes have the function, the called version
-// shows for which family the caller was built.
+// else among those that the caller is linked with. If both families of runtimes have the function, the version that the
+// caller refers to shows the family for which it was built.
 #include "process/runtimes.h"
 
 #include <cstdio>
@@ -78,7 +78,8 @@ public:
         return first_of(family, libraries_.end());
     }
 
-    // Returns the next function of this name after ours: in a library loaded before the runtime, else in the runtime.
+    // Returns the next function of this name after ours: in a library that is no runtime and was loaded with the
+    // program, else in the runtime.
     void *next_function(const char *name, const Runtime &runtime) const {
         bool after_us = false;
         for (const LoadedLibrary *library = libraries_.begin(); library < at_start_; library++) {
@@ -97,7 +98,7 @@ public:
         return nullptr;
     }
 
-    // Returns a runtime other than our own that a library refers to; null: none.
+    // Returns a runtime other than our own that the program or a library calls; null: none.
     const Runtime *other() const {
         if (n_runtimes_ < 2) return nullptr;
         const bool is_alone = for_all("GOMP_parallel") == own_ && for_all("__kmpc_fork_call") == own_;
@@ -119,8 +120,8 @@ public:
 private:
     static constexpr int kMaxRuntimes = 8;
 
-    // Returns the end of the libraries that were loaded with the program. They are the shortest prefix of the list that
-    // contains all libraries its members need. dlopen loaded all others; only libraries that need them see them.
+    // Returns the end of the libraries that were loaded with the program: the shortest prefix of the list that contains
+    // every library that one of its members needs. dlopen loaded the others. Only libraries that need those call them.
     const LoadedLibrary *find_end_of_start() const {
         const LoadedLibrary *end = libraries_.begin();
         for (const LoadedLibrary *user = libraries_.begin(); user < libraries_.end() && user <= end; user++)
@@ -166,7 +167,7 @@ private:
         return found;
     }
 
-    // Returns the family that the caller was built for, where both families have the function.
+    // Returns the family that the caller was built for. Both families have the function `name`.
     static Family family_of(const LoadedLibrary &caller, const char *name) {
         Family of_name = Family::kAny, of_calls = Family::kAny, of_versions = Family::kAny;
         caller.for_each_reference([&](const char *reference, uint32_t symbol) {

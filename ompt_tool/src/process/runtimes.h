@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the OpenMP runtime of a call in a process with several runtimes: gcc's libgomp for the program and LLVM's for a
-// library, or copies in wheels. Each of our functions gets the calls of all libraries; this file finds the runtime that
-// each call would reach without us. All functions: any thread, without the loader's lock.
-// Compiled into libompass.so and libomp_ext.so; includes nothing of either.
+// Finds the OpenMP runtime of a call in a process with several runtimes, such as gcc's libgomp for the program and
+// LLVM's for a library, or copies in wheels. Each of our functions receives the calls of all libraries. This file finds
+// the runtime that each call would reach without us. Any thread may call these functions; none takes dlopen's lock.
+// Compiled into libompass.so and libomp_ext.so, so it includes no header of only one of them.
 #pragma once
 
 #include <cstdint>
@@ -16,25 +16,25 @@ struct Destination {
     Library runtime; // an empty range: none
     void *function; // null: neither that runtime nor another library has it
     bool is_own; // the runtime is our own, which we observe or schedule
-    void *own; // the function in our own runtime; null: none
-    bool is_for_all; // holds for all callers, now and later
+    void *own; // the function that calls of our own runtime reach; null: none
+    bool is_for_all; // true if all callers reach this function, now and later
 };
 
-// Returns the destination of a call from `caller`; null stands for a caller that is not linked with a runtime. With
+// Returns the destination of a call from `caller`. A null caller stands for one that is not linked with a runtime. With
 // `runtime_only`, ignores functions of libraries that are not runtimes.
 Destination destination_of(const char *name, const void *caller, bool runtime_only = false);
 
-// Calls take(i, destination) for `n` names and a null caller.
+// Calls take(i, destination) for each of `n` names, with a null caller.
 void find_destinations(size_t n, const char *(*name_of)(size_t i),
                        void (*take)(size_t i, const Destination &destination));
 
-// Returns the function of our own runtime; null: none.
+// Returns the function that calls of our own runtime reach; null: none.
 void *find_in_own_runtime(const char *name);
 
 // Returns our own runtime: the first of the LLVM family, unless claim_runtime named another.
 Library own_runtime();
 
-// Makes the runtime with this address our own for good.
+// Makes the runtime that contains this address our own.
 void claim_runtime(const void *code);
 
 // Writes the path of a runtime other than our own that the program or a library calls into `path`, cut to `size`.
@@ -62,7 +62,7 @@ private:
     };
     Target find_target(const char *name, const void *caller);
 
-    static constexpr uint32_t kRoutes = 6; // calls from more libraries are looked up each time
+    static constexpr uint32_t kRoutes = 6; // calls from further libraries search each time
     void *own_for_all_ = nullptr;
     uint32_t n_routes_ = 0;
     Route routes_[kRoutes] = {};

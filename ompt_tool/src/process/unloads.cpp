@@ -13,11 +13,11 @@ namespace {
 
 constinit std::atomic<uint64_t> n_noticed{0}, noticed_at{0};
 constinit std::atomic<bool> is_notified{false};
-// Less than dlopen takes to open, map and relocate a library: so long after a check, no other library can run in place
-// of an unloaded one.
+// dlopen takes longer than this to open, map and relocate a library. For this long after a check, no other library can
+// run in place of an unloaded one.
 constexpr uint64_t kReloadNanoseconds = 10'000;
 constinit thread_local uint64_t next_check __attribute__((tls_model("initial-exec"))) = 0; // value of the counter
-constinit thread_local uint32_t under_way __attribute__((tls_model("initial-exec"))) = 0; // by this thread
+constinit thread_local uint32_t under_way __attribute__((tls_model("initial-exec"))) = 0; // unloads by this thread
 
 } // namespace
 
@@ -55,7 +55,7 @@ void end_unload() {
 void start() {
     n_noticed = loader_counts().unloaded;
     noticed_at = 0;
-    // True if the program's calls of dlclose reach ours. The loader binds to the first library in load order.
+    // Our dlclose gets the program's calls if it comes before libc's, since the loader binds to the first one.
     is_notified = find_next("dlclose") != nullptr;
 }
 

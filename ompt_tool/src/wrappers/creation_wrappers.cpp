@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Wrappers of the runtime functions that create tasks. They measure each creation (begin_creation, end_creation). OMPT
-// reports it during the call. They work only if this library is preloaded or linked. While nothing is recorded, they
-// only forward calls. The only file with these signatures (LLVM's kmp.h, kmp_gsupport.cpp; libgomp's libgomp_g.h).
+// reports the task during the call. The wrappers work only if this library is preloaded or linked. While nothing is
+// recorded, they measure nothing. No other file has these signatures (LLVM's kmp.h, kmp_gsupport.cpp; libgomp's
+// libgomp_g.h).
 #include "wrappers/creation_wrappers.h"
 
 #include <cstddef>
@@ -24,8 +25,8 @@ bool forwards_in_regions = false;
 
 namespace {
 
-// Returns the calling thread if the wrapper measures the creation; null if it only forwards the call. `can_jump`: the
-// wrapper can forward by a tail call.
+// Returns the calling thread if the wrapper must measure the creation, else null. `can_jump`: the wrapper can forward
+// the call by a tail call.
 inline ThreadState *creating_thread(bool is_own, bool can_jump = true) {
     ThreadState *thread = recording_thread(is_own);
     if (!thread) return nullptr;
@@ -91,7 +92,7 @@ void forward_in_regions() {
 void activate(bool is_enabled) {
     const void *first = dlsym(RTLD_DEFAULT, "__kmpc_omp_task_alloc");
     const void *extension = dlsym(RTLD_DEFAULT, "omp_ext_observe");
-    // An extension that comes first forwards the calls that it does not handle. It keeps the program's return address.
+    // If the extension comes first, it forwards the calls that it does not handle, with the program's return address.
     const bool is_forwarded =
         extension && library_of(first).holds(extension) && dlsym(RTLD_NEXT, "__kmpc_omp_task_alloc");
     active = is_enabled && (is_forwarded || is_ours(first));
@@ -171,9 +172,9 @@ constexpr unsigned kUntiedFlag = 1; // a flag of GOMP_task
 using GompTask = void(void (*function)(void *), void *data, void (*copy)(void *, void *), long bytes, long alignment,
                       bool if_clause, unsigned flags, void **dependences, int priority, void *event);
 
-// Copies the data of an undeferred task and creates it, also while nothing is recorded: LLVM's GOMP_task (at least 14
-// to 19) does not call `copy` if the if clause is false, so the task would use its creator's data instead of its
-// firstprivate copy. Not inlined, because a function that calls alloca makes no tail calls.
+// Copies the data of an undeferred task and creates the task, even while nothing is recorded. LLVM's GOMP_task (at
+// least 14 to 19) does not call `copy` if the if clause is false, so the task would use its creator's data instead of
+// its firstprivate copy. Not inlined, because a function that calls alloca makes no tail calls.
 [[gnu::noinline]] static void copy_and_create(GompTask *next, void (*function)(void *), void *data,
                                               void (*copy)(void *, void *), long bytes, long alignment, unsigned flags,
                                               void **dependences, int priority, void *event) {
@@ -195,7 +196,7 @@ static void create_task(GompTask *next, void (*function)(void *), void *data, vo
              priority, event);
 }
 
-// Later versions of gcc added the last arguments. They are forwarded unread, since older programs do not pass them.
+// Later versions of gcc added the last arguments. The wrapper only forwards them, since older programs do not pass them.
 OMPASS_EXPORT void GOMP_task(void (*function)(void *), void *data, void (*copy)(void *, void *), long bytes,
                              long alignment, bool if_clause, unsigned flags, void **dependences, int priority,
                              void *event) {
@@ -247,7 +248,7 @@ template <typename Bound>
 
 } // namespace
 
-// The functions differ in the type of the bounds.
+// The two functions differ only in the type of the bounds.
 #define OMPASS_TASKLOOP(name, Bound)                                                                                   \
     OMPASS_EXPORT void name(void (*function)(void *), void *data, void (*copy)(void *, void *), long bytes,            \
                             long alignment, unsigned flags, unsigned long n_tasks, int priority, Bound start,          \

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The state of the wrappers that measure calls.
+// The shared state of the wrappers that measure calls.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@ namespace ompass::wrappers {
 
 extern bool active;
 
-// Returns the calling thread if a wrapper measures the call; null if it only forwards the call. `is_own`: the call is
-// for the recorded runtime.
+// Returns the calling thread if a wrapper must measure the call, else null. `is_own`: the call is for the recorded
+// runtime.
 inline ThreadState *recording_thread(bool is_own) {
     if (!active || !is_own) return nullptr;
     ThreadState *thread = recorder::this_thread;
@@ -25,7 +25,7 @@ inline ThreadState *recording_thread(bool is_own) {
 }
 
 // Lets the wrappers forward creations in regions to the extension, which reports them. They forward by tail calls, so
-// the extension sees the program's return address. No effect in builds that do not guarantee tail calls.
+// the extension sees the program's return address. Has no effect in builds without tail calls, or with assertions.
 void forward_in_regions();
 
 // Sets `active` if `is_enabled` and the program's calls reach the wrappers. Called when the runtime starts.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// dlclose for programs that preload or link this library (unloads.h).
+// The dlclose of programs that preload or link this library (unloads.h).
 #include <atomic>
 #include <cerrno>
 #include <dlfcn.h>

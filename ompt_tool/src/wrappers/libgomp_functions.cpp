@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions of gcc programs whose calls would not reach an LLVM runtime that replaces libgomp. The loader binds a call
-// by name and version. LLVM's runtimes define some functions of OpenMP 5 with other versions than libgomp, and lack
-// others, so such calls would reach the unused libgomp. The functions here have no version, so the loader binds calls
-// of any version to them. They forward the calls to the runtime in use. This library must be preloaded or linked.
+// Functions that gcc programs call, and whose calls would not reach an LLVM runtime that replaces libgomp. The loader
+// binds a call by name and version. LLVM's runtimes define some functions of OpenMP 5 with other versions than libgomp,
+// and lack others, so such calls would reach the unused libgomp. The functions here have no version, so the loader
+// binds calls of any version to them. They forward the calls to the runtime in use. They correct or refuse calls on
+// which that runtime fails. This library must be preloaded or linked.
 #include <climits>
 #include <cstdint>
 #include <cstdio>
@@ -58,8 +59,8 @@ OMPASS_PASS_ON(omp_get_teams_thread_limit_)
 OMPASS_PASS_ON(omp_set_teams_thread_limit)
 OMPASS_PASS_ON(omp_set_teams_thread_limit_)
 
-// Returns the allocator to use instead of this one. libgomp has one memory for all predefined allocators. LLVM's
-// runtimes search for several, and some (14, 15) crash if there are none.
+// Returns the allocator to use instead of this one. All predefined allocators of libgomp use the same memory. LLVM's
+// runtimes search for several kinds of memory, and some (14, 15) crash if they find none.
 static uintptr_t allocator_of(uintptr_t allocator) {
     constexpr uintptr_t kDefault = 1, kLastPredefined = 8;
     return allocator > kDefault && allocator <= kLastPredefined ? kDefault : allocator;
@@ -110,7 +111,8 @@ namespace {
 
 constexpr int kFailed = -1;
 
-// Returns the result of a pause in libgomp: 0 also if LLVM's runtime refused because it has not started or is paused.
+// Returns libgomp's result of a pause: 0 for a soft or hard pause, even if LLVM's runtime refused it because it has not
+// started or is paused.
 int paused(int kind, int result) {
     constexpr int kSoft = 1, kHard = 2;
     return kind == kSoft || kind == kHard ? 0 : result != 0 ? kFailed : 0;
@@ -154,7 +156,7 @@ void display(CaptureAffinity *capture, const char *format, size_t length) {
 
 } // namespace
 
-// Both use the Fortran function: in LLVM's runtimes the name without `_` has two versions.
+// Both functions call the Fortran function, because in LLVM's runtimes the name without `_` has two versions.
 OMPASS_EXPORT void omp_display_affinity(const char *format) {
     static Router router;
     const auto [next, is_own] = next_of<void(const char *)>(router, "omp_display_affinity");
@@ -234,9 +236,9 @@ OMPASS_EXPORT void omp_get_partition_place_nums_8_(int64_t *places) {
 
 // ---------------------------------------------------------------- loops with ordered dependences
 
-// In a team of one thread, LLVM's runtimes read data of the loop that they did not store. The call is then dropped,
-// because one thread runs the iterations in order and need not wait. In larger teams a tail call forwards it.
-// wait_wrappers.cpp has the functions that wait.
+// In a team of one thread, LLVM's runtimes read data of the loop that they did not store. These functions then drop the
+// call, because one thread runs the iterations in order and no thread waits. In larger teams they forward it by a tail
+// call. wait_wrappers.cpp has the functions that wait.
 #define OMPASS_POST(name)                                                                                              \
     OMPASS_EXPORT void name(uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d, uintptr_t e, uintptr_t f, uintptr_t g, \
                             uintptr_t h) {                                                                             \
@@ -251,7 +253,7 @@ OMPASS_POST(GOMP_doacross_ull_post)
 
 // ---------------------------------------------------------------- scopes
 
-// Begins a scope. If the runtime lacks the function, a worksharing loop without iterations registers task reductions.
+// Begins a scope. If the runtime lacks the function, registers task reductions by a worksharing loop of no iterations.
 OMPASS_EXPORT void GOMP_scope_start(uintptr_t *reductions) {
     using Start = bool(long, long, long, long, long, long *, long *, uintptr_t *, void **);
     if (void *its = ompass::destination_of("GOMP_scope_start", __builtin_return_address(0), true).function)
@@ -323,7 +325,7 @@ OMPASS_REFUSE_MEMORY(GOMP_loop_ordered_start, 8)
 OMPASS_REFUSE_MEMORY(GOMP_loop_doacross_start, 7)
 OMPASS_REFUSE_MEMORY(GOMP_sections2_start, 2)
 
-// Refuses to cancel a loop or sections: LLVM's runtimes keep the cancelled state, and later loops lack iterations.
+// Refuses to cancel a loop or sections: LLVM's runtimes keep the cancelled state, so later loops skip iterations.
 OMPASS_EXPORT bool GOMP_cancel(int construct, bool do_cancel) {
     constexpr int kLoop = 2, kSections = 4;
     static Router router, cancellation;
@@ -339,7 +341,7 @@ OMPASS_EXPORT bool GOMP_cancel(int construct, bool do_cancel) {
 // ---------------------------------------------------------------- loops with unsigned bounds of eight bytes
 
 // LLVM's runtimes run no iterations of such a loop if it counts downwards. These functions start a loop with signed
-// bounds instead: bounds of the same sign have the same order, and further chunks are fetched in the same way.
+// bounds instead. Bounds of the same sign have the same order, and the program fetches further chunks in the same way.
 
 namespace {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Taskloops of gcc programs that LLVM's runtimes (at least 14 to 19) run wrongly. The runtimes fail an assertion or
-// crash on loops that count downwards or have no iterations, and ignore `strict`. Divides such a loop into tasks, as
-// libgomp does. The caller creates each task by GOMP_task.
+// crash on loops that count downwards or have no iterations, and ignore `strict`. This file divides such a loop into
+// tasks, as libgomp does. The caller creates each task by GOMP_task.
 #pragma once
 
 #include <cstdint>
@@ -24,11 +24,11 @@ struct Loop {
     Copy copy;
     long bytes, alignment;
     unsigned flags;
-    unsigned long n_tasks; // number of tasks, or with kGrainsize iterations per task; 0: not given
+    unsigned long n_tasks; // number of tasks; with kGrainsize, iterations per task; 0: not given
     int priority;
     Bound start, end, step;
 
-    // libgomp uses the sign of a signed step, and the flag if the step is unsigned.
+    // As in libgomp, the sign of a signed step shows the direction; for an unsigned step, the flag kUp does.
     bool is_upwards() const {
         if constexpr (std::is_signed_v<Bound>) return step > 0;
         return flags & kUp;
@@ -48,7 +48,7 @@ struct Shares {
     uint64_t n_tasks, size, n_longer;
 };
 
-// Divides n iterations as libgomp does, into `n_threads` tasks if the program gives no number.
+// Divides n iterations as libgomp does: into `n_threads` tasks if the program gives no number.
 template <typename Bound>
 Shares share(const Loop<Bound> &loop, uint64_t n, uint64_t n_threads) {
     if (n == 0) return {0, 0, 0};

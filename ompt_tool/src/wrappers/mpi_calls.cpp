@@ -16,7 +16,7 @@ namespace {
 
 pthread_key_t at_exit_of_thread;
 
-// Completes the log of a thread that OpenMP does not know, since no runtime reports its end.
+// Completes the log of a thread that OpenMP does not know. No runtime reports the end of such a thread.
 void end_thread(void *) {
     ThreadState *thread = recorder::this_thread;
     if (thread && !recorder::is_off()) recorder::end_thread(*thread);
@@ -27,8 +27,8 @@ void note_new_thread(const ThreadState &thread) {
     if (has_key && thread.kind == format::ThreadKind::kOther) pthread_setspecific(at_exit_of_thread, &thread);
 }
 
-// Returns the calling thread if its MPI call is recorded, else null. A function that initializes MPI starts the
-// recording; the program may not use OpenMP, or not yet.
+// Returns the calling thread if its MPI call must be recorded, else null. A function that initializes MPI starts the
+// recording, because the program may use OpenMP only later or never.
 [[gnu::noinline]] ThreadState *new_thread(const mpi::Function &function) {
     const int saved = errno;
     if (function.starts) recorder::start("none yet: recording was begun by MPI");

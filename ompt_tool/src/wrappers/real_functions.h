@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// For functions of this library that replace a runtime function and call it.
+// Finds the runtime function behind a function of this library that replaces it.
 #pragma once
 
 #include "messages.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Wrappers of the runtime functions in which a thread may wait and that OMPT does not report. They measure the call
-// (accounting/unreported_waits.h). They work only if this library is preloaded or linked, and only forward while nothing
-// is recorded.
+// Wrappers of runtime functions in which a thread may wait, but which OMPT does not report. They measure the calls
+// (accounting/unreported_waits.h). They work only if this library is preloaded or linked. While nothing is recorded,
+// they measure nothing.
 #include <cstdint>
 
 #include "accounting/unreported_waits.h"
@@ -22,12 +22,12 @@ OMPASS_EXPORT void __kmpc_doacross_wait(void *location, int32_t thread_id, const
     call.count();
 }
 
-// The arguments of gcc's functions are the loop variables, as many as the loop has levels. Sixteen are forwarded, or all
-// by a tail call while nothing is recorded.
+// The arguments of gcc's functions are the loop variables, one for each level of the loop. The wrappers forward
+// sixteen, or all of them by a tail call while nothing is recorded.
 #define OMPASS_SIXTEEN(X) X a, X b, X c, X d, X e, X f, X g, X h, X i, X j, X k, X l, X m, X n, X o, X p
 
-// In a team of one thread, LLVM's runtimes read data of the loop that they did not store. The call is then dropped,
-// because one thread runs the iterations in order and need not wait.
+// In a team of one thread, LLVM's runtimes read data of the loop that they did not store. The wrapper then drops the
+// call, because one thread runs the iterations in order and need not wait.
 #define OMPASS_DOACROSS_WAIT(name)                                                                                     \
     OMPASS_EXPORT void name(OMPASS_SIXTEEN(uintptr_t)) {                                                               \
         static Router n_threads;                                                                                       \
