@@ -33,7 +33,7 @@ struct Columns : Row {};
 
 using Matrix = nb::typed<nb::tuple, nb::typed<nb::tuple, uint64_t, nb::ellipsis>, nb::ellipsis>;
 
-// Moves the values into an array. S differs from T for flags, which vectors store as bytes.
+// Moves the values into an array. S differs from T only for flags, which vectors store as bytes.
 template <typename T, typename S>
 Column<T> to_column(std::vector<S> &&values) {
     static_assert(sizeof(T) == sizeof(S));
@@ -42,7 +42,7 @@ Column<T> to_column(std::vector<S> &&values) {
     return Column<T>(kept->data(), {kept->size()}, owner);
 }
 
-// Makes the columns of a list from `values`. The entries of the list name each value `row`.
+// Makes the columns of a list from `values`. In the entries of the list, `row` is one of the values.
 #define OMPASS_COLUMN(type, name, meaning, value)                                                                      \
     ompass::column<type::Scalar>(rows, [&](const auto &row) { return value; }),
 #define OMPASS_COLUMNS(R, LIST, values) [&](const auto &rows) { return R{{}, LIST(OMPASS_COLUMN)}; }(values)
@@ -66,7 +66,7 @@ Column<T> column(const Values &rows, Get get) {
 #define OMPASS_MOVED_COLUMN(type, name, ...) ompass::to_column<type>(std::move(from.name)),
 #define OMPASS_MOVED_COLUMNS(R, LIST, columns) [](auto &from) { return R{{}, LIST(OMPASS_MOVED_COLUMN)}; }(columns)
 
-// Returns the tuple of convert(value) for all values.
+// Returns a tuple of convert(value) for all values.
 template <typename Values, typename Convert>
 nb::tuple to_tuple(Values &&values, Convert convert) {
     nb::object tuple = nb::steal(PyTuple_New(static_cast<Py_ssize_t>(values.size())));
@@ -136,7 +136,7 @@ nb::class_<R, Base> bind_row(nb::module_ &m, const char *name, const char *doc) 
     return type;
 }
 
-// Returns name, SQL type and meaning of each field.
+// Returns the name, SQL type and meaning of each field.
 template <typename R>
 std::vector<std::tuple<std::string, std::string, std::string>> describe() {
     return std::apply(

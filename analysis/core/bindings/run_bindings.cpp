@@ -16,7 +16,7 @@ namespace ompass {
 
 namespace {
 
-// Returns the name of a number of the format; the last name is for unknown numbers.
+// Returns the name of a number in the format. The last name stands for unknown numbers.
 template <typename Number, size_t N>
 const char *name_of(Number number, const char *const (&names)[N]) {
     return names[std::min(static_cast<size_t>(number), N - 1)];
@@ -26,7 +26,7 @@ constexpr const char *kKinds[] = {"program", "task", "parallel", "kernel", "phas
 constexpr const char *kClocks[] = {"tsc", "cntvct", "clock_gettime", "unknown"};
 constexpr const char *kEnds[] = {"running-or-killed", "finalized", "exit", "ended-by-control", "dumped", "unknown"};
 
-// Returns the number of usable CPUs, the smaller of both ends of the run, because a cpuset may shrink.
+// Returns the smallest number of usable CPUs that the run recorded, because a cpuset may shrink during the run.
 uint32_t usable_cpus(const format::ProcessHeader &process) {
     uint32_t n = process.n_usable_cpus;
     for (const format::GroupLimits *limits : {&process.groups_at_start, &process.groups_at_end})
@@ -34,7 +34,7 @@ uint32_t usable_cpus(const format::ProcessHeader &process) {
     return n;
 }
 
-// Returns the limits with the smaller quota of both ends of the run.
+// Returns the limits at the start or the end of the run, whichever have the smaller quota.
 const format::GroupLimits &quota(const format::ProcessHeader &process) {
     const format::GroupLimits &start = process.groups_at_start, &end = process.groups_at_end;
     if (!start.period_us || !end.period_us) return start.period_us ? start : end;
@@ -43,7 +43,7 @@ const format::GroupLimits &quota(const format::ProcessHeader &process) {
     return smaller ? end : start;
 }
 
-// Returns by how much a count rose during the run; -1: unknown.
+// Returns the rise of a count during the run; -1: unknown.
 int64_t throttled(const format::ProcessHeader &process, uint64_t format::GroupLimits::*count) {
     const format::GroupLimits &start = process.groups_at_start, &end = process.groups_at_end;
     if (!start.is_known || !end.is_known) return -1;

@@ -284,7 +284,7 @@ Rows<PythonLockShape> lock_rows(const TaskProgram &program) {
         },                                                                                                             \
         nb::arg("program"), doc)
 
-// Returns the work in ns by number of the construct.
+// Returns the work of each construct in ns, by the construct's number.
 std::map<uint32_t, uint64_t> work_of_constructs(const TaskProgram &program) {
     std::map<uint32_t, uint64_t> work;
     for (const Operation operation : program.operations)
@@ -292,14 +292,14 @@ std::map<uint32_t, uint64_t> work_of_constructs(const TaskProgram &program) {
     return work;
 }
 
-// Returns the number that a construct of the run has in the program.
+// Returns the program's number for a construct of the run.
 uint16_t place_of(const TaskProgram &program, uint32_t construct) {
     const auto found = std::ranges::find(program.constructs, construct);
     if (found == program.constructs.end()) throw nb::value_error("the program has no such construct");
     return static_cast<uint16_t>(found - program.constructs.begin());
 }
 
-// Binds a function that returns a changed program. The function's first number must be positive.
+// Binds a function that returns a changed program. Calls raise ValueError unless the first number is positive.
 template <typename... Number, typename... Name>
 void bind_change(nb::module_ &m, const char *name, TaskProgram (*change)(const TaskProgram &, uint16_t, Number...),
                  const char *doc, Name... number_names) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Decodes the records of one thread's log: reads its event extents, keeps its clock, counts its ids and unpacks its
-// short forms. It knows the encoding of events (format.h), and leaves their meaning to walker.h.
+// short forms. This file knows the encoding of events (format.h), and leaves their meaning to walker.h.
 #pragma once
 
 #include <algorithm>
@@ -22,9 +22,9 @@ constexpr Kinds kinds(Kind... kind) {
 struct EventRecord {
     format::EventKind kind{};
     uint32_t argument = 0;
-    uint64_t time = 0; // ticks; of an untimed record: the time of the last timed one
+    uint64_t time = 0; // ticks; an untimed record has the time of the last timed one
     uint64_t id = 0; // id that the record gives to a task or region; else 0
-    uint64_t words[3] = {}; // first word, as it is in the log, and the words that follow
+    uint64_t words[3] = {}; // first word, as in the log, and the words that follow
 
     // Creations have a time only if their delta is not 0.
     bool is_timed() const {
@@ -34,11 +34,11 @@ struct EventRecord {
 
 class EventDecoder {
 public:
-    // The state of a decoder between two records, from which another decoder of the same log can continue. It has no
-    // pointers, so a file can keep it.
+    // The state of a decoder between two records. Another decoder of the same log can continue from it. It has no
+    // pointers, so it can be kept in a file.
     struct Bookmark {
         uint64_t extent, half; // extents begun, and half-words read from the last one
-        uint64_t time, n_records, n_ids; // values up to here
+        uint64_t time, n_records, n_ids; // values at this place
         uint64_t address; // address of the last access
         uint64_t started; // id of the task that started last
         uint32_t codes[format::kInlineCodes];
@@ -86,7 +86,7 @@ public:
         mark.half = static_cast<uint64_t>(place_ - begin_);
         return mark;
     }
-    // Returns false, without a change, if the log has no such place.
+    // Continues from `mark`. Returns false and changes nothing if the log has no such place.
     bool seek(const Bookmark &mark) {
         if (mark.extent > thread_.events.size() || mark.n_codes > format::kInlineCodes) return false;
         if (mark.half > (mark.extent ? 2 * thread_.events[mark.extent - 1].size() : 0)) return false;
@@ -98,8 +98,8 @@ public:
         return true;
     }
 
-    // Calls begin(construct) and end() for the begins and ends in a record of kind inline_ops, until one returns false.
-    // Returns false in this case, and if a code has no construct.
+    // Calls begin(construct) or end() for each begin or end of a task in a record of kind inline_ops. Stops and returns
+    // false if one of them returns false, or if a code has no construct.
     template <typename Begin, typename End>
     bool unfold(const EventRecord &record, Begin begin, End end) const {
         for (unsigned i = 0; i < format::kInlineOpsPerWord; i++) {
@@ -117,12 +117,12 @@ public:
     Problem problem() const { return what_ ? Problem{thread_.file.path(), offset(), what_} : Problem{}; }
     uint64_t time() const { return at_.time; }
     uint64_t n_records() const { return at_.n_records; }
-    uint64_t n_ids() const { return at_.n_ids; } // ids that records have made so far
+    uint64_t n_ids() const { return at_.n_ids; } // number of ids that records have given so far
     uint64_t offset() const { return offset_ + sizeof *place_ * static_cast<size_t>(place_ - begin_); } // in the file
 
 private:
     static_assert(format::kEnd == 0 && format::kTime == 1);
-    // Kinds whose records make an id; kinds that next() must finish after read_record().
+    // Kinds whose records give an id, and kinds that next() must finish after read_record().
     static constexpr Kinds kNumbered = kinds(format::kCreate, format::kImplicitBegin, format::kRegionBegin);
     static constexpr Kinds kUnfinished = kinds(format::kInlineCode, format::kRead, format::kWrite, format::kReadNear,
                                                format::kWriteNear, format::kAbsentNear);
@@ -187,7 +187,7 @@ private:
             return true;
         }
     }
-    // Sets word 1 of a start in a short form: the id, and where the task moved.
+    // Sets word 1 of a start in a short form: the id, and the flags of the task's move.
     void unpack_start(EventRecord &record) {
         const uint64_t word = record.words[0];
         switch (format::event_kind(word)) {
@@ -224,13 +224,13 @@ private:
     bool fail(const char *what) {
         what_ = what;
         at_.extent = thread_.events.size();
-        end_ = place_; // offset() remains at the damage
+        end_ = place_; // offset() stays at the damage
         return false;
     }
 
     const ThreadFile &thread_;
     uint64_t first_id_;
-    Bookmark at_{}; // without `half`, which place_ replaces
+    Bookmark at_{}; // `half` is unused: place_ replaces it
     const uint32_t *begin_ = nullptr, *place_ = nullptr, *end_ = nullptr; // half-words of the extent
     uint64_t offset_ = 0; // place of begin_ in the file, bytes
     const char *what_ = nullptr;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The events that walker.h reports. An observer derives from WalkObserver and hides the functions of the events that it
-// needs; none is virtual. It may keep its own data in each frame, part and thread. All times are ticks. An observer and
-// its walks belong to one thread of control.
+// The events that walker.h reports. An observer derives from WalkObserver and redefines the functions of the events
+// that it needs; none is virtual. It may keep its own data in each frame, part and thread. All times are ticks. Use an
+// observer and its walks on one thread.
 #pragma once
 
 #include "trace_index.h"
@@ -13,27 +13,27 @@ enum class Activity : uint8_t {
     kUnknown, // outside every region, or not recorded
     kWork, // runs the current task
     kWait, // waits in the current task, and runs nothing
-    kFork, // is between the begin or end of a region and its implicit task
+    kFork, // is between the start or end of a region and its implicit task
     kCall // is in an MPI call or a target construct
 };
 
-// A task on the stack of a thread. The stack is an array from the bottom up.
+// A task on the stack of a thread. The stack is an array; the lowest frame is the first.
 template <typename Data>
 struct TaskFrame {
     enum Kind : uint8_t { kOutside, kImplicit, kDeferred, kUndeferred };
     uint64_t id = 0; // 0: undeferred, or outside every task
     uint32_t construct = 0; // 0: implicit, or outside
     Kind kind = kOutside;
-    bool timed = false; // undeferred: begin and end have a time
+    bool timed = false; // undeferred: the trace has the times of begin and end
     bool waiting = false; // true in a wait
     uint32_t wait_kind = 0; // OMPT sync region kind; 0: unknown
     uint32_t wait_place = 0; // construct of the wait; 0: unknown
-    uint64_t wait_begin = 0; // a wait that continues on another thread counts as a new one
+    uint64_t wait_begin = 0; // start of the wait; a wait that continues on another thread counts as new
     bool resumed = false; // began on another thread
     bool rescued = false; // runs outside its home because the program would have hung
     int32_t home = -1; // domain in which the extension placed it; -1: unknown
     uint64_t ready = 0, start = 0; // 0: not timed, or began on another thread
-    uint64_t worked = 0; // work on this thread so far, with undeferred tasks; undeferred: the owner's when it began
+    uint64_t worked = 0; // work on this thread so far, with undeferred tasks; undeferred: owner's at the start
     uint32_t to_owner = 0; // distance to owner()
     Data data{};
 
@@ -47,7 +47,7 @@ struct TaskFrame {
     uint64_t explicit_id() const { return owner().construct ? owner().id : 0; } // 0 in implicit tasks and outside
 };
 
-// A thread's part in a region. The parts of a thread are an array from the outermost inwards.
+// A thread's part in a region. The parts of a thread are an array; the outermost part is the first.
 template <typename Data>
 struct RegionPart {
     uint64_t id = 0; // 0: outside every region
@@ -67,16 +67,16 @@ struct OpenKernel {
     format::OffCpuTicks off_cpu = {};
 };
 
-// A loop or another construct that shares work.
+// An open loop, or another open construct that shares work.
 struct OpenLoop {
     uint32_t construct;
     uint64_t begin;
 };
 
-// An MPI call, or a target construct.
+// An open MPI call or target construct.
 struct OpenCall {
     uint32_t construct = 0; // 0: none
-    bool is_accounted = false; // false: on a thread outside of the accounted time
+    bool is_accounted = false; // true if it began in the thread's work, so its time is accounted
     uint64_t begin = 0;
 };
 
@@ -87,7 +87,8 @@ struct CallStepRecord {
     uint64_t word; // see format::pack_call_step()
 };
 
-// The last gap: a wait for a lock, the end of a wait, or the time before a task that depended on another.
+// The last gap in a thread's work: a wait for a lock, the end of a wait, or the time before a task that depended on
+// another.
 struct LastGap {
     uint64_t until_arrival; // barriers: ticks until the last thread arrived
     uint64_t idle; // ticks in total
@@ -108,8 +109,8 @@ struct OffCpuInterval {
 
 struct NoData {};
 
-// Ignores every event. `walk` is at the event. Frames and parts that the event ends are still there; those that it
-// begins are there already.
+// Ignores every event. `walk` is at the event. Frames and parts that the event ends still exist during the call; those
+// that it begins exist already.
 struct WalkObserver {
     using FrameData = NoData;
     using PartData = NoData;
@@ -120,21 +121,21 @@ struct WalkObserver {
     const RecordedRegion &region(uint64_t /*id*/) const { return kUnknownRegion; }
     uint64_t end_of_run() const { return 0; }
 
-    void began_thread(auto & /*walk*/) {} // before its first event
-    // The trace lacks its first part: the walk has the stacks of the checkpoint, and its first event follows.
+    void began_thread(auto & /*walk*/) {} // called before its first event
+    // Called if the trace lacks its first part. The walk has the stacks of the checkpoint, and its first event follows.
     void continued(auto & /*walk*/, const Checkpoint &) {}
-    void ended_thread(auto & /*walk*/) {} // the walk's stacks hold the tasks, kernels and regions that are still open
+    void ended_thread(auto & /*walk*/) {} // the walk's stacks still hold the open tasks, kernels and regions
 
-    // The intervals of a thread come in order. An interval ends before its begin if a clock was read tens of ns early.
+    // The intervals of a thread come in order. An interval ends before it begins if a clock was read tens of ns early.
     // An interval of creation represents `weight` creations; creation_cost() reports its construct. A task starts or
     // resumes right after an interval of scheduling. walk.off_cpu() returns the off-CPU time in the interval.
     void state_interval(auto & /*walk*/, format::State, uint64_t /*begin*/, uint64_t /*end*/, uint32_t /*weight*/) {}
-    // Precedes the state intervals that contain it.
+    // Called before the state intervals that contain the off-CPU interval.
     void off_cpu(auto & /*walk*/, const OffCpuInterval &) {}
 
-    // Creation of a deferred task; walk.date_creation() returns its time. Its start, on any thread, and its end follow.
+    // The creation of a deferred task; walk.date_creation() returns its time. The task starts later, on any thread.
     void created(auto & /*walk*/, uint64_t /*task*/, uint32_t /*construct*/) {}
-    // task 0: an undeferred task, which begins next. weight: the number of creations that this one represents.
+    // task 0: an undeferred task, which has just begun. weight: the number of creations that this one represents.
     void creation_cost(auto & /*walk*/, uint64_t /*task*/, uint32_t /*construct*/, uint64_t /*ticks*/,
                        uint32_t /*weight*/) {}
     void depends(auto & /*walk*/, uint64_t /*before*/, uint64_t /*after*/) {}
@@ -143,21 +144,23 @@ struct WalkObserver {
     void depends_on(auto & /*walk*/, uint64_t /*address*/, uint32_t /*type*/) {}
     void began_undeferred(auto & /*walk*/, auto & /*frame*/) {}
     void ended_undeferred(auto & /*walk*/, auto & /*frame*/) {}
-    // after_others: true if the task had dependences. moved: format::kOtherCore | kOtherDomain, since its creation.
+    // after_others: true if the task had dependences. moved: format::kOtherCore | kOtherDomain, compared with its
+    // creation.
     void started(auto & /*walk*/, auto & /*frame*/, bool /*after_others*/, uint64_t /*moved*/) {}
     void suspended(auto & /*walk*/, auto & /*frame*/) {}
     // here: true if this thread had suspended the task.
     void resumed(auto & /*walk*/, auto & /*frame*/, bool /*here*/) {}
     void completed(auto & /*walk*/, auto & /*frame*/, bool /*detached*/) {}
     void discarded(auto & /*walk*/, uint64_t /*task*/, uint32_t /*construct*/) {}
-    // The event of a detached task. ticks: since its code ended, 0 in old traces. outside: not by a thread of its team.
+    // The event of a detached task is fulfilled. ticks: time since the task's code ended; 0 in old traces. outside:
+    // true if no thread of its team fulfilled it.
     void fulfilled(auto & /*walk*/, uint64_t /*task*/, uint32_t /*construct*/, uint64_t /*ticks*/, bool /*outside*/) {}
     void stole(auto & /*walk*/, uint64_t /*ticks*/, bool /*succeeded*/) {}
 
     // Waits of the current task; kind: OMPT sync region kind.
     void began_wait(auto & /*walk*/, uint32_t /*kind*/) {}
     void ended_wait(auto & /*walk*/, uint32_t /*kind*/) {}
-    // The next waits are at this construct. In a team of one, a wait after undeferred tasks leaves no other event.
+    // The next waits are at this construct. In a team of one, a wait after undeferred tasks has no other event.
     void named_wait(auto & /*walk*/, uint32_t /*construct*/) {}
     void asked_for_lock(auto & /*walk*/, uint32_t /*kind*/) {}
     // walk.lock() returns the number of the lock.
@@ -178,12 +181,13 @@ struct WalkObserver {
     // MPI calls and target constructs; walk.call() returns the open one.
     void began_call(auto & /*walk*/, const OpenCall &) {}
     void ended_call(auto & /*walk*/, const OpenCall &) {}
-    // A step of a target construct, at its end; a step that a device timed may come at any later time, on any thread.
+    // A step of a target construct, reported at its end. A step that a device timed may come later, on any thread.
     void took_call_step(auto & /*walk*/, const CallStepRecord &) {}
 
-    // The messages of the open MPI call, before it ends.
+    // The messages of the open MPI call, reported before it ends.
     void took_message(auto & /*walk*/, const format::Message &) {}
-    // is_new: the last message is nonblocking, and this is its request; else the call completes the request.
+    // is_new: true if this is the request of the last message, which is nonblocking; false if the call completes the
+    // request.
     void took_request(auto & /*walk*/, uint64_t /*request*/, bool /*is_new*/) {}
 
     void began_kernel(auto & /*walk*/, const OpenKernel &) {}

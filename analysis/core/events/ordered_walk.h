@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Walks all threads of a trace in order of time. The clocks of two CPUs may differ a little. Therefore the walk holds
-// an event back until it has passed the event of another thread that must come first, such as the creation of a
-// task that starts, or the completion of the tasks that a wait waited for.
+// an event back until it has applied the event of another thread that must come first, such as the creation of a
+// task that starts, or the completion of the tasks that a wait awaited.
 #pragma once
 
 #include <algorithm>
@@ -17,8 +17,8 @@ namespace ompass {
 
 // The observer also has these functions:
 //   bool is_met(Walk &, Precondition)    true if the precondition holds
-//   void out_of_order()                  the next event is applied although its precondition does not hold
-//   void ends_at(uint64_t)               all events are applied, and the run ends at this time
+//   void out_of_order()                  called before an event is applied whose precondition does not hold
+//   void ends_at(uint64_t)               called after all events, with the time at which the run ends
 template <typename Observer>
 class OrderedWalk {
 public:
@@ -81,7 +81,7 @@ private:
         });
     }
 
-    // Applies the earliest held event. Because of a pause or a limit, the log lacks the event that must precede it.
+    // Applies the earliest held event. The log lacks the event that must precede it, because of a pause or a limit.
     Problem force_one() {
         const auto first = std::ranges::min_element(held_, {}, &Walk::now);
         Walk &walk = **first;

@@ -14,7 +14,7 @@ namespace ompass {
 // Returns the number of threads that this process may use at once.
 inline unsigned usable_threads() { return std::max(std::thread::hardware_concurrency(), 1u); }
 
-// Runs task(0) ... task(n_tasks - 1) on at most n_jobs threads, the caller's included. Rethrows exceptions of a task.
+// Runs task(0) ... task(n_tasks - 1) on at most n_jobs threads, the caller's included. Rethrows an exception of a task.
 template <typename Task>
 void run_all(size_t n_tasks, unsigned n_jobs, const Task &task) {
     std::atomic<size_t> next{0};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Combines the parts of tasks that began on one thread and resumed on others, after all threads have been read.
+// Combines the parts of tasks that began on one thread and resumed on others, once all threads have been read.
 #pragma once
 
 #include <unordered_map>
@@ -10,7 +10,7 @@
 namespace ompass {
 
 struct CompletedTask {
-    uint32_t thread, construct; // thread: the last one
+    uint32_t thread, construct; // thread: the one that completed the task
     uint64_t id, ready, start, end, worked;
 };
 

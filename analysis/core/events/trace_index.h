@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The times of creations, and of begins and ends of regions, that the walk of one thread needs from other threads.
-// Walks of one thread after another use this index; a walk in order of time (ordered_walk.h) does not need it.
+// Times that the walk of one thread needs from other threads: of the creations of tasks, and of the starts and ends of
+// regions. Walks of one thread after another use this index. A walk in order of time (ordered_walk.h) does not need it.
 #pragma once
 
 #include <functional>
@@ -14,7 +14,7 @@ namespace ompass {
 struct RecordedRegion {
     uint64_t begin = 0, end = 0, last_arrival = 0; // ticks; 0: unknown
     uint32_t construct = 0, level = 1;
-    uint32_t waited_for = 0; // construct for which its threads waited at the end; 0: unknown
+    uint32_t waited_for = 0; // construct that its threads waited for at the end; 0: unknown
     bool had_tasks = false;
 
     // Adds the part of the region's data that one thread recorded.
@@ -42,13 +42,13 @@ inline const RecordedRegion &region_in(const RecordedRegions &regions, uint64_t 
 
 // The time of a creation in ticks.  begin <= time <= latest
 struct Creation {
-    uint64_t begin;  // begin of the creating call; the creator's work before it precedes the task
-    uint64_t time;   // earliest possible time of the creation
+    uint64_t begin; // start of the creating call; the creator's work before it precedes the task
+    uint64_t time; // earliest possible time of the creation
     uint64_t latest; // latest possible time; == time if that is exact
 };
 
-// If the run keeps only the last part of its trace and lacks the event that made the id, returns the time from which
-// the creating thread's events are known; else 0.
+// Returns the time at which the creating thread's events begin, if the run keeps only the last part of its trace and
+// lacks the event that gave the id. Otherwise returns 0.
 inline uint64_t known_since(const RunFiles &run, uint64_t id) {
     const uint64_t thread = format::thread_of_id(id);
     if (thread >= run.threads.size() || !run.threads[thread].checkpoint) return 0;
@@ -56,7 +56,7 @@ inline uint64_t known_since(const RunFiles &run, uint64_t id) {
     return format::counter_of_id(id) <= head.n_ids ? head.time : 0;
 }
 
-// Maps ids to values, by their thread and counter. Ids that were made before the trace begins have no value.
+// Maps ids to values, by thread and counter. Ids from before the trace begins have no value.
 template <typename T>
 class ById {
 public:
@@ -69,7 +69,7 @@ public:
     T operator[](uint64_t id) const {
         const uint64_t thread = format::thread_of_id(id);
         if (thread >= of_thread_.size()) return T{};
-        const uint64_t place = format::counter_of_id(id) - first_[thread]; // huge before the begin
+        const uint64_t place = format::counter_of_id(id) - first_[thread]; // huge for ids before the trace
         return place < of_thread_[thread].size() ? of_thread_[thread][place] : T{};
     }
     void set(uint64_t id, T value) {
@@ -80,25 +80,25 @@ public:
         if (known.size() <= place) known.resize(place + 1);
         known[place] = value;
     }
-    // The values of one thread. The first one belongs to no id.
+    // Returns the values of one thread. The first one belongs to no id of the trace.
     std::vector<T> &of_thread(size_t thread) { return of_thread_[thread]; }
 
 private:
     std::vector<std::vector<T>> of_thread_;
-    std::vector<uint64_t> first_; // ids that each thread made before its first event
+    std::vector<uint64_t> first_; // number of ids that each thread gave before its first event
 };
 
-// Memory: eight bytes per deferred task, four more if creations have no exact time, and some hundred per region.
+// Memory: eight bytes per task or region, four more if creations have no exact time, and some hundred per region.
 struct TraceIndex {
     ById<uint64_t> created; // ticks; 0: not a task, or unknown
-    ById<uint32_t> doubt;   // ticks from the earliest to the latest possible time
+    ById<uint32_t> doubt; // ticks from the earliest to the latest possible time
     RecordedRegions regions;
     enum class Creations : uint8_t { kNone, kEarliest, kWithDoubt } creations = Creations::kWithDoubt; // to collect
-    uint64_t end = 0; // end of the run: the last event, or the end that the tool noted
+    uint64_t end = 0; // end of the run: the later of the last event and the end that the tool recorded
 
     const RunFiles *run = nullptr;
 
-    // Returns 0 if unknown; the begin of the trace if the task is older.
+    // Returns 0 if the time is unknown. Returns the start of the creating thread's events if the task is older.
     uint64_t created_at(uint64_t id) const {
         const uint64_t time = created[id];
         return time || !run ? time : known_since(*run, id);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gives the events of one thread their meaning; no other file does. The walk dates creations, keeps the stack of the
-// thread's tasks, its regions, its open kernels and its open state interval, and reports every event to an observer
+// Gives the events of one thread their meaning; no other file does. A walk dates creations. It keeps the stack of the
+// thread's tasks, its regions, its open kernels and its open state interval. It reports every event to an observer
 // (observer.h). ordered_walk.h walks several threads in order of time.
 //
-// The tool writes a creation inside a wrapper without a time, before the create_span that dates it. A creation in a
-// task too short for clock readings has no time and no create_span. `span` means a create_span in this file.
+// The tool writes a creation inside a wrapper without a time, and then the create_span that dates it. A creation in a
+// task too short for clock readings has neither a time nor a create_span. In this file, `span` means a create_span.
 //
 //   sum of the state intervals  =  time of the last event - time of the first  (if the log has no pause)
 #pragma once
@@ -24,11 +24,11 @@ namespace ompass {
 // Dates the creations of one thread, in the order of its log.
 class CreationDates {
 public:
-    // with_latest: false if Creation::latest does not matter; it may then be too early.
+    // with_latest: false if the caller does not need Creation::latest, which may then be too early.
     explicit CreationDates(const RunFiles &run, bool with_latest = true)
         : has_wrappers_(run.process->wrappers != 0), with_latest_(with_latest) {}
 
-    // Dates `record`, a creation, which `decoder` returned last. Takes amortized constant time.
+    // Dates `record`, the creation that `decoder` returned last. Takes amortized constant time.
     Creation date(const EventDecoder &decoder, const EventRecord &record) {
         const bool timed = record.is_timed();
         if (!has_wrappers_ && (timed || !with_latest_)) return {record.time, record.time, record.time};
@@ -71,9 +71,9 @@ private:
     }
 
     const bool has_wrappers_, with_latest_;
-    uint64_t searched_ = 0; // record up to which span_begin_ is valid
+    uint64_t searched_ = 0; // number of the record up to which span_begin_ is valid
     uint64_t span_begin_ = kNoSpan;
-    uint64_t next_timed_ = 0; // the next timed record, up to which next_time_ is valid
+    uint64_t next_timed_ = 0; // number of the next timed record, up to which next_time_ is valid
     uint64_t next_time_ = 0;
 };
 
@@ -129,7 +129,7 @@ private:
     std::vector<uint32_t> &doubt_; // by id; 0 beyond its end
     RecordedRegions &regions_;
     const Creations creations_;
-    uint32_t waited_for_ = 0; // from the record before
+    uint32_t waited_for_ = 0; // from the preceding kWaitedFor, until a timed record
     CreationDates dates_;
 };
 
@@ -181,7 +181,7 @@ public:
         what_ = "is damaged: event out of place";
         return false;
     }
-    // Closes the interval that is open after the last event.
+    // Closes the interval that is open after the last event. Call it after the last apply().
     void finish() {
         if (context_.activity != Activity::kUnknown) {
             const uint64_t end_of_region = observer_.region(part().id).end;
@@ -215,7 +215,7 @@ public:
         uint64_t message = 0,
                  message_size = 0; // word 1 of the kEnterCall with the open call's message; the last kSizeStep
     };
-    // The state of a walk between two events, from which another walk of the same thread can continue.
+    // The state of a walk between two events. Another walk of the same thread can continue from it.
     struct Checkpoint {
         EventDecoder::Bookmark place;
         Context last;
@@ -230,7 +230,7 @@ public:
         const std::vector<Frame> frames(frames_.begin(), frames_.begin() + (current_ - frames_.data()) + 1);
         return {decoder_.bookmark(), context_, data, frames, parts_, kernels_, loops_, off_cpu_};
     }
-    // Call it before advance(). Returns false if the checkpoint belongs to another log.
+    // Continues from a checkpoint. Call it before advance(). Returns false if the checkpoint belongs to another log.
     bool restore(const Checkpoint &at) {
         if (at.frames.empty() || at.parts.empty() || !decoder_.seek(at.place)) return false;
         record_.time = at.place.time;
@@ -249,12 +249,12 @@ public:
     typename Observer::ThreadData data{};
     uint32_t thread() const { return thread_; }
     uint64_t now() const { return record_.time; }
-    uint64_t mark() const { return context_.mark; } // begin of the open state interval
+    uint64_t mark() const { return context_.mark; } // start of the open state interval
     Activity activity() const { return context_.activity; }
     Frame &current() { return *current_; }
     std::span<Frame> frames() { return {frames_.data(), current_ + 1}; } // from the bottom of the stack
     Part &part() { return parts_.back(); }
-    // Returns the construct of the current deferred task, else of the region; 0 outside regions.
+    // Returns the construct of the current deferred task, or if there is none, of the region; 0 outside regions.
     uint32_t construct() const {
         const uint32_t of_task = current_->owner().construct;
         return of_task ? of_task : parts_.back().construct;
@@ -268,7 +268,8 @@ public:
     uint32_t lock() const { return format::mutex_number(record_.argument); } // in got_lock(); 0: not recorded
     const EventDecoder &decoder() const { return decoder_; }
 
-    // True on a helper thread of the runtime without an explicit task. The thread waits, although its events show work.
+    // True on a helper thread of the runtime that runs no explicit task. Such a thread waits, although its events show
+    // work.
     bool is_waiting_helper() const {
         const auto kind = current_->kind;
         return run_.threads[thread_].header->kind == format::ThreadKind::kHelper &&
@@ -318,7 +319,8 @@ private:
             set |= Kinds{format::kEventTraits[kind].fields[0] == 'c'} << kind;
         return set;
     }();
-    // Kinds that may be recorded between a creation and its span, and between the span and an undeferred begin.
+    // Kinds that may be recorded between a creation and its span, or between a span and the start of its undeferred
+    // task.
     static constexpr Kinds kInBetween =
         kinds(format::kCpu, format::kDependence, format::kDependsOn, format::kDomain, format::kPlaced,
               format::kPreempted, format::kBlocked, format::kWorkBegin, format::kWorkEnd, format::kSystemUse);
@@ -423,8 +425,8 @@ private:
         if (split > context_.mark) charge(State::kIdle, split);
         if (end != context_.mark) charge(end > context_.mark ? rest : State::kSync, end);
     }
-    // Charges the end of a wait that is over. The last thread arrived at `arrival`. If the team had tasks and the
-    // arrival was more than exit_ticks_ ago, tasks ran elsewhere, and the thread was idle until now.
+    // Charges the last gap of a wait that is over. The last thread arrived at `arrival`. If the team had tasks and the
+    // arrival was more than exit_ticks_ ago, tasks ran on other threads, and this thread was idle until now.
     void charge_last_gap(uint64_t arrival, bool had_tasks, uint64_t end) {
         const bool tasks_ran = had_tasks && std::max(arrival, context_.mark) + exit_ticks_ < end;
         const uint64_t length = std::max(end, context_.mark) - context_.mark;
@@ -436,7 +438,7 @@ private:
         else
             charge_wait(arrival, tasks_ran ? State::kIdle : State::kSync, end);
     }
-    // Ends the open interval. ready: time at which the task that starts now became ready.
+    // Ends the open interval. ready: time at which the task that starts or resumes now became ready.
     [[gnu::always_inline]] void close_interval(uint64_t end, uint64_t ready = ~uint64_t{0}) {
         switch (context_.activity) {
         case Activity::kWork: return charge(State::kWork, end);
@@ -453,7 +455,7 @@ private:
 
     // ---------------------------------------------------------------- a trace without its first part
 
-    // Takes over the state at the begin of the events. Tasks on the stack count as started then.
+    // Takes over the state at the start of the events. Tasks on the stack count as started at that time.
     void continue_from(const ompass::Checkpoint &at) {
         const format::CheckpointHead &head = at.head();
         record_.time = head.time;
@@ -530,13 +532,13 @@ private:
     }
 
     // Returns the frame of the task with this id; null if it is not on the stack. Searches the topmost frames one by
-    // one. Indexes those below them, each once while it is on the stack, so the depth does not matter.
+    // one. Indexes each frame below them once while it is on the stack, so the cost does not depend on the depth.
     Frame *find(uint64_t id) {
         constexpr ptrdiff_t kNear = 16;
         Frame *frame = current_, *const bottom = frames_.data();
         for (const Frame *const end = frame - bottom < kNear ? bottom : frame - kNear; frame != end; frame--)
             if (frame->id == id) return frame;
-        if (id == 0) // the lowest frame has no id, nor have undeferred tasks
+        if (id == 0) // the lowest frame and undeferred tasks have no id
             while (frame->id != 0) frame--;
         if (frame->id == id) return frame;
         return frame == bottom ? nullptr : find_deep(id, frame);
@@ -554,8 +556,8 @@ private:
         return frame->id == id ? frame : nullptr;
     }
 
-    // Pops the tasks above the task with this id. They have been queued again and will resume on some thread. Returns
-    // false if the task is not on the stack.
+    // Pops the tasks above the task with this id. The runtime has queued them again, and they resume on some thread.
+    // Returns false if the task is not on the stack.
     bool pop_to(uint64_t id) {
         const Frame *found = find(id);
         if (!found) return false;
@@ -635,7 +637,7 @@ private:
         Frame &frame = push(Frame::kDeferred, record_.words[1] & format::kIdMask, record_.argument);
         frame.ready = std::min(ready, now());
         frame.start = now();
-        // Once a thread has run a task of the extension, a task without kPlaced has its home in the thread's domain.
+        // Once the trace has the thread's domain (kDomain), a task without kPlaced has its home in that domain.
         const uint32_t placed = std::exchange(context_.placed, 0);
         if (context_.domain && placed != format::kPlacedNowhere + 1) {
             frame.home = static_cast<int32_t>(placed ? (placed - 1) >> 1 : context_.domain - 1);
@@ -737,10 +739,10 @@ private:
 
     bool begin_implicit() {
         const uint64_t id = record_.words[1];
-        if (id != 0 && part().id != id) { // a worker joins: sync since the region's begin
+        if (id != 0 && part().id != id) { // a worker joins: sync since the region began
             const RecordedRegion &joined = observer_.region(id);
             if (joined.construct >= run_.definitions.size()) return false;
-            // If the trace lacks its first part, the region's begin may be unknown.
+            // If the trace lacks its first part, the time at which the region began may be unknown.
             const uint64_t begin = joined.begin || !run_.window_begin ? joined.begin : now();
             parts_.push_back({.id = id, .construct = joined.construct, .level = joined.level, .begin = begin});
             observer_.joined_region(*this, part());

@@ -196,7 +196,7 @@ static void create_task(GompTask *next, void (*function)(void *), void *data, vo
              priority, event);
 }
 
-// Later versions of gcc added the last arguments. The wrapper only forwards them, since older programs do not pass them.
+// Later versions of gcc added the last arguments. The wrapper forwards them unread, since older programs lack them.
 OMPASS_EXPORT void GOMP_task(void (*function)(void *), void *data, void (*copy)(void *, void *), long bytes,
                              long alignment, bool if_clause, unsigned flags, void **dependences, int priority,
                              void *event) {
