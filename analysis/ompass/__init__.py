@@ -23,7 +23,7 @@ __all__ = ["__version__", "compare", "open", "open_sweep"]
 
 
 def __getattr__(name: str) -> str:
-    """Reads the version on request."""
+    """Reads `__version__` at its first use."""
     if name != "__version__":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     version = globals()[name] = _version()
@@ -33,7 +33,8 @@ def __getattr__(name: str) -> str:
 def _version() -> str:
     """Returns the version of the installed package.
 
-    Usually finds it in the directory's name NAME-VERSION.dist-info; importlib.metadata takes 20 ms to load.
+    Usually reads it from the name of ompass-VERSION.dist-info, because importlib.metadata takes 20 ms to
+    load.
     """
     from pathlib import Path
 

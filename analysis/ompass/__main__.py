@@ -5,7 +5,7 @@ import sys
 
 
 def main() -> None:
-    """Runs the installed command. A rank of an MPI job starts its program without loading the command."""
+    """Runs the installed command. Most ranks of an MPI job start their program without it."""
     first = sys.argv[1] if len(sys.argv) > 1 else ""
     if first == "run" or first.startswith("-") or "/" in first:
         from ompass.launch.rank_start import start_rank

@@ -84,13 +84,13 @@ class _PerfettoTrace:
             track.thread.thread_name = f"thread {number}" + (f" {known.kind}" if known else "")
 
     def describe_device(self, number: int) -> None:
-        """Adds the track of a device, with the intervals in which host threads used it."""
+        """Adds the track of a device, for the intervals in which host threads used it."""
         track = self._track(_FIRST_DEVICE_TRACK + number)
         track.parent_uuid = _PROCESS_TRACK
         track.name = device_name(number)
 
     def add(self, track: int, time_ns: int, one: Slice, entered: bool) -> None:
-        """Adds the begin or end of a slice; a creation has only a begin."""
+        """Adds the begin or end of a slice; a creation becomes an instant event."""
         created = one.kind is SliceKind.CREATED
         if created and not entered:
             return

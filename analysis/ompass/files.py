@@ -57,7 +57,7 @@ def _longest_name(folder: Path) -> int:
 
 
 def _folder_problem(folder: Path) -> str:
-    """Returns the reason why `folder` accepts no directory. Tries it, since permissions do not show it."""
+    """Returns the reason why no directory can be made in `folder`; empty if one can. Tries to make one."""
     attempt = folder / f".ompass-{os.getpid()}"
     try:
         attempt.mkdir()

@@ -51,7 +51,7 @@ class Journal:
         self.close()
 
     def entries(self) -> Iterator[tuple[int, Any]]:
-        """Yields (number, object) of every line read at the opening; the object is None for invalid JSON."""
+        """Yields (number, object) of each line read on opening; the object is None for invalid JSON."""
         for number, line in enumerate(self._lines, 1):
             try:
                 yield number, json.loads(line)

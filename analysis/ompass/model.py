@@ -189,7 +189,7 @@ class SystemUse:
 
     @classmethod
     def of(cls, rows: Iterable[RegionRow | ThreadRow]) -> SystemUse | None:
-        """Returns the sum over the rows; None if there is none, or if it is unknown for one of them."""
+        """Returns the sum over the rows; None without rows, or if it is unknown for one of them."""
         return cls.sum(
             cls(row.n_minor_faults, row.n_major_faults, row.system_ns) if row.system_ns >= 0 else None
             for row in rows
@@ -197,7 +197,7 @@ class SystemUse:
 
     @staticmethod
     def sum(parts: Iterable[SystemUse | None]) -> SystemUse | None:
-        """Returns the sum; None if there is no part, or if one is unknown."""
+        """Returns the sum; None without parts, or if one is unknown."""
         total: SystemUse | None = None
         for part in parts:
             if part is None:
@@ -247,7 +247,7 @@ def state_values(times: Any) -> tuple[Any, ...]:
 
 
 def shown_states(*times: Any) -> tuple[str, ...]:
-    """Returns the states of OpenMP, and each other state in which any of `times` has time."""
+    """Returns OpenMP's states, and the other states that are not 0 in all of `times`."""
     return tuple(
         state
         for state in STATES
@@ -301,7 +301,7 @@ def operation_name(number: int) -> str:
 
 
 def direction_of(number: int) -> int:
-    """Returns the direction of a data operation: 1 to a device, 2 from it, 3 between devices, 0 none."""
+    """Returns the direction of a data operation: 1: to a device, 2: from it, 3: between devices, 0: none."""
     return {2: 1, 18: 1, 3: 2, 19: 2}.get(number & 0xFF, number >> 8)
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 SUFFIX: Final = ".zst"
 CACHES: Final = re.compile(r"pyramid\.cache(\..*)?|names\.json\.gz\.\d+")
-"""Files of a run that can be made again."""
+"""Files of a run that Ompass can recreate."""
 RUN_FILES: Final = re.compile(
     r"meta\.json|topology\.xml|(process|kept)\.log|thread-\d+\.(log|samples)|linux-vdso\.so\.1|names\.json\.gz|advice\.json"
 )
@@ -154,7 +154,7 @@ def _members(path: Path) -> Iterator[Iterator[tuple[str, int, IO[bytes]]]]:
 
 
 def _checked(path: Path, tar: tarfile.TarFile) -> Iterator[tuple[str, int, IO[bytes]]]:
-    """Yields only files of one run: an archive from elsewhere must not write outside of its directory."""
+    """Yields the members. Raises DamagedRunError for names that would leave the directory of one run."""
     folders: set[str] = set()
     for member in tar:
         parts = PurePosixPath(member.name).parts

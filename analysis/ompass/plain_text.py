@@ -39,7 +39,7 @@ _IN_JSON: Final = re.compile("[\x7f-\x9f\ufeff" + "".join(map(chr, _BIDI)) + "]|
 
 
 def visible(text: str) -> str:
-    """Returns a line of text with a visible character for each harmful one; ESC becomes `␛`."""
+    """Returns a line of text in which visible characters replace harmful ones; ESC becomes `␛`."""
     return text.translate(_PICTURES)
 
 
@@ -63,7 +63,7 @@ def json_text(text: str) -> str:
 
 
 def csv_cell(value: Any) -> Any:
-    """Returns a value for a CSV file, with an apostrophe before text that a spreadsheet would compute."""
+    """Returns a value for a CSV file, with an apostrophe before text that is a formula to a spreadsheet."""
     if not isinstance(value, str):
         return value
     return visible(f"'{value}" if value.startswith(("=", "+", "-", "@")) else value)

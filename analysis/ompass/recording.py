@@ -122,8 +122,8 @@ class Recording:
     ) -> Schedule:  # fmt: skip
         """Returns the bars of a window, states over time, and the matrix of creating and running threads.
 
-        Up to `limit` state intervals have a bar each; more of them become bins; 0 omits the bars. Raises
-        DamagedRunError without a trace.
+        Each state interval has a bar; if there are more than `limit`, bars show bins instead; 0 omits the
+        bars. Raises DamagedRunError without a trace.
         """
         return read_schedule(
             self.path, start_ns=start_ns, end_ns=end_ns, limit=limit, by_home=by_home, n_bins=n_bins
@@ -165,9 +165,9 @@ class Recording:
     ) -> Simulated:  # fmt: skip
         """Returns predicted runs. `machine` is a machine file or an hwloc synthetic string.
 
-        An empty `threads` means the recorded number. Numbers of threads that the trace cannot predict are in
-        `refusals`, unless `anyway`. Raises UsageError, and NothingToShowError without a trace, tasks or
-        predictions.
+        An empty `threads` means the recorded number. Thread counts that cannot be predicted from the trace
+        are in `refusals`, unless `anyway`. Raises UsageError, and NothingToShowError without a trace, tasks
+        or predictions.
         """
         predicted = simulate(
             self.path,
@@ -182,7 +182,7 @@ class Recording:
         return shown(Simulated, predicted)
 
     def advise(self, *, threads: int = 0, machine: str = "") -> Advised:
-        """Returns changes by predicted gain, and the gain from faster constructs. Raises the same errors."""
+        """Returns changes by predicted gain, and the gain from faster constructs. Raises like `simulate`."""
         return shown(Advised, advise(self.path, machine=find_machine(machine), threads=threads))
 
     # ------------------------------------------------------------ inside
@@ -214,7 +214,7 @@ def open_sweep(path: str | PathLike[str]) -> Sweep:
 
 
 def compare(before: str | PathLike[str], after: str | PathLike[str]) -> Comparison:
-    """Returns what changed between two runs, two directories of repeated runs, or two sweeps.
+    """Returns the changes between two runs, two directories of repeated runs, or two sweeps.
 
     Raises UsageError, RunNotFoundError, DamagedRunError.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Results that notebooks show as tables and figures: contents of reports that can make their report."""
+"""Results that notebooks show as tables and figures: contents of reports, which also make the reports."""
 
 from __future__ import annotations
 

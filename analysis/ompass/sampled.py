@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The names for sampled code: its library, and the activity of its instructions."""
+"""Names of the groups of sampled code (by library), and of the kinds of its instructions."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ TOOL: Final = "Ompass"
 WAITING: Final = "waiting loop"
 """A loop that only loads, tests, pauses or yields until another thread changes the memory."""
 ATOMIC: Final = "atomic update"
-"""An instruction that holds its cache line while it reads and writes it."""
+"""An instruction that holds its cache line while it reads and writes a value there."""
 FIXED: Final = "fixed address"
-"""An access whose address is the same in each iteration: slow only if others take its cache line."""
+"""An access whose address is the same in each iteration: slow only if other threads take its cache line."""
 MEMORY_USE: Final = "memory"
-"""Another access to memory, or a loop with one."""
+"""Any other access to memory, or a loop with one."""
 COMPUTE: Final = "computation"
 """A loop without access to memory, except to the stack."""
 UNKNOWN: Final = ""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Answers of the operating system: the output of other programs, the busy and stolen time of CPUs."""
+"""Asks the operating system: the output of other programs, and the busy and stolen time of CPUs."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ def _three_digits(value: float) -> str:
 
 
 def percent(share: float) -> str:
-    """Returns a share of 1 as a percentage of at most three digits up to 999%; a tiny one as <0.1%."""
+    """Returns a share as a percentage with at most three digits (up to 999%); <0.1% for tiny shares."""
     if 0 < share < 0.001:
         return "<0.1%"
     return f"{share * 100:.1f}%" if abs(share) < 0.9995 else f"{share * 100:,.0f}%"
@@ -67,7 +67,7 @@ def percent(share: float) -> str:
 def gain(part: float, *, is_bound: bool, is_least: bool = False) -> str:
     """Returns a predicted gain; predictions are no finer than 1%.
 
-    `is_bound`: the gain of the largest such change. `is_least`: a part of the gain is unknown.
+    `is_bound`: `part` is an upper bound. `is_least`: `part` is a lower bound; the rest is unknown.
     """
     words = f"{part:.0%} less time"
     return f"{words} or more" if is_least else f"up to about {words}" if is_bound else words

@@ -48,8 +48,7 @@ class Measured:
 
 
 def measured(source: Path | RecordedRun) -> Measured:
-    """Returns the figures of a run or job. For a path, the time comes from the recording, not from the
-    process."""
+    """Returns the figures of a run or job. The time of a path is the recorded one, not the process's."""
     if not isinstance(source, RecordedRun):
         return _measured(open_run(source), None)
     ranks = [_measured(open_run(directory), source) for directory in source.directories]
@@ -144,7 +143,7 @@ def evidence_of(
 ) -> Evidence:
     """Returns the evidence from the runs of both sides. `traced`: runs that count only for exact figures.
 
-    `alternating`: runs with the same index are of one round; otherwise, the start times decide.
+    `alternating`: runs with the same index belong to one round; otherwise, the start times decide.
     """
     traces = tuple(those or side for those, side in zip(traced, sides, strict=True))
     rounds = tuple(sides) if alternating else in_rounds(*sides)

@@ -37,8 +37,8 @@ MINIMUM_IN_SERIES: Final = 0.02
 """Least relative difference of two series of runs, one after the other ..."""
 
 SPREADS_IN_SERIES: Final = 2.0
-"""... and the least difference in units of the typical distance between two runs of one side: a drift of the
-machine is as large as that, and does not shrink with the number of runs."""
+"""Least difference of two series, in typical distances between two runs of one side. A drift of the machine
+may be as large, and does not shrink with the number of runs."""
 
 MINIMUM_OF_ALL: Final = 0.001
 """Least difference of a figure, as a part of the thread-time."""

@@ -72,8 +72,7 @@ def _certain(time: Change[Place]) -> str:
 
 
 def _of_program(one: Compared) -> str:
-    """Returns the times of the whole program if the compared times changed differently; else an empty
-    text."""
+    """Returns the times of the whole program if the compared times changed differently; else empty."""
     before, after = one.program_ns
     if not (before and after and one.time.before_median):
         return ""

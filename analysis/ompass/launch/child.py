@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs a program as if it were started directly (streams, signals, exit status), or measures it.
 
-Owns the forwarding of signals. Call it from the main thread, before other threads exist: a thread that does
-not block signals would receive them. numpy starts such threads when it is imported.
+Owns the forwarding of signals. Call its functions from the main thread, before other threads exist: a thread
+that does not block signals would receive them. numpy starts such threads when it is imported.
 """
 
 from __future__ import annotations

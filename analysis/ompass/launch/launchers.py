@@ -104,7 +104,7 @@ class Started:
 
 
 def inspect_command(command: Sequence[str], environ: Mapping[str, str]) -> Started:
-    """Returns what a command starts. Raises ProgramNotFoundError, ProgramNotExecutableError."""
+    """Returns the program that a command starts. Raises ProgramNotFoundError, ProgramNotExecutableError."""
     position = position_of_program(command, environ)
     program = inspect_program(command[position], environ)
     path = find_executable(command[0], environ) if position else program.path
@@ -119,7 +119,7 @@ def is_launcher(name: str) -> bool:
 def position_of_program(command: Sequence[str], environ: Mapping[str, str]) -> int:
     """Returns the position of the program that the command starts: 0 unless it is a launcher.
 
-    Returns 0 also if no word behind a launcher names a program.
+    Also returns 0 if no word after a launcher names a program.
     """
     if not command or not is_launcher(command[0]):
         return 0

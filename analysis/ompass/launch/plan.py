@@ -99,7 +99,7 @@ def plan_recording(
             "MPI calls are not recorded and count as work: this processor has no libompass_mpi.so"
         )
     if wrappers or substitute is not None or (with_mpi and for_mpi):
-        # Without wrappers, too: it keeps libgomp from binding the main thread, and records MPI calls.
+        # Needed without wrappers, too: the tool keeps libgomp from binding the main thread, and records MPI.
         preload.append(tool)
     if with_mpi and for_mpi:
         preload.append(for_mpi)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names the run directory, finds the directories that the program made, and explains why there is none.
+"""Names the run directory, finds the directories that the program made, and explains why it made none.
 
 Owns the tool's naming rule: NAME.ompass, then NAME-2.ompass and so on, with % patterns in NAME.
 """
@@ -86,7 +86,8 @@ def check_place(pattern: str, named: str) -> None:
 def remove_existing(pattern: str, environ: Mapping[str, str]) -> None:
     """Removes the run directory of an absolute pattern, for a new run with the same name.
 
-    Raises UsageError if the name has patterns or belongs to several ranks, or is not of a run directory.
+    Raises UsageError if the name has patterns, if it belongs to several ranks, or if it is not a run
+    directory.
     """
     if _PATTERN.search(pattern.replace("%%", "")) or any(name in environ for name, _, _ in RANKS):
         raise UsageError(
@@ -238,7 +239,7 @@ def why_nothing(program: Program, plan: Plan, ending: Ending, environ: Mapping[s
 
 
 def _offer_for_python(program: Program, environ: Mapping[str, str]) -> tuple[str, str] | None:
-    """Returns reason and cure for a Python program whose modules bring gcc's libgomp; None for others."""
+    """Returns reason and cure for a Python program whose modules bundle gcc's libgomp; None for others."""
     interpreter = program.interpreters[-1] if program.is_script else program.path
     if not is_python(interpreter.name):
         return None

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds the copies of gcc's libgomp that Python packages bring, and a runtime that can replace them.
+"""Finds the copies of gcc's libgomp that Python packages bundle, and a runtime that can replace them.
 
-Wheels such as scikit-learn's and LightGBM's bring a libgomp under a name of their own. No tool can record it,
+Wheels such as scikit-learn's and LightGBM's bundle a libgomp under another name. No tool can record it,
 but a runtime of the LLVM family that is loaded first receives all calls. Reads files; runs no interpreter.
 """
 
@@ -52,7 +52,7 @@ def replacement_for(
 
 
 def _folders(interpreter: Path, environ: Mapping[str, str]) -> Iterator[Path]:
-    """Yields the folders of installed packages: of a virtual environment, or of the interpreter itself."""
+    """Yields the folders of packages: PYTHONPATH, then the virtual environment's or the interpreter's."""
     seen: set[Path] = set()
     prefixes = [interpreter.absolute().parent.parent]
     if not (prefixes[0] / "pyvenv.cfg").exists():

@@ -2,13 +2,12 @@
 """Starts the ranks of an MPI job quickly: one `ompass run` per host, the leader, plans for all ranks there.
 
 The leader writes its plan into a file. The other ranks wait for it, and replace themselves by the program;
-they load none of the package but this file, because hundreds of them may start at a time. Imports must stay
-few.
+they load only this file of the package, because hundreds of them may start at once. Imports must stay few.
 
-The file belongs to one job on one host. It has parts between zero bytes: a word and numbers, then
+The file belongs to one job on one host. Its parts are separated by zero bytes:
 
     claim   pid of the leader                                the leader is working on its plan
-    plan    pid, words up to the program, the program, n variables       start the program with them
+    plan    pid, n, n words up to the program, path, m, m variables with values start the program with them
     fail    pid, exit status                                 the leader has reported why there is no plan
 
 A leader that fails or is killed leaves its file, because other ranks may read it later. The leaders of later
@@ -36,12 +35,12 @@ RANKS = (
 )
 """Variables of launchers: the rank in the job, the rank on its host, and the number of ranks."""
 _JOBS = ("PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid", "PMI_JOBID", "SLURM_JOB_ID", "SLURM_STEP_ID")
-"""Variables that name the job. Ranks without them have a parent in common."""
+"""Variables that name the job. Without them, the common parent identifies it."""
 LAUNCH = "OMPASS_LAUNCH"
 """Identifies the launch of a process and its descendants; the tool writes it into meta.json."""
 _SUFFIX = ".plan"
 _CLAIM_S = 2.0
-"""A leader that starts together with the other ranks claims its part within this time."""
+"""A leader that starts together with the other ranks writes its claim within this time."""
 _RECENT_S = 30.0
 _POLL_S = 0.01
 
@@ -93,7 +92,7 @@ def publish_plan(
 ) -> None:
     """Offers the plan of a leader to the other ranks on this host.
 
-    `arguments`: all words after `ompass`. `command`, the program with its arguments, is the end of them.
+    `arguments`: all words after `ompass`. `command`: the program with its arguments, the last of these words.
     """
     if not _is_leader(os.environ):
         return
@@ -184,7 +183,7 @@ def _write(environ: Mapping[str, str], parts: Sequence[str]) -> None:
 
 
 def _wait_for_plan(environ: Mapping[str, str]) -> list[str] | None:
-    """Returns the parts of the leader's file when its plan is known; None if there is no leader.
+    """Returns the parts of the leader's file once it has a plan or a failure; None if there is no leader.
 
     Ignores the files of earlier jobs: the leader of a plan still runs, and a failure is recent.
     """

@@ -92,9 +92,10 @@ class Recorder:
         return cls(tuple(command), started, plan, environ)
 
     def record(self, directory: Path, mode: str = "profile") -> RecordedRun:
-        """Runs the program once and records it in `directory`, which must not exist; a job in DIRECTORY-rN.
+        """Runs the program once and records it in `directory`, which must not exist.
 
-        Raises ProgramFailedError, CannotRecordError if nothing was recorded, and KeyboardInterrupt.
+        Each rank of a job has its own directory, with -rN before the suffix. Raises ProgramFailedError,
+        CannotRecordError if nothing was recorded, and KeyboardInterrupt.
         """
         whole = directory.absolute()
         pattern = str(whole).replace("%", "%%")

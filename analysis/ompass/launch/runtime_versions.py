@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The version of an OpenMP runtime, and its known faults.
 
-Owns the list of tested releases. The version decides nothing about recording: tool and extension look for
-functions, and the doctor tries them. LLVM's runtimes do not state their release. This module derives it from
-the functions that a release added, and from the compiler that built the runtime (usually of that release).
+Owns the list of tested releases. Recording does not depend on the version: the tool and the extension look
+for functions, and the doctor tries them. LLVM's runtimes do not state their release. This module derives it
+from the functions that a release added, and from the compiler that built the runtime (usually of that
+release).
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from ompass.system import answer_of
 TESTED: Final = (14, 15, 16, 19, 20, 21, 22, 23)
 """The LLVM releases on which `./run test -m slow` runs."""
 
-# A function that a release added to libomp. 20 added none.
+# A function that each release added to libomp; 20 added none.
 _ADDED: Final = {
     15: "omp_in_explicit_task",
     16: "__kmpc_omp_taskwait_deps_51",
@@ -136,7 +137,7 @@ def _of_conda(path: Path) -> Iterator[str]:
 
 
 def _of_wheel(path: Path) -> Iterator[str]:
-    """Looks at the records of wheels in the directories above the file, and where Python installs them."""
+    """Yields the names and versions of the wheels that list the file, from all directories above it."""
     for parent in path.parents:
         packages = [parent, *parent.glob("lib/python3*/site-packages")]
         for record in (r for folder in packages for r in folder.glob("*.dist-info/RECORD")):
@@ -150,7 +151,7 @@ def _of_wheel(path: Path) -> Iterator[str]:
 
 
 def _of_system(path: Path) -> Iterator[str]:
-    """Asks the package manager of Debian, or of Fedora."""
+    """Yields the package to which Debian's or Fedora's package manager assigns the file."""
     if not path.is_relative_to("/usr") or path.is_relative_to("/usr/local"):
         return
     if shutil.which("dpkg-query"):

@@ -35,7 +35,7 @@ _State = Mapping[Path, tuple[int, int, int]]
 
 @dataclass(frozen=True, slots=True)
 class Before:
-    """The state that a program can change: the position of its input, and the files where it works."""
+    """The state that a program can change: its input's position, and files in its directory and arguments."""
 
     offset: int  # of standard input; -1: it has none
     files: _State

@@ -98,7 +98,7 @@ def html_report(
     """
     compared = compared or [run.content for run in runs]
     content = _Content()
-    # A single run begins with its verdict. Several have the timeline in common.
+    # A single run begins with its verdict. Several runs share the timeline.
     is_single = len(runs) == 1 and not sweeps
     drawn = _timeline_section() if timeline is not None else None
     if len(runs) > 1:

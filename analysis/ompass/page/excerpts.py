@@ -65,7 +65,7 @@ _FREE: Final = LineCost()
 
 @dataclass(frozen=True, slots=True)
 class SourceLine:
-    """A line to show; `part` is its share of the samples of the hottest line."""
+    """A line to show; `part` is its number of samples, relative to the hottest line."""
 
     number: int
     text: str
@@ -134,7 +134,7 @@ class Excerpts:
         self.heat = samples_by_line(content.samples.samples) if content.samples else {}
 
     def around(self, construct: int) -> Excerpt | None:
-        """Returns the lines around a construct, including sampled lines behind it."""
+        """Returns the lines around a construct, including sampled lines after it."""
         location = self._content.location(construct)
         near = range(location.line, location.line + _MOST_BEHIND)
         hot = [line for line in near if self.heat.get((location.file, line))]
@@ -225,8 +225,7 @@ _MARGIN: Final = (
 
 
 def source_lines(lines: Sequence[SourceLine]) -> Markup:
-    """Returns lines with their numbers, bars for their samples, and columns for costs if any line has
-    some."""
+    """Returns lines with their numbers, bars for their samples, and columns for their costs, if any."""
     with_costs = any(line.cost.whole or line.cost.n_tasks for line in lines)
     rows = [_row(line, with_costs) for line in lines]
     head = [_head()] if with_costs else []

@@ -34,7 +34,7 @@ _MARKED: Final = re.compile(r"`([^`]+)`|(?<!\S)(\(?)(--[a-z][\w-]*)")
 
 
 def prose(text: str) -> Markup:
-    """Returns a sentence of a report with its code as code, and its options unbroken at line ends."""
+    """Returns a sentence of a report with marked code, and options that do not break across lines."""
     found, end = [], 0
     for match in _MARKED.finditer(text):
         code, bracket, option = match.groups()

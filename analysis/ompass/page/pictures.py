@@ -58,7 +58,7 @@ def area(values: Sequence[float], label: str, most: float) -> Markup:
 
 
 def curve(points: Sequence[tuple[float, float]], label: str) -> Markup:
-    """Returns a curve through points with increasing x, above the diagonal of equal x and y in grey."""
+    """Returns a curve through points with increasing x, drawn over the grey diagonal x = y."""
     if len(points) < 2:
         return Markup("")
     right, top = points[-1][0], max(y for _, y in points) * 1.1
@@ -82,7 +82,7 @@ def pair(before: float, after: float, label: str, most: float) -> Markup:
 
 
 def part(value: float, label: str) -> Markup:
-    """Returns a bar of which a share of 0 to 1 is filled."""
+    """Returns a bar that is filled up to a share of 0 to 1."""
     low = HEIGHT - 8
     whole = element("rect", x=0, y=low, width=WIDTH, height=8, rx=2, class_="rest")
     filled = element("rect", x=0, y=low, width=f"{WIDTH * min(max(value, 0), 1):.1f}", height=8, rx=2)
@@ -120,7 +120,7 @@ def flame(
 ) -> Markup:
     """Returns the element of an icicle. `before` and `after` name the two runs of a differential one.
 
-    `grain`: the part of one sample in a value; differences that so few samples may have by chance are grey.
+    `grain`: the value of one sample. Differences of so few samples that they may be chance are grey.
     """
     names: dict[str, int] = {}
 

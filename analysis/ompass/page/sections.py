@@ -48,7 +48,7 @@ class Part:
     section: Section
     figures: Mapping[str, Spec | None] = field(default_factory=dict)
     details: Mapping[int, Markup] = field(default_factory=dict)
-    drawn: Markup | None = None  # the element into which the client draws
+    drawn: Markup | None = None  # other content, such as an element into which the client draws
 
 
 def overview_parts(contents: Sequence[ReportContent]) -> Iterator[Part]:
@@ -119,7 +119,7 @@ def _stacks_parts(content: ReportContent) -> Iterator[Part]:
 def _findings_part(
     section: Section, content: ReportContent, trace: int | None, excerpts: Excerpts | None
 ) -> Part:
-    """Returns the findings as cards, and the other sentences of their section folded below."""
+    """Returns the findings as cards, then the other sentences of their section, with notes folded."""
     said = [part for part in section.parts if isinstance(part, str)]
     remarks = [line for line in said if line.startswith("Note: ")]
     calm = [element("p", line) for line in said if line not in remarks]
@@ -128,7 +128,7 @@ def _findings_part(
 
 
 def sweep_parts(content: ScalingContent) -> Iterator[Part]:
-    """Yields the parts of one sweep: the verdict, the curves, what grew, and then the tables."""
+    """Yields the parts of one sweep: verdict, curves, stacks that grew, causes, then the other tables."""
     report = scaling_report(content)
     figures = {"sweep-time": thread_time, "speedup": factored}
     order = ("verdict", "speedup", "sweep-time", "causes")

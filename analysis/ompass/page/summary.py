@@ -198,7 +198,7 @@ def cards(content: ReportContent, trace: int | None, excerpts: Excerpts | None) 
 
 def _card(content: ReportContent, cause: Cause, trace: int | None, excerpts: Excerpts | None) -> Markup:
     advice = cause.advice()
-    # A gain replaces the cost as the measure of a cause.
+    # With a change, the share of a cause may be a gain, so the cost comes from its finding.
     cost_ns = cause.finding.cost_ns if cause.finding else 0
     cost, whole = min(content.breakdown.share(cost_ns) if cause.change else cause.share, 1.0), "thread-time"
     if cause.kind in OF_PROGRAM:

@@ -195,7 +195,7 @@ class Timeline:
     # ------------------------------------------------------------ inside
 
     def _shown_states(self) -> list[int]:
-        """Returns the numbers of the states of OpenMP and of others that a run has; the page counts these."""
+        """Returns the core's numbers of the states to show. The page numbers states by this list."""
         number = DIMENSIONS.index("state")
         present = {key for pyramid in self.pyramids for key, _ in pyramid.totals(number)}
         return [k for k, state in enumerate(STATES) if state in OPENMP_STATES or k in present]
@@ -276,7 +276,7 @@ _NOWHERE: Final = "implicit tasks"
 def critical_steps(graph: TaskGraph) -> list[list[int]]:
     """Returns [thread, begin, end] of the tasks on the critical path, from their starts.
 
-    Returns none if the graph lists only a part of the path.
+    Returns an empty list if the graph has only a part of the path.
     """
     if graph.n_steps > len(graph.critical):
         return []

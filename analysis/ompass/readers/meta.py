@@ -84,7 +84,7 @@ def meta_problems(directory: Path) -> list[str]:
 
 
 def _values(directory: Path) -> dict[str, Any]:
-    """Raises OSError, or ValueError unless the file contains exactly one JSON object."""
+    """Returns the JSON object in meta.json. Raises OSError, or ValueError if it is not a JSON object."""
     try:
         values = json.loads(read_small_file(directory / "meta.json"))
     except RecursionError:

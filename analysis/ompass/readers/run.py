@@ -124,7 +124,7 @@ def core_errors(directory: Path) -> Iterator[None]:
 
 
 def check_directory(path: Path) -> None:
-    """Refuses a path that cannot be a run directory, with the reason, before the core opens it."""
+    """Raises RunNotFoundError, with the reason, if a path cannot be a run directory. Opens no file."""
     if not path.exists():
         raise RunNotFoundError(
             f"{path}",

@@ -25,7 +25,7 @@ if TYPE_CHECKING:  # numpy starts threads, and `ompass run` must not have any
 
 DEFAULT_LIMIT: Final = 5_000
 """Default limit of state intervals in a window: as many as a figure can show."""
-_KINDS_IN_BIN: Final = 4  # usually, at most
+_KINDS_IN_BIN: Final = 4  # bars of a bin, at most in most traces
 _FEWEST_BINS: Final = 16  # per thread
 _MOST_KEYS: Final = 24
 OTHERS: Final = -1
@@ -109,8 +109,8 @@ def schedule_of(
 ) -> Schedule:
     """Returns the window as bars, unless `limit` is 0, and at most `n_bins` bins of states.
 
-    Up to `limit` state intervals have a bar each; more of them become bins. `by_home`: the keys of work are
-    homes, not constructs. `threads`: threads with bars (empty: all).
+    Each state interval has a bar; if there are more than `limit`, bars show bins instead. `by_home`: the keys
+    of work are homes, not constructs. `threads`: threads with bars (empty: all).
     """
     import numpy as np
 
@@ -221,7 +221,7 @@ def _no_bars() -> Bars:
 
 
 DIMENSIONS: Final = ("state", "construct", "home", "depth", "kernel", "absent")
-"""Names, by number in the core."""
+"""Names of the dimensions, by their number in the core."""
 
 
 def open_pyramid(path: Path, *, keep: bool = True) -> Pyramid:

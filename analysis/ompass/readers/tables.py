@@ -294,7 +294,7 @@ class Tables:
 
 
 class _EnoughError(Exception):
-    """Signals the reading thread that no more rows are needed."""
+    """Ends the reading thread when no more rows are needed."""
 
 
 def _first_line(error: Exception) -> str:

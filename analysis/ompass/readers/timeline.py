@@ -43,14 +43,14 @@ _WORDS: Final = {
 _RESUMED, _UNTIMED = 1, 2
 _PARTS: Final = 1 << 14
 _OPEN: Final = 64  # slices open at a time in a thread, at most
-_FULL: Final = 0.5  # part of the fullest window's events that a dense window has at least
+_FULL: Final = 0.5  # a dense window has at least this part of the fullest window's events
 
 
 @dataclass(frozen=True, slots=True)
 class Slice:
     """An interval of a thread.
 
-    `task` is the id of a task or creation, 0 for undeferred ones; of a data operation it is the number.
+    `task`: the id of a task or creation (0: undeferred), or the number of a data operation.
     """
 
     begin_ns: int
@@ -95,7 +95,8 @@ class Timeline:
     def by_device(self) -> dict[int, list[Slice]]:
         """Returns the host's intervals of each device, by its number: data operations and launches.
 
-        They are in order, and shorten each other where several threads use a device at a time.
+        They are in order. Where several threads use a device at once, an interval loses its overlap with
+        earlier ones.
         """
         found: dict[int, list[Slice]] = {}
         for slices in self.by_thread.values():
@@ -107,7 +108,7 @@ class Timeline:
 
 
 def _apart(slices: list[Slice]) -> list[Slice]:
-    """Returns the slices by begin, each cut where an earlier one ends."""
+    """Returns the slices in the order of their begins, without their overlaps with earlier ones."""
     ordered: list[Slice] = []
     now = 0
     for one in sorted(slices, key=lambda each: (each.begin_ns, each.end_ns)):
@@ -164,7 +165,7 @@ def _refuse_too_many(run: Run, threads: Sequence[int], start_ns: int, end_ns: in
 
 
 def _too_many(run: Run, threads: Sequence[int], limit: int) -> UsageError:
-    """Returns the refusal, with windows that fit."""
+    """Returns the error, which names windows that fit."""
     last_ns = max([run.wall_ns, *(thread.last_ns for thread in run.threads)])
     counts = _core.events_over_time(str(run.path), threads, last_ns, _PARTS).tolist()
     part_ns = last_ns // _PARTS + 1

@@ -16,7 +16,7 @@ from ompass.units import count
 
 
 def place_columns(content: ReportContent, title: str) -> tuple[Column, Column]:
-    """Returns the columns of the place of a row, a construct."""
+    """Returns the columns for the number and the place of a row's construct."""
     return (
         data("id", "construct"),
         Column("place", title, Kind.PLACE, lambda row: content.location(row.construct)),
@@ -76,7 +76,7 @@ def _words_of_cost(tasks: Sequence[ConstructTotals]) -> str:
 
 
 def _other_states(tasks: Sequence[ConstructTotals]) -> Iterator[Column]:
-    """Yields the columns of the states other than OpenMP's; people see those in which the tasks were."""
+    """Yields the columns of the states other than OpenMP's; people see only those with time."""
     shown = shown_states(*tasks)
     for state in STATES:
         if state not in OPENMP_STATES:
@@ -91,7 +91,7 @@ def _work_of(content: ReportContent, totals: ConstructTotals) -> dict[str, int] 
 
 
 def _of_timed(name: str) -> Any:
-    """Returns the figure of timed tasks; None without timed tasks."""
+    """Returns a function that returns the attribute `name` of totals; None without timed tasks."""
     return lambda totals: getattr(totals, name) if totals.n_timed else None
 
 

@@ -55,7 +55,7 @@ class ReportContent:
     locality: Locality | None = None  # for tasks that libomp_ext.so held
     samples: SampleContent | None = None
     critical_names: Mapping[int, str] = field(default_factory=dict)  # empty: no name; missing: unknown
-    source_lines: Mapping[str, Mapping[int, str]] = field(default_factory=dict)  # kept ones, by file
+    source_lines: Mapping[str, Mapping[int, str]] = field(default_factory=dict)  # lines in the run, by file
     advice: StoredAdvice | None = None
     advice_refusal: str = ""  # why `ompass run` did not trace the program for advice
 

@@ -64,7 +64,7 @@ _ALTERNATIVES: Final = (
     ("barrier", "region"),
 )
 """Kinds of changes that exclude each other: a report shows only the best one."""
-# Changes of the start command only, and one that no released runtime supports. `ompass advise` shows them.
+# Only `ompass advise` shows these: changes of the start command, and one that no released runtime supports.
 _NO_CHANGE: Final = ("threads", "extension", "taskgraph")
 _SPENT: Final = {
     "create": "creating tasks",
@@ -121,7 +121,7 @@ class Cause:
 
 
 def gain_text(change: StoredChange | None, is_disturbed: bool = False) -> str:
-    """Returns a change with its gain, unless it is doubtful. Its times assume that no other program runs.
+    """Returns a change, with its gain unless it is doubtful. Its times assume that no other program runs.
 
     Example: "Cut off below depth 8: 80% less time predicted (30 ms instead of 150 ms)".
     """
@@ -136,7 +136,7 @@ def gain_text(change: StoredChange | None, is_disturbed: bool = False) -> str:
 
 
 def causes(content: ReportContent) -> list[Cause]:
-    """Returns the problems and the changes with a gain, the most valuable first; last, what others caused."""
+    """Returns the problems and the changes with a gain, the most valuable first; outside causes come last."""
     found: list[Cause] = []
     for finding in content.findings:
         if finding.severity == "problem":
@@ -262,7 +262,7 @@ def _because(cause: Cause) -> str:
 
 
 def problem_parts(content: ReportContent) -> Iterator[str | Advice]:
-    """Yields the problems; none if the verdict says that there is none."""
+    """Yields the problems, then remarks on missing predictions and on memory."""
     for cause in causes(content):
         yield cause.advice()
     if content.advice and content.advice.doubt:
@@ -271,7 +271,7 @@ def problem_parts(content: ReportContent) -> Iterator[str | Advice]:
 
 
 def _memory_words(content: ReportContent) -> Iterator[str]:
-    """Yields what to check if accesses to memory dominate the work, and no finding explains the time."""
+    """Yields advice if accesses to memory dominate the work, and no finding explains the time."""
     if any(cause.finding and cause.kind not in OUTSIDE for cause in causes(content)):
         return
     samples = content.samples.samples if content.samples and not content.samples.loads else ()
@@ -319,7 +319,7 @@ def shell_word(path: Path) -> str:
 
 
 def next_commands(content: ReportContent) -> tuple[tuple[str, str], ...]:
-    """Returns the commands, each with its purpose."""
+    """Returns the next commands for the user, each with its purpose."""
     run = content.run
     name = shell_word(run.path)
     meta = read_meta(run.path)

@@ -43,7 +43,7 @@ from ompass.symbols.resolver import UNKNOWN, Location
 from ompass.units import duration, percent, plural, ratio
 
 _UNEVEN: Final = 0.05
-"""Least share of a job's thread-time in which ranks wait for the longest one, for a finding."""
+"""Least share of the thread-time in which ranks wait for the longest rank, for a finding."""
 _REPLACED: Final = {
     "one_core": ("oversubscribed", "disturbed"),
     "crowded_hosts": ("oversubscribed", "disturbed"),
@@ -155,7 +155,7 @@ def _verdict(job: Job, n_threads: int, found: Sequence[_Problem]) -> str:
 
 
 def _replaced(job: Job, kinds: Sequence[str]) -> tuple[str, ...]:
-    """Returns the kinds of findings on single ranks that the report on the job leaves out."""
+    """Returns the kinds of findings on single ranks that the report on the job omits."""
     of_job = ("time_in_mpi",) if job.efficiencies else ()
     return (*of_job, *(name for kind in kinds for name in _REPLACED.get(kind, ())))
 

@@ -69,7 +69,7 @@ def _of_device(target: TargetTotals) -> int | None:
 
 
 def _about_devices(content: ReportContent) -> Iterator[str]:
-    """Yields the devices by type, and whether they report their own times."""
+    """Yields the number and types of the devices, and a remark if none reports its own times."""
     devices = content.devices
     if not devices:
         return
@@ -87,7 +87,7 @@ def device_fields(content: ReportContent) -> list[dict[str, Any]]:
 
 
 def offload_words(content: ReportContent) -> str:
-    """Returns how host threads spent their time in target constructs, as a sentence; empty without any."""
+    """Returns a sentence on the time of host threads in target constructs; empty without any."""
     targets = content.targets
     time_ns = sum(target.time_ns for target in targets)
     if not time_ns:
@@ -100,7 +100,7 @@ def offload_words(content: ReportContent) -> str:
 
 
 def mpi_table(content: ReportContent) -> Table:
-    """Returns a table of the MPI calls, the most time first."""
+    """Returns a table of the MPI calls, those with most time first."""
     calls = content.mpi
     return Table.of(
         "MPI",

@@ -57,7 +57,7 @@ class Kind(Enum):
 
     @property
     def is_name(self) -> bool:
-        """Long text, which may take several lines and keeps its column when space is short."""
+        """True for long text that keeps its column when space is short."""
         return self in (Kind.NAME, Kind.PLACE)
 
 
@@ -156,7 +156,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """A finding: what, where, its reasons in numbers, and what to do."""
+    """A finding: its title, place, reason in numbers, and cure."""
 
     title: str
     because: str

@@ -28,7 +28,7 @@ def notable_loops(content: ReportContent) -> list[LoopTotals]:
 
 
 def waits_table(content: ReportContent, waits: Sequence[WaitTotals]) -> Table:
-    """Returns a table of waits: their costs, tasks run inside, and what threads mostly waited for."""
+    """Returns a table of waits: their costs, the tasks run inside, and the construct mostly waited for."""
     return Table.of(
         "Waits by cost",
         (
@@ -83,7 +83,7 @@ _NO_CHUNKS: Final = "the runtime does not report which thread took which chunks"
 
 
 def _of_gcc(content: ReportContent) -> tuple[str, ...]:
-    """Returns a note on barriers in programs of gcc. clang has such barriers for reductions."""
+    """Returns a note if there are implementation barriers, as in gcc's loops and clang's reductions."""
     if all(w.kind != "implementation barrier" for w in content.waits):
         return ()
     return ("implementation barriers come from the compiler; gcc's static loops show only these barriers",)

@@ -45,6 +45,7 @@ class ServedRuns:
 
     @cached_property
     def timeline(self) -> Timeline | None:
+        """The timeline of all traces, whose pyramids it builds at its first use. Raises DamagedRunError."""
         if not self.traces:
             return None
         paths = [content.run.path for content in self.traces]
