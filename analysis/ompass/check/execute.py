@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Records both sides in rounds until the verdict is certain or a limit is reached.
 
-Owns the order of runs. Each round runs both sides once, in random order: only then is every difference of
-equal sides as likely as its opposite, whatever the machine does meanwhile.
+Owns the order of runs. Each round runs both sides once, in random order. Thus every difference of equal sides
+is as likely as its opposite, whatever else the machine does.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ TRACED_ROUNDS = 3
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """When to stop, and what counts as a difference."""
+    """The limits of rounds and time, the least difference that counts, and whether to trace."""
 
     repeats: int
     time_s: float
@@ -57,7 +57,8 @@ def gather(
     chance: random.Random | None = None,
     keep: bool = True,
 ) -> Evidence:
-    """Returns the evidence of both sides (before, after). Recordings go to `folder`/before and /after.
+    """Returns the evidence of both sides (before, after). Recordings go to `folder`/before and /after, traces
+    to the same directories below `folder`/traces.
 
     `keep`: False removes each recording when it has been read. Hundreds of recordings may take gigabytes.
     """

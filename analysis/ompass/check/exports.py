@@ -2,7 +2,7 @@
 """A check in the forms that services for continuous integration read.
 
 - Markdown, for a comment on a pull request or the summary of a job
-- JUnit XML: one test case for each judged time
+- JUnit XML: one test case, for the verdict
 - the custom JSON of github-action-benchmark (`customSmallerIsBetter`), which draws a value over commits
 - Bencher Metric Format, the same for bencher.dev
 """
@@ -73,7 +73,7 @@ def _code(text: str) -> str:
 
 
 def junit_check(content: CheckContent) -> str:
-    """Returns a JUnit report. A worse time is a failure; a time that cannot be judged is skipped."""
+    """Returns a JUnit report of one test case, which fails if worse, and is skipped if unknown."""
     verdict = content.verdict
     suite = ElementTree.Element("testsuite", name="ompass check", tests="1", errors="0")
     suite.set("failures", str(int(verdict.status == 1)))

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Decides whether a program became worse, from repeated runs of both sides. Pure functions of times.
 
-Owns the rounds after which the command looks at the result, and the probability of error. Whoever looks
-repeatedly finds a difference by chance sooner or later, so each look may err only with a part of the
-probability. After a look, the interval of the ratio after / before allows one of
+Owns the rounds after which the command looks at the result, and the probability of error. Repeated looks find
+a difference by chance sooner or later, so each look may use only a part of the probability. After a look, the
+interval of the ratio after / before allows one of
 
 - *worse*: the interval lies above 1, and the estimate is at least the minimum difference above 1
 - *better*: the same in the other direction
@@ -22,7 +22,7 @@ from ompass.comparison.metrics import possible_drift
 from ompass.metrics.significance import Ratio, groups_ratio, least_rounds_p, rounds_ratio
 
 FALSE_WORSE: Final = 0.001
-"""Probability that one figure of an equal program is called worse, over all looks: people must examine it."""
+"""Probability that one figure of an equal program is called worse, over all looks: people examine these."""
 
 FALSE_NOT_WORSE: Final = 0.005
 """Probability that a figure of a program that is worse by the minimum difference is called not worse."""
@@ -31,16 +31,16 @@ MINIMUM: Final = 0.02
 """Least relative difference of times that counts."""
 
 LEAST_REPEATS: Final = 7
-"""With fewer rounds, equal sides do not overlap by chance more often than FALSE_WORSE: 1/924 for six."""
+"""With fewer rounds, equal sides are disjoint by chance too often: 1/924 for six, above FALSE_WORSE."""
 
 MOST_ROUNDS: Final = 640
-"""So many rounds decide where runs scatter by 8%. Quiet machines need fewer, and the time limit holds."""
+"""This many rounds decide if runs scatter by 8%. Quiet machines need fewer; the time limit also applies."""
 
 FIRST_LOOK: Final = 7
 """On a quiet machine, seven rounds show that a program is not worse."""
 
 LOOK_FACTOR: Final = 2**0.5
-"""Each look has so many times the rounds of the last one: more looks cost certainty, and rarely help."""
+"""Each look has this many times the rounds of the last one: more looks cost certainty, and rarely help."""
 
 DISTURBED_PART: Final = 0.25
 """If other programs disturbed this part of the runs, they are the reason for an open verdict."""
@@ -70,11 +70,11 @@ def judge(
 ) -> Judgement:
     """Returns the judgement of two sides with at least two runs each, all times above 0.
 
-    `alternating`: values with the same index are of one round, in random order. Otherwise, the machine may
+    `alternating`: values with the same index belong to one round, in random order. Otherwise, the machine may
     have changed between the sides.
     """
     errors = FALSE_WORSE / n_looks, FALSE_NOT_WORSE / n_looks
-    # Few rounds that all agree are not rare enough. The test of groups stays valid for alternating sides.
+    # Few rounds may all agree by chance. The test of groups stays valid for alternating sides.
     in_rounds = alternating and least_rounds_p(len(before)) <= errors[0]
     low, high = ((rounds_ratio if in_rounds else groups_ratio)(before, after, error) for error in errors)
     ratio = Ratio(low.estimate, low.low, high.high)
@@ -97,6 +97,6 @@ def rounds_needed(judgement: Judgement, n_rounds: int) -> int:
         return 2 * n_rounds
     half_width = math.log(ratio.high / ratio.low) / 2
     wanted = math.log1p(judgement.minimum)
-    # Between the two limits, the true ratio decides; half the minimum difference decides most cases.
+    # A verdict needs an interval without one of the two limits; the farther one is easier to exclude.
     distance = max(abs(math.log(ratio.estimate)), abs(wanted - math.log(ratio.estimate)), wanted / 2)
     return max(n_rounds + 1, math.ceil(n_rounds * (half_width / distance) ** 2))

@@ -25,7 +25,7 @@ from typer.core import TyperCommand, TyperGroup
 from ompass.errors import UsageError
 
 _PATH_CHECKS: Final = ("allow_dash", "exists", "parser", "path_type", "resolve_path", "writable")
-"""Settings of a parameter that only typer knows to apply."""
+"""Settings of a parameter that only typer can apply."""
 
 
 class _NeedsTyperError(Exception):
@@ -130,7 +130,7 @@ def first_sentence(command: Any) -> str:
 
 
 def command_page(context: Any) -> str:
-    """Returns the help of a command: its use, what it does, examples, arguments and options, notes."""
+    """Returns the help of a command: usage, description, examples, arguments, options and notes."""
     command = context.command
     parts = [f"{_bold('Usage:')} {context.command_path} {synopsis(context)}"]
     parts += [_wrapped(paragraph) for paragraph in (command.help or "").split("\n\n") if paragraph.strip()]
@@ -236,7 +236,7 @@ def _sections(epilog: str) -> Iterator[str]:
 
 
 def _indented(lines: Iterable[str]) -> str:
-    """Lays out lines of two columns; the first, such as a command to type, is never broken."""
+    """Returns lines in two columns; the first, such as a command to type, is never broken."""
     rows = [(first, rest.strip()) for first, _, rest in (line.strip().partition("   ") for line in lines)]
     return _columns(rows, max((len(first) for first, rest in rows if rest), default=0), most=44)
 

@@ -45,7 +45,7 @@ FORMER_OPTIONS: Final[Mapping[str, Mapping[str, str]]] = {
 
 
 def current_name(command: str, name: str) -> str:
-    """Returns the current name of an option; `name` may be a former one. Both have no hyphens."""
+    """Returns the current name of an option; `name` may be a former one. Both lack the leading hyphens."""
     return FORMER_OPTIONS.get(command, {}).get(name) or FORMER_OPTIONS[""].get(name, name)
 
 

@@ -65,7 +65,7 @@ def _schedule(pyramid: Pyramid | None, start_ns: int, end_ns: int) -> Schedule |
 
 
 def _graph(content: ReportContent, pyramid: Pyramid | None) -> GraphContent | None:
-    """Returns the task graph of a trace that is small enough to read quickly."""
+    """Returns the task graph of a trace; None if the trace is too large to read quickly."""
     if pyramid is None or content.run.trace_begin_ns or not 0 < content.n_tasks <= _MOST_TASKS_DRAWN:
         return None
     try:

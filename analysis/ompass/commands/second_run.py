@@ -52,7 +52,7 @@ class FirstRun:
     def started(
         cls, path: Path, command: Sequence[str], program: Program, plan: Plan, environment: Mapping[str, str]
     ) -> FirstRun:
-        """Runs the command, whose file is `path`, to its end: `program`, or a launcher that starts it."""
+        """Runs the command to its end. `path`: the executed file, `program`'s or that of its launcher."""
         before = Before.of(command)
         began = time.monotonic_ns()
         ending = run_child(str(path), command, environment)
@@ -98,7 +98,7 @@ def has_something_to_change(content: ReportContent) -> bool:
 
 
 def _record_again(directory: Path, first: FirstRun, limits: Limits) -> Path | None:
-    """Runs the program again, in trace mode and without its output; returns the complete trace."""
+    """Runs the program again, in trace mode and without its output. Returns the trace; None if it failed."""
     took = duration(first.wall_ns)
     say(f"running it again ({took}) without output to predict gains (off: --once)")
     place = directory.absolute() / TRACE
@@ -121,7 +121,7 @@ def _record_again(directory: Path, first: FirstRun, limits: Limits) -> Path | No
 
 
 def sample_hz(wall_ns: int) -> int:
-    """Returns a rate that takes some hundred samples also of a short run: atomic updates need them."""
+    """Returns a rate that gives even short runs some hundred samples, to find costly atomic updates."""
     return min(max(_WANTED_SAMPLES * 1_000_000_000 // max(wall_ns, 1), _LEAST_HZ), _MOST_HZ)
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The content of a comparison: two sides, and their changes at each number of threads.
 
-Owns the choice of figures that the noise of the machine changes little: counts, span and simulated time.
+Owns the choice of figures that noise of the machine barely changes: counts, span and simulated time.
 Counts come from the profile. A trace gives the span, and the time of a simulated run on the recorded number
 of threads.
 """
@@ -43,8 +43,8 @@ class Side:
     n_disturbed: int = 0  # runs whose processors other programs used
     lines: SourceLines = field(default_factory=dict)  # known lines of its source
     stacks: Mapping[int, Stacks] = field(default_factory=dict)  # mean samples of a run, by number of threads
-    grain_ms: float = 1.0  # the part of one sample in these means
-    efficiencies: Mapping[int, Mapping[str, float]] = field(default_factory=dict)  # of jobs, as the stacks
+    grain_ms: float = 1.0  # the value of one sample in these means
+    efficiencies: Mapping[int, Mapping[str, float]] = field(default_factory=dict)  # of jobs, like `stacks`
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +59,8 @@ class Compared:
     counts: tuple[Count, ...] = ()
     pairs: tuple[Pair, ...] = ()  # the constructs that are on both sides
     program_ns: tuple[float, float] = (0.0, 0.0)  # median times of the whole program; 0: unknown
-    stacks: tuple[Stacks, Stacks] | None = None  # before, with the names of after, and after; in ms
-    grain_ms: float = 1.0  # the part of one sample in the stacks
+    stacks: tuple[Stacks, Stacks] | None = None  # before (with the names of after) and after, in ms
+    grain_ms: float = 1.0  # the value of one sample in the stacks
     efficiencies: tuple[tuple[str, float, float], ...] = ()  # of jobs: name, before, after
 
     @property
@@ -297,7 +297,7 @@ SPAN: Final = "span"
 SIMULATED: Final = "simulated time"
 
 _MOST_TRACE_BYTES: Final = 256 << 20
-"""Larger traces take too long to read: their span and simulated time are left out."""
+"""Larger traces take too long to read: their span and simulated time are omitted."""
 
 
 def counts_of(run: Run, breakdown: Breakdown) -> dict[str, int]:

@@ -34,7 +34,7 @@ MINIMUM_ALTERNATING: Final = 0.01
 their code and data lie at other addresses."""
 
 MINIMUM_IN_SERIES: Final = 0.02
-"""Least relative difference of two series of runs, one after the other ..."""
+"""Least relative difference of two series of runs, one after the other."""
 
 SPREADS_IN_SERIES: Final = 2.0
 """Least difference of two series, in typical distances between two runs of one side. A drift of the machine
@@ -82,7 +82,7 @@ class Repeat(Generic[Key]):
 class Change(Generic[Key]):
     """One figure in both groups, with one value per run, in nanoseconds.
 
-    If the runs alternate, values with the same index are of one round.
+    If the runs alternate, values with the same index belong to one round.
     """
 
     figure: str  # "time", "thread-time", a state, a further time, "work" or "create" of a construct

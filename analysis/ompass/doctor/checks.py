@@ -108,7 +108,7 @@ def _known(runtime: Runtime) -> str:
 
 
 def _trial_of_tool(path: Path, environ: Mapping[str, str]) -> str:
-    """Returns what is wrong with a recording on this runtime; empty if there is no tool to try."""
+    """Returns the problem of a recording on this runtime; empty if there is none, or no tool to try."""
     try:
         tool = find_tool_library(environ)
     except IncompleteInstallationError:
@@ -175,7 +175,7 @@ def _papi() -> Iterator[Check]:
 
 
 def _perf() -> Iterator[Check]:
-    """Opens the tool's perf events: sysctl does not show the limits of containers and security modules."""
+    """Tries the tool's perf events: sysctl does not show the limits of containers and security modules."""
     switches, samples = probes.open_switches(), probes.open_samples()
     level = probes.paranoid_level()
     if not switches and not samples:

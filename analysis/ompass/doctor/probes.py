@@ -3,9 +3,9 @@
 
 Loads the tool and the runtimes in child processes, so a broken library cannot harm the doctor.
 
-Opens and closes the tool's perf events for the calling thread. Owns a copy of their attributes in
-ompt_tool/src/perf: processor_ring.cpp, samples.cpp. Containers (seccomp) and security modules refuse events
-independently of kernel.perf_event_paranoid, so only a trial shows the result.
+Opens and closes the tool's perf events for the calling thread. Owns a copy of the events' attributes that
+ompt_tool/src/perf sets (processor_ring.cpp, samples.cpp). Containers (seccomp) and security modules refuse
+events independently of kernel.perf_event_paranoid, so only a trial shows the result.
 """
 
 from __future__ import annotations
@@ -153,7 +153,7 @@ _STACK_BYTES, _MOST_CALLERS = 1024, 64
 
 
 def open_switches() -> int:
-    """Opens the records of a thread's switches. Returns 0, or the errno of the refusal."""
+    """Opens the event that records context switches of a thread. Returns 0, or the errno of the refusal."""
     return _open_event(_attributes(_DUMMY, _TIME, _SAMPLE_ID_ALL | _CONTEXT_SWITCH))
 
 
@@ -173,7 +173,7 @@ def paranoid_level() -> str:
 
 
 def advice_on_refusal(error: int) -> str:
-    """Returns advice_on_refusal on a refusal."""
+    """Returns advice for a user to whom the kernel refuses perf events with this errno."""
     if error in (errno.ENOSYS, errno.ENOENT, errno.EOPNOTSUPP, errno.EINVAL):
         return "use a kernel with perf events (CONFIG_PERF_EVENTS), not gVisor or an emulation"
     if error in (errno.EMFILE, errno.ENFILE):

@@ -22,7 +22,7 @@ from ompass.system import answer_of
 _LIMIT_S: Final = 20.0
 N_REGIONS: Final = 2
 N_TASKS: Final = 200
-"""Tasks of each region. The extension leaves the first region, whose tasks nothing announces."""
+"""Tasks of each region. The extension runs none of the first region: nothing announces them."""
 
 # The first of two threads creates tasks and waits for them. Calls go to the first preloaded library that has
 # the function, as in a program that is linked with the last of these libraries.
@@ -54,7 +54,7 @@ _RUN_BY_EXTENSION: Final = re.compile(r"omp_ext: tasks: \d+ created, (\d+) run")
 
 
 def problem_of_tool(runtime: Path, tool: Path) -> str:
-    """Records the small program on this runtime. Returns what is wrong; empty if all tasks were counted."""
+    """Records the small program on this runtime. Returns the problem; empty if all tasks were counted."""
     with tempfile.TemporaryDirectory() as folder:
         run_dir = Path(folder) / "trial.ompass"
         settings = {"OMPASS_DIR": str(run_dir), "OMPASS_SUMMARY": "off", "OMPASS_MODE": "trace"}
@@ -70,7 +70,7 @@ def problem_of_tool(runtime: Path, tool: Path) -> str:
 
 
 def problem_of_extension(runtime: Path, extension: Path) -> str:
-    """Runs the small program with the extension. Returns what is wrong; empty if it ran the tasks."""
+    """Runs the small program with the extension. Returns the problem; empty if it ran the tasks."""
     with tempfile.TemporaryDirectory() as folder:
         settings = {"OMP_EXT_SCHEDULE": "1", "OMP_EXT_STATISTICS": "1", "OMP_EXT_DOMAINS": "1"}
         answer = _run((extension, runtime), settings, folder)
@@ -82,7 +82,7 @@ def problem_of_extension(runtime: Path, extension: Path) -> str:
 
 
 def _run(libraries: tuple[Path, ...], settings: Mapping[str, str], folder: str) -> str | None:
-    """Returns what the small program printed; None if it failed."""
+    """Returns the output of the small program; None if it failed."""
     steering = ("OMP_", "KMP_", "GOMP_", "LIBOMP_", "OMPASS_", "LD_PRELOAD")
     environ = {name: value for name, value in os.environ.items() if not name.startswith(steering)}
     environ |= {

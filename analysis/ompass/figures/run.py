@@ -29,7 +29,7 @@ from ompass.reports.content import ReportContent
 from ompass.units import duration, percent
 
 _MOST_SLICES: Final = 100_000
-_DEVICE_PIXELS: Final = 2_000  # shorter gaps between equal intervals are not drawn
+_DEVICE_PIXELS: Final = 2_000  # gaps below one such pixel between equal intervals are not drawn
 _DEVICE_KINDS: Final = ("to device", "from device", "other data operation", "launch")
 
 
@@ -101,7 +101,7 @@ def _kind_of(one: Slice) -> str:
 _MOST_BARS: Final = 16
 """Most constructs or regions in a figure: the most expensive ones. Tables show all."""
 _BAR_PIXELS: Final = 24
-_LEAST_DOUBLINGS: Final = 8  # of the durations on the axis of tasks by duration
+_LEAST_DOUBLINGS: Final = 8  # of the duration, along its axis
 _MOST_PIXELS: Final = 960
 
 
@@ -236,7 +236,7 @@ def constructs(contents: Sequence[ReportContent]) -> Spec | None:
 
 
 def _range_of(rows: Sequence[Spec]) -> list[float]:
-    """Returns the durations that the axis shows: of all bins, or more, so that a few bins stay narrow."""
+    """Returns the range of the axis of durations: that of all bins, widened so that few bins stay narrow."""
     low, high = min(row["low"] for row in rows), max(row["high"] for row in rows)
     more = 2 ** max((_LEAST_DOUBLINGS - math.log2(high / low)) / 2, 0.0)
     return [max(low / more, 1), high * more]

@@ -13,7 +13,7 @@ from ompass.readers.meta import read_meta
 
 
 def ideal_time_ns(runs: Sequence[Run]) -> tuple[int | None, str]:
-    """Returns the time of the job of these traces if messages took no time.
+    """Returns the time that the job of these traces would take if messages took no time.
 
     If it is unknown, returns None and the reason.
     """
@@ -22,7 +22,7 @@ def ideal_time_ns(runs: Sequence[Run]) -> tuple[int | None, str]:
 
 @lru_cache(maxsize=8)
 def _replayed(runs: tuple[tuple[Path, int, int], ...]) -> tuple[int | None, str]:
-    """Replays the ranks; the times of each run distinguish it from later runs in its place."""
+    """Replays the ranks. The times of a run distinguish it from a later run in the same directory."""
     ranks = [read_meta(path).rank or 0 for path, _, _ in runs]
     try:
         times, why = _core.ideal_network([str(path) for path, _, _ in runs], ranks)

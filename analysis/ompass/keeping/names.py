@@ -27,7 +27,7 @@ from ompass.symbols.resolver import Location, Resolver, Resolvers
 _MOST_BYTES: Final = 1_000_000  # of the names file; a larger one has no source lines
 _LONGEST_LINE: Final = 240
 _AROUND: Final = (((20, 60), (8, 8)), ((4, 44), (4, 4)))
-"""Source lines before and after constructs, and before and after samples; the second pair saves space."""
+"""Source lines before and after constructs, and before and after samples; fewer if the file is too large."""
 
 
 def resolver_for(run: Run) -> Resolver:

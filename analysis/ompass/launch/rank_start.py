@@ -4,11 +4,13 @@
 The leader writes its plan into a file. The other ranks wait for it, and replace themselves by the program;
 they load only this file of the package, because hundreds of them may start at once. Imports must stay few.
 
-The file belongs to one job on one host. Its parts are separated by zero bytes:
+The file belongs to one job on one host. Zero bytes separate its parts:
 
-    claim   pid of the leader                                the leader is working on its plan
-    plan    pid, n, n words up to the program, path, m, m variables with values start the program with them
-    fail    pid, exit status                                 the leader has reported why there is no plan
+    claim   pid of the leader                        the leader is working on its plan
+    plan    pid, n, n words, path, m, m variables    start the program at `path` with these variables
+    fail    pid, exit status                         the leader has reported why there is no plan
+
+The words are the command line up to the program. A variable is two parts, name and value.
 
 A leader that fails or is killed leaves its file, because other ranks may read it later. The leaders of later
 jobs remove such files.

@@ -44,7 +44,7 @@ _SORTS: Final[dict[str, Callable[[Cost], int]]] = {
 
 
 def state_bar(states: StateTimes, width: int = _BAR) -> Text:
-    """Returns the shares of the states in their colours."""
+    """Returns a bar of the shares of the states, in their colours."""
     text, at = Text(), 0
     done = 0.0
     total = states.total_ns

@@ -4,7 +4,7 @@
 The legend of a dimension has the keys with most time over all runs. A tile has a column for each of these
 keys, one for the remaining work, and one for each other state. The core computes all sums.
 
-A row is a run or a thread. Groups threads by domain, then by core, then by number, if there are many. Groups
+A row is a run or a thread. Groups threads by domain, and many threads also by core and number. Groups many
 ranks by host.
 """
 

@@ -150,7 +150,7 @@ def krd(
         raise UsageError(f"--share {share:g}", "it is a share above 0 and at most 1", "try --share 0.01")
     l2_bytes, llc_bytes = _size("--l2", l2), _size("--llc", llc)
     machine = synthetic_topology(topology) if topology else None
-    threads = jobs and max(1, jobs // len(directories))  # of each of the processes that read one run
+    threads = jobs and max(1, jobs // len(directories))  # per process; each process reads one run
     options = ReuseOptions(machine, place.value, l2_bytes, llc_bytes, coherence, share, threads)
     if len(directories) == 1 and not dask:
         with _progress(directories[0].name) as progress:

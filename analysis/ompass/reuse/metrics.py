@@ -167,7 +167,7 @@ def reuse_profile(
     coherent: bool,
     group_of_thread: Sequence[int] = (),
 ) -> ReuseProfile:
-    """Returns the figures of the core's counts for `run`; NothingToShowError if the sample is empty."""
+    """Returns the figures of `run` from the core's counts. Raises NothingToShowError for an empty sample."""
     counted = tuple(
         _group(run, group, row, _threads(group_of_thread, index), rate)
         for index, (group, row) in enumerate(zip(groups, reuse.groups, strict=True))
@@ -240,7 +240,7 @@ def sample_error(
     maximum, over all powers of two, of the sum of two terms: the spread over the parts (delete-one
     jackknife), and the change of the shares if each distance were off by two of its standard errors (a
     distance is an estimate from rate * distance / block_bytes blocks). The bound also contains the surplus or
-    lack of sampled bytes that chance does not explain: then a few blocks have most accesses.
+    lack of sampled bytes that chance does not explain, as when a few blocks have most accesses.
     """
     import numpy as np
 

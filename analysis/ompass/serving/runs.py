@@ -36,7 +36,7 @@ class ServedRuns:
     """Runs and their page. Several threads may request answers at a time."""
 
     def __init__(self, contents: Sequence[ReportContent]) -> None:
-        """Builds the pyramids of all traces. Raises DamagedRunError."""
+        """Chooses the runs with a report on the page."""
         self.contents = tuple(contents)
         job = job_of_reports(self.contents)
         self.shown = tuple(ranks_to_show(job, self.contents) if job else self.contents)
@@ -80,7 +80,7 @@ class ServedRuns:
 
     @property
     def answers(self) -> dict[str, Callable[[Question], Answer]]:
-        """Answers by the names of requests."""
+        """Functions that answer requests, by the name of the request."""
         of_timeline = ("tiles", "intervals", "links", "moment", "excerpt", "critical", "dependences")
         names = (*of_timeline, "window", "part", "bounds")
         return {name: getattr(self, f"_{name}") for name in names}

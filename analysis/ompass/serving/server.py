@@ -74,7 +74,7 @@ class PageServer:
         self.token = secrets.token_urlsafe(18)
         self._guard = threading.Lock()
         self._open_pages = 0
-        self._last_seen: float | None = None  # when the last page was closed
+        self._last_seen: float | None = None  # when a page was last opened or closed
         self._server = _Server(self)
         self.host = f"{ADDRESS}:{self._server.server_address[1]}"
 
@@ -140,7 +140,7 @@ class _Handler(BaseHTTPRequestHandler):
         length = self.headers.get("Content-Length") or "0"
         if not (length.isascii() and length.isdecimal()):
             return self._refuse(HTTPStatus.BAD_REQUEST)
-        # A longer number is not even converted: Python refuses those of thousands of digits.
+        # Refuses longer numbers before int() sees them, which fails on thousands of digits.
         if answer is None or len(length) > _MOST_DIGITS or not 0 < int(length) <= _MOST_BYTES:
             return self._refuse(HTTPStatus.NOT_FOUND)
         # Other sites cannot send this type without a preflight request, which is refused.
