@@ -10,7 +10,7 @@ docs/architecture.md lists the layers of the package, and the layers that each o
 
 from __future__ import annotations
 
-TYPE_CHECKING = False  # typing is slow to load, for the many ranks of an MPI job
+TYPE_CHECKING = False  # typing is slow to load, and each rank of an MPI job would load it
 if TYPE_CHECKING:
     from os import PathLike
 

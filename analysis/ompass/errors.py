@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The errors that a user can meet. Each states what happened, why, and what to do about it.
+"""The errors that a user can meet. Each states the problem, its cause and its cure.
 
 Owns the exception types and their exit codes; `commands` prints the messages.
 """

@@ -96,13 +96,13 @@ UNSHARED_LOOPS: Final = frozenset({"single", "taskloop", "masked"})
 
 
 def wait_kind(flags: int) -> str:
-    """Returns the kind of a wait, given its Definition.flags; an OMPT number if it is not known."""
+    """Returns the kind of a wait by its Definition.flags; for an unknown kind, OMPT's number."""
     unknown = f"mutex {flags & 127}" if flags & 128 else f"sync region {flags}"
     return WAIT_KINDS.get(flags, unknown if flags else "wait")
 
 
 def loop_kind(flags: int) -> str:
-    """Returns the kind of a loop, given its Definition.flags; an OMPT number if it is not known."""
+    """Returns the kind of a loop by its Definition.flags; for an unknown kind, OMPT's number."""
     return LOOPS.get(flags, f"work {flags}" if flags else "loop")
 
 
@@ -301,7 +301,7 @@ def operation_name(number: int) -> str:
 
 
 def direction_of(number: int) -> int:
-    """Returns the direction of a data operation: 1: to a device, 2: from it, 3: between devices, 0: none."""
+    """Returns the direction of a data operation (1: to a device, 2: from it, 3: between devices, 0: none)."""
     return {2: 1, 18: 1, 3: 2, 19: 2}.get(number & 0xFF, number >> 8)
 
 

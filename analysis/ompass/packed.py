@@ -154,7 +154,7 @@ def _members(path: Path) -> Iterator[Iterator[tuple[str, int, IO[bytes]]]]:
 
 
 def _checked(path: Path, tar: tarfile.TarFile) -> Iterator[tuple[str, int, IO[bytes]]]:
-    """Yields the members. Raises DamagedRunError for names that would leave the directory of one run."""
+    """Yields the members. Raises DamagedRunError unless all are files in the directory of one run."""
     folders: set[str] = set()
     for member in tar:
         parts = PurePosixPath(member.name).parts

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Asks the operating system: the output of other programs, and the busy and stolen time of CPUs."""
+"""Asks the operating system for the output of other programs, and for the busy and stolen time of CPUs."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ def _counted_ns(fields: Collection[int], cpus: Collection[int], stat: Path) -> i
 
 
 def busy_ns(cpus: Collection[int], stat: Path = _STAT) -> int | None:
-    """Returns how long these CPUs have been busy since the boot (/proc/stat); None if the time is unknown."""
+    """Returns the busy time of these CPUs since the boot (/proc/stat); None if it is unknown."""
     return _counted_ns(_BUSY_FIELDS, cpus, stat) or None
 
 
 def stolen_ns(cpus: Collection[int], stat: Path = _STAT) -> int | None:
-    """Returns how long the host of a virtual machine has kept these CPUs for itself since the boot.
+    """Returns the time for which the host of a virtual machine has kept these CPUs since the boot.
 
     Returns None if the kernel does not report it. A thread's processor time does not include it.
     """

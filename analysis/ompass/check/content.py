@@ -93,7 +93,7 @@ class Figure:
     name: str
     before: tuple[int, ...]
     after: tuple[int, ...]
-    judgement: Judgement | None  # None for runs without a test: traced ones, and single ones
+    judgement: Judgement | None  # None without a test: for traced runs and for single runs
 
     @property
     def before_median(self) -> float:

@@ -73,7 +73,7 @@ def _code(text: str) -> str:
 
 
 def junit_check(content: CheckContent) -> str:
-    """Returns a JUnit report of one test case, which fails if worse, and is skipped if unknown."""
+    """Returns a JUnit report of one test case: failed if the program is worse, skipped if that is unknown."""
     verdict = content.verdict
     suite = ElementTree.Element("testsuite", name="ompass check", tests="1", errors="0")
     suite.set("failures", str(int(verdict.status == 1)))

@@ -22,7 +22,7 @@ from ompass.comparison.metrics import possible_drift
 from ompass.metrics.significance import Ratio, groups_ratio, least_rounds_p, rounds_ratio
 
 FALSE_WORSE: Final = 0.001
-"""Probability that one figure of an equal program is called worse, over all looks: people examine these."""
+"""Probability that a figure of an equal program is called worse, over all looks. People examine each case."""
 
 FALSE_NOT_WORSE: Final = 0.005
 """Probability that a figure of a program that is worse by the minimum difference is called not worse."""
@@ -91,7 +91,7 @@ def judge(
 
 
 def rounds_needed(judgement: Judgement, n_rounds: int) -> int:
-    """Returns about how many rounds narrow the interval enough for a verdict."""
+    """Returns the approximate number of rounds that narrow the interval enough for a verdict."""
     ratio = judgement.ratio
     if not 0 < ratio.low <= ratio.high < math.inf:
         return 2 * n_rounds

@@ -52,7 +52,7 @@ class FirstRun:
     def started(
         cls, path: Path, command: Sequence[str], program: Program, plan: Plan, environment: Mapping[str, str]
     ) -> FirstRun:
-        """Runs the command to its end. `path`: the executed file, `program`'s or that of its launcher."""
+        """Runs the command to its end. `path` is the file to execute: of `program`, or of its launcher."""
         before = Before.of(command)
         began = time.monotonic_ns()
         ending = run_child(str(path), command, environment)

@@ -166,7 +166,7 @@ def _sum_of_work(parts: Sequence[WorkOf]) -> WorkOf:
 
 
 def _further_times(contents: Ranks) -> dict[str, int]:
-    """Returns the further times of a run; of a job, those that every rank has, and that may be added."""
+    """Returns the further times of a run; of a job, the work on processors, if all ranks have it."""
     times = [further_times(content.run, content.breakdown) for content in contents]
     names = [name for name in times[0] if len(times) == 1 or name == WORK_ON_PROCESSORS]
     return {name: sum(time[name] for time in times) for name in names if all(name in time for time in times)}

@@ -27,7 +27,7 @@ from ompass.scaling.metrics import WorkOf
 Key = TypeVar("Key", bound=Hashable)
 
 SIGNIFICANT_P: Final = 0.02
-"""With 2% each, more than 5 of 100 pairs of equal builds are called different in 1.5% of all campaigns."""
+"""With 2% each, 1.5% of all sets of 100 pairs of equal builds have more than 5 that are called different."""
 
 MINIMUM_ALTERNATING: Final = 0.01
 """Least relative difference of alternating runs. Equal builds differ by some tenths of a percent, because
@@ -94,7 +94,7 @@ class Change(Generic[Key]):
     whole_ns: float = 0.0  # the thread-time of a run
     least: float | None = None  # the requested minimum difference, relative
     p_value: float | None = None  # None when a group has a single run
-    adjusted_p: float | None = None  # p-value adjusted for the number of figures; the same for the time
+    adjusted_p: float | None = None  # p-value adjusted for the number of figures; unadjusted for the time
 
     @property
     def before_median(self) -> float:
@@ -175,7 +175,7 @@ class Change(Generic[Key]):
 
     @property
     def least_p(self) -> float:
-        """The smallest p-value that so many runs can have."""
+        """The smallest p-value that this number of runs can have."""
         if self._in_rounds:
             return significance.least_rounds_p(len(self.before))
         return significance.least_groups_p(len(self.before), len(self.after))
@@ -241,7 +241,7 @@ Run = TypeVar("Run", bound=Started)
 def in_rounds(before: Sequence[Run], after: Sequence[Run]) -> tuple[tuple[Run, ...], tuple[Run, ...]] | None:
     """Returns both sides in the order of rounds; None unless the runs alternate.
 
-    They alternate if the first two runs are one of each side, and so are the next two, and so on.
+    They alternate if the first two runs, the next two, and so on, are one of each side.
     """
     order = sorted(
         [(r.start_ns, 0, r) for r in before] + [(r.start_ns, 1, r) for r in after], key=lambda run: run[:2]

@@ -41,7 +41,7 @@ def times(one: Compared) -> str:
 
 
 def judgement(one: Compared) -> str:
-    """Returns the relative change of the time, and how certain it is."""
+    """Returns the relative change of the time, and its certainty."""
     time = one.time
     change = (time.ratio or 0.0) - 1
     size = (

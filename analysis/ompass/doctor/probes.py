@@ -173,7 +173,7 @@ def paranoid_level() -> str:
 
 
 def advice_on_refusal(error: int) -> str:
-    """Returns advice for a user to whom the kernel refuses perf events with this errno."""
+    """Returns advice on the refusal of perf events; `error` is its errno."""
     if error in (errno.ENOSYS, errno.ENOENT, errno.EOPNOTSUPP, errno.EINVAL):
         return "use a kernel with perf events (CONFIG_PERF_EVENTS), not gVisor or an emulation"
     if error in (errno.EMFILE, errno.ENFILE):

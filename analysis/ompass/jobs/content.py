@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""MPI jobs: which runs are the ranks of one job, the facts on these ranks, and the findings on the job."""
+"""MPI jobs: the grouping of runs into jobs, the facts on their ranks, and the findings on a job."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How an MPI job scales: its time and efficiencies by the number of ranks and of threads per rank.
+"""The scaling of an MPI job: its time and efficiencies by the number of ranks and of threads per rank.
 
 The problem is assumed to be the same in all jobs (strong scaling). The reference is the job with the fewest
 threads in all ranks together.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`ompass latency`: shows how long loads of each construct took, and the source of their data."""
+"""`ompass latency`: shows the latency of the loads of each construct, and the sources of their data."""
 
 from __future__ import annotations
 

@@ -106,7 +106,7 @@ def _spawn(
             setsigdef=_PYTHON_IGNORES,
         )
     except FileNotFoundError as error:
-        # for a script, the interpreter is missing
+        # the interpreter of a script is missing
         raise ProgramNotFoundError(
             path, error.strerror or "no such file", "check its first line (#!)"
         ) from error
@@ -181,7 +181,7 @@ def _on(cpus: Collection[int]) -> Iterator[None]:
     own = os.sched_getaffinity(0)
     try:
         if cpus:
-            os.sched_setaffinity(0, cpus)  # inherited
+            os.sched_setaffinity(0, cpus)  # the program inherits them
         yield
     finally:
         os.sched_setaffinity(0, own)

@@ -40,7 +40,7 @@ class Replacement:
 def replacement_for(
     interpreter: Path, environ: Mapping[str, str], installed: Sequence[Runtime], tool: Path
 ) -> Replacement | None:
-    """Returns how the libgomp copies of this interpreter's packages can be replaced; None if it has none."""
+    """Returns the replacement of the libgomp copies in this interpreter's packages; None without copies."""
     found = [bundled for folder in _folders(interpreter, environ) for bundled in _bundled_in(folder)]
     if not found:
         return None

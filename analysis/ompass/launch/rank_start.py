@@ -79,7 +79,7 @@ def start_rank(arguments: Sequence[str]) -> None:
     n_words = int(parts[2])
     words, (path, n_variables) = parts[3 : 3 + n_words], parts[3 + n_words : 5 + n_words]
     variables = parts[5 + n_words : 5 + n_words + 2 * int(n_variables)]
-    # Arguments after the program's name may differ between ranks; all words before determine the plan.
+    # Arguments after the program's name may differ between ranks; the words up to it determine the plan.
     if list(arguments[:n_words]) != words:
         return
     planned = dict(zip(variables[::2], variables[1::2]))  # noqa: B905 (both have the same length)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Decides whether a program that was just recorded may run a second time, to trace it.
 
-Owns the signs of a program that is not safe to repeat, and the limits of time and size. A second run needs
+Owns the criteria for a program that is safe to repeat, and the limits of time and size. A second run needs
 the same input, and must have no effect that users notice.
 """
 

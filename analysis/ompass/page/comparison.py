@@ -26,7 +26,7 @@ from ompass.units import duration, plural
 
 
 def side_names(content: ComparisonContent) -> str:
-    """Returns the names of both sides; without their folders, if they differ without them."""
+    """Returns the names of both sides, without their folders if the names alone differ."""
     before, after = (PurePath(side).name for side in (content.before, content.after))
     return f"{before} to {after}" if before != after else f"{content.before} to {content.after}"
 

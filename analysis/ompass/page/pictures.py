@@ -120,7 +120,7 @@ def flame(
 ) -> Markup:
     """Returns the element of an icicle. `before` and `after` name the two runs of a differential one.
 
-    `grain`: the value of one sample. Differences of so few samples that they may be chance are grey.
+    `grain`: the value of one sample. Grey shows differences that chance may cause in so few samples.
     """
     names: dict[str, int] = {}
 

@@ -330,7 +330,7 @@ def _colour(name: str, k: int, n: int, label: str) -> str:
 
 Row = dict[str, Any]
 _IN_GROUP: Final = 16
-_SINGLE: Final = 64  # above this number, threads of a run, and runs of a page, are grouped
+_SINGLE: Final = 64  # more threads of a run, or more runs of a page, are grouped
 
 
 def rows_of(runs: Sequence[tuple[Run, Sequence[int]]]) -> list[Row]:
@@ -352,7 +352,7 @@ def rows_of(runs: Sequence[tuple[Run, Sequence[int]]]) -> list[Row]:
 
 
 def _of_run(number: int, run: Run, cpus: Sequence[int], meta: Meta, n_runs: int) -> Row:
-    """Returns a row of all threads, and below it the threads, in groups if there are many."""
+    """Returns a row of all threads, and below it the threads, which may be grouped by place."""
     leaves: list[Row] = [
         {"id": f"{number}.{row.thread}", "label": f"thread {row.thread}", "run": number,
          "threads": [row.thread], "rows": []}

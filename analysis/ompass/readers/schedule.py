@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A window of a trace: states over time, each thread's activity, and which threads ran whose tasks.
+"""A window of a trace: states over time, each thread's activity, and tasks by creating and running thread.
 
 Reads the trace's pyramid: state intervals if they are few, else bins with the same proportions.
 """
@@ -25,7 +25,7 @@ if TYPE_CHECKING:  # numpy starts threads, and `ompass run` must not have any
 
 DEFAULT_LIMIT: Final = 5_000
 """Default limit of state intervals in a window: as many as a figure can show."""
-_KINDS_IN_BIN: Final = 4  # bars of a bin, at most in most traces
+_KINDS_IN_BIN: Final = 4  # bars per bin; few traces have more
 _FEWEST_BINS: Final = 16  # per thread
 _MOST_KEYS: Final = 24
 OTHERS: Final = -1
@@ -55,7 +55,7 @@ class Bars:
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """A window of a trace, the states over time, and which thread ran whose tasks."""
+    """A window of a trace: the states over time, the bars, and tasks by creating and running thread."""
 
     start_ns: int
     end_ns: int

@@ -42,7 +42,7 @@ _WORDS: Final = {
 """The words before the name of a slice's construct."""
 _RESUMED, _UNTIMED = 1, 2
 _PARTS: Final = 1 << 14
-_OPEN: Final = 64  # slices open at a time in a thread, at most
+_OPEN: Final = 64  # most slices that are open at once in a thread
 _FULL: Final = 0.5  # a dense window has at least this part of the fullest window's events
 
 
@@ -214,7 +214,8 @@ def fitting_windows(counts: Sequence[int], limit: int) -> list[tuple[int, int]]:
 
 
 def walk(slices: Sequence[Slice]) -> Iterator[tuple[int, Slice, bool]]:
-    """Yields (time, slice, entered) of one thread in order; times never decrease, and all slices are left.
+    """Yields (time, slice, entered) of one thread in order; times never decrease, and every entered slice is
+    left.
 
     `slices` are in the order of their ends, as in a Timeline. A slice contains the slices one level deeper
     that ended since the preceding slice of its level.

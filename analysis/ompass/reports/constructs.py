@@ -29,7 +29,7 @@ def cpu_fields(times: CpuTimes) -> dict[str, int]:
 
 
 def tasks_table(content: ReportContent) -> Table:
-    """Returns a table of task constructs: their numbers of tasks, costs, and where the tasks ran."""
+    """Returns a table of task constructs: the numbers, costs and places of their tasks."""
     return Table.of(
         "Task constructs by cost",
         (

@@ -128,7 +128,7 @@ def _notification(remark: Remark) -> dict[str, Any]:
 
 
 def _rules(remarks: Sequence[Remark]) -> list[dict[str, Any]]:
-    """Returns a rule for each kind of problem, and for each kind of these remarks."""
+    """Returns the rules: one for each kind of problem, and one for each other kind among the remarks."""
     texts = finding_texts()
     rules = {kind.name: _rule(kind.name, kind.title, kind.cure, WARNING, texts) for kind in reversed(KINDS)}
     for remark in remarks:

@@ -165,7 +165,7 @@ def causes(content: ReportContent) -> list[Cause]:
 
 
 def _weight(change: StoredChange) -> float:
-    """Returns the gain for the order of changes that no finding confirms; half an upper bound."""
+    """Returns the gain by which changes without a finding are sorted; half of it if it is an upper bound."""
     return change.gain / 2 if change.at_most else change.gain
 
 

@@ -243,7 +243,7 @@ def _record(columns: Iterable[Column], row: Iterable[Any]) -> dict[str, Any]:
 
 
 def csv_report(reports: Sequence[Report], field: str = "") -> str:
-    """Returns the rows of a field of reports, or the reports themselves; the directory comes first."""
+    """Returns as CSV the rows of a field of reports, or the reports themselves; the directory comes first."""
     rows = []
     for report in reports:
         values = report.values
@@ -253,7 +253,7 @@ def csv_report(reports: Sequence[Report], field: str = "") -> str:
 
 
 def csv_rows(rows: Sequence[Mapping[str, Any]], first: Iterable[str] = ()) -> str:
-    """Returns rows under a heading of all their keys, `first` ones first; missing values are empty."""
+    """Returns rows as CSV below a heading of all their keys, `first` ones first; missing values are empty."""
     flat_rows = [dict(_flat(row)) for row in rows]
     columns = dict.fromkeys(first)
     for row in flat_rows:

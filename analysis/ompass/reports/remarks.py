@@ -112,7 +112,8 @@ class SourceTree:
     def relative(self, file: str) -> PurePath:
         """Returns the path below the root; a file that lies elsewhere keeps its absolute path.
 
-        If the program was compiled in another folder, finds the file whose path has the longest equal end.
+        If the program was compiled in another folder, finds the file whose path has the longest end in
+        common.
         """
         path = Path(os.path.normpath(file))
         if not path.is_absolute():

@@ -105,7 +105,7 @@ class GroupReuse:
 
 @dataclass(frozen=True, slots=True)
 class SampleQuality:
-    """How a sample was taken, and the error bound of its shares."""
+    """The rate and the size of a sample, and the error bound of its shares."""
 
     rate: float
     block_bytes: int

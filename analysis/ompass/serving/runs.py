@@ -33,7 +33,7 @@ _MOST_TASKS_IN_HEAD = 2_000_000  # reading a larger graph would delay the page
 
 
 class ServedRuns:
-    """Runs and their page. Several threads may request answers at a time."""
+    """Runs and their page. Several threads may request answers at the same time."""
 
     def __init__(self, contents: Sequence[ReportContent]) -> None:
         """Chooses the runs with a report on the page."""

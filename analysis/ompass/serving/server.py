@@ -140,7 +140,7 @@ class _Handler(BaseHTTPRequestHandler):
         length = self.headers.get("Content-Length") or "0"
         if not (length.isascii() and length.isdecimal()):
             return self._refuse(HTTPStatus.BAD_REQUEST)
-        # Refuses longer numbers before int() sees them, which fails on thousands of digits.
+        # Refuses longer numbers here, because int() fails on thousands of digits.
         if answer is None or len(length) > _MOST_DIGITS or not 0 < int(length) <= _MOST_BYTES:
             return self._refuse(HTTPStatus.NOT_FOUND)
         # Other sites cannot send this type without a preflight request, which is refused.
