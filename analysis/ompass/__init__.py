@@ -33,8 +33,7 @@ def __getattr__(name: str) -> str:
 def _version() -> str:
     """Returns the version of the installed package.
 
-    Usually reads it from the name of ompass-VERSION.dist-info, because importlib.metadata takes 20 ms to
-    load.
+    Usually reads it from the name of ompass-VERSION.dist-info: importlib.metadata takes 20 ms to load.
     """
     from pathlib import Path
 

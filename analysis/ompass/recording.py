@@ -120,8 +120,7 @@ class Recording:
         self, *, start_ns: int = 0, end_ns: int = -1, limit: int = DEFAULT_LIMIT, by_home: bool = False,
         n_bins: int = 200,
     ) -> Schedule:  # fmt: skip
-        """Returns the bars of a window, states over time, and the matrix of tasks by creating and running
-        thread.
+        """Returns a window's bars, states over time, and matrix of tasks by creating and running thread.
 
         Each state interval has a bar; if there are more than `limit`, bars show bins instead; 0 omits the
         bars. Raises DamagedRunError without a trace.

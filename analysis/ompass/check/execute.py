@@ -57,9 +57,9 @@ def gather(
     chance: random.Random | None = None,
     keep: bool = True,
 ) -> Evidence:
-    """Returns the evidence of both sides (before, after). Recordings go to `folder`/before and /after, traces
-    to the same directories below `folder`/traces.
+    """Returns the evidence of both sides (before, after).
 
+    Recordings go to `folder`/before and /after, traces to the same directories below `folder`/traces.
     `keep`: False removes each recording when it has been read. Hundreds of recordings may take gigabytes.
     """
     began_s = time.monotonic()

@@ -22,7 +22,7 @@ from ompass.system import answer_of
 _LIMIT_S: Final = 20.0
 N_REGIONS: Final = 2
 N_TASKS: Final = 200
-"""Tasks of each region. The extension does not run those of the first, which nothing announces."""
+"""Tasks of each region. The extension skips the first one: no file refers to task functions."""
 
 # The first of two threads creates tasks and waits for them. Calls go to the first preloaded library that has
 # the function, as in a program that is linked with the last of these libraries.

@@ -86,8 +86,7 @@ def check_place(pattern: str, named: str) -> None:
 def remove_existing(pattern: str, environ: Mapping[str, str]) -> None:
     """Removes the run directory of an absolute pattern, for a new run with the same name.
 
-    Raises UsageError if the name has patterns, if it belongs to several ranks, or if it is not a run
-    directory.
+    Raises UsageError if the name has patterns, belongs to several ranks, or is not that of a run directory.
     """
     if _PATTERN.search(pattern.replace("%%", "")) or any(name in environ for name, _, _ in RANKS):
         raise UsageError(

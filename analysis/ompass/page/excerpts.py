@@ -147,7 +147,7 @@ class Excerpts:
         return {line: n for line in lines if (n := self.heat.get((file, line), 0))}
 
     def hottest(self) -> Iterator[tuple[str, list[list[SourceLine]]]]:
-        """Yields files, hottest first, with their lines of most samples or thread-time, and neighbours."""
+        """Yields files, hottest first, with the lines around their hottest (by samples or thread-time)."""
         costs = self._costs()
         total = sum(self.heat.values())
         hot = {place: share(n, total) for place, n in self.heat.items()}

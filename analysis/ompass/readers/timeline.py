@@ -214,8 +214,7 @@ def fitting_windows(counts: Sequence[int], limit: int) -> list[tuple[int, int]]:
 
 
 def walk(slices: Sequence[Slice]) -> Iterator[tuple[int, Slice, bool]]:
-    """Yields (time, slice, entered) of one thread in order; times never decrease, and every entered slice is
-    left.
+    """Yields (time, slice, entered) of one thread in order. Times never decrease; every slice is left.
 
     `slices` are in the order of their ends, as in a Timeline. A slice contains the slices one level deeper
     that ended since the preceding slice of its level.

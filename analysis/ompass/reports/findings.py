@@ -142,7 +142,7 @@ def causes(content: ReportContent) -> list[Cause]:
         if finding.severity == "problem":
             _add(found, content, finding)
     left = list(content.advice.changes) if content.advice else []
-    for cause in sorted(found, key=lambda one: one.kind not in CURED_BY):  # known kinds choose first
+    for cause in sorted(found, key=lambda one: one.kind not in CURED_BY):  # causes of known kinds first
         cause.change = _cure(cause, left)
         if cause.change:
             same = (*CURED_BY.get(cause.kind, ()), cause.change.kind)

@@ -112,8 +112,8 @@ class SourceTree:
     def relative(self, file: str) -> PurePath:
         """Returns the path below the root; a file that lies elsewhere keeps its absolute path.
 
-        If the program was compiled in another folder, finds the file whose path has the longest end in
-        common.
+        If the program was compiled in another folder, uses the longest end of its path that is a file below
+        the root.
         """
         path = Path(os.path.normpath(file))
         if not path.is_absolute():

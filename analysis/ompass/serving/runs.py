@@ -45,7 +45,7 @@ class ServedRuns:
 
     @cached_property
     def timeline(self) -> Timeline | None:
-        """The timeline of all traces, whose pyramids it builds at its first use. Raises DamagedRunError."""
+        """The timeline of all traces, or None. Its first use builds the pyramids. Raises DamagedRunError."""
         if not self.traces:
             return None
         paths = [content.run.path for content in self.traces]
