@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The thread-time identity: thread-time = the sum of its states, to the nanosecond.
 
-Owns the scopes (all regions, one region, the whole program) and the sums per region and per thread.
+Owns the scopes (all regions, chosen regions, the whole program) and the sums per region and per thread.
 docs/metrics.md has the definitions.
 """
 
@@ -15,7 +15,7 @@ from ompass.metrics.processors import Presence, WaitTimes, of_rows, sum_presence
 from ompass.model import OUTSIDE, RegionRow, Run, StateTimes, SystemUse, share, sums
 
 HELPER = "helper"  # kind of the threads on which the runtime runs `target nowait` tasks
-_PARTS = "implicit_ns lock_ns n_tasks"  # fields that threads, regions and the whole have in common
+_PARTS = "implicit_ns lock_ns n_tasks"  # fields of ThreadShare, RegionShare and Breakdown
 
 
 class Scope(enum.Enum):
@@ -33,10 +33,10 @@ class ThreadShare:
     thread: int
     kind: str
     states: StateTimes
-    implicit_ns: int  # part of work in implicit tasks
-    lock_ns: int  # part of sync in locks
+    implicit_ns: int  # part of the work: in implicit tasks
+    lock_ns: int  # part of sync: in locks
     n_tasks: int
-    outside_ns: int  # part of the thread-time outside every region; 0 unless the scope is PROGRAM
+    outside_ns: int  # part of the thread-time: outside of regions; 0 unless the scope is PROGRAM
     presence: Presence | None = None  # None: unknown
     system_use: SystemUse | None = None  # None: unknown
     waiting: WaitTimes | None = None  # in regions; None: unknown
@@ -59,7 +59,7 @@ class RegionShare:
     n_tasks: int
     threads: tuple[ThreadShare, ...]
     n_smaller: int = 0  # instances with fewer threads than the program asked for
-    n_requested: int = 0  # most threads that it asked for in such an instance
+    n_requested: int = 0  # the most threads that the program asked for in such an instance
 
     @property
     def presence(self) -> Presence | None:
@@ -97,7 +97,7 @@ class Breakdown:
     threads: tuple[ThreadShare, ...]
     regions: tuple[RegionShare, ...]
     stretched_ns: int  # added to the run's wall time so that all thread times fit in it; 0 in a sound run
-    helpers: tuple[ThreadShare, ...]  # the runtime's helper threads: in no other field
+    helpers: tuple[ThreadShare, ...]  # the runtime's helper threads; the other fields exclude them
 
     @property
     def presence(self) -> Presence | None:
@@ -120,7 +120,7 @@ class Breakdown:
 
 
 def program_ns(run: Run) -> int:
-    """Returns the time of the whole program: the recorded time, and the processor time before the
+    """Returns the time of the whole program: the recorded time plus the processor time before the
     recording."""
     return run.wall_ns + run.earlier_cpu_ns
 
@@ -132,7 +132,7 @@ def time_breakdown(
     regions: frozenset[int] = frozenset(),
     groups: Mapping[int, int] | None = None,
 ) -> Breakdown:
-    """Returns the identity for `scope`.
+    """Returns the breakdown of `scope`.
 
     `regions` lists the parallel constructs of Scope.REGION. `groups` maps construct numbers to the one
     that represents them (several addresses of one source line); missing numbers represent themselves.

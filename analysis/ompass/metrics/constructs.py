@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Task constructs and kernels, summed over threads, and the durations of tasks.
 
-Owns how counts of threads are merged (sums, minima, maxima), and the means derived from them.
+Owns the totals of each construct over its threads, and the means derived from them.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class ConstructTotals(ConstructRow):
 
     @property
     def cost_ns(self) -> int:
-        """Thread-time that this construct causes directly: its creation, and its time in its own code."""
+        """Thread-time that this construct causes directly: creating its tasks, and running their own code."""
         return self.work_ns + self.create_ns + self.mpi_ns + self.offload_ns
 
 

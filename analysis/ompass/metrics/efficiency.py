@@ -26,7 +26,7 @@ from ompass.metrics.library_calls import mpi_totals
 from ompass.model import OUTSIDE, RegionRow, Run, StateTimes, share, sums
 
 LOW: Final = 0.85
-"""Efficiencies below this value get a sentence: removing the loss makes the job at least 15% faster."""
+"""Efficiencies below this value get a sentence: removing the loss saves at least 15% of the job's time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class RankTimes:
     work_inside_ns: int  # thread-time: work in regions
     work_outside_ns: int  # thread-time: work outside of regions
     mpi_inside_ns: int  # thread-time: MPI in regions
-    unequal_ns: int  # thread-time: lost in regions because other threads have more work there
+    unequal_ns: int  # thread-time: lost in regions because other threads have more work
 
     @property
     def serial_ns(self) -> int:
@@ -84,7 +84,7 @@ class Factor:
     name: str
     value: float | None
     level: int = 0  # depth in the tree of factors
-    why: str = ""  # the reason why it is not known
+    why: str = ""  # the reason if it is not known
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +116,7 @@ class IdealNetwork:
     """The time of a job's longest rank if messages took no time, from a replay; `ns` is None if unknown."""
 
     ns: int | None = None
-    why: str = NO_TRACES  # the reason why it is not known
+    why: str = NO_TRACES  # the reason if it is not known
 
 
 NO_REPLAY: Final = IdealNetwork()
@@ -128,7 +128,7 @@ def efficiencies(ranks: Sequence[RankTimes], ideal: IdealNetwork = NO_REPLAY) ->
 
 
 def multiplicative(ranks: Sequence[RankTimes], ideal: IdealNetwork = NO_REPLAY) -> tuple[Factor, ...]:
-    """Returns POP's hybrid efficiencies: each factor is the product of the factors below it."""
+    """Returns POP's hybrid efficiencies: each factor is the product of its children in the tree."""
     run_ns = max(rank.wall_ns for rank in ranks)
     useful = [rank.useful_ns for rank in ranks]
     outside = [rank.outside_mpi_ns for rank in ranks]
@@ -153,7 +153,7 @@ def _of_network(ideal: IdealNetwork, outside_ns: float, run_ns: int) -> Iterator
     """Yields the two factors of the MPI communication: waits for late ranks, and transfers."""
     serialisation, transfer = None, None
     if ideal.ns is not None:
-        # Clocks are read a little later than MPI acts, so the replay may miss these bounds by a little.
+        # The tool reads the clock slightly after MPI acts, so the replay may slightly exceed these bounds.
         ideal_ns = min(max(float(ideal.ns), outside_ns), float(run_ns))
         serialisation, transfer = share(outside_ns, ideal_ns), share(ideal_ns, run_ns)
     yield Factor("mpi_serialisation", "MPI serialisation", serialisation, 2, ideal.why)
@@ -161,7 +161,7 @@ def _of_network(ideal: IdealNetwork, outside_ns: float, run_ns: int) -> Iterator
 
 
 def additive(ranks: Sequence[RankTimes]) -> tuple[Factor, ...]:
-    """Returns POP's additive efficiencies: a loss (1 - efficiency) is the sum of the losses below it."""
+    """Returns POP's additive efficiencies: a loss (1 - efficiency) is the sum of its children's losses."""
     run_ns = max(rank.wall_ns for rank in ranks)
     outside = [rank.outside_mpi_ns for rank in ranks]
 
@@ -184,7 +184,7 @@ def additive(ranks: Sequence[RankTimes]) -> tuple[Factor, ...]:
 
 
 def talp(ranks: Sequence[RankTimes]) -> tuple[Factor, ...]:
-    """Returns the efficiencies of TALP (DLB 3.7), over the thread-time T of all ranks.
+    """Returns the efficiencies of TALP (DLB 3.7), as parts of the thread-time of all ranks.
 
     A rank that ends before the longest one counts as in MPI until then.
     """
@@ -227,7 +227,7 @@ class Computation:
     useful_ns: int  # work of all threads
     instructions: int = 0
     cycles: int = 0
-    preempted_ns: int = 0  # no part of useful_ns: time in work in which threads waited for a processor
+    preempted_ns: int = 0  # not in useful_ns: time in which threads with work waited for a processor
 
     @property
     def processors(self) -> float:
@@ -320,7 +320,7 @@ def _serial_mpi_ns(run: Run, outside: Sequence[RegionRow]) -> tuple[int, int]:
 
 
 def _unequal_ns(region: RegionShare, n_threads: int) -> int:
-    """Returns the sum over threads of the work that each lacks to the thread with the most work."""
+    """Returns the sum over threads of (most work and MPI time of a thread - own)."""
     busy = [thread.states.work_ns + thread.states.mpi_ns for thread in region.threads]
     return max(busy, default=0) * max(n_threads, len(busy)) - sum(busy)
 

@@ -91,7 +91,7 @@ class Facts:
     is_python: bool = False  # True if the program is a Python interpreter
 
     def place(self, construct: int) -> tuple[int, int]:
-        """Returns module and offset of a construct; a task and its wait for dependences have the same."""
+        """Returns module and offset of a construct; a task and its wait for dependences share them."""
         definition = self.run.definitions[construct]
         return definition.module, definition.offset
 
@@ -109,7 +109,7 @@ class Facts:
 
     @property
     def helper_work_ns(self) -> int:
-        """Time of the tasks that the runtime's helper threads ran; in no thread-time."""
+        """Time of the tasks that the runtime's helper threads ran; not part of any thread-time."""
         return sum(t.states.work_ns + t.states.offload_ns for t in self.breakdown.helpers)
 
     @cached_property
@@ -129,7 +129,7 @@ class Facts:
 
     @property
     def n_processors(self) -> float:
-        """Number of processors that the threads could use at a time: one each, or fewer if known."""
+        """Number of processors that the threads could use at a time: one each, or fewer if it may use fewer."""
         return min(self.n_threads, self.n_allowed or self.n_threads)
 
     @property
@@ -190,7 +190,7 @@ class Facts:
         return tuple(r for r in self.breakdown.regions if r.n_tasks)
 
     def unexplained(self, waited_ns: float) -> float:
-        """Returns the waiting time that preempted threads do not explain. Each may delay all others."""
+        """Returns the waits that preemption does not explain. A preempted thread may delay all others."""
         return max(waited_ns - self.processor.preempted_ns * (self.n_threads - 1), 0.0)
 
     def idle_ns(self, regions: tuple[RegionShare, ...]) -> float:
@@ -200,7 +200,7 @@ class Facts:
     def of_program(self, waited_ns: float) -> float:
         """Returns the part of waiting time that the program causes.
 
-        Threads that share processors with each other may explain all of it, so there it is the whole.
+        If threads of the run share processors, returns all of it, because sharing could explain any part.
         """
         return waited_ns if self.crowded else self.unexplained(waited_ns)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Findings: what keeps a run from being faster, in plain language, most expensive first.
+"""Findings: the problems that slow a run down, in plain language, most expensive first.
 
 Owns the table of all kinds of problems, and the order of judgement. The modules *_findings.py have the
 judges, thresholds.py the thresholds, notes.py the notes on the limits of figures.
@@ -48,7 +48,7 @@ class Kind:
 
 
 CROWD: Final = "oversubscribed"
-"""This kind of problem comes first, too, if many threads share each processor."""
+"""The kind of problem that joins LEADING if many threads share each processor."""
 _WAIT_LESS: Final = "wait less often: drop taskwaits and barriers that no data needs (nowait, depend clauses)"
 
 KINDS: Final = (
@@ -411,7 +411,7 @@ def find_causes(
 ) -> tuple[Finding, ...]:
     """Returns all findings: problems, most expensive first, then notes.
 
-    Findings that affect all others come first: a runtime that was not recorded, or a wrong binding.
+    Findings that affect all others come first: an unrecorded runtime, a wrong binding, heavy crowding.
 
     `breakdown` has Scope.REGIONS, whatever scope is shown; `samples` are of processor time; `critical_names`
     are the known names of critical constructs; `n_wanted` is the number of threads in OMP_NUM_THREADS;
@@ -452,14 +452,14 @@ def find_causes(
 
 
 LEADING: Final = ("second_runtime", "bound_together")
-"""Kinds of problems that come first, because they change all other figures."""
+"""Kinds of problems that come first, because they distort all other figures."""
 OUTSIDE: Final = ("disturbed", "throttled")
 """Kinds of problems that no change of the program cures."""
 OF_PROGRAM: Final = (
     "serial_fraction", "time_in_mpi", "python_startup",
     "repeated_transfers", "costly_transfers", "small_launches", "host_waits",
 )  # fmt: skip
-"""Kinds of problems whose cost also lies outside of parallel regions."""
+"""Kinds of problems whose cost may lie outside of parallel regions."""
 _FOLLOWS: Final = frozenset(kind.name for kind in KINDS if kind.follows)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The facts on the ranks of a job that the judges of metrics/job_findings.py use.
+"""The facts about the ranks of a job that the judges in metrics/job_findings.py use.
 
 The caller names the places of MPI calls, so that calls of different ranks at one place match.
 """
@@ -45,9 +45,9 @@ class RankFacts:
         0  # thread-time of the program in which threads with work or in MPI waited for a processor
     )
     blocked_ns: int = 0  # thread-time of the program in which threads slept
-    program_ns: int = 0  # thread-time of the program; unlike `times`, with the begin and the end of MPI
+    program_ns: int = 0  # thread-time of the program; unlike `times`, includes the start and end of MPI
     program_wall_ns: int = 0
-    late_ns: int = 0  # part of it: outside of MPI, where it delays other ranks
+    late_ns: int = 0  # part of preempted_ns: outside of MPI, where it delays other ranks
     work_preempted_ns: int = 0  # part of late_ns: in work
     mpi_preempted_ns: int = 0  # thread-time in MPI in which threads waited for a processor
     idle_inside_ns: int = 0  # thread-time without a task in the regions with MPI calls
@@ -87,7 +87,7 @@ class JobCall:
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """The ranks on one host, and its processors. A thread that polls in MPI needs a processor, as in work."""
+    """The ranks on one host, and its processors. A thread that polls in MPI needs a processor, too."""
 
     name: str
     ranks: tuple[RankFacts, ...]
@@ -105,7 +105,7 @@ class Host:
 
     @property
     def has_own_processors(self) -> bool:
-        """True if the host has a processor for each that a rank may use: ranks then rarely share them."""
+        """True if the host has as many processors as its ranks may use in total, so they rarely share any."""
         usable = [rank.n_usable_cpus for rank in self.ranks]
         return all(usable) and sum(usable) <= min(rank.n_host_cpus for rank in self.ranks)
 
@@ -123,8 +123,8 @@ class Host:
     def shared_ns(self) -> int:
         """The part of preempted_ns in which threads of the job shared processors with each other.
 
-        That is the time in which they could run, beyond the time of all processors. Threads that sleep need
-        no processor, however many there are.
+        That is the time in which threads could run minus the time of all processors. Sleeping threads need
+        no processor.
         """
         if not 0 < self.n_processors < self.n_threads:
             return 0
@@ -134,7 +134,7 @@ class Host:
 
     @property
     def taken_ns(self) -> int:
-        """The rest of preempted_ns: others used the processors, or ranks shared one of several."""
+        """The rest of preempted_ns: other programs ran, or ranks shared a processor while another was free."""
         return self.preempted_ns - self.shared_ns
 
 
@@ -165,7 +165,7 @@ class JobFacts:
 
     @property
     def program_ns(self) -> int:
-        """Thread-time of the programs, also before and after MPI."""
+        """Thread-time of the programs, including the time before and after MPI."""
         return sum(host.thread_ns for host in self.hosts)
 
     @property

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Judges a whole MPI job: the ranks that the others wait for, the cost of communication, shared processors.
 
-Owns the kinds of findings on jobs, their order and their words. metrics/findings.py judges single runs.
+Owns the kinds of findings on jobs, their order and their texts. metrics/findings.py judges single runs.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _YIELD: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A finding on a job; `rank` has its construct, and is -1 if it has none."""
+    """A finding on a job; its construct is one of `rank`, which is -1 without a construct."""
 
     finding: Finding
     rank: int = -1
@@ -49,7 +49,7 @@ Evidence = tuple[EvidenceOfRun, int]
 
 @dataclass(frozen=True, slots=True)
 class JobKind:
-    """A kind of problem. Of one family, only the first kind that applies is reported."""
+    """A kind of problem. Only the first kind of a family that applies is reported."""
 
     name: str
     family: str
@@ -130,7 +130,7 @@ def disturbed(facts: JobFacts) -> Iterator[Evidence]:
 
 
 def _others(facts: JobFacts) -> str:
-    """Returns who may have used the processors: the system may put ranks on one, if each may use it."""
+    """Returns the possible users of the processors, in words. Ranks that are not bound may share one."""
     if all(len(host.ranks) == 1 or host.has_own_processors for host in facts.hosts):
         return "other programs"
     return "other programs, the launcher or, because ranks are not bound, other ranks"
@@ -150,7 +150,7 @@ def _is_bound(rank: RankFacts) -> bool:
 
 
 def _unable_ns(rank: RankFacts) -> int:
-    """Returns the thread-time in regions for which the rank lacks processors."""
+    """Returns the thread-time in regions of the threads that have no processor."""
     return (rank.times.n_threads - rank.n_usable_cpus) * rank.times.region_ns
 
 
@@ -205,23 +205,23 @@ class _Reason:
 
     kind: str
     title: str
-    time_ns: Callable[[JobFacts, RankFacts], float]  # the part of its time that grows, per thread
+    time_ns: Callable[[JobFacts, RankFacts], float]  # the time that this reason lengthens, per thread
     words: Callable[[JobFacts], str]
     cure: Callable[[JobFacts], str]
 
 
 def _excess(facts: JobFacts, time_ns: Callable[[JobFacts, RankFacts], float]) -> float:
-    """Returns by how much a time of the latest rank exceeds the mean of all ranks."""
+    """Returns the excess of a time of the latest rank over the mean of all ranks."""
     return time_ns(facts, facts.latest) - fmean(time_ns(facts, rank) for rank in facts.ranks)
 
 
 def _of_running(facts: JobFacts, rank: RankFacts) -> float:
-    """Returns the time that the work takes if all ranks wait equally often for processors."""
+    """Returns the time of the rank's work, plus the waits for processors that this work has on average."""
     return _running_ns(rank) * (1 + _waits_per_work(facts))
 
 
 def _of_others(facts: JobFacts, rank: RankFacts) -> float:
-    """Returns the time that the rank waits for processors beyond _of_running."""
+    """Returns the rank's waits for processors in excess of those in _of_running."""
     return _waiting_ns(rank) - _running_ns(rank) * _waits_per_work(facts)
 
 
@@ -303,7 +303,7 @@ _REASONS: Final = (
 
 
 def mpi_in_regions(facts: JobFacts) -> Iterator[Evidence]:
-    """Yields time in MPI in parallel regions, while other threads have no task."""
+    """Yields time in MPI inside of parallel regions, while other threads have no task."""
     mpi_ns = sum(rank.times.mpi_inside_ns for rank in facts.ranks)
     idle_ns = sum(rank.idle_inside_ns for rank in facts.ranks)
     if share(mpi_ns, facts.whole_ns) < thresholds.MPI_INSIDE_SHARE or share(idle_ns, facts.whole_ns) < (
@@ -366,7 +366,7 @@ def communication(facts: JobFacts) -> Iterator[Evidence]:
 
 
 def _waits_for_late_ranks(facts: JobFacts, call: JobCall) -> bool:
-    """True if late ranks cost more than transfers: by a replay, else by the length of the calls."""
+    """True if late ranks cost more than transfers. Without a replay, the length of the calls decides."""
     serialisation = facts.efficiencies.known("mpi_serialisation")
     transfer = facts.efficiencies.known("mpi_transfer")
     if serialisation is not None and transfer is not None:
@@ -375,7 +375,7 @@ def _waits_for_late_ranks(facts: JobFacts, call: JobCall) -> bool:
 
 
 def _undelayed_ns(facts: JobFacts, call: JobCall) -> float:
-    """Returns the mean time of a call, without that in which its ranks waited for a processor.
+    """Returns the mean time of a call, without delays by waits for processors.
 
     A rank that waits for a processor delays its own call, and the ranks that wait for it.
     """
@@ -447,7 +447,7 @@ KINDS: Final = (
 )
 """All kinds of problems of jobs, in the order in which the kinds of a family are tried."""
 LEADING: Final = ("one_core", "crowded_hosts")
-"""Kinds that change all other figures. If the most expensive finding is one, it precedes those on ranks."""
+"""Kinds that distort all other figures. If the most expensive finding is one, it precedes those on ranks."""
 
 
 def find_job_causes(facts: JobFacts) -> tuple[Found, ...]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""MPI calls and target constructs, which are states of their own, summed over threads.
+"""Sums MPI calls and target constructs over threads. Both are states of their own.
 
 MPI calls: functions, classes, places, times. Target constructs: times of the host, bytes and launches of each
 construct on each device.
@@ -27,7 +27,7 @@ from ompass.model import (
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """A device that the runtime initialized. A device that was initialized again is there twice."""
+    """A device that the runtime initialized. One that changed between two initializations appears twice."""
 
     number: int
     type: str  # the runtime's name
@@ -38,7 +38,7 @@ class Device:
 class DataOperation:
     """The data operations of one kind in a target construct."""
 
-    number: int  # 0: all others, for which a row has no room
+    number: int  # 0: all other kinds, because a row has no room for them
     n: int
     bytes: int
     time_ns: int  # of the host
@@ -73,7 +73,7 @@ class TargetTotals:
     from_bytes: int
     n_alloc: int
     alloc_bytes: int
-    n_repeated: int  # part of n_to: of host memory that went to the device before
+    n_repeated: int  # part of n_to: host memory that had gone to the device before
     repeated_bytes: int
     n_device_kernels: int
     device_kernel_ns: int
@@ -147,7 +147,7 @@ class CallShare:
     n_in_tasks: int  # part of n_calls, in explicit tasks
     task_ns: int  # part of time_ns, in explicit tasks
     serial_ns: int  # part of time_ns, outside of parallel regions
-    unaccounted_ns: int  # part of time_ns, on threads outside of the accounted time
+    unaccounted_ns: int  # part of time_ns, while the thread was outside of the accounted time
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +178,7 @@ def mpi_totals(run: Run, groups: Mapping[int, int] | None = None) -> tuple[CallT
 
 
 def mpi_share(run: Run, calls: Sequence[CallTotals], time_ns: int) -> float:
-    """Returns a time in MPI as a part of the run time of the threads that call MPI."""
+    """Returns `time_ns` as a part of the run time of all threads that call MPI."""
     n_threads = len({thread.thread for call in calls for thread in call.threads})
     return share(time_ns, run.wall_ns * n_threads)
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Judges target constructs, and the time of a single rank in MPI; metrics/job_findings.py judges whole jobs.
 
-Shares refer to the run's wall time: the host may be outside of every region.
+Shares are parts of the run's wall time, because the host runs target constructs outside of regions, too.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ompass.units import count, duration, percent, plural, size
 
 
 def _of_run(facts: Facts, host_ns: float) -> float:
-    """Returns a time of host threads over the wall time of the run; 0 if it is too short to judge.
+    """Returns `host_ns` as a part of the run's wall time; 0 if it is too short to judge.
 
     The wall time excludes the time that other programs took from the code outside of regions.
     """
@@ -112,7 +112,7 @@ def records_mpi(run: Run) -> bool:
 
 
 def time_in_mpi(facts: Facts) -> Iterator[Evidence]:
-    """Yields the time of one rank in MPI. Only the ranks together show for whom it waits."""
+    """Yields the time of one rank in MPI. Only the records of all ranks show the rank for which it waits."""
     times = rank_times(facts.run)
     part = share(times.mpi_ns, times.wall_ns)
     if part < thresholds.IN_MPI_SHARE:

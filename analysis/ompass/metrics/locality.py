@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tasks by the locality domains where libomp_ext.so placed them and where they ran, and its steals.
+"""Counts tasks by their locality domains (placed by libomp_ext.so, and run), and the steals of libomp_ext.so.
 
 docs/metrics.md has the definitions.
 """
@@ -38,14 +38,14 @@ class Locality:
 
     @property
     def steal_success(self) -> float:
-        """Successful attempts over all attempts, 0 to 1; 0 when there were none."""
+        """Successful attempts over all attempts, 0 to 1; 0 if there are none."""
         return share(self.n_steals, self.n_steals + self.n_failed_steals)
 
 
 def locality(run: Run) -> Locality | None:
-    """Returns the figures of a run; None when the extension held no task.
+    """Returns the figures of a run; None if the extension scheduled no region.
 
-    Domains beyond the format's limit are counted in the last domain.
+    The last domain includes all domains beyond the format's limit.
     """
     rows = [row for row in run.regions if row.domain >= 0]
     if not rows:

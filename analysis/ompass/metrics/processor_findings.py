@@ -15,7 +15,7 @@ ACTIVE, PASSIVE, DEFAULT = "active", "passive", "default"
 
 
 def idle_policy(environment: Mapping[str, str]) -> str:
-    """Returns how the runtime lets threads wait: actively, passively, or by default (spin, later sleep).
+    """Returns the runtime's way to wait: ACTIVE (spin), PASSIVE (sleep) or DEFAULT (spin, later sleep).
 
     KMP_BLOCKTIME is the time after which a spinning thread sleeps. It has precedence over OMP_WAIT_POLICY.
     """
@@ -134,7 +134,7 @@ _FEWER_CURE: Final = (
 
 
 def oversubscribed(facts: Facts) -> Iterator[Evidence]:
-    """Yields more threads than processors."""
+    """Yields the time lost because the run has more threads than processors."""
     if not facts.crowded or facts.tied_together:
         return  # not crowded, or bound_together explains it
     if facts.throttled and facts.throttled_ns >= facts.shared_ns:
@@ -145,7 +145,7 @@ def oversubscribed(facts: Facts) -> Iterator[Evidence]:
     burnt_ns = (
         processor.other_running_ns * (states.sync_ns + states.idle_ns) / others_ns if others_ns else 0.0
     )
-    # On one processor, threads gain nothing, whatever other problems they have.
+    # On one processor, a second thread gains nothing, so all waits for the processor are lost.
     lost_ns = min(burnt_ns, processor.preempted_ns) if facts.n_processors > 1 else processor.preempted_ns
     waited = breakdown.share(states.sync_ns + states.idle_ns)
     n_threads = breakdown.thread_time_ns / breakdown.wall_ns

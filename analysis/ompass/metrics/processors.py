@@ -59,7 +59,7 @@ class WaitTimes:
 def wait_times(rows: Sequence[RegionRow], source: str) -> WaitTimes | None:
     """Returns the waits in one thread's rows, whose times come from `source`; None if it lacks states.
 
-    A thread that sleeps in sync, outside of locks, is on its way into a region or out of a barrier.
+    Sleep in sync outside of locks counts as waking: the thread is entering a region or leaving a barrier.
     """
     if source != SWITCHES:
         return None
@@ -76,7 +76,7 @@ def wait_times(rows: Sequence[RegionRow], source: str) -> WaitTimes | None:
 
 
 def waits_outside_regions(run: Run) -> WaitTimes | None:
-    """Returns the time of workers outside of regions; None if unknown."""
+    """Returns the waiting times of workers outside of regions; None if unknown."""
     workers = [thread for thread in run.threads if thread.kind == _WORKER]
     if not knows_switches(run) or not workers:
         return None
@@ -181,7 +181,7 @@ def processor_time(part: Timed) -> ProcessorTime:
 
 
 def allowed_processors(n_cpus: int, quota_us: int, period_us: int) -> float:
-    """Returns a number such as 1.5; 0: unknown."""
+    """Returns the number of processors that the quota allows on average, such as 1.5; 0 if unknown."""
     quota = quota_us / period_us if quota_us and period_us else 0.0
     return min(quota, n_cpus) if quota and n_cpus else quota or float(n_cpus)
 
@@ -196,7 +196,7 @@ def describe_processors(n_cpus: int, quota_us: int, period_us: int) -> str:
 
 
 def processors_of(run: Run) -> float:
-    """Returns the processors that the threads of the run could use at a time, on average; 0: unknown."""
+    """Returns the mean number of processors that the run's threads could use at a time; 0 if unknown."""
     return allowed_processors(run.n_usable_cpus, run.quota_us, run.quota_period_us)
 
 
@@ -218,7 +218,7 @@ def processor_values(run: Run) -> dict[str, Any]:
 
 
 def launcher_options(n_threads: int) -> str:
-    """Returns the advice to let the launcher of an MPI job give each rank that many processors."""
+    """Returns the options with which launchers of MPI jobs give each rank `n_threads` processors."""
     return (
         f"let the launcher give each rank {n_threads} processors: OpenMPI `mpirun --map-by "
         f"slot:PE={n_threads}` (or `--bind-to none`), MPICH `mpiexec -bind-to core:{n_threads}` (or "
@@ -227,7 +227,7 @@ def launcher_options(n_threads: int) -> str:
 
 
 def held_back_ns(run: Run, thread_time_ns: int, wall_ns: int, shared_ns: int) -> int:
-    """Returns the thread-time that the quota withheld, as the kernel counted it.
+    """Returns the kernel's count of the thread-time that the quota withheld.
 
     If the count is unknown (the run was killed), returns the excess of the thread-time over the quota,
     without `shared_ns`, the time lost to sharing processors.

@@ -5,9 +5,9 @@ Owns the rule by which several runs form one job, and the job's figures:
 
     useful     =  work, without the part in which threads waited for a processor
     imbalance  =  largest useful time of a rank / mean of the ranks           (1: balanced)
-    lost_ns    =  sum over ranks of  threads * (longest scope time - own)     (thread-time that ends early)
+    lost_ns    =  sum over ranks of  threads * (longest scope time - own)     (thread-time after a rank's end)
 
-The figures lack a rank's time outside of the scope. A better distribution can therefore gain at most
+The figures exclude a rank's time outside of the scope, so a better distribution can gain at most
 `lost_ns`. metrics/efficiency.py has the efficiencies, which cover the whole program.
 """
 
@@ -35,9 +35,9 @@ class Rank:
     wall_ns: int
     states: StateTimes
     n_tasks: int
-    preempted_ns: int = 0  # part of the work: its threads waited for a processor
+    preempted_ns: int = 0  # part of the work: threads waited for a processor
     times: RankTimes | None = None  # of the whole program; None: its MPI calls were not recorded
-    whole: StateTimes | None = None  # the same by state
+    whole: StateTimes | None = None  # thread-time of the whole program, by state
 
     @property
     def useful_ns(self) -> int:

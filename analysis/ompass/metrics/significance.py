@@ -41,7 +41,7 @@ class Ratio:
 
 
 def rounds_p(before: Sequence[float], after: Sequence[float]) -> float:
-    """Returns the two-sided p-value of the sides of rounds. Raises ValueError unless equally many."""
+    """Returns the two-sided p-value of rounds. Raises ValueError unless both sides have as many times."""
     # Rounded, because logarithms of equal ratios may differ in their last bits.
     differences = [round(b - a, 12) for a, b in zip(_scaled(before), _scaled(after), strict=True)]
     ranks = _doubled_ranks([abs(d) for d in differences])
@@ -61,14 +61,14 @@ def groups_p(before: Sequence[float], after: Sequence[float]) -> float:
 
 
 def rounds_ratio(before: Sequence[float], after: Sequence[float], error: float) -> Ratio:
-    """Returns the ratio of positive times in rounds; the interval misses it on each side with `error`."""
+    """Returns the ratio of positive times in rounds; `error`: probability of a miss on each side."""
     logs = [math.log(b / a) for a, b in zip(before, after, strict=True)]
     shifts = sorted((x + y) / 2 for x, y in itertools.combinations_with_replacement(logs, 2))
     return _ratio(shifts, _most_signed(len(logs), error))
 
 
 def groups_ratio(before: Sequence[float], after: Sequence[float], error: float) -> Ratio:
-    """Returns the ratio of positive times in groups; the interval misses it on each side with `error`."""
+    """Returns the ratio of positive times in groups; `error`: probability of a miss on each side."""
     shifts = sorted(math.log(b / a) for a in before for b in after)
     return _ratio(shifts, _most_summed(len(before), len(after), error))
 
@@ -87,8 +87,8 @@ def adjusted_for_many(p_values: Sequence[float]) -> list[float]:
     """Returns p-values adjusted for their number (Benjamini and Hochberg 1995), in the same order.
 
     Among tests with an adjusted value of at most p, the share of false ones is at most p on average. If no
-    figure differs, the probability of any such test is at most p. Holds for independent and for positively
-    dependent tests.
+    figure differs, the probability that any test falls below p is at most p. Both hold for independent and
+    for positively dependent tests.
     """
     order = sorted(range(len(p_values)), key=p_values.__getitem__)
     adjusted = [0.0] * len(p_values)
@@ -101,7 +101,7 @@ def adjusted_for_many(p_values: Sequence[float]) -> list[float]:
 
 
 def _scaled(values: Sequence[float]) -> list[float]:
-    """Returns logarithms of positive values; other values as they are."""
+    """Returns the logarithms if all values are positive; else the values themselves."""
     return [math.log(value) for value in values] if all(value > 0 for value in values) else list(values)
 
 

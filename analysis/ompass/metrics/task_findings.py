@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Judges tasks: what they cost, and why threads found none to run.
+"""Judges tasks: their cost, and the reasons why threads found none to run.
 
 Each function yields evidence for the finding of the same name.
 """
@@ -26,7 +26,7 @@ class _FineTasks:
     work_ns: float  # mean work of a task on a processor
     cost_ns: float  # mean cost of creation and dispatch
     deferred: float  # share of deferred tasks
-    copying_ns: int  # a creation that takes as long copies data
+    copying_ns: int  # a creation that takes at least this long copies data
 
     @property
     def copies(self) -> bool:
@@ -34,7 +34,7 @@ class _FineTasks:
         return self.deferred >= 0.5 and self.task.mean_create_ns >= self.copying_ns
 
     def may_copy_nothing(self, preempted_ns: int) -> bool:
-        """True if a creation that copies no data may take as long while threads wait for processors."""
+        """True if waits for processors may have made creations this long, without any copy of data."""
         least_ns = (self.task.create_ns - preempted_ns) / self.task.n_created
         return self.copies and least_ns < self.copying_ns
 
@@ -42,7 +42,7 @@ class _FineTasks:
 def too_fine(facts: Facts) -> Iterator[Evidence]:
     """Yields constructs whose tasks are small compared with their cost.
 
-    Omits those for which others' use of the processors hides whether a creation copies data.
+    Omits a construct if waits for processors hide the reason for its long creations.
     """
     states_ns = facts.breakdown.thread_time_ns - facts.breakdown.states.work_ns
     preempted_ns = 0 if facts.calm else states_ns - facts.processor.other_running_ns
@@ -53,7 +53,7 @@ def too_fine(facts: Facts) -> Iterator[Evidence]:
 
 def _fine_tasks(facts: Facts) -> Iterator[_FineTasks]:
     breakdown, processor = facts.breakdown, facts.processor
-    # Time in which threads of the runtime wait for a processor is not a cost of tasks.
+    # Time in which threads in the runtime wait for a processor is not a cost of tasks.
     others_ns = breakdown.thread_time_ns - breakdown.states.work_ns
     on_processor = processor.other_running_ns / others_ns if others_ns else 1.0
     schedule_ns = breakdown.states.schedule_ns * on_processor
@@ -169,7 +169,7 @@ def _idle_text(facts: Facts) -> str:
 
 
 def detached_events(facts: Facts) -> Iterator[Evidence]:
-    """Yields detached tasks for whose events the threads waited, while they had nothing else to run."""
+    """Yields detached tasks whose events threads waited for, with nothing else to run."""
     detached = [task for task in facts.tasks if task.n_detached]
     waited_ns = _waited_for_events_ns(facts)
     waited_share = facts.breakdown.share(waited_ns)
@@ -198,7 +198,7 @@ def detached_events(facts: Facts) -> Iterator[Evidence]:
 
 
 def _fulfillers(n_events: int, n_outside: int) -> str:
-    """Returns who fulfilled the events."""
+    """Returns the threads that fulfilled the events, in words."""
     if not n_outside:
         return "threads of the team"
     if n_outside == n_events:
@@ -245,7 +245,7 @@ def undeferred(facts: Facts) -> Iterator[Evidence]:
 
 
 def wait_in_loop(facts: Facts) -> Iterator[Evidence]:
-    """Yields a taskwait or taskgroup that waits for nearly every task separately."""
+    """Yields a taskwait or taskgroup that waits for nearly each task separately."""
     waits = [w for w in facts.waits if w.kind in ("taskwait", "taskgroup", "taskwait depend")]
     worst = max(waits, key=lambda w: (w.n_waits, -w.construct), default=None)
     if worst is None or worst.n_waits < thresholds.WAIT_LEAST or not _is_starving(facts):
@@ -364,7 +364,7 @@ def too_coarse(facts: Facts) -> Iterator[Evidence]:
 
 
 def starved(facts: Facts) -> Iterator[Evidence]:
-    """Yields threads without tasks, where the tasks themselves are not the cause."""
+    """Yields idle time that neither the size nor the order of tasks explains."""
     if not _is_starving(facts):
         return
     breakdown = facts.breakdown

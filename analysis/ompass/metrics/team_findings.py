@@ -63,19 +63,20 @@ def smaller_team(facts: Facts) -> Iterator[Evidence]:
 
 
 def _n_possible(facts: Facts, region: RegionShare) -> int:
-    """Returns how many threads the region could have had: as many as asked for, one for each processor."""
+    """Returns the number of threads that the region could have had: those requested, one per processor."""
     largest = max((r.max_team_size for r in facts.breakdown.regions), default=0)
     n_asked = region.n_requested or facts.n_wanted or largest
-    return min(n_asked, int(processors_of(facts.run)) or n_asked)  # a missing thread is bound nowhere
+    # A missing thread has no binding, so all processors of the process count.
+    return min(n_asked, int(processors_of(facts.run)) or n_asked)
 
 
 def _missing_ns(facts: Facts, region: RegionShare) -> float:
-    """Returns the time that missing threads could have taken from the region; 0 if it is little."""
+    """Returns the work that missing threads could have taken over; 0 if it is little."""
     breakdown = facts.breakdown
     n_most = _n_possible(facts, region)
     if n_most < 2 or not breakdown.wall_ns or facts.crowded:
         return 0.0
-    # Where other regions run at the same time, threads are not missing.
+    # If other regions run at the same time, no thread is missing.
     active = sum(r.states.work_ns + r.states.create_ns for r in breakdown.regions) / breakdown.wall_ns
     missing = n_most - region.max_team_size
     # A damaged recording may lack the size of a team.
@@ -87,7 +88,7 @@ def _missing_ns(facts: Facts, region: RegionShare) -> float:
 
 
 def _reason(facts: Facts, region: RegionShare) -> str:
-    """Returns why the runtime probably gave the region fewer threads than it asked for."""
+    """Returns the probable reason why the region got fewer threads than it asked for."""
     environment = facts.environment
     for name in _LIMITS:
         limit = environment.get(name, "").strip()

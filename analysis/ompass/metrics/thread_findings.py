@@ -33,7 +33,7 @@ def serial_fraction(facts: Facts) -> Iterator[Evidence]:
     fraction = serial_ns / (serial_ns + work_ns)
     n_processors = facts.n_processors
     lost_ns = serial_ns * (n_processors - 1)
-    # On a quiet machine, the time of all processors.
+    # Thread-time without preemption. On a quiet machine, it is the time of all processors.
     in_regions_ns = facts.breakdown.thread_time_ns - facts.processor.preempted_ns
     lost = lost_ns / (serial_ns * n_processors + in_regions_ns or 1)
     if fraction < thresholds.SERIAL_SHARE or n_processors < 2:
@@ -43,7 +43,7 @@ def serial_fraction(facts: Facts) -> Iterator[Evidence]:
         f"one thread computed for {duration(serial_ns)} outside of parallel regions, {percent(fraction)} of "
         f"all work: on {plural(facts.n_threads, 'thread')} the speed-up stays below {bound:.2f}, on any "
         f"number below {1.0 / fraction:.1f} (Amdahl){_what_ran(facts)}",
-        # capacity of the other threads in that time
+        # the time of the other processors
         lost_ns,
         is_note=lost < thresholds.SERIAL_COST,
         serial_ns=serial_ns,
@@ -79,7 +79,7 @@ def _python_startup_ns(facts: Facts) -> int:
 
 
 def second_runtime(facts: Facts) -> Iterator[Evidence]:
-    """Yields time that looks serial because regions ran on another runtime, which is not recorded."""
+    """Yields time that looks serial because regions ran on a second runtime, which is not recorded."""
     if not facts.run.other_runtime:
         return
     because = (
@@ -126,12 +126,12 @@ def _what_ran(facts: Facts) -> str:
 
 
 def _are_sampled(facts: Facts, n_samples: int, ns: int) -> bool:
-    """True if there are at least half of the samples that this processor time gives."""
+    """True if there are at least half as many samples as this processor time should give."""
     return bool(facts.sample_hz) and 2 * n_samples * 1e9 >= ns * facts.sample_hz
 
 
 def _alone_ns(run: Run) -> int:
-    """Returns the longest time that a thread computed outside of parallel regions."""
+    """Returns the longest computing time of a thread outside of parallel regions."""
     alone = (r for r in run.regions if r.construct == OUTSIDE and r.work_ns)
     return max((r.work_ns - r.work_preempted_ns - r.work_blocked_ns for r in alone), default=0)
 
@@ -155,7 +155,7 @@ def _work_of(region: RegionShare) -> dict[int, int]:
 
 
 def undivided(facts: Facts) -> Iterator[Evidence]:
-    """Yields regions without tasks in which one thread works."""
+    """Yields regions without tasks in which one thread does nearly all the work."""
     for region in _plain(facts):
         work = _work_of(region)
         most = max(work, key=lambda thread: (work[thread], -thread))
@@ -211,7 +211,7 @@ def _barriers_inside(facts: Facts, region: RegionShare) -> bool:
 
 
 def _n_inner_barriers(facts: Facts) -> int:
-    """Returns how often threads met barriers, without region ends. gcc reports both kinds alike."""
+    """Returns how often threads met inner barriers. gcc reports region ends alike, so they are subtracted."""
     n_met = sum(w.n_waits for w in facts.waits if w.kind.endswith("barrier"))
     return n_met - sum(r.n_instances * len(r.threads) for r in facts.breakdown.regions)
 
@@ -261,7 +261,7 @@ def loop_imbalance(facts: Facts) -> Iterator[Evidence]:
     # On a busy machine, the times of loops depend on other programs; computing times do not.
     uneven_ns = sum(_uneven_ns(region) for region in _plain(facts))
     for loop in facts.loops:
-        # Threads without interruption take more of a dynamic loop than others.
+        # On a busy machine, uninterrupted threads take more of a dynamic loop than others.
         if loop.kind in UNSHARED_LOOPS or not (facts.calm or loop.kind in _FIXED_LOOPS):
             continue
         lost_ns = facts.unexplained(loop.imbalance_ns) if facts.calm else min(loop.imbalance_ns, uneven_ns)
@@ -280,7 +280,7 @@ def loop_imbalance(facts: Facts) -> Iterator[Evidence]:
 
 
 _FIXED_LOOPS: Final = frozenset({"loop", "static loop", "sections"})
-"""The runtime divides these before they begin."""
+"""The constructs that the runtime divides before they begin."""
 
 
 def _cure_of(loop: LoopTotals, n_threads: int) -> str:
@@ -306,7 +306,7 @@ def _uneven_ns(region: RegionShare) -> int:
 
 
 def _is_divided_while_running(facts: Facts) -> bool:
-    """True if threads take pieces of loops as they finish others: then other programs cause unequal work."""
+    """True if threads take the chunks of loops at run time, so other programs can cause unequal work."""
     taken_ns = sum(o.time_ns for o in facts.loops if o.kind not in (*_FIXED_LOOPS, *UNSHARED_LOOPS))
     return facts.breakdown.share(taken_ns) >= thresholds.IMBALANCE_SHARE
 
@@ -381,7 +381,7 @@ def iteration_order(facts: Facts) -> Iterator[Evidence]:
 
 
 def polling(facts: Facts) -> Iterator[Evidence]:
-    """Yields taskyields in which threads polled, because there was no task to run."""
+    """Yields taskyields in which threads polled because they had no task to run."""
     wait, waited_ns = _costliest(facts, _POLLING), _sum_ns(facts, _POLLING)
     if wait is None or not _is_costly(facts, waited_ns):
         return
@@ -477,6 +477,6 @@ def _faulting_ns(use: SystemUse | None) -> int:
 
 
 def _are_costly(use: SystemUse | None, whole_ns: int) -> bool:
-    """True if page faults surely take a notable part of this time."""
+    """True if page faults take a notable part of this time even after subtracting the clock's error."""
     error_ns = math.sqrt(use.system_ns * thresholds.TICK_NS) if use else 0.0
     return whole_ns > 0 and _faulting_ns(use) - error_ns >= thresholds.PAGE_FAULT_SHARE * whole_ns

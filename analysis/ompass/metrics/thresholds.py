@@ -34,7 +34,7 @@ FINE_MIN_TASKS: Final = 100
 """With fewer tasks, a construct cannot explain a total, and its means are noise."""
 
 FINE_SHARE: Final = 0.05
-"""Creation and dispatch of a construct are not worth a change below 5% of the thread-time."""
+"""Creation and dispatch of a construct's tasks are not worth a change below 5% of the thread-time."""
 
 IDLE_SHARE: Final = 0.10
 """Lack of parallelism is reported if idle time reaches this part of the thread-time."""
@@ -61,8 +61,8 @@ COUNTED_WORK_NS: Final = 500_000
 """Tasks that are shorter on average include a visible cost of reading counters: twice 50 us at worst."""
 
 PREEMPTED_SHARE: Final = 0.05
-"""Threads are disturbed if other programs used their processors for this part of their time: all threads that
-wait for a delayed thread multiply its delay."""
+"""Threads are disturbed if other programs used their processors for this part of their time: each thread that
+waits for a delayed thread multiplies the delay."""
 
 THROTTLED_SHARE: Final = 0.05
 """The same limit for threads that a control group's quota throttled."""
@@ -75,13 +75,13 @@ HEAVILY_CROWDED: Final = 8
 thread that waits for another one mostly waits for that thread's turn on a processor."""
 
 CROWDED_SHARE: Final = 0.05
-"""Part of the processors' time that threads spin in waits while other threads of the run need a processor."""
+"""`oversubscribed` is only a note if threads without work use less of the processors' time than this ..."""
 
 BLOCKED_SHARE: Final = 0.10
 """Blocked user code (outside of OpenMP) is reported if it takes this part of the thread-time."""
 
 PAGE_FAULT_SHARE: Final = 0.10
-"""Page faults are reported if they take this part of the thread-time, or of the run in the serial part."""
+"""Page faults are reported if they take this part of the thread-time, or, outside of regions, of the run."""
 
 MOST_FAULT_NS: Final = 4_000
 """A fault of a small page takes the kernel 0.3 to 2 us, and longer if threads contend. If faults would have
@@ -168,13 +168,13 @@ TASK_OVERHEAD_ON_ONE: Final = 0.10
 """Tasks are too fine if the elision saves this part of the time on one thread."""
 
 FLAT_SLOPE: Final = 0.25
-"""A curve is flat if a further thread gains less than this part of the gain per thread at first."""
+"""A curve is flat if another thread gains less than this part of the first point's speed-up per thread."""
 
 BENT_SLOPE: Final = 0.75
 """The maximal curve should be straight: below this slope, overhead grows with the number of threads."""
 
 UNLIKE_PROGRAM: Final = 0.05
-"""Reports on parallel regions name the time of the whole program too if its change differs by this part."""
+"""Reports on parallel regions add the whole program's time if its speed-up or change differs by this part."""
 
 RECORDING_COST: Final = 1.05
 """Reports mention the cost of recording if recorded runs are slower by this factor."""
@@ -189,22 +189,22 @@ READABLE_GROUPS: Final = 40
 """Task graphs with more nodes cannot be read at a glance, and are folded further."""
 
 NOISE_PER_EVENT_NS: Final = 50
-"""Recording of one event adds this to the interval that it ends (docs/cost.md: 17 to 42 ns, rounded up).
+"""Recording one event adds this to the interval that the event ends (docs/cost.md: 17 to 42 ns, rounded up).
 Recording may cause any change below this sum over all events of a figure."""
 
 EVENTS_PER_TASK: Final = 4
-"""Creation, its wrapper, start and completion."""
+"""The events of a task: creation, its wrapper, start and completion."""
 
 LATE_RANK_SHARE: Final = 0.05
-"""The rank that others wait for is reported if it is outside of MPI for longer than the mean, by this part
-of the job's time."""
+"""The rank that others wait for is reported if its time outside of MPI exceeds the mean by this part of
+the job's time."""
 
 COMMUNICATION_SHARE: Final = 0.10
-"""Communication is reported if the rank with the least time in MPI is there for this part of the job's
-time."""
+"""Communication is reported if even the rank with the least time in MPI spends this part of the job's
+time there."""
 
 MPI_INSIDE_SHARE: Final = 0.05
-"""MPI in regions is reported if threads are in MPI, and other threads have no task, for this part each."""
+"""MPI in regions is reported if threads spend this part in MPI, and as large a part without a task."""
 
 IN_MPI_SHARE: Final = 0.10
 """Time of a single rank in MPI is reported if it reaches this part of the run."""
@@ -226,14 +226,14 @@ LEAST_SAMPLES = 10
 """With fewer samples of the serial part, its content is not reported."""
 
 MAIN_WORK: Final = 0.5
-"""Least share of the work in one function, for a sentence on its accesses to memory."""
+"""Least share of the work in one function for which reports describe its accesses to memory."""
 FIXED_WORK: Final = 0.3
 """Least share of the work at fixed addresses. In a loop that adds up in a register it is near 0."""
 LINE_WORK: Final = 0.8
 """Least share of the work at one line that uses memory. Loops with more to do have several hot lines."""
 
 WAITING_SHARE: Final = 0.10
-"""Loops of the program that only wait are reported from this part of the thread-time on."""
+"""Loops of the program that only wait are reported if they take this part of the thread-time."""
 
 ATOMIC_SHARE: Final = 0.20
 """Atomic updates without contention take less than this part of the time of most programs."""
@@ -245,7 +245,7 @@ MANY_CHUNKS: Final = 1000
 """A loop with fewer chunks does not have too many of them."""
 
 CHUNKS_SHARE: Final = 0.10
-"""Getting chunks is reported from this part of the thread-time on."""
+"""Getting chunks is reported if it takes this part of the thread-time."""
 
 SHORT_CHUNK_NS: Final = 500
 """Without samples, chunks below this length are too short: getting one takes up to 400 ns."""
@@ -264,10 +264,10 @@ FEWER_SHARE: Final = 0.10
 the work."""
 
 SPLIT_CHUNKS: Final = 8
-"""With this many chunks per thread, unequal ends come from single iterations, not from the size of chunks."""
+"""With this many chunks per thread, single iterations cause imbalance, not the size of chunks."""
 
 CROWDED_WAITS: Final = 0.05
-"""More threads than processors explain waits, which are reported from this part of the thread-time on."""
+"""... (see CROWDED_SHARE) and waits take less than this part of the thread-time."""
 
 BARRIERS_INSIDE: Final = 4
 """A short region with more inner barriers has too many of them. Compilers add up to three for a reduction."""

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Waits and loops, summed over threads: the places and causes of waits, and the imbalance of loops.
+"""Sums waits and loops over threads: the places and causes of waits, and the imbalance of loops.
 
-Owns how the rows of one place are merged. The breakdown also contains the thread-time of waits.
+Owns the merging of rows of one place. The breakdown includes the thread-time of waits, too.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class WaitShare:
     schedule_ns: int
     sync_ns: int
     idle_ns: int
-    inside_ns: int  # in tasks that it ran there
+    inside_ns: int  # in tasks that the thread ran there
 
     @property
     def wait_ns(self) -> int:
@@ -41,7 +41,7 @@ class WaitedFor:
 
 @dataclass(frozen=True, slots=True)
 class WaitTotals:
-    """One wait over all threads; `waited_for` and `threads` have the most time first."""
+    """One wait over all threads; `waited_for` and `threads` list the longest times first."""
 
     construct: int
     kind: str
@@ -52,7 +52,7 @@ class WaitTotals:
     idle_ns: int
     inside_ns: int
     max_ns: int
-    delay_ns: int  # dependences: time of their tasks from creation to ready; not thread-time
+    delay_ns: int  # for dependences: time of their tasks from creation to ready; not thread-time
     waited_for: tuple[WaitedFor, ...]
     threads: tuple[WaitShare, ...]
 
@@ -71,7 +71,7 @@ class LoopShare:
     n_chunks: int
     n_taken: int  # iterations
     time_ns: int
-    imbalance_ns: int  # idle time at the barrier after it, until the last thread arrived
+    imbalance_ns: int  # idle time at the barrier after the loop, until the last thread arrives
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ class LoopTotals:
     n_iterations: int
     n_chunks: int
     time_ns: int
-    max_ns: int  # one thread, one instance
+    max_ns: int  # longest time of one thread in one instance
     imbalance_ns: int
     threads: tuple[LoopShare, ...]
 
@@ -95,7 +95,7 @@ class LoopTotals:
 
     @property
     def max_thread_ns(self) -> int:
-        """The longest time of a thread in it."""
+        """The longest time of a thread in the loop."""
         return max((t.time_ns for t in self.threads), default=0)
 
     @property
@@ -104,7 +104,7 @@ class LoopTotals:
 
     @property
     def imbalance(self) -> float:
-        """Excess of the busiest thread over the mean; 0 if one thread executes it all."""
+        """Excess of the busiest thread over the mean; 0 for constructs that only one thread executes."""
         if self.kind in UNSHARED_LOOPS or not self.time_ns:
             return 0.0
         return self.max_thread_ns / self.mean_thread_ns - 1.0
