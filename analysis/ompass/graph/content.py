@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The content of the report on a task graph: the folded graph with locations, and notes.
 
-Owns the choice of groups for --expand, and the notes on limits of span and graph.
+Owns the choice of groups for --expand, and the notes on the limits of span and graph.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ EVERY_TASK = 10_000  # most expanded tasks and critical steps to list
 
 
 class TimeKind(str, enum.Enum):
-    """The time that work and span contain."""
+    """The kind of time in work and span."""
 
     CPU = "cpu"  # excludes preempted time
     WALL = "wall"
@@ -67,7 +67,7 @@ def collect_graph(
 ) -> GraphContent:
     """Returns the content for a run. Without `depth`, folds the graph until it is readable.
 
-    Without `time`, shows cpu time if it is known. Raises NothingToShowError if `expand` names no group, or if
+    Without `time`, uses cpu time if it is known. Raises NothingToShowError if `expand` names no group, or if
     the requested cpu time is unknown.
     """
     if time is TimeKind.CPU and not knows_switches(run):

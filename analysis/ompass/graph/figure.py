@@ -10,7 +10,7 @@ _HEIGHT = 240
 
 
 def bounds_figure(content: GraphContent) -> Spec | None:
-    """Returns the band between both bounds over the number of threads."""
+    """Returns the band between both bounds over the number of threads; None without bounds."""
     rows: list[Spec] = [
         {"threads": b.threads, "most": b.most, "least": b.least, "range": f"{b.least:.1f} to {b.most:.1f}"}
         for b in content.bounds

@@ -53,7 +53,7 @@ def speedup_bounds(
 def critical_constructs(
     graph: TaskGraph, groups: Mapping[int, int] | None = None
 ) -> tuple[CriticalConstruct, ...]:
-    """Returns all constructs by decreasing part of the critical path.
+    """Returns all constructs, the largest part of the critical path first.
 
     `groups` maps construct numbers to a representative, as in time_breakdown.
     """
@@ -116,7 +116,7 @@ def fold(
 def fold_to(
     graph: TaskGraph, most_groups: int, same: Mapping[int, int] | None = None
 ) -> tuple[TaskGraph, tuple[int, ...]]:
-    """Returns the deepest folding with at most `most_groups` groups; keeps the first level of tasks."""
+    """Returns the deepest folding with at most `most_groups` groups; always keeps the first level."""
     deepest = max(group.depth for group in graph.groups)
     for depth in range(deepest, 2, -1):
         folded, place = fold(graph, depth, same)

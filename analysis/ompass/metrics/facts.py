@@ -129,7 +129,7 @@ class Facts:
 
     @property
     def n_processors(self) -> float:
-        """Number of processors that the threads could use at a time: one each, or fewer if it may use fewer."""
+        """Number of processors that the threads could use at a time: one each, or fewer if allowed fewer."""
         return min(self.n_threads, self.n_allowed or self.n_threads)
 
     @property

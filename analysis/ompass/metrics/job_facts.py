@@ -41,9 +41,7 @@ class RankFacts:
     n_usable_cpus: int = 0  # processors that the launcher left to the rank; 0: unknown
     n_host_cpus: int = 0  # processors of its host; 0: unknown
     knows_waits: bool = True  # False: the off-CPU times are unknown, and 0 here
-    preempted_ns: int = (
-        0  # thread-time of the program in which threads with work or in MPI waited for a processor
-    )
+    preempted_ns: int = 0  # thread-time in which threads with work or in MPI waited for a processor
     blocked_ns: int = 0  # thread-time of the program in which threads slept
     program_ns: int = 0  # thread-time of the program; unlike `times`, includes the start and end of MPI
     program_wall_ns: int = 0
@@ -134,7 +132,7 @@ class Host:
 
     @property
     def taken_ns(self) -> int:
-        """The rest of preempted_ns: other programs ran, or ranks shared a processor while another was free."""
+        """The rest of preempted_ns: other programs ran, or ranks shared one processor of several."""
         return self.preempted_ns - self.shared_ns
 
 

@@ -87,8 +87,8 @@ def adjusted_for_many(p_values: Sequence[float]) -> list[float]:
     """Returns p-values adjusted for their number (Benjamini and Hochberg 1995), in the same order.
 
     Among tests with an adjusted value of at most p, the share of false ones is at most p on average. If no
-    figure differs, the probability that any test falls below p is at most p. Both hold for independent and
-    for positively dependent tests.
+    figure differs, an adjusted value of at most p has at most the probability p. Both hold for independent
+    and for positively dependent tests.
     """
     order = sorted(range(len(p_values)), key=p_values.__getitem__)
     adjusted = [0.0] * len(p_values)

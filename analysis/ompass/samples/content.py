@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The samples of a run with owners, calls and lines.
 
-Determines the owner of a sample, and the calls that belong to its task: those inside the runtime's call of
-the task. The calls outside show only where the thread happened to wait.
+Determines the owner of a sample, and the calls that belong to its task: those from the task's function on.
+Outer calls show only the place where the thread happened to wait.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ class SampleContent:
     run: Run
     samples: tuple[LocatedSample, ...]
     locations: Mapping[int, Location]  # locations of the constructs, by number
-    frequency_hz: int  # requested; 0: none
+    frequency_hz: int  # requested samples per second; 0: none
     events: tuple[str, ...]  # events that triggered samples
     n_threads: int  # sampled threads
-    n_lost: int  # no room in the kernel's ring
-    n_dropped: int  # could not be written
+    n_lost: int  # samples that did not fit in the kernel's ring
+    n_dropped: int  # samples that could not be written
     n_refused: int  # threads for which the kernel refused sampling
     error: int  # reason of the refusal, as errno
     loads: tuple[SampledLoad, ...] = field(default=())  # the loads, for samples of loads
@@ -69,7 +69,7 @@ class SampleContent:
         return tuple(sorted(found, key=lambda thread: (-thread.by_clock_ns, thread.thread)))
 
     def loads_refusal(self) -> str:
-        """Returns why requested samples of loads are missing, as a sentence; empty if they are there."""
+        """Returns the reason for missing samples of loads, as a sentence; empty if none are missing."""
         if not self.loads_error:
             return ""
         if self.loads_error == errno.ENODEV:
@@ -85,7 +85,7 @@ class SampleContent:
         )
 
     def refusal(self) -> str:
-        """Returns why the kernel refused samples, as a sentence; empty if it did not."""
+        """Returns the reason why the kernel refused samples, as a sentence; empty if it did not."""
         if not self.n_refused:
             return ""
         who = "No thread was" if not self.n_threads else f"{self.n_refused} threads were not"
@@ -136,7 +136,7 @@ _NEARLY_ALL = 0.8
 
 
 def with_callers(samples: Sequence[LocatedSample]) -> tuple[LocatedSample, ...]:
-    """Returns the samples. Calls of a library that were cut off get the usual caller of such calls.
+    """Returns the samples. Gives calls of a library that were cut off the usual caller of such calls.
 
     The kernel saves only 1 KiB of the stack; formatted output, for example, fills it. The complete samples
     with the same owner show the usual caller.
@@ -166,7 +166,7 @@ def with_callers(samples: Sequence[LocatedSample]) -> tuple[LocatedSample, ...]:
 
 
 def _first_own(sample: LocatedSample) -> int | None:
-    """Returns the place of the innermost call in the program's own code; None if the calls were cut off."""
+    """Returns the index of the innermost call in the program's own code; None if the calls were cut off."""
     return next((k for k, c in enumerate(sample.calls) if group_of(c.module, c.function) == OWN), None)
 
 
@@ -232,7 +232,7 @@ class _Locator:
 
 
 def _without_headers(inlined: tuple[Location, ...]) -> tuple[Location, ...]:
-    """Returns the locations from the innermost one outside of system headers on; all if there is none."""
+    """Returns the locations without the inner ones in system headers; all if all are in such headers."""
     for place, location in enumerate(inlined):
         if location.file and not location.file.startswith(_SYSTEM_HEADERS):
             return inlined[place:]

@@ -49,7 +49,7 @@ class LocatedSample:
     calls: tuple[Line, ...]  # innermost first; inlined functions are separate
     library: str  # group of the called libraries; empty: the program's own code
     weight: int
-    behaviour: str = ""  # what the instruction spends its time on, as in symbols.instructions
+    behaviour: str = ""  # behaviour of the instruction, as in symbols.instructions
 
     @property
     def own_line(self) -> Line | None:
@@ -111,7 +111,7 @@ def with_merged_states(samples: Iterable[LocatedSample]) -> tuple[LocatedSample,
 class MainWork:
     """The function with most of the work, and its accesses to memory; shares are of all sampled work."""
 
-    line: Line  # the hottest one
+    line: Line  # the hottest line
     share: float  # of the function
     line_share: float
     fixed_share: float  # at addresses that stay the same in a loop
@@ -155,7 +155,7 @@ def hot_lines(samples: Sequence[LocatedSample]) -> tuple[Hot[Line], ...]:
 
 
 def samples_by_line(samples: Sequence[LocatedSample]) -> dict[tuple[str, int], int]:
-    """Returns the number of samples of each line of the program, as shown_lines(), over all owners."""
+    """Returns the number of samples of each line, over all owners; lines are those of shown_lines()."""
     counts: Counter[tuple[str, int]] = Counter()
     for sample in samples:
         if (line := sample.shown_line) and line.line:
@@ -174,7 +174,7 @@ def hot_calls(samples: Sequence[LocatedSample]) -> tuple[Hot[tuple[str, str]], .
 
 
 def hot_libraries(samples: Sequence[LocatedSample]) -> tuple[Hot[str], ...]:
-    """Returns the called libraries, by purpose; empty: the program's own code."""
+    """Returns the called libraries by purpose; an empty name is the program's own code."""
     return _hottest(samples, lambda sample: [sample.library])
 
 

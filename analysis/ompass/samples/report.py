@@ -37,7 +37,7 @@ _AT_WORK: Final = ("task", "kernel", "implicit", "serial")
 
 
 def samples_report(content: SampleContent) -> Report:
-    """Returns all tables."""
+    """Returns the whole report on samples."""
     parts = tuple(sample_parts(content, whole=True))
     values = sample_fields(content) or {}
     return Report(
@@ -55,9 +55,9 @@ def samples_report(content: SampleContent) -> Report:
 
 
 def sample_parts(content: SampleContent, whole: bool = False) -> Iterator[str | Table]:
-    """Yields sentences and tables; `whole` adds functions. Empty for a run without requested samples.
+    """Yields sentences and tables; nothing for a run without requested samples. `whole` adds functions.
 
-    Tables show a state without work once; sample_fields() has it by the construct of the thread's task.
+    Tables show each state without work once; sample_fields() splits it by the thread's task construct.
     """
     yield from filter(None, (content.refusal(), content.loads_refusal()))
     if not content.samples:
@@ -233,7 +233,7 @@ def _functions(
 
 
 def _libraries(content: SampleContent, every: bool = False) -> Table:
-    """Returns the called libraries; for people, only calls out of the program's own code."""
+    """Returns the called libraries. Unless `every`, omits own code, states without work and small shares."""
     found = hot_libraries(content.samples)
     return Table.of(
         "Called libraries",
@@ -257,6 +257,6 @@ def _shown(found: tuple[Any, ...], least: float) -> list[Any]:
 
 
 def _name(function: str, module: str) -> str:
-    """Returns the name of a function; code without a name is listed by its module."""
+    """Returns the name of a function, or `(no name)`; reports list such code by its module."""
     unnamed = not function or function == PurePosixPath(module).name
     return "(no name)" if unnamed else compact_name(function, LONG_NAME)

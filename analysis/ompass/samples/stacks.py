@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The sampled stacks of one run, or of two that are compared, as a tree: owners, functions, lines."""
+"""The sampled stacks of one run, or of two runs to compare, as a tree: owners, functions, lines."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ompass.model import share
 from ompass.samples.content import SampleContent
 
 _LEAST: Final = 0.002
-"""Smaller parts of the whole are not in the tree: they would be narrower than two pixels."""
+"""The tree omits smaller parts of the whole, which would be narrower than two pixels."""
 _DEEPEST: Final = 60
 
 Stacks: TypeAlias = Mapping[tuple[str, ...], float]
@@ -24,11 +24,11 @@ _Row: TypeAlias = tuple[tuple[str, ...], float, float]
 
 @dataclass(frozen=True, slots=True)
 class StackNode:
-    """A function in its callers. `n` counts samples of the function and of the functions that it calls."""
+    """A function below its callers. `n` counts samples of the function and of the functions that it calls."""
 
     name: str
     n: float
-    before: float  # in the run with which this one is compared
+    before: float  # the same number in the earlier of two compared runs
     parts: tuple[StackNode, ...] = ()
 
 
@@ -46,14 +46,14 @@ def stacks_of(content: SampleContent | None, *, with_lines: bool = True) -> Stac
 
 
 def sample_ms(content: SampleContent | None) -> float:
-    """Returns the processor time for which a sample stands."""
+    """Returns the processor time that a sample represents, in ms."""
     return 1000 / content.frequency_hz if content and content.frequency_hz else 1.0
 
 
 def mean_stacks(contents: Sequence[SampleContent | None], *, across_builds: bool = False) -> Stacks:
     """Returns the mean samples of several runs of one program.
 
-    `across_builds`: in ms instead of samples, because rates may differ, and without lines, which edits move.
+    `across_builds`: returns ms, because rates of samples may differ, and omits lines, which edits move.
     """
     sums: dict[tuple[str, ...], float] = {}
     for content in contents:

@@ -2,8 +2,8 @@
 """Divides the inflation of work, W_P - W_1, among its causes, and names the lines that grew.
 
 Owns the division. Clocks give the time in which threads were blocked or preempted. Samples divide the rest:
-the time of a line is the running time of the work times the line's share of its samples. All parts together
-are the inflation, because the last one, `memory_bound`, is what the others leave.
+the time of a line is the running time of the work times the line's share of its samples. The parts add up to
+the inflation, because the last one, `memory_bound`, is the remainder.
 
 Times are means over the rounds of a sweep, in ns.
 """
@@ -30,13 +30,13 @@ _CONFIDENT: Final = 1.96
 """Standard errors on each side of a value in its interval of 95%."""
 
 _SAME_TASKS: Final = 0.2
-"""Tasks of one construct whose mean work differs by less are the same tasks."""
+"""Tasks of one construct count as the same tasks if their mean work differs by at most this part."""
 
 _REPLICATED: Final = 0.1
-"""A line that takes this much more or less on each thread than on one thread is replicated."""
+"""A line is replicated if its time on each thread differs from that on one thread by at most this part."""
 
 _EQUAL: Final = 0.15
-"""Parts of this size of a time differ between runs on one and on several processors (clock, caches)."""
+"""Equal work may take this part more or less time on several processors than on one (clock, caches)."""
 
 _NOTHING: Final = 0.1
 """Work on one thread below this part of the work on P threads may lack samples."""
@@ -45,11 +45,11 @@ _GROWN: Final = 1.3
 """A line with a fixed address must grow by this factor before its cache line counts as shared."""
 
 _UNSEEN: Final = 3
-"""A line without samples takes, with a probability of 95%, at most the time of so many."""
+"""A line without samples takes, with a probability of 95%, at most the time of this many samples."""
 
 _BEYOND_BANDWIDTH: Final = 1.15
-"""If memory were the limit, or each thread repeated the work, a line would take at most P times its time on
-one thread; with this margin."""
+"""A line that memory limits, or that each thread repeats, takes at most P times its time on one thread, times
+this margin."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ class Growth:
 
     @property
     def factor(self) -> float:
-        """0 if it took no time on one thread."""
+        """The ratio of the times; 0 if it took no time on one thread."""
         return share(self.ns, self.one_ns)
 
 
@@ -139,7 +139,7 @@ class Causes:
     n_samples: int  # on P threads
     one_n_samples: int
     frequency_hz: int
-    enough_hz: int  # rate at which the samples would suffice; 0: they do
+    enough_hz: int  # rate at which the samples would suffice; 0: they suffice
 
     def of(self, kind: str) -> Cause | None:
         return next((part for part in self.parts if part.kind == kind), None)
@@ -168,7 +168,7 @@ def divide(
 ) -> Causes:
     """Returns the causes of the inflation between runs on one thread and on `threads` threads.
 
-    `runs` has the tasks and kernels that are counted.
+    `runs` lists the constructs whose executions are counted: tasks and kernels.
     """
     inflation_ns = _mean(at_p, "work_ns") - _mean(at_one, "work_ns")
     spots = _Spots(threads, at_p, at_one)
@@ -241,13 +241,13 @@ def _is_repeated(threads: int, at_p: Sequence[WorkParts], at_one: Sequence[WorkP
 
 
 def _allocator_sleeps(found: Mapping[str, _Part]) -> bool:
-    """True if the allocator is most of the growth that samples show."""
+    """True if the allocator causes at least half of the growth that samples show."""
     allocator_ns = found["allocator"].ns - found["allocator"].half_ns if "allocator" in found else 0.0
     return allocator_ns > 0 and found["allocator"].ns >= 0.5 * sum(max(p.ns, 0.0) for p in found.values())
 
 
 def _enough_hz(hz: int, half_ns: float, inflation_ns: float) -> int:
-    """Returns the sampling rate at which the interval is a fifth of the inflation to each side; 0: it is."""
+    """Returns the sampling rate that narrows the interval to +-20% of the inflation; 0 if it is narrower."""
     if inflation_ns <= 0 or half_ns <= 0.2 * inflation_ns:
         return 0
     return math.ceil(hz * (half_ns / (0.2 * inflation_ns)) ** 2 / 100) * 100
@@ -263,7 +263,7 @@ def _clock(kind: str, at_p: Sequence[WorkParts], at_one: Sequence[WorkParts], na
 
 
 _FAULT_NS: Final = 20_000
-"""With fewer page faults than one in this kernel time, something else used it."""
+"""If page faults are fewer than one per this kernel time, something else used the time."""
 
 
 def _kernel_cause(at_p: Sequence[WorkParts], at_one: Sequence[WorkParts]) -> str:
@@ -290,7 +290,7 @@ class _Spots:
         self._one_ns = _mean(at_one, "user_ns")
         self.n = sum(counts.total() for counts in self._at_p.values())
         self.one_n = sum(counts.total() for counts in self._at_one.values())
-        # A work of no length on one thread needs no samples.
+        # Work that takes hardly any time on one thread needs no samples there.
         known = self.n and (self.one_n or self._one_ns < _NOTHING * self._ns)
         self._per = self._ns / self.n if known else 0.0
         self._one_per = self._one_ns / self.one_n if self.one_n else 0.0
@@ -301,11 +301,11 @@ class _Spots:
                 self._of_lines[_anywhere(spot)][k] += counts[spot].total() if spot in counts else 0
 
     def of_line(self, spot: Spot) -> Growth:
-        """Returns the growth of the line in all constructs: its work may have moved between them."""
+        """Returns the growth of the line in all constructs, because its work may move between them."""
         return self._growth(*self._of_lines[_anywhere(spot)])
 
     def causes_of(self, spot: Spot, runs: Mapping[Hashable, Runs]) -> list[tuple[str, Growth]]:
-        """Returns the growth of a spot by cause: one, and one more if it ran more often."""
+        """Returns the growth of a spot by cause: one, and `replicated_work` too if it ran more often."""
         n, one_n = self._at_p.get(spot, Counter()).total(), self._at_one.get(spot, Counter()).total()
         whole = self._growth(n, one_n)
         ratio = runs[spot.owner].ratio if spot.owner in runs else 1.0

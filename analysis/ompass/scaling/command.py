@@ -2,7 +2,7 @@
 """`ompass scale`: runs a program on several numbers of threads, and explains why it does not scale.
 
 Owns the order of steps: check everything, execute the missing runs, report. The same command resumes a sweep
-that was interrupted or killed. MPI jobs, and runs that were recorded one by one, are reported here, too.
+that was interrupted or killed. Also reports on MPI jobs, and on runs that were recorded one by one.
 """
 
 from __future__ import annotations
@@ -292,7 +292,7 @@ class Shown:
 
 
 def _program(command: Sequence[str]) -> str:
-    """Returns the name of the measured program, which a launcher may start."""
+    """Returns the name of the measured program, without the launcher that starts it."""
     return command[position_of_program(command, os.environ)]
 
 
@@ -425,7 +425,7 @@ def run_directories(paths: Iterable[Path]) -> list[Path]:
 def show_jobs(
     jobs: Sequence[Sequence[ReportContent]], directory: str, *, as_json: bool, as_csv: bool, others: str
 ) -> None:
-    """Prints the scaling of jobs. `others` names another form that was requested; jobs do not have it."""
+    """Prints the scaling of jobs. `others` names a requested form that reports on jobs lack; empty: none."""
     if others:
         raise UsageError(others, "the report on an MPI job has no such form", "use --json, --csv or none")
     report = job_scaling_report(job_scaling(jobs), directory)

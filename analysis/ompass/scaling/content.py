@@ -72,9 +72,9 @@ class NumberOfThreads:
     """All figures for one number of threads."""
 
     point: ScalingPoint
-    spreads: dict[str, tuple[float, float]]  # smallest and largest of any round, by figure
+    spreads: dict[str, tuple[float, float]]  # smallest and largest value of the rounds, by figure
     verdict: Verdict | None  # None on one thread
-    finding_place: str  # line that the verdict blames; empty if none
+    finding_place: str  # the line that the verdict blames; empty if there is none
     location: Location  # the same line
     inflation: tuple[Inflation[Place], ...]
     causes: Causes | None  # None on one thread
@@ -102,7 +102,7 @@ class ScalingContent:
 
     @property
     def judged(self) -> NumberOfThreads | None:
-        """The largest number of threads with enough CPUs; None if only one thread was measured."""
+        """The most threads with a CPU each, or the most of all if CPUs lack; None without several threads."""
         many = [c for c in self.columns if c.point.threads > 1]
         fitting = [c for c in many if self.n_cpus == 0 or c.point.threads <= self.n_cpus]
         chosen = fitting or many
@@ -110,7 +110,7 @@ class ScalingContent:
 
 
 def default_scope(spec: SweepSpec) -> Scope:
-    """Returns the scope in which compared times cover the same part of the program."""
+    """Returns the scope in which all compared times cover the same part of the program."""
     serial = bool(spec.baseline or spec.elision)
     return Scope.PROGRAM if serial and not spec.seconds else Scope.REGIONS
 
@@ -259,8 +259,8 @@ def _parts(content: ReportContent, whole: Measured, scope: Scope) -> WorkParts:
     hz = samples.frequency_hz if samples and n_samples else 0
     complete = samples is not None and not (samples.n_lost or samples.n_dropped or samples.unsampled)
     running_ns = work.running_ns if work else content.breakdown.states.work_ns
-    # A processor that is in the kernel has no samples. A few other samples are missing too, so the time is at
-    # most the system's own estimate, which covers all states.
+    # A processor that is in the kernel has no samples. A few other samples are missing too, so the
+    # system's own estimate, which covers all states, limits the time.
     kernel_ns = max(running_ns - n_samples * 1e9 / hz, 0.0) if hz and complete and work else 0.0
     use = SystemUse.sum(region.system_use for region in content.regions)
     if use is not None and scope is Scope.REGIONS:
@@ -309,7 +309,7 @@ class SweepRuns:
     recorded: tuple[Run, ...]
     one_thread: tuple[Run, ...]
     samples: Samples
-    n_left_out: int  # rounds omitted because other programs used the CPUs, while quieter rounds remain
+    n_left_out: int  # rounds omitted because other programs used the CPUs; quieter rounds remain
     others: float  # largest part of the CPUs' time used by other programs in a counted run
     program_ns: float = 0.0  # mean time of the whole process; 0: unknown
 
@@ -319,7 +319,7 @@ def load_runs(
 ) -> tuple[SweepRuns, ...]:
     """Returns the finished rounds for each number of threads (empty: all measured ones), fewest first.
 
-    NothingToShowError if no round is finished.
+    Raises NothingToShowError if no round is finished.
     """
     spec, done = directory.spec, directory.done()
     there = {job.threads for job in done if job.kind == RECORDED and job.value in (0, job.threads)}
@@ -395,7 +395,7 @@ def _others(done: Mapping[Job, Done], jobs: Mapping[str, Job]) -> float:
 
 
 def _time_ns(done: Done) -> int:
-    """Returns the seconds that the program printed, if they were requested; else its process's time."""
+    """Returns the time that the program printed, if the sweep reads it; else the time of its process."""
     return done.wall_ns if done.printed_ns is None else done.printed_ns
 
 
@@ -406,7 +406,7 @@ def recorded_sweep(
 
     Raises UsageError without a run on one thread.
 
-    A round has one run on each number of threads, so surplus runs of a number count in no round.
+    A round pairs a run with one on one thread. Surplus runs are ignored.
     """
     by_threads: dict[int, list[Run]] = {}
     for content in sorted(contents, key=lambda each: each.run.start_epoch_ns):

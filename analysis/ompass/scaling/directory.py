@@ -2,7 +2,7 @@
 """The directory of a sweep: its specification, the journal of finished jobs, the recorded runs.
 
     sweep.json       the specification and the digest of the program
-    journal.jsonl    one line per finished job, on the disk before the next one starts
+    journal.jsonl    one line per finished job, written to disk before the next job starts
     runs/KEY.ompass  recorded runs, runs/KEY.out the output of every job
 
 A job is finished when its line in the journal is complete. Other files in runs/ were left by a killed job,
@@ -43,7 +43,7 @@ class Done:
 
     @classmethod
     def of_entry(cls, entry: Mapping[str, Any]) -> Done:
-        """Returns the job of an entry. KeyError or TypeError if it is another object."""
+        """Returns the job of an entry. Raises KeyError or TypeError if the entry is another object."""
         values = {"n_ranks": 0, "ranks": (), **entry}  # both are missing in older journals
         job = Job(*(values.pop(name) for name in ("kind", "threads", "value", "repeat", "n_ranks")))
         values["ranks"] = tuple(values["ranks"])
@@ -57,7 +57,7 @@ class Done:
 
 
 def digest_of(program: Path) -> str:
-    """Identifies the program's file: a sweep must not be resumed after a new build of the program."""
+    """Returns the digest of the program's file: a sweep must not mix two builds of the program."""
     return hashlib.sha256(program.read_bytes()).hexdigest()
 
 
@@ -78,15 +78,15 @@ class SweepDirectory:
                 raise DamagedRunError(
                     f"{journal.path}, line {number}", "is not a line of a journal", "remove that line"
                 ) from error
-            if not done.run or self.run_of(done).is_dir():  # a removed recording is made again
+            if not done.run or self.run_of(done).is_dir():  # jobs whose recording was removed run again
                 self._done[done.job] = done
 
     @classmethod
     @contextlib.contextmanager
     def open(cls, path: Path, spec: SweepSpec | None, program: Path | None) -> Iterator[SweepDirectory]:
-        """Opens the sweep in `path`, or makes one with `spec`. If `spec` is None, the sweep must exist.
+        """Opens the sweep in `path`, or creates one with `spec`. If `spec` is None, the sweep must exist.
 
-        UsageError if the directory contains another sweep, is in use, or its program has changed.
+        Raises UsageError if the directory contains another sweep or is in use, or if the program has changed.
         """
         if spec is None and not is_sweep_directory(path):
             raise UsageError(f"{path}", "no sweep to resume", "name a program to run")

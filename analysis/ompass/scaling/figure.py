@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The figures of a sweep: the factored speed-up plot (Acar et al., Fig. 2), and the thread-time by number of
-threads (Olivier et al., Fig. 2) in multiples of the serial time: equal work gives bars of equal height.
+threads (Olivier et al., Fig. 2) in multiples of the serial time, so that equal work has bars of equal height.
 """
 
 from __future__ import annotations

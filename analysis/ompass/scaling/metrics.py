@@ -9,7 +9,7 @@ work:
     P * T_P  =  W_P + create + schedule + sync + I_P
     speed-up =  T_s / T_P  =  P / (OVR_P * WTI_P),   OVR_P = P * T_P / W_P,   WTI_P = W_P / T_s
 
-Work time inflation is also compared by construct. The caller gives a construct the same name (`Key`) in all
+Also compares work time inflation by construct. The caller gives a construct the same name (`Key`) in all
 runs.
 """
 
@@ -39,8 +39,8 @@ class Measured:
 def measured(run: Run, n_threads: int, scope: Scope, process_ns: int) -> Measured:
     """Returns the measurement from one run. `process_ns`: wall time of its process, for Scope.PROGRAM.
 
-    Threads missing from a team count as idle. For the whole program, time
-    before and after the recording counts as work of one thread.
+    Threads missing from a team count as idle. For the whole program, time before and after the recording
+    counts as work of one thread.
     """
     breakdown = time_breakdown(run, scope)
     time_ns, states = breakdown.wall_ns, breakdown.states
@@ -162,7 +162,7 @@ class ScalingPoint:
         return self.one_time_ns - self.serial_ns
 
     def curve(self, name: str) -> float | None:
-        """Returns a value of CURVES; None for an elision that was not timed."""
+        """Returns the value of one of CURVES; None for an elision that was not timed."""
         if name == "linear":
             return float(self.threads)
         if name == "actual":
@@ -198,7 +198,7 @@ def scaling_point(samples: Samples) -> ScalingPoint:
 
 
 def spread(samples: Samples, figure: Callable[[ScalingPoint], float | None]) -> tuple[float, float] | None:
-    """Returns smallest and largest value of a figure over single rounds; None if it has no value."""
+    """Returns the smallest and largest value of a figure in single rounds; None if it has no value."""
     values = [figure(scaling_point(samples.round(k))) for k in range(samples.n_rounds)]
     known = [value for value in values if value is not None]
     return (min(known), max(known)) if known else None
@@ -257,7 +257,7 @@ class Inflation(Generic[Key]):
 
     @property
     def factor(self) -> float:
-        """W_P,c / W_1,c; 0 when it did no work on one thread."""
+        """W_P,c / W_1,c; 0 if it did no work on one thread."""
         return share(self.work_ns, self.one_work_ns)
 
     @property
@@ -274,7 +274,7 @@ class Inflation(Generic[Key]):
 def inflation(
     threads: int, recorded: Sequence[Mapping[Key, WorkOf]], one: Sequence[Mapping[Key, WorkOf]]
 ) -> tuple[Inflation[Key], ...]:
-    """Returns all constructs of the runs (one mapping per round) by decreasing excess."""
+    """Returns all constructs of the runs (one mapping per round), the largest change of work first."""
     keys: dict[Key, None] = {}
     for run in (*recorded, *one):
         keys.update(dict.fromkeys(run))

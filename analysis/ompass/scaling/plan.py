@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The specification of a sweep, its jobs in the order of execution, and their CPUs: one per core first.
+"""The specification of a sweep, its jobs in the order of execution, and the CPUs: one per core first.
 
 Owns the replacement of `{threads}` and `{ranks}`, the interleaving, and the variables that pin threads. A
 user's setting of such a variable takes precedence.
@@ -35,7 +35,7 @@ class SweepSpec:
     working_directory: str = ""
     brackets: bool = True
     pinned: bool = True
-    seconds: str = ""  # pattern for the seconds in a program's output; empty: the process is timed
+    seconds: str = ""  # pattern of the seconds in a program's output; empty: the process's time counts
     libomp: str = ""
 
     def to_json(self) -> dict[str, Any]:
@@ -91,7 +91,7 @@ class Job:
 def one_round(
     spec: SweepSpec, threads: tuple[int, ...], unrecorded: bool, repeat: int, ranks: tuple[int, ...] = ()
 ) -> list[Job]:
-    """Returns the jobs of one round: serial programs, then each number of threads, and one thread.
+    """Returns the jobs of one round: serial programs, then one thread and each number of threads.
 
     With `ranks`, each number of threads runs on each number of ranks. If a command contains `{threads}`, it
     also runs on one thread for each number of threads.
@@ -157,7 +157,7 @@ def _core_of(cpu: int, topology: Path) -> str:
 
 
 def pinned_to(n_threads: int, cpus: tuple[int, ...]) -> tuple[frozenset[int], dict[str, str]]:
-    """Returns the process's CPUs, and the runtime's variables, for one thread per CPU.
+    """Returns the CPUs of the process and the runtime's variables that pin one thread to each CPU.
 
     With more threads than CPUs, returns all CPUs and pins no thread.
     """

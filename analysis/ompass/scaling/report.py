@@ -101,7 +101,7 @@ def sweep_remarks(content: ScalingContent) -> Iterator[Remark]:
 
 
 def brief_scaling(content: ScalingContent) -> Report:
-    """Returns the part of the report that most readers need: the verdict, one table, and what to do next."""
+    """Returns the part of the report that most readers need: the verdict, one table, and next commands."""
     whole = scaling_report(content)
     verdicts = [section for section in whole.sections if section.key == "verdict"]
     parts: list[str | Advice | Table] = [_brief_points(content), *_of_program(content)]
@@ -115,7 +115,7 @@ def brief_scaling(content: ScalingContent) -> Report:
 
 
 def _of_program(content: ScalingContent) -> Iterator[str]:
-    """Yields the speed-up of the whole program in words, if the parallel regions have another one."""
+    """Yields the speed-up of the whole program in words, if it differs from that of the parallel regions."""
     judged, first = content.judged, content.columns[0]
     if content.scope is not Scope.REGIONS or judged is None or first.point.threads != 1:
         return
@@ -383,7 +383,7 @@ def _grown_ns(column: NumberOfThreads) -> float:
 
 
 def _part(ns: float, grown_ns: float) -> float | None:
-    """Returns a share of the time that grew; None for time that shrank, or is not part of it."""
+    """Returns `ns` as a share of the growth; None if `ns` shrank, or is not part of the growth."""
     return ns / grown_ns if 0 < ns <= grown_ns else None
 
 
@@ -448,7 +448,7 @@ def _notes(content: ScalingContent) -> list[str]:
 
 
 def _warnings(content: ScalingContent) -> list[str]:
-    """Returns notes without which the figures would mislead."""
+    """Returns the notes that a reader must know to interpret the figures."""
     notes = []
     costs = [c.recording.factor for c in content.columns if c.recording]
     if costs and max(costs) >= thresholds.RECORDING_COST:

@@ -7,8 +7,8 @@ Owns the division of the loss P * T_P - T_s among causes. The shares add up exac
 
 causes.py divides the last term further.
 
-The findings of single runs separate causes that sums cannot: whether fine tasks cause the runtime's time, and
-why threads are idle. Also interprets factored speed-up curves: the four gaps and the bends (Acar et al., 2.4
+The findings of single runs separate causes that sums cannot: tasks that are too fine, and the reasons of idle
+time. Also interprets factored speed-up curves: the four gaps and the bends (Acar et al., 2.4
 and 2.5).
 """
 
@@ -55,7 +55,7 @@ class Evidence:
     n_cpus: int  # CPUs that the threads could use; 0: unknown
     n_tasks: int = 0  # tasks completed in that run
     others: float = 0.0  # part of these CPUs' time that other programs took
-    causes: Causes | None = None  # the inflation of work, divided; None: all of it is the memory's
+    causes: Causes | None = None  # the inflation of work, divided; None: all of it counts as memory_bound
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,10 +83,10 @@ class Verdict:
 
 _AS_FINDINGS = {
     kind.name: kind
-    for kind in reversed(KINDS)  # of two with one name, the first is the usual one
+    for kind in reversed(KINDS)  # if two kinds have one name, the first in KINDS remains
     if kind.name in ("blocked", "page_faults", "allocator", "busy_waiting", "atomic_contention")
 }
-"""Causes that single runs can show too: the finding has their title and cure."""
+"""Causes that single runs show, too; these kinds of findings give the title and cure."""
 
 _TITLES = {
     **{name: kind.title for name, kind in _AS_FINDINGS.items()},
@@ -176,7 +176,7 @@ def _kind(point: ScalingPoint, evidence: Evidence, decisive: Finding | None, lar
 
 
 def _largest(point: ScalingPoint, evidence: Evidence, found: Sequence[Loss]) -> Loss | None:
-    """Returns the largest loss, if it is worth a verdict; None if none is, or the program scales.
+    """Returns the largest loss that is worth a verdict; None if none is, or if the program scales.
 
     The inflation of work counts as one loss; its largest part names it. If two losses are about equal, the
     first finding of the run decides, because threads that wait for each other are often idle, too.
@@ -227,7 +227,7 @@ def losses(point: ScalingPoint, evidence: Evidence) -> tuple[Loss, ...]:
 
 
 def _fine_altogether(point: ScalingPoint, n_tasks: int, handling_ns: float) -> bool:
-    """True if many small tasks of several constructs together cost a tenth of their work or more."""
+    """True if many small tasks, of all constructs together, cost at least a tenth of their work."""
     if n_tasks < thresholds.FINE_MIN_TASKS or point.states.work_ns >= n_tasks * thresholds.FINE_WORK_NS:
         return False
     if handling_ns > n_tasks * thresholds.PLAUSIBLE_DISPATCH_NS:
@@ -237,7 +237,7 @@ def _fine_altogether(point: ScalingPoint, n_tasks: int, handling_ns: float) -> b
 
 
 def _finding_of(kind: str, findings: Sequence[Finding]) -> Finding | None:
-    """Returns the most expensive finding that supports the verdict, or qualifies that a program scales."""
+    """Returns the most expensive finding that supports the verdict, or that qualifies "scales" or "mixed"."""
     if kind in ("scales", "mixed"):
         return next((f for f in findings if f.kind != "disturbed"), None)
     kinds = _FINDINGS_OF.get(kind, (kind,) if kind in CAUSES else ())
@@ -346,7 +346,7 @@ _REASONS: Final = {
     "false_sharing": "is spent on memory whose cache line other threads write",
     "memory_bound": "is spent on memory. Threads share its bandwidth and the caches",
 }
-"""For each kind of loss, the use of the thread-time."""
+"""For each kind of loss, the use of the lost thread-time, as the end of a sentence."""
 
 _CURES: Final = {
     **{name: kind.cure for name, kind in _AS_FINDINGS.items()},
@@ -438,7 +438,7 @@ def gaps(point: ScalingPoint) -> tuple[Gap, ...]:
 
 
 def bends(points: Sequence[ScalingPoint]) -> tuple[str, ...]:
-    """Returns sentences on the shapes of the curves; empty unless three numbers of threads exceed one."""
+    """Returns sentences on the shapes of the curves; empty without three numbers of threads above one."""
     ordered = sorted((p for p in points if p.threads > 1), key=lambda p: p.threads)
     if len(ordered) < 3:
         return ()
@@ -467,7 +467,7 @@ def bends(points: Sequence[ScalingPoint]) -> tuple[str, ...]:
 
 
 def _last_slope(ordered: Sequence[ScalingPoint], name: str) -> float:
-    """Returns the slope between the last two points, over the speed-up per thread at the first point."""
+    """Returns the slope between the last two points, relative to the first point's speed-up per thread."""
     before, last = ordered[-2], ordered[-1]
     first = (ordered[0].curve(name) or 0.0) / ordered[0].threads
     gained = ((last.curve(name) or 0.0) - (before.curve(name) or 0.0)) / (last.threads - before.threads)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The addresses that the depend clauses of tasks name, and the variables at these addresses."""
+"""Finds the addresses in the depend clauses of tasks, and the variables at these addresses."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def shared_address(path: Path, constructs: Collection[int]) -> SharedAddress | N
     chosen &= events.thread[creation] == events.thread[clauses]
     if not chosen.any():
         return None
-    # The column of task ids holds the addresses.
+    # In these events, the column of task ids holds the addresses.
     pairs = np.unique(np.stack([events.task[clauses], creation.astype(np.uint64)])[:, chosen], axis=1)
     addresses, n_tasks = np.unique(pairs[0], return_counts=True)
     most = int(n_tasks.argmax())

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Changes of a recorded program, each simulated and ranked by its gain, and the causal profile.
 
-changes.py and order_changes.py make the changes, trial.py simulates them, words.py puts them into words.
+changes.py and order_changes.py make the changes, trial.py simulates them, words.py describes them.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ __all__ = ["FASTER", "Advice", "AdviceContent", "Causal", "Change", "advise", "m
 FASTER = 2.0  # speed-up of a construct in the causal profile
 _LEAST_SHARE = 0.005  # least part of the work: smaller constructs are ignored
 _MOST_OF_LARGE = 6  # constructs of a large program in the causal profile: those with the most work
-_CHECKED = 12  # changes with a computed uncertainty
+_CHECKED = 12  # the best changes, for which a range of gains is computed
 _CLOSE = 0.005  # difference of gains below which a change that keeps the order of the program comes first
 # Changes that come last, whatever they gain: no released runtime replays graphs, and more threads leave the
 # program as it is.
@@ -72,8 +72,8 @@ class AdviceContent:
     program: TaskProgram
     machine: Machine
     threads: int
-    wall_ns: int  # predicted without a change
-    doubt: Doubt | None  # why the gains are doubtful
+    wall_ns: int  # predicted time without a change
+    doubt: Doubt | None  # the reason to doubt the gains; None: there is none
     changes: tuple[Change, ...]
     causal: tuple[Causal, ...]
     locations: Mapping[int, Location]
@@ -98,7 +98,7 @@ def advise(
     threads: int = 0,
     progress: Callable[[str], None] = lambda what: None,
 ) -> AdviceContent:
-    """Simulates all changes of the run in a directory; `threads` 0 is the recorded number, but at least two.
+    """Simulates all changes of the run in a directory. Default `threads`: the recorded number, at least 2.
 
     Raises the errors of read_task_program and Machine.check_threads.
     """
@@ -129,7 +129,7 @@ def advise(
     if trial.passing_ns:
         passing = f"Locks passed from thread to thread for {duration(trial.passing_ns)}"
         notes += (f"{passing}, which the simulation of the recorded run lacks. All times include it.",)
-    if not trial.base.levels:  # nothing is known about the memory
+    if not trial.base.levels:  # memory is not modelled
         notes += tuple(on_more_threads(change) for change, _ in found if change.kind == "threads")
         found = [one for one in found if one[0].kind != "threads"]
     progress("uncertainty")
@@ -168,7 +168,10 @@ def _candidates(trial: Trial, run: Run, resolver: Resolver) -> Iterator[Candidat
 
 
 def _with_address(run: Run, groups: Mapping[int, int], change: Change) -> Change:
-    """Adds the address by which the tasks depend on each other; `groups`: constructs at one place."""
+    """Returns the change with the address by which its tasks depend on each other.
+
+    `groups` maps constructs at one place to one of them.
+    """
     if change.kind != "dependence" or change.construct is None:
         return change
     named = {change.construct, *change.also}
@@ -204,12 +207,12 @@ def ranked(found: Iterable[Candidate]) -> list[Candidate]:
     return first[:_CHECKED] + [one for kind in _LAST for one in kept if one[0].kind == kind]
 
 
-# Kinds that remove the same waiting: if the first one gains as much, the second one adds nothing.
+# Kinds that remove the same waits: if the first one gains as much, the second one adds nothing.
 _SAME = {("waits", "phases"), ("phases", "waits"), ("pipeline", "dependence")}
 
 
 def _contains(better: Change, change: Change) -> bool:
-    """True if the better change has the same kind and place, or removes the same waiting at one place."""
+    """True if the better change has the same kind and place, or removes the same waits at one place."""
     places = {change.construct, *change.also}
     if better.kind == change.kind:
         return better.construct == change.construct or bool({better.construct, *better.also} <= places)

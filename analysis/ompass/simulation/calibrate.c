@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measures how long the operations of an OpenMP runtime take, and prints `name ns` lines. `ompass calibrate` builds and
-// runs this program. Each figure is the lowest decile of many rounds, so rounds that other programs disturb do not
-// count.
+// Measures the times of an OpenMP runtime's operations, and prints `name ns` lines. `ompass calibrate` builds and runs
+// this program. Each figure is the lowest decile of many rounds, so rounds that other programs disturb do not count.
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,7 +36,8 @@ static void create_tasks(int n) {
     }
 }
 
-// Measures a thread that creates and runs tasks, many or one per wait, while the other thread is busy.
+// Measures the times to create a task, to run a task, and to create and await a single task, on one thread while the
+// other thread is busy.
 static void measure_own(double *create, double *run, double *pair) {
     static double created[kRounds], ran[kRounds], paired[kRounds];
     for (int r = 0; r < kRounds; r++) {
@@ -68,7 +68,7 @@ static void measure_own(double *create, double *run, double *pair) {
     }
 }
 
-// Returns the time to create a task with two depend clauses.
+// Returns the time to create a task with two dependences.
 static double measure_depend(void) {
     static char one[kTasks], other[kTasks]; // only their addresses are used
     for (int r = 0; r < kRounds; r++) {
@@ -217,7 +217,7 @@ static double measure_chunk(int n) {
     return lowest_decile();
 }
 
-// Runs empty tasks, to be traced. One task creates them and waits for them. They run on its thread while the other
+// Runs empty tasks for a trace. One task creates them and waits for them. They run on its thread, because the other
 // thread is busy.
 static void run_empty_tasks(int n) {
     for (int r = 0; r < kRounds; r++) {

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures the simulator's costs of runtime operations on this machine, with a small program.
 
-Owns the derivation of the costs of machine.h from figures that can be measured from outside.
+Owns the derivation of the costs in machine.h from figures that a program can measure.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ompass.simulation.reader import read_task_program, run_simulation, task_sha
 _SOURCE = Path(__file__).parent / "calibrate.c"
 _COMPILERS = ("clang", *(f"clang-{version}" for version in range(22, 13, -1)))
 _LIMIT_S = 300
-_TRACES = 8  # traces of each kind; the least disturbed one counts
+_TRACES = 8  # traces of each kind; the smallest cost counts
 
 
 def find_compiler() -> str:
@@ -65,7 +65,7 @@ def recording_from(
     deferred: Mapping[str, float],
     serial: Mapping[str, float],
 ) -> dict[str, float]:
-    """Returns the cost of tracing, from figures with and without it, and traces in teams of 2 and 1."""
+    """Returns the cost of tracing, from figures with and without it, and from traces in teams of 2 and 1."""
     added = {name: max(0.0, traced[name] - plain[name]) for name in ("create", "run", "pair")}
     return {
         "task": deferred["task"],
@@ -84,7 +84,7 @@ def _traced(trace: Path) -> list[str]:
 
 
 def _added_by_traces(program: Path, threads: int, folder: Path) -> dict[str, float]:
-    """Returns the smallest cost per task over several traces of empty tasks on so many threads, in ns."""
+    """Returns the smallest cost per task over several traces of empty tasks on `threads` threads, in ns."""
     found: list[dict[str, float]] = []
     for k in range(_TRACES):
         trace = folder / f"{threads}-{k}.ompass"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Changes of tasks and loops: how many there are, who creates them, and which run first.
+"""Changes of tasks and loops: their number, their creators, and their order.
 
 order_changes.py has the changes that let more of the program run at the same time.
 """
@@ -47,7 +47,7 @@ _CHUNKS = (2, 4, 8, 16, 32, 64)
 _TASKS_OF_LOOP = (2, 8, 32)  # per thread
 _UNBALANCED = 1.02  # least ratio of slowest thread to mean in an unbalanced loop
 _FEW_ITERATIONS = 4  # per thread: another schedule cannot balance so few
-_MOST_ACCESSES = 2_000_000  # dependences are not derived from more
+_MOST_ACCESSES = 2_000_000  # with more accesses, no dependences are derived
 
 
 def task_changes(trial: Trial) -> Iterator[Candidate]:
@@ -125,7 +125,7 @@ def _grains(trial: Trial, shape: TaskShape) -> Iterator[Candidate]:
 
 
 def _without_waits(trial: Trial, shape: TaskShape) -> Candidate:
-    """Returns dependences on declared data instead of waits; without such data, one wait."""
+    """Returns the change of waits to dependences on declared data, or to one wait without such data."""
     program = trial.program
     place = shape.wait or shape.construct
     if 0 < program.n_accesses <= _MOST_ACCESSES:
@@ -140,7 +140,7 @@ def _without_waits(trial: Trial, shape: TaskShape) -> Candidate:
 
 
 def graph_changes(trial: Trial) -> Iterator[Candidate]:
-    """Yields replays of graphs of tasks, where the recorded creations take enough time."""
+    """Yields replays of graphs of tasks, if their recorded creations take enough time."""
     for shape in graphs(trial.program):
         if shape.create_ns >= LEAST_GAIN * trial.base.wall_ns:
             way = Way(partial(replayed, trial.program, shape.construct))
@@ -156,7 +156,7 @@ def graph_changes(trial: Trial) -> Iterator[Candidate]:
 def loop_changes(trial: Trial, chunk_costs: Mapping[int, float]) -> Iterator[Candidate]:
     """Yields worksharing loops with other distributions.
 
-    `chunk_costs`: measured times to get a chunk, ns, by construct of the loop; other loops use the machine's.
+    `chunk_costs`: measured times to get a chunk, in ns, by construct; other loops use the machine's cost.
     """
     program, threads = trial.program, trial.threads
     for loop in loop_shapes(program):

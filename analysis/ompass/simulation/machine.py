@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Machines to simulate: a topology, and the costs of runtime operations.
 
-A machine file is TOML (docs/simulation.md). The machines in machines.toml are known by name.
+A machine file is TOML (docs/simulation.md). machines.toml contains the machines that have a name.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ Distance = tuple[float, float]  # latency in ns, ns per byte
 class MemoryCosts:
     """Costs of data accesses, by the location of the data."""
 
-    levels: tuple[Distance, ...]  # costs of caches by level; the last ones also hold for further levels
+    levels: tuple[Distance, ...]  # costs of caches by level; the last one also holds for further levels
     local: Distance
     remote: Distance
     other_cache: Distance
@@ -144,7 +144,7 @@ class Machine:
 def read_machine(name: str = DEFAULT) -> Machine:
     """Returns the machine of a file, or one of Ompass's machines by its name.
 
-    UsageError states the problem of the file.
+    Raises UsageError with the problem of the file.
     """
     path = Path(name)
     if name in MACHINES and not path.is_file():
@@ -160,7 +160,7 @@ def read_machine(name: str = DEFAULT) -> Machine:
 
 
 def find_machine(text: str) -> Machine:
-    """Returns the machine of a file, a name or a synthetic string; the default one for an empty text."""
+    """Returns the machine of a file, a name or a synthetic string; the default machine for an empty text."""
     is_topology = ":" in text and not Path(text).is_file()
     return read_machine().with_topology(text) if is_topology else read_machine(text or DEFAULT)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Task programs for the simulator, and simulated runs, from the C++ core."""
+"""Wraps the C++ core: task programs for the simulator, their changes, and simulated runs."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ RECORDABLE = tuple(policy.name for policy in _core.policies() if policy.can_reco
 def read_task_program(path: Path) -> TaskProgram:
     """Returns the program: the actions of every task of a recorded run.
 
-    Raises RunNotFoundError, DamagedRunError, and NothingToShowError if the run has no trace or no tasks.
+    Raises RunNotFoundError, DamagedRunError, and NothingToShowError if the run has no trace or no regions.
     """
     check_whole_trace(path)
     with core_errors(path):
@@ -77,7 +77,7 @@ class SimulationOptions:
     costs: Mapping[str, Sequence[tuple[int, float]]] = field(default_factory=dict)
     seed: int = 1
     speed: Mapping[int, float] = field(default_factory=dict)  # speed-up by construct
-    max_depth: int = 0  # deeper tasks run inside their creator; 0: none
+    max_depth: int = 0  # deeper tasks run inside their creator; 0: no limit
     min_ns: int = 0  # tasks with less work run inside their creator
     serial_below: bool = False  # True: such tasks are plain calls of a serial function
     untied: bool = False
@@ -85,7 +85,7 @@ class SimulationOptions:
     untraced_creation_ns: int = 0
     untraced_create: tuple[int, int] = (0, 0)  # subtracted from each creation; least time that remains
     # For tasks recorded in a team of one, in ns: the time to subtract from the work of each task and from the
-    # work of its creator, and the cost of its creation. `as_recorded`: simulation on one thread ignores them.
+    # work of its creator, and the cost of its creation. Ignored on one thread if `as_recorded`.
     serialised: tuple[int, int, int] = (0, 0, 0)
     as_recorded: bool = False
     memory: MemorySystem | None = None
@@ -100,7 +100,7 @@ UNCHANGED = SimulationOptions()
 def run_simulation(
     program: TaskProgram, policy: str, threads: int, options: SimulationOptions = UNCHANGED
 ) -> SimulatedRun:
-    """Returns one simulated run; NothingToShowError if its tasks wait for each other."""
+    """Returns one simulated run. Raises NothingToShowError if its tasks wait for each other."""
     n_domains = max(options.domains, default=0) + 1
     try:
         return _core.simulate(program, policy=policy, threads=threads, n_domains=n_domains, **vars(options))
@@ -113,7 +113,7 @@ def run_simulation(
 
 
 def task_shapes(program: TaskProgram) -> tuple[TaskShape, ...]:
-    """Returns how the tasks of each construct are created."""
+    """Returns the numbers, depths and creation patterns of tasks, by construct."""
     return _core.shapes(program)
 
 
@@ -133,7 +133,7 @@ def with_earlier_work(program: TaskProgram, ns: int) -> TaskProgram:
 
 
 def with_constructs(program: TaskProgram, instead: Mapping[int, int]) -> TaskProgram:
-    """Returns the program with other constructs in place of these."""
+    """Returns the program with the constructs in `instead` replaced by others."""
     return _core.with_constructs(program, instead)
 
 
@@ -143,12 +143,12 @@ def finer(program: TaskProgram, construct: int, parts: int) -> TaskProgram:
 
 
 def spread_out(program: TaskProgram, construct: int, least: int, parts: int) -> TaskProgram:
-    """Returns the program in which `parts` tasks share each creation of `least` or more tasks in a row."""
+    """Returns the program in which `parts` tasks share the creation of `least` or more tasks in a row."""
     return _core.spread(program, construct, least, parts)
 
 
 def without_phases(program: TaskProgram, construct: int) -> TaskProgram:
-    """Returns the program with only the last taskwait in each task of the construct."""
+    """Returns the program in which each task of the construct keeps only its last taskwait."""
     return _core.join_phases(program, construct)
 
 
@@ -173,12 +173,12 @@ def balanced(program: TaskProgram, construct: int) -> TaskProgram:
 
 
 def as_taskloop(program: TaskProgram, construct: int, tasks: int) -> TaskProgram:
-    """Returns the program with a taskloop of so many tasks in place of each instance of the loop."""
+    """Returns the program with a taskloop of `tasks` tasks in place of each instance of the loop."""
     return _core.loop_to_tasks(program, construct, tasks)
 
 
 def in_team(program: TaskProgram, threads: int) -> TaskProgram:
-    """Returns the program with its worksharing loops divided between so many threads, by their schedules."""
+    """Returns the program with its worksharing loops divided among `threads` threads, by their schedules."""
     return _core.share_loops(program, threads)
 
 
@@ -188,7 +188,7 @@ def with_larger_chunks(program: TaskProgram, construct: int, factor: int, chunk_
 
 
 def graphs(program: TaskProgram) -> tuple[GraphShape, ...]:
-    """Returns the graphs of tasks that one place creates three times or more, if they are alike."""
+    """Returns the task graphs that one place creates at least three times without a change."""
     return _core.graphs(program)
 
 
@@ -241,12 +241,12 @@ def serial_parts(program: TaskProgram) -> tuple[SerialPart, ...]:
 
 
 def with_merged_waits(program: TaskProgram, construct: int) -> TaskProgram:
-    """Returns the program with only the last wait for tasks at that place in each task."""
+    """Returns the program in which each task keeps only its last wait for tasks at that place."""
     return _core.merge_waits(program, construct)
 
 
 def with_merged_barriers(program: TaskProgram, construct: int) -> TaskProgram:
-    """Returns the program with only the last barrier at that place in each region."""
+    """Returns the program in which each region keeps only its last barrier at that place."""
     return _core.merge_barriers(program, construct)
 
 
@@ -256,7 +256,7 @@ def with_merged_regions(program: TaskProgram, construct: int) -> TaskProgram:
 
 
 def with_shared_region(program: TaskProgram, construct: int) -> TaskProgram:
-    """Returns the program with equal work of all threads outside of loops in the construct's regions."""
+    """Returns the program whose threads do equal work outside of loops in the construct's regions."""
     return _core.share_region(program, construct)
 
 

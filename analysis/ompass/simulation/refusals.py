@@ -15,7 +15,7 @@ from ompass.simulation.reader import SimulatedRun, TaskProgram
 from ompass.units import duration, percent, plural
 
 MOST_DOUBT: Final = 0.1
-"""Largest share of the predicted time that may be in doubt; the aim for the error of predictions."""
+"""Largest share of the predicted time that may be in doubt: the largest acceptable error of a prediction."""
 
 MOST_MISFIT: Final = 0.15
 """Largest relative difference between a recorded run and its simulation. Benchmark programs: up to 10%."""
@@ -29,7 +29,7 @@ threads complete such tasks, some 50 ns in a team of one."""
 class Doubt:
     """A reason why a prediction may be wrong."""
 
-    ns: float  # of the predicted time
+    ns: float  # the part of the predicted time in doubt
     reason: str  # a clause after "because"
     cure: str
 
@@ -42,7 +42,7 @@ LITTLE: Final = 0.02
 
 
 def misfit(program: TaskProgram, as_recorded: SimulatedRun, added_ns: int = 0) -> Doubt | None:
-    """Returns the misfit of a simulation of the recorded run, plus a time; None if it is small."""
+    """Returns a doubt if recorded and simulated time differ much. The simulated one includes `added_ns`."""
     simulated_ns = as_recorded.wall_ns - as_recorded.serial_ns + added_ns
     ns = abs(simulated_ns - program.regions_ns)
     is_long = program.regions_ns >= REPRODUCIBLE_NS
@@ -71,7 +71,7 @@ def _doubts(program: TaskProgram, threads: int) -> Iterator[Doubt]:
 
 
 def _undivided(ns: float, recorded: int, threads: int) -> float:
-    """Returns the difference in time between a team that divides this work and one that does not."""
+    """Returns the error if one of two teams, of the recorded or the simulated size, divides this work."""
     return ns * abs(1 / recorded - 1 / threads)
 
 

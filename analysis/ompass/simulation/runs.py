@@ -76,7 +76,7 @@ class Simulation:
     seed: int
     predictions: tuple[Prediction, ...]
     refusals: tuple[Refusal, ...]  # numbers of threads without predictions, or with doubtful ones
-    notes: tuple[str, ...]  # the limits of its model
+    notes: tuple[str, ...]  # on the limits of the model
 
     def are_made(self, numbers: Sequence[int]) -> bool:
         """True if there are predictions for these numbers of threads."""
@@ -97,11 +97,12 @@ def simulate(
     record: Path | None = None,
     progress: Callable[[str], None] = lambda what: None,
 ) -> Simulation:
-    """Simulates the run in a directory. `threads` () is the recorded number; `program` avoids a second read.
+    """Simulates the run in a directory; without `threads`, on the recorded number. `program` saves a second
+    read.
 
     `untraced`: subtract the cost of recording. `anyway`: predict even where the trace lacks facts.
-    `taskgraph`: replay repeated graphs of tasks. `record`: run directory to create from the only simulated
-    run.
+    `taskgraph`: replay repeated graphs of tasks. `record`: run directory to create; then there must be
+    only one simulated run.
 
     Raises UsageError for unknown policies and too many threads, NothingToShowError if every prediction is
     refused, and the errors of read_task_program.
@@ -156,7 +157,7 @@ def simulate(
 
 
 def _with_replays(program: TaskProgram) -> tuple[TaskProgram, tuple[str, ...]]:
-    """Returns the program with all graphs replayed that repeat, and a note on them."""
+    """Returns the program with all repeated graphs replayed, and a note on them."""
     found = graphs(program)
     if not found:
         return program, ("No place creates the same graph of tasks three times, so none is replayed.",)
@@ -213,7 +214,7 @@ class DeclaredData:
 
     @classmethod
     def of(cls, path: Path, program: TaskProgram) -> DeclaredData | None:
-        """Returns the data; None if the program declares none, or the machine's caches are unknown."""
+        """Returns the data; None if the program declares none, or if the machine's caches are unknown."""
         topology = recorded_topology(path)
         costs = read_machine().memory
         if not program.n_accesses or costs is None:
@@ -222,7 +223,7 @@ class DeclaredData:
         return cls(topology, recorded_memory(program, system)) if system else None
 
     def system(self, machine: Machine, threads: int) -> MemorySystem | None:
-        """Returns the machine's memory; without a topology, it has the topology of the recorded machine."""
+        """Returns the machine's memory. A machine without a topology gets that of the recorded machine."""
         topology = machine.topology or self.topology
         if machine.memory is None or threads > len(topology.cpus):
             return None
@@ -245,14 +246,14 @@ def predict(
     untraced: bool = False,
     memory: DeclaredData | None = None,
 ) -> SimulatedRun:
-    """Returns one run of the program, as it is or changed by `options`; the machine sets its costs.
+    """Returns one run of the program, unchanged or changed by `options`, with the costs of the machine.
 
     `untraced`: subtract the cost of recording; `memory`: model caches and memory.
     """
     costs = dict(machine.costs_of(policy))
     added = machine.recording
     plain = added.create or 0.0
-    # Tasks recorded in a team of one get the cost that recording in a larger team adds.
+    # Tasks recorded in a team of one get the recording cost of a larger team.
     kept = Recording() if untraced else added
     if threads > 1:
         for name, ns in (("dequeue", kept.schedule), ("steal", kept.schedule), ("wait", kept.wait)):
@@ -286,7 +287,7 @@ def _in_team(program: TaskProgram, threads: int) -> TaskProgram:
 def notes_on(
     program: TaskProgram, runs: Sequence[SimulatedRun] = (), other_team: bool = False
 ) -> tuple[str, ...]:
-    """Returns notes on what the simulation of this program does not model.
+    """Returns notes on the limits of the simulation of this program.
 
     `other_team`: a simulated team has another size than the recorded one.
     """

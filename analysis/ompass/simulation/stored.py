@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Advice in a run directory, which all later reports on the run show.
+"""Stores advice in a run directory, for all later reports on the run.
 
-Owns the place of the file, which has the JSON of `ompass advise`.
+Owns the place of the file, which contains the JSON of `ompass advise`.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class StoredAdvice:
 
     values: Mapping[str, Any]  # the JSON of `ompass advise`
     changes: tuple[StoredChange, ...]
-    doubt: str = ""  # why the gains are doubtful; empty if they are not
+    doubt: str = ""  # the reason to doubt the gains; empty if there is none
 
 
 def store_advice(directory: Path, values: Mapping[str, Any]) -> None:

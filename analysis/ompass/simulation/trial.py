@@ -31,11 +31,11 @@ _EQUAL = 0.01  # relative difference below which runs count as equally long
 _SEEDS = (2, 3)
 _COSTS = (0.5, 2.0)  # factors by which the machine's costs may be wrong
 LARGE = 500_000
-"""Tasks, dependences and accesses of a program from which fewer values are tried, and several at a time."""
+"""Tasks, dependences and accesses of a large program: fewer of its values are tried, several at a time."""
 _MOST_AT_A_TIME = 4  # each changed copy of a program takes memory
-_COARSE = 3  # of so many values of a large program, one is tried first, then those around the best one
+_COARSE = 3  # one of so many values of a large program is tried first, then those near the best
 _AT_LIMIT = 0.9  # share of the time from which a lock or a chain counts as the limit
-_ENOUGH = 8  # times the threads, with which loops are so short that a chain becomes the limit
+_ENOUGH = 8  # times the threads: loops are then so short that a chain becomes the limit
 _FREE = SimulationOptions(costs={"create": ((1, 0.0),)})  # operations of the runtime take no time
 
 
@@ -59,8 +59,8 @@ class Change:
     low: float = 0.0
     high: float = 0.0
     tried: tuple[Tried, ...] = ()
-    at_most: bool = False  # a bound: the trace does not show which order the data need
-    limit: str = ""  # threads: the limit of the gain: "lock", "chain", "memory" or "" (unknown)
+    at_most: bool = False  # True if the gain is a bound: the trace does not show the necessary order
+    limit: str = ""  # for kind "threads": the limit of the gain: lock, chain, memory; empty: unknown
     limit_ns: int = 0  # the shortest possible time under this limit; 0: unknown
     iterations: int = 0  # grain, finer: iterations of a taskloop in each changed task; 0: unknown
     also: tuple[int, ...] = ()  # other constructs that the change concerns
@@ -127,7 +127,7 @@ class Trial:
     ) -> Candidate:
         """Returns the change with the value of the shortest run, or the middle one of equally short runs.
 
-        The ways of a change have the same locks.
+        All ways of a change have the same `locks`.
         """
         runs = self._runs_of(ways)
         tried = [Tried(value, run.wall_ns) for value, run in runs.items()]
@@ -145,7 +145,7 @@ class Trial:
         return program.n_tasks + program.n_dependences + program.n_accesses >= LARGE
 
     def _runs_of(self, ways: Mapping[int, Way]) -> dict[int, SimulatedRun]:
-        """Returns the runs of all values, in their order; of a large program, those around the best one."""
+        """Returns the runs of all values, in order; of a large program, some values and all near the best."""
         values = list(ways)
         first = coarse_values(len(values)) if self.is_large else range(len(values))
 
@@ -168,7 +168,7 @@ class Trial:
             return list(pool.map(lambda one: one(), work))
 
     def _passing(self, way: Way) -> int:
-        """Returns the time to pass locks that a way of a change leaves."""
+        """Returns the time to pass locks that remains with a way of a change."""
         return round(self.passing_ns * (1 - way.locks))
 
     @property
@@ -177,7 +177,7 @@ class Trial:
         return self.base.wall_ns + self.passing_ns
 
     def gain_of(self, base: SimulatedRun, changed: SimulatedRun, way: Way) -> float:
-        """Returns the gain of a simulated run; both runs get the time to pass locks."""
+        """Returns the gain of a simulated run. Adds the time to pass locks to both runs."""
         before_ns = base.wall_ns + self.passing_ns
         return 1 - (changed.wall_ns + self._passing(way)) / before_ns if before_ns else 0.0
 
@@ -210,7 +210,7 @@ class Trial:
         return waits_ns / max(1, self.threads * self.base.wall_ns)
 
     def limit_of(self, wall_ns: int) -> tuple[str, int]:
-        """Returns the limit of such a run on more threads (Change.limit), and the least possible time."""
+        """Returns the limit (Change.limit) of a run of `wall_ns` on more threads, and its least time."""
         lock_ns = self.program.longest_hold_ns
         if lock_ns >= _AT_LIMIT * wall_ns:
             return "lock", lock_ns
@@ -236,7 +236,7 @@ class Trial:
 
     @cached_property
     def _variants(self) -> list[tuple[SimulatedRun, Callable[..., SimulatedRun]]]:
-        """Other seeds and other costs, each with the run of the unchanged program."""
+        """Simulations with other seeds or other costs, each with the run of the unchanged program."""
         variants = [
             *(partial(self.simulate, seed=seed) for seed in _SEEDS[: 1 if self.is_large else None]),
             *(partial(self.simulate, machine=self.machine.with_costs(factor)) for factor in _COSTS),
@@ -245,14 +245,14 @@ class Trial:
 
 
 def coarse_values(n: int) -> list[int]:
-    """Returns the places of n values that are tried first, the last one included."""
+    """Returns the indices of those of n values to try first, including the last one."""
     return sorted({*range(0, n, _COARSE), n - 1})
 
 
 def middle_of_shortest(walls: Sequence[float], n_tasks: Sequence[int]) -> int:
-    """Returns the middle index of the shortest run and its neighbours that count as equally long.
+    """Returns the middle index among the shortest run and the neighbours that count as equally long.
 
-    At the edge of this range, a small error of a prediction costs most. The middle is the geometric mean of
+    A small error of a prediction costs most at the edges of this range. The middle is the geometric mean of
     the numbers of queued tasks, which determine the tasks' cost and balance. If these numbers are equal, it
     is the middle index.
     """

@@ -3,9 +3,9 @@
 
 Owns the times to pass a lock between threads and to get a chunk, contended atomic updates, and missing
 processors; and the factor that fits the runtime's costs to the recorded run. The costs of a machine file come
-from one runtime on one machine. With another build of the runtime, many small operations can take several
-times as long. Changes that avoid them then gain more. One factor for all costs makes the simulation of the
-recorded run as long as the run.
+from one runtime on one machine. With another build of the runtime, small operations can take several times as
+long, and changes that avoid them gain more. One factor for all costs makes the simulation of the recorded run
+as long as the run.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from ompass.simulation.trial import Candidate, Trial, Way
 from ompass.units import plural
 
 _FASTEST: Final = 100.0
-"""Largest speed-up of a construct without its atomic updates; samples do not show more."""
+"""Largest assumed speed-up of a construct without its atomic updates; samples cannot show a larger one."""
 
 
 def lock_passing_ns(run: Run, program: TaskProgram, base: SimulatedRun) -> int:
@@ -61,7 +61,7 @@ def _is_disturbed(run: Run, program: TaskProgram) -> bool:
 
 
 def doubt_of(run: Run, trial: Trial, as_recorded: SimulatedRun) -> Doubt | None:
-    """Returns the reason why gains are doubtful; None if there is none.
+    """Returns the reason to doubt the gains; None if there is none.
 
     `as_recorded` is a simulation of the recorded run, with the costs of recording.
     """
@@ -79,7 +79,7 @@ def doubt_of(run: Run, trial: Trial, as_recorded: SimulatedRun) -> Doubt | None:
 
 
 def sampled_chunk_costs(findings: tuple[Finding, ...]) -> dict[int, float]:
-    """Returns the times to get a chunk of a loop, ns, by construct, where enough samples show them."""
+    """Returns the times to get a chunk of a loop, in ns, by construct, if enough samples show them."""
     costs = {}
     for finding in findings:
         numbers = dict(finding.numbers)
@@ -108,7 +108,7 @@ CLOSE: Final = 0.1
 """Relative difference of times up to which the machine's costs are kept."""
 
 MOST: Final = 16.0
-"""Largest factor. If a larger one were needed, the runtime's operations would not explain the time."""
+"""Largest factor. A larger one would mean that the runtime's operations do not explain the time."""
 
 _STEPS: Final = 6
 

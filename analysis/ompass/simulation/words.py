@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Advice in words: what to change, why, and what to write."""
+"""Advice in words: the change, its reason, and the code to write."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ class Advice:
     """One change of the program in words. Gains are shares of the predicted time without the change."""
 
     kind: str
-    title: str  # a sentence without its end: what to change
+    title: str  # the change, as a sentence without a full stop
     place: str  # file:line (function); empty: no particular place
     also: tuple[str, ...]  # other places that the change concerns
     because: str
-    write: str  # what to write in the source
+    write: str  # instructions for the source code
     wall_ns: int  # predicted time with the change
     gain: float
-    low: float  # over other costs of the runtime and other random choices
+    low: float  # smallest gain over other costs of the runtime and other random choices
     high: float
     at_most: bool
     at_least: bool
@@ -62,7 +62,7 @@ def advice_of(change: Change, locate: Locate) -> Advice:
 
 
 def _address(change: Change) -> str:
-    """Returns the address that the tasks name, as the end of a sentence."""
+    """Returns the address in the tasks' depend clauses, as the end of a sentence."""
     shared = change.shared
     if shared is None:
         return ""
@@ -74,7 +74,7 @@ def _address(change: Change) -> str:
 
 
 _WIDE = 0.02
-"""Least difference between the ends of a range that a reader needs to know."""
+"""Reports omit ranges that are narrower than this."""
 
 
 def _reason(change: Change) -> str:
@@ -94,7 +94,7 @@ RANGE = "depending on the costs of the runtime (half to twice), and on which thr
 
 
 def on_more_threads(change: Change) -> str:
-    """Returns what more threads gain, if that is no advice."""
+    """Returns a sentence on more threads, for the case that they are no advice."""
     threads = plural(change.value, "thread")
     if change.gain < LEAST_GAIN:
         return f"{threads} gain nothing{LIMITS[change.limit](change)}."
@@ -104,7 +104,7 @@ def on_more_threads(change: Change) -> str:
     )
 
 
-# The limit of the gain of more threads, as the end of a sentence.
+# The reasons that limit the gain of more threads, as the end of a sentence.
 LIMITS: Mapping[str, Callable[[Change], str]] = {
     "": lambda change: "",
     "lock": lambda change: (

@@ -33,7 +33,7 @@ from ompass.elf import (
     symbols_like,
 )
 
-FIRST, THIRD = 7, 2  # the registers of arguments: rdi, rdx
+FIRST, THIRD = 7, 2  # registers of the first and third argument: rdi, rdx
 _NEAR: Final = 40  # bytes before a call that contain its arguments
 _MOST_CODE: Final = 1 << 20  # largest function to search
 
@@ -88,7 +88,7 @@ _OF_UNNAMED: Final = "GOMP_critical_start"
 def critical_name(path: Path, offset: int) -> str | None:
     """Returns the name of the critical construct whose call returns to `offset`, an ELF virtual address.
 
-    Empty: it has no name. None: unknown, for instance in a stripped file.
+    Returns an empty name for an unnamed one, and None if unknown, for instance in a stripped file.
     """
     try:
         locks = symbols_like(path, _CRITICAL)
@@ -119,7 +119,7 @@ class GccBodies:
         self._path = path
 
     def body_of(self, offset: int) -> int:
-        """Returns the body's address that a call passes, by the call's return address; 0 if unknown."""
+        """Returns the address of the body that the call returning to `offset` passes; 0 if unknown."""
         if not self._bodies:
             return 0
         try:
@@ -161,7 +161,7 @@ class Offloads:
     def line_of_call(self, offset: int) -> tuple[int, int]:
         """Returns the line of the construct whose call returns to `offset`, and the start of its function.
 
-        Zeros: the call launches no kernel, or its line is unknown.
+        Returns zeros if the call launches no kernel, or if its line is unknown.
         """
         if not self._lines:
             return 0, 0

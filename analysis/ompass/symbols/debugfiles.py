@@ -26,19 +26,19 @@ DEBUG_ROOTS = (Path("/usr/lib/debug"),)
 
 @dataclass(frozen=True, slots=True)
 class DebugFile:
-    """The file to look a module up in; `path` None: there is none, and `problem` is the reason."""
+    """The file with the symbols of a module. If `path` is None, there is none; `problem` is the reason."""
 
     path: Path | None
     has_lines: bool
     problem: str
-    is_own: bool = False  # True if the module itself is there, and is the recorded one
+    is_own: bool = False  # True if the module itself exists, and is the recorded one
 
 
 def find_debug_file(module: Module, recorded_ns: int = 0, roots: Sequence[Path] = DEBUG_ROOTS) -> DebugFile:
-    """Returns the best description of `module` on this machine.
+    """Returns the best file with symbols of `module` on this machine.
 
-    Never uses a file with another build id than recorded, because its lines would be wrong. `recorded_ns`
-    (start of the run since the epoch) guards modules without a build id by their modification time.
+    Never uses a file with another build id than recorded, because its lines would be wrong. Ignores a
+    module without a build id that was modified after `recorded_ns` (start of the run since the epoch).
     """
     path = Path(module.path)
     separate = _by_build_id(module.build_id, roots)
@@ -132,7 +132,7 @@ _Progress = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_long, ctype
 class Servers:
     """The servers of DEBUGINFOD_URLS.
 
-    `problem` states why nothing was found; empty if DEBUGINFOD_URLS is not set.
+    `problem` is the reason if no file is found; empty if DEBUGINFOD_URLS is not set.
     """
 
     def __init__(self, library: str = _LIBRARY) -> None:
@@ -173,13 +173,13 @@ class Servers:
         return Path(_taken(path)) if path.value else None
 
     def _give_up(self, why: str) -> None:
-        """Asks no server again, because each further module would wait as long."""
+        """Stops asking servers, because each further module would wait as long."""
         self.problem = f"the servers of {_URLS} {why}"
         self._functions = None
 
 
 def _taken(path: ctypes.c_void_p) -> str:
-    """Returns a string of the library, and frees it."""
+    """Returns a copy of the library's string, and frees the string."""
     text = os.fsdecode(ctypes.string_at(path.value or 0))
     free = ctypes.CDLL(None).free
     free.argtypes, free.restype = [ctypes.c_void_p], None
@@ -197,7 +197,7 @@ class _Watch:
         self._since = time.monotonic()
 
     def interrupts(self, _client: int | None, done: int, of: int) -> int:
-        """Returns 1 to interrupt; libdebuginfod calls it repeatedly."""
+        """Returns 1 to interrupt the transfer; libdebuginfod calls this repeatedly."""
         now = time.monotonic()
         # Without a size, `done` only counts the calls.
         state = (done, of) if of else (0, 0)

@@ -18,7 +18,7 @@ from ompass.elf import NotElfError, code_between, imported_functions, read_funct
 from ompass.sampled import ATOMIC, COMPUTE, FIXED, MEMORY_USE, UNKNOWN, WAITING
 
 _MOST_CODE: Final = 1 << 16  # bytes of the largest function to decode
-_SHORT_LOOP: Final = 16  # instructions: together faster than one contended update
+_SHORT_LOOP: Final = 16  # instructions; so few are faster than one contended update
 _YIELDS: Final = re.compile(
     r"sched_yield|pthread_yield|thrd_yield|u?sleep|(clock_)?nanosleep|thrd_sleep|omp_taskyield|GOMP_taskyield"
     r"|__kmpc_omp_taskyield|__kmpc_flush|pthread_(mutex|spin)_trylock|(omp|__kmpc)_test_(nest_)?lock"
@@ -66,7 +66,7 @@ class _Step:
 
 
 Dependences = dict[str, dict[str, bool]]
-"""For each place: the places at the begin of the loop that its value comes from; True if it was changed."""
+"""For each place: the places at the loop's start whose values it depends on; True if changed on the way."""
 
 
 @dataclass(slots=True)
@@ -99,11 +99,11 @@ class _Loop:
 
     @property
     def is_of_update(self) -> bool:
-        """True if the loop is short and has an atomic update, as one that repeats a compare-and-exchange."""
+        """True if the loop is short and has an atomic update, such as a repeated compare-and-exchange."""
         return len(self.steps) <= _SHORT_LOOP and any(s.is_atomic for s in self.steps)
 
     def _updates(self, k: int) -> bool:
-        """True if step k writes a value computed from memory or its own last value; spin locks do not."""
+        """True if step k updates memory with a computed value. An exchange with a fixed value does not."""
         step = self.steps[k]
         if not _EXCHANGES.fullmatch(step.name.removeprefix("lock ")):
             return True
@@ -117,7 +117,7 @@ class Instructions:
     def __init__(
         self, machine: str, path: Path, function_at: Callable[[int], tuple[int, int] | None]
     ) -> None:
-        """Reads code when needed; `function_at` returns the begin and end of the function around an address.
+        """Reads code when needed; `function_at` returns the start and end of the function around an address.
 
         The file must be the recorded one: `function_at` returns None otherwise.
         """
@@ -141,7 +141,7 @@ class Instructions:
     def behaviour(self, address: int) -> str:
         """Returns WAITING, ATOMIC, FIXED, MEMORY_USE, COMPUTE or UNKNOWN for a sample at `address`.
 
-        A sample often names the instruction after the slow one, so the one before it counts too.
+        A sample often names the instruction after the slow one, so the preceding one counts, too.
         """
         if address not in self._known:
             self._known[address] = self._classify(address)
@@ -229,7 +229,7 @@ class Instructions:
             if name.startswith(("nop", "prefetch", "prfm")):
                 continue
             if is_atomic:
-                is_store = is_load = True  # which capstone does not state for all of them
+                is_store = is_load = True  # capstone does not report this for all atomics
             bases.append(frozenset(base - _NO_VALUES) or frozenset({"constant"}))
             stores, loads = stores or is_store, loads or is_load
         is_zero = (
@@ -288,7 +288,7 @@ _ALL: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "aarch64": (*(f"x{n}" for n in range(18)), *(f"v{n}" for n in range(8))),
 }
-"""The registers that a call may change, and some that it does not."""
+"""Registers that may change in a call, and some that it preserves."""
 
 
 def _place(register: str) -> str:
@@ -318,7 +318,7 @@ def _decoder(machine: str) -> Any:
 
 
 def _returns_to(steps: Sequence[_Step], first: int, last: int) -> bool:
-    """True if the code from steps[first] on can reach steps[last], which jumps back, without leaving both."""
+    """True if code from steps[first] can reach steps[last], which jumps back, without leaving this range."""
     place_of = {steps[k].address: k for k in range(first, last + 1)}
     seen: set[int] = set()
     ahead = [first]
@@ -335,7 +335,7 @@ def _returns_to(steps: Sequence[_Step], first: int, last: int) -> bool:
 
 
 def _suspects(steps: Sequence[_Step], place: int) -> list[int]:
-    """Returns the sampled step and the one before it, around the loop, without jumps."""
+    """Returns the sampled step and the last step before it in the loop that is not a jump."""
     before = place
     for _ in steps:
         before = (before - 1) % len(steps)
@@ -361,7 +361,7 @@ def _follow(steps: Sequence[_Step], machine: str) -> _Loop:
 
 
 def _varying(after: Dependences) -> Iterator[str]:
-    """Yields places whose value after an iteration depends on their own, changed, or on such a place."""
+    """Yields places whose new value depends on their own last value, changed, or on that of such a place."""
     reach = {place: dict(origins) for place, origins in after.items()}
     for _ in range(len(reach)):
         grown = False

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The names file of a run: answers about its addresses, which came from the program, and source lines.
+"""The names file of a run: answers about its code addresses, from the program's files, and source lines.
 
 Owns the file's format, which docs/trace-format.md describes. `resolver` uses the answers.
 """
@@ -33,11 +33,11 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True, slots=True)
 class ModuleNames:
-    """A module whose file was found, and was the recorded one."""
+    """A module for which the recorded file, or its debug file, was found."""
 
     problem: str  # the reason why its names are incomplete; empty if they are complete
     has_lines: bool
-    is_own: bool  # the code was available too, not only separate debug information
+    is_own: bool  # True if the module itself was found, not only its debug file
     creates_tasks_by_libgomp: bool
 
 
@@ -69,13 +69,13 @@ class DamagedNamesError(Exception):
 
     def __init__(self, reason: str, *, is_newer: bool = False) -> None:
         super().__init__(reason)
-        self.is_newer = is_newer  # True if a later version of ompass can use it
+        self.is_newer = is_newer  # True if a later version of ompass can use the file
 
 
 def read_names(directory: Path, modules: Iterable[Module]) -> Answers | None:
     """Returns the answers in the names file of a run; None if it has no such file.
 
-    Omits modules that the run does not have. Raises DamagedNamesError.
+    Omits modules that the run lacks or has in another build. Raises DamagedNamesError.
     """
     path = directory / NAMES_FILE
     try:
@@ -119,7 +119,7 @@ def _unpacked(packed: bytes) -> bytes:
 
 
 class _Table:
-    """Values without repetition, by number."""
+    """Distinct values, numbered by their first use."""
 
     def __init__(self) -> None:
         self._numbers: dict[Any, int] = {}
@@ -169,7 +169,7 @@ class _Writer:
         }  # fmt: skip
 
     def _rows(self, answers: Mapping[Address, Value], form: Callable[[Value], Any]) -> list[list[Any]]:
-        """Returns [module, addresses, answers] by module; addresses are differences to the previous one."""
+        """Returns [module, addresses, answers] by module; each address is the step from the previous one."""
         rows = []
         for module in sorted({module for module, _ in answers} & self._answers.modules.keys()):
             addresses = sorted(address for number, address in answers if number == module)
@@ -287,7 +287,7 @@ def _checked(value: Any, kind: type[Value]) -> Value:
 
 
 def _place(value: Any) -> int:
-    """Returns a number that is not negative."""
+    """Returns the value if it is a number of at least 0; else raises ValueError."""
     if _checked(value, int) < 0:
         raise ValueError
     return int(value)

@@ -69,7 +69,7 @@ def group_of(module: str, function: str) -> str:
 def group_of_calls(groups: Sequence[str]) -> str:
     """Returns the group of a chain of calls, innermost first: the library that the program's code called.
 
-    Copying inside MPI counts as MPI, and a `new` that calls malloc counts as malloc.
+    A copy inside of MPI counts as MPI, and a `new` that calls malloc counts as malloc.
     """
     called: list[str] = []
     for group in groups:
@@ -83,7 +83,7 @@ def group_of_calls(groups: Sequence[str]) -> str:
 
 
 def may_create_tasks(module: str) -> bool:
-    """False for the OpenMP runtime, the tool and the system's libraries: they call no creating function."""
+    """True if the module may create tasks. The OpenMP runtime, the tool and system libraries create none."""
     return group_of(module, "") not in _WITHOUT_TASKS
 
 

@@ -14,16 +14,16 @@ from ompass.symbols.names import compact_name
 class Location:
     """The known location of a construct in the source."""
 
-    function: str  # demangled; empty when unknown
-    file: str  # absolute as compiled; empty when unknown
-    line: int  # 0 when unknown
+    function: str  # demangled; empty if unknown
+    file: str  # absolute, as compiled; empty if unknown
+    line: int  # 0 if unknown
     inlined_into: tuple[str, ...] = ()  # functions into which the code was inlined, innermost first
-    module: str = ""  # path of the executable or library; empty when unknown
+    module: str = ""  # path of the executable or library; empty if unknown
     offset: int = 0
 
     @property
     def place(self) -> str:
-        """`fib.c:12`; without a line `fib.c+0x1234`, with its address; else `fib+0x1234`, `fib` or `?`."""
+        """`fib.c:12`; `fib.c+0x1234` without a line; `fib+0x1234` or `fib` without a file; else `?`."""
         if self.line:
             return f"{PurePosixPath(self.file).name}:{self.line}"
         known = self.file or self.module
@@ -46,7 +46,7 @@ _LARGEST_BYTES: Final = 8 << 20
 
 
 class SourceFiles:
-    """The lines of source files. Missing and too large files have none."""
+    """The lines of source files. Missing files and too large ones have none."""
 
     def __init__(self) -> None:
         self._files: dict[str, tuple[str, ...]] = {}

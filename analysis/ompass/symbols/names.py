@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Function names as in the source.
+"""Turns symbols into function names as in the source.
 
 Owns demangling, and the removal of suffixes that compilers add when they outline OpenMP constructs (clang
 `.omp_outlined`, gcc `._omp_fn`, flang `..omp_par`), or split and clone functions.
@@ -24,7 +24,7 @@ _SUFFIX = re.compile(
     )$""",
     re.VERBOSE,
 )
-# Names that consist only of such suffixes: they do not contain the original function.
+# Names that consist only of such suffixes, without the name of the original function.
 _NAMELESS = re.compile(r"\.?\.omp_(outlined|task_entry|task_dup|par|task)[\w.]*|_omp_fn\.\d+|\.omp[_.][\w.]*")
 # The code of a target construct: the device and number of the source file, the function, the line.
 _OFFLOADING = re.compile(r"__omp_offloading_[0-9a-f]+_[0-9a-f]+_(?P<name>.+)_l\d+(_\d+)?(_debug__)?")
@@ -34,7 +34,7 @@ _GFORTRAN_MODULE = re.compile(r"__(?P<module>[a-z0-9_]+)_MOD_(?P<name>[a-z0-9_]+
 
 
 def readable_name(symbol: str) -> str:
-    """Returns the source name behind a symbol; empty when the symbol names only an outlined construct."""
+    """Returns the source name behind a symbol; empty if the symbol names only an outlined construct."""
     name = symbol
     while name:
         if _NAMELESS.fullmatch(name):
@@ -80,7 +80,7 @@ def short_name(function: str) -> str:
 
 
 def compact_name(function: str, width: int) -> str:
-    """Returns short_name; if longer than `width`, without scopes' parameters and template arguments."""
+    """Returns short_name; omits parameters of scopes and template arguments if it exceeds `width`."""
     name = short_name(function)
     if len(name) <= width:
         return name

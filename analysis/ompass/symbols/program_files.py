@@ -54,14 +54,14 @@ class ModuleFile:
         return self._table.rules_at(address)
 
     def behaviour(self, address: int, machine: str) -> str:
-        """Returns the activity of an instruction, one of `Instructions`."""
+        """Returns the behaviour of an instruction, as Instructions.behaviour()."""
         if self._instructions is None:
             path, functions = Path(self._module.path), self._table.function_at
             self._instructions = Instructions(machine, path, functions)
         return self._instructions.behaviour(address)
 
     def critical_name(self, offset: int) -> str | None:
-        """Returns the name of a critical construct; empty: it has none, None: unknown."""
+        """Returns the name of a critical construct; empty if it has none, None if unknown."""
         # Symbols of a replaced file would be wrong; a debug file lacks the code.
         path = Path(self._module.path)
         if offset not in self._criticals:
@@ -81,7 +81,7 @@ class ModuleFile:
         return Offloads(path) if self.found.path == path else None
 
     def _location_of_launch(self, offset: int) -> Location | None:
-        """Returns the location of a call that launches a kernel; None if it is another call, or unknown."""
+        """Returns the location of a call that launches a kernel; None for other and unknown calls."""
         line, start = self._offloads.line_of_call(offset) if self._offloads and self.lookup else (0, 0)
         frames = self.lookup(start) if line and self.lookup else ()
         if not frames or not frames[-1].file:
@@ -97,7 +97,7 @@ class ModuleFile:
     def _frames_of_call(self, offset: int) -> Sequence[Frame]:
         """Returns the frames of the call that returns to `offset`, innermost first; empty if unknown.
 
-        A call that starts a construct of gcc has the frame of the construct's body.
+        If the call starts a construct of gcc, the first frame is that of the construct's body.
         """
         if self.lookup is None:
             return ()
@@ -149,7 +149,7 @@ _LARGEST_DEBUG_INFO_BYTES = 32 << 20
 
 
 def enclosing_function(path: Path, address: int, file: str, line: int) -> str:
-    """Returns the name of the function around file:line in the unit that covers `address`; or empty."""
+    """Returns the function around file:line in the unit that covers `address`; empty if unknown."""
     if split := split_dwarf(path):
         return split.function_around(address, file, line)
     try:

@@ -45,7 +45,7 @@ class Shared:
     creates_tasks_by_libgomp: dict[str, bool] = field(default_factory=dict)  # by path
 
     def file_of(self, module: Module, recorded_ns: int, debug_roots: Sequence[Path] | None) -> ModuleFile:
-        """Returns the file of a module. Copies in several run directories (of the vdso) are one file."""
+        """Returns the file of a module. Copies of one build (of the vdso in run directories) share it."""
         from ompass.symbols.program_files import ModuleFile  # slow to load, and seldom needed
 
         named = PurePosixPath(module.path).name if module.build_id else module.path
@@ -119,7 +119,7 @@ class Resolver:
         return self._answer(self.answers.calls, (module, offset), self._look_up_call, self._is_found)
 
     def critical_name(self, definition: Definition) -> str | None:
-        """Returns the name of a critical construct; empty: it has none, None: unknown."""
+        """Returns the name of a critical construct; empty if it has none, None if unknown."""
         module, offset = definition.module, definition.offset
         if not self._knows(module) or offset <= 0:
             return None
@@ -153,7 +153,7 @@ class Resolver:
         )
 
     def behaviour(self, module: int, address: int, machine: str) -> str:
-        """Returns the activity of an instruction, one of `Instructions`; `machine` as in samples."""
+        """Returns the behaviour of an instruction, as Instructions.behaviour(); `machine` as in samples."""
         if not self._knows(module):
             return ""
 
@@ -177,7 +177,7 @@ class Resolver:
         ask: Callable[[int, int], Value],
         is_sound: Callable[[int], bool],
     ) -> Value:
-        """Returns a known answer, or asks the files; only sound answers may be kept."""
+        """Returns the known answer, or asks the files. Only sound answers may be kept."""
         if key in table:
             return table[key]
         stopgap = (id(table), key)
@@ -242,7 +242,7 @@ class Resolver:
         return locations
 
     def _note_lookup(self, module: int) -> None:
-        """Adds the problems that the names file lacks: the program has changed, or parts are missing."""
+        """Adds problems that the names file lacks: a changed program, or missing parts."""
         file, kept = self._file_of(module), self.answers.modules.get(module)
         changed = file.found.problem if kept and file.found.problem != kept.problem else ""
         missing = file.lookup.problem if file.lookup else ""
@@ -263,7 +263,7 @@ class Resolver:
 
 
 class Resolvers:
-    """The resolvers of several runs of one program, such as the ranks of a job. They open each file once."""
+    """The resolvers of several runs of one program, such as the ranks of a job. They share opened files."""
 
     def __init__(self) -> None:
         self._shared = Shared()
@@ -276,8 +276,8 @@ class Resolvers:
 
 _MOST_PLACES: Final = 3
 _KINDS: Final = {"parallel": "parallel region", "task": "task construct"}
-_FIRST_VERSION: Final = 7  # of the trace format: names the task or region around a construct
-_END: Final = "region barrier"  # is at the place of its region, which has the note already
+_FIRST_VERSION: Final = 7  # of the trace format that names the task or region around a construct
+_END: Final = "region barrier"  # at the place of its region, which has a note
 
 
 def notes_on_places(run: Run, locations: Mapping[int, Location]) -> Iterator[str]:

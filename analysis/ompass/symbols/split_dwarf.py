@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Looks up addresses of programs compiled with -gsplit-dwarf.
 
-Such a program has the lines of each compilation unit, in a *skeleton*. The unit's functions are in a .dwo
-file next to the object file, or in a .dwp file for the whole program. Owns the search for these files.
-Without them, inlined functions are unknown; lines are not.
+Such a program contains a *skeleton* of each compilation unit, with its lines. The unit's functions are in a
+.dwo file next to the object file, or in a .dwp file for the whole program. Owns the search for these files.
+Without them, lines are known, but inlined functions are not.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _LARGEST_BYTES: Final = 64 << 20  # of a .dwo file's units: Python reads some MB
 
 
 def split_dwarf(path: Path) -> SplitDwarf | None:
-    """Returns the reader of a program or library; None if its debug information is not split."""
+    """Returns the reader of a program or library; None if its debug information is damaged or not split."""
     try:
         found = _opened(path, path.stat().st_mtime_ns)
     except _UNREADABLE:
@@ -63,19 +63,19 @@ class Skeleton:
 
     unit: Any  # of pyelftools
     version: int
-    folder: str  # in which it was compiled
+    folder: str  # the working directory of the compiler
     file: str  # the name of its .dwo file
     dwo_id: int
     base: int  # the lowest address
-    addresses_at: int  # its part of .debug_addr
-    ranges_at: int  # its part of .debug_ranges (DWARF 4)
+    addresses_at: int  # offset of its part of .debug_addr
+    ranges_at: int  # offset of its part of .debug_ranges (DWARF 4)
     ranges: tuple[tuple[int, int], ...]
 
 
 class SplitDwarf:
     """The split debug information of one file. Not thread-safe; reads units when they are needed.
 
-    `problem` is a sentence on the first unit that was needed and missing; empty if there is none.
+    `problem` is a sentence on the first needed unit that is missing; empty if there is none.
     """
 
     def __init__(self, path: Path) -> None:
@@ -84,7 +84,7 @@ class SplitDwarf:
         with path.open("rb") as stream:
             elf = ELFFile(stream)
             self.skeletons: tuple[Skeleton, ...] = ()
-            if elf.get_section_by_name(".debug_addr") is None:  # every skeleton needs it
+            if elf.get_section_by_name(".debug_addr") is None:  # every skeleton needs this section
                 return
             self._little = elf.little_endian
             self._address_size = elf.elfclass // 8
@@ -118,7 +118,7 @@ class SplitDwarf:
         return tuple(frames) or (("", *place),)
 
     def function_around(self, address: int, file: str, line: int) -> str:
-        """Returns the name of the last function that `file` declares before `line` in the unit; or empty."""
+        """Returns the last function of the unit that `file` declares up to `line`; empty if unknown."""
         skeleton = self._covering(address)
         unit = self._unit_of(skeleton) if skeleton else None
         if skeleton is None or unit is None:
@@ -245,7 +245,7 @@ class SplitDwarf:
         return None
 
     def _places_of(self, skeleton: Skeleton) -> Iterator[Path]:
-        """Yields the path where the compiler wrote the .dwo file, then one in the program's folder."""
+        """Yields the path where the compiler wrote the .dwo file, then paths in the program's folder."""
         yield Path(skeleton.folder, skeleton.file)
         folder = self._path.resolve().parent
         yield folder / PurePosixPath(skeleton.file).name
@@ -334,12 +334,12 @@ class _Lines:
             state = entry.state
             if state is not None:
                 rows.append((state.address, not state.end_sequence, state.file, state.line))
-        # At one address, the end of a sequence comes before the begin of the next one.
+        # At one address, the end of a sequence comes before the start of the next one.
         self._rows = sorted(rows, key=lambda row: row[:2])
         self._starts = [row[0] for row in self._rows]
 
     def at(self, address: int) -> tuple[str, int]:
-        """Returns the file and line of an address."""
+        """Returns the file and line of an address; empty and 0 if unknown."""
         k = bisect.bisect_right(self._starts, address) - 1
         if k < 0 or not self._rows[k][1]:
             return "", 0
@@ -353,7 +353,7 @@ class _Lines:
             return ""
         entry = entries[number - self._first]
         folders = self._program["include_directory"]
-        # Before DWARF 5, folder 0 is the one of the compilation and not in the list.
+        # Before DWARF 5, folder 0 is the compiler's working directory, which the list lacks.
         index = entry.dir_index - self._first
         folder = folders[index].decode(errors="replace") if 0 <= index < len(folders) else ""
         return posixpath.normpath(

@@ -45,7 +45,7 @@ class DamagedUnitError(Exception):
 
 
 class Bytes:
-    """Numbers and strings in a section, from a position on."""
+    """Reads numbers and strings of a section, from a position on."""
 
     def __init__(self, data: bytes, at: int = 0, little: bool = True) -> None:
         self.data, self.at, self._order = data, at, "little" if little else "big"
@@ -90,12 +90,12 @@ class Sections:
 
 
 Addresses = Callable[[int], int]
-"""Returns the address with an index, from the program's .debug_addr."""
+"""Returns an address by its index in the program's .debug_addr."""
 
 
 @dataclass(slots=True)
 class Function:
-    """A function, or an inlined copy of one (then with the place of its call)."""
+    """A function, or an inlined copy of one, with the place of the inlined call."""
 
     offset: int
     is_inlined: bool
@@ -127,7 +127,7 @@ class SplitUnit:
         self._sections, self._addresses, self._ranges_at, self._base = sections, addresses, ranges_at, base
         self._by_offset: dict[int, Function] = {}
         self.dwo_id = 0
-        self.outer: list[Function] = []  # functions that are not part of others
+        self.outer: list[Function] = []  # functions that are not inlined into others
         self.every: list[Function] = []
         try:
             self._read()
@@ -297,7 +297,7 @@ def _abbreviations(reader: Bytes) -> dict[int, _Abbreviation]:
 
 
 def units_in(info: bytes, little: bool) -> Iterator[bytes]:
-    """Yields the compilation units in .debug_info.dwo, which may have type units too."""
+    """Yields the compilation units in .debug_info.dwo. Skips type units."""
     reader = Bytes(info, 0, little)
     while reader.at < len(info):
         start = reader.at

@@ -32,7 +32,7 @@ Rules = Mapping[str, tuple[str, ...]]
 
 
 def code_of(word: int | None) -> Code | None:
-    """Returns the code location in a word of a sample."""
+    """Returns the code location in a word of a sample; None if it contains none."""
     if word is None or not 0 < word >> _ADDRESS_BITS < _STACK:
         return None
     return (word >> _ADDRESS_BITS) - 1, word & _ADDRESS
@@ -80,14 +80,14 @@ class FrameTable:
         return cls(text.decode("ascii", "replace"))
 
     def function_at(self, address: int) -> tuple[int, int] | None:
-        """Returns the begin and end of the function around `address`; None if none is known there."""
+        """Returns the start and end of the function around `address`; None if it is unknown."""
         place = bisect.bisect_right(self._begins, address) - 1
         if place < 0 or address >= self._functions[place][1]:
             return None
         return self._functions[place][:2]
 
     def rules_at(self, address: int) -> Rules | None:
-        """Returns the rules of the instruction at `address`; None if no function is known there."""
+        """Returns the rules of the instruction at `address`; None if its function is unknown."""
         if address not in self._known:
             self._known[address] = self._find(address)
         return self._known[address]
@@ -107,7 +107,7 @@ class FrameTable:
 
 
 def parse_rules(text: str) -> dict[str, tuple[str, ...]]:
-    """Returns `.cfa: $rsp 16 + .ra: .cfa -8 + ^` as terms by name."""
+    """Returns the terms, by name, of a text such as `.cfa: $rsp 16 + .ra: .cfa -8 + ^`."""
     rules: dict[str, tuple[str, ...]] = {}
     name = ""
     for word in text.split():
@@ -174,7 +174,7 @@ class Unwinder:
 
 
 def _value(term: Sequence[str], values: Mapping[str, int], stack: Mapping[int, int]) -> int | None:
-    """Returns a term in postfix form; None if it needs a value that the sample lacks."""
+    """Returns the value of a postfix term; None if it needs a value that the sample lacks."""
     operands: list[int] = []
     for word in term:
         if word in ("+", "-") and len(operands) > 1:
