@@ -413,7 +413,7 @@ def find_causes(
 
     Findings that affect all others come first: an unrecorded runtime, a wrong binding, heavy crowding.
 
-    `breakdown` has Scope.REGIONS, whatever scope is shown; `samples` are of processor time; `critical_names`
+    `breakdown` has Scope.REGIONS, even if another is shown; `samples` are of processor time; `critical_names`
     are the known names of critical constructs; `n_wanted` is the number of threads in OMP_NUM_THREADS;
     `is_of_gcc` is True if the program creates tasks by functions of libgomp; `sample_hz`: samples per second;
     `environment` has the variables of OpenMP; `n_rank_cpus` is the number of processors of the host if a

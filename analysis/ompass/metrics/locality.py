@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Counts tasks by their locality domains (placed by libomp_ext.so, and run), and the steals of libomp_ext.so.
+"""Counts tasks by the domain where libomp_ext.so placed them and by the domain where they ran, and steals.
 
 docs/metrics.md has the definitions.
 """

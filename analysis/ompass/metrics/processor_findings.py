@@ -145,7 +145,7 @@ def oversubscribed(facts: Facts) -> Iterator[Evidence]:
     burnt_ns = (
         processor.other_running_ns * (states.sync_ns + states.idle_ns) / others_ns if others_ns else 0.0
     )
-    # On one processor, a second thread gains nothing, so all waits for the processor are lost.
+    # On one processor, more threads gain nothing, so all waits for the processor are lost.
     lost_ns = min(burnt_ns, processor.preempted_ns) if facts.n_processors > 1 else processor.preempted_ns
     waited = breakdown.share(states.sync_ns + states.idle_ns)
     n_threads = breakdown.thread_time_ns / breakdown.wall_ns

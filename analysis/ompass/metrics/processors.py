@@ -181,7 +181,7 @@ def processor_time(part: Timed) -> ProcessorTime:
 
 
 def allowed_processors(n_cpus: int, quota_us: int, period_us: int) -> float:
-    """Returns the number of processors that the quota allows on average, such as 1.5; 0 if unknown."""
+    """Returns the mean number of processors within affinity and quota, such as 1.5; 0 if unknown."""
     quota = quota_us / period_us if quota_us and period_us else 0.0
     return min(quota, n_cpus) if quota and n_cpus else quota or float(n_cpus)
 

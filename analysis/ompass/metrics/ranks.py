@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ranks of one MPI job, and how evenly the work is distributed over them.
+"""The ranks of one MPI job, and the balance of work among them.
 
 Owns the rule by which several runs form one job, and the job's figures:
 
@@ -36,8 +36,8 @@ class Rank:
     states: StateTimes
     n_tasks: int
     preempted_ns: int = 0  # part of the work: threads waited for a processor
-    times: RankTimes | None = None  # of the whole program; None: its MPI calls were not recorded
-    whole: StateTimes | None = None  # thread-time of the whole program, by state
+    times: RankTimes | None = None  # from MPI_Init to MPI_Finalize; None: its MPI calls were not recorded
+    whole: StateTimes | None = None  # thread-time of `times`, by state
 
     @property
     def useful_ns(self) -> int:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The samples of a run with owners, calls and lines.
 
-Determines the owner of a sample, and the calls that belong to its task: those from the task's function on.
+Determines the owner of a sample, and the calls that belong to its task: those inside of the task's function.
 Outer calls show only the place where the thread happened to wait.
 """
 

@@ -28,7 +28,7 @@ class StackNode:
 
     name: str
     n: float
-    before: float  # the same number in the earlier of two compared runs
+    before: float  # the same number in the run to compare with
     parts: tuple[StackNode, ...] = ()
 
 

@@ -56,7 +56,7 @@ this margin."""
 class Spot:
     """A line of the program, in one construct; for a library, the line that calls it."""
 
-    owner: Hashable  # the construct, named alike in all runs
+    owner: Hashable  # the construct, with the same name in all runs
     is_shared: bool  # True for the implicit tasks of a region: each thread runs them
     function: str
     file: str
@@ -147,7 +147,7 @@ class Causes:
 
 @dataclass(frozen=True, slots=True)
 class Runs:
-    """How often a construct ran, and its work in total."""
+    """The number of executions of a construct, and its total work."""
 
     n: float
     one_n: float
@@ -156,7 +156,7 @@ class Runs:
 
     @property
     def ratio(self) -> float:
-        """How many times as many of the same tasks there were on P threads; 1 if they are other tasks."""
+        """The number of tasks on P threads over that on one thread; 1 if their mean work differs."""
         if not self.n or not self.one_n or not self.one_work_ns:
             return 1.0
         means = (self.work_ns / self.n) / (self.one_work_ns / self.one_n)
@@ -267,7 +267,7 @@ _FAULT_NS: Final = 20_000
 
 
 def _kernel_cause(at_p: Sequence[WorkParts], at_one: Sequence[WorkParts]) -> str:
-    """Returns the name for a growth of the time in the kernel."""
+    """Returns the cause to name for more time in the kernel: page faults or system calls."""
     faults = [work.n_faults for work in (*at_p, *at_one)]
     kernel_ns = _mean(at_p, "kernel_ns")
     n_faults = sum(n or 0 for n in faults[: len(at_p)]) / len(at_p)
@@ -349,7 +349,7 @@ class _Spots:
         return "memory_bound"
 
     def _is_beyond_bandwidth(self, growth: Growth) -> bool:
-        """True if it grew by more than limited memory, or repeated work, can explain."""
+        """True if neither limited memory bandwidth nor repeated work can explain the growth."""
         # A line without samples on one thread may still have taken the time of a few.
         most_ns = max(growth.one_ns, _UNSEEN * self._one_per)
         return growth.interval_ns[0] > (_BEYOND_BANDWIDTH * self._threads - 1) * most_ns

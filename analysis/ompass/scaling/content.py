@@ -102,7 +102,7 @@ class ScalingContent:
 
     @property
     def judged(self) -> NumberOfThreads | None:
-        """The most threads with a CPU each, or the most of all if CPUs lack; None without several threads."""
+        """The figures for most threads, if possible with a CPU each; None if only one thread was measured."""
         many = [c for c in self.columns if c.point.threads > 1]
         fitting = [c for c in many if self.n_cpus == 0 or c.point.threads <= self.n_cpus]
         chosen = fitting or many

@@ -26,7 +26,7 @@ ELISION: Final = "elision"
 class SweepSpec:
     """The settings that determine measurements. Sweeps with equal specifications may share a directory.
 
-    The numbers of threads, ranks and repeats are not part of it, because a user may extend them later.
+    They exclude the numbers of threads, ranks and repeats, because a user may extend these later.
     """
 
     command: tuple[str, ...]

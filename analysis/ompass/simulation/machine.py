@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Machines to simulate: a topology, and the costs of runtime operations.
 
-A machine file is TOML (docs/simulation.md). machines.toml contains the machines that have a name.
+A machine file is TOML (docs/simulation.md). machines.toml has the machines that Ompass knows by name.
 """
 
 from __future__ import annotations

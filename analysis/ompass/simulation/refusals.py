@@ -42,7 +42,7 @@ LITTLE: Final = 0.02
 
 
 def misfit(program: TaskProgram, as_recorded: SimulatedRun, added_ns: int = 0) -> Doubt | None:
-    """Returns a doubt if recorded and simulated time differ much. The simulated one includes `added_ns`."""
+    """Returns a doubt if simulated time plus `added_ns` differs much from recorded time; else None."""
     simulated_ns = as_recorded.wall_ns - as_recorded.serial_ns + added_ns
     ns = abs(simulated_ns - program.regions_ns)
     is_long = program.regions_ns >= REPRODUCIBLE_NS
@@ -71,7 +71,7 @@ def _doubts(program: TaskProgram, threads: int) -> Iterator[Doubt]:
 
 
 def _undivided(ns: float, recorded: int, threads: int) -> float:
-    """Returns the error if one of two teams, of the recorded or the simulated size, divides this work."""
+    """Returns the difference in time between a team that repeats this work and one that divides it."""
     return ns * abs(1 / recorded - 1 / threads)
 
 

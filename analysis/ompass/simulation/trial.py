@@ -33,7 +33,7 @@ _COSTS = (0.5, 2.0)  # factors by which the machine's costs may be wrong
 LARGE = 500_000
 """Tasks, dependences and accesses of a large program: fewer of its values are tried, several at a time."""
 _MOST_AT_A_TIME = 4  # each changed copy of a program takes memory
-_COARSE = 3  # one of so many values of a large program is tried first, then those near the best
+_COARSE = 3  # of a large program, every third value is tried first, then those near the best
 _AT_LIMIT = 0.9  # share of the time from which a lock or a chain counts as the limit
 _ENOUGH = 8  # times the threads: loops are then so short that a chain becomes the limit
 _FREE = SimulationOptions(costs={"create": ((1, 0.0),)})  # operations of the runtime take no time
@@ -72,7 +72,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Way:
-    """How to simulate a change: the changed program, made when needed, and options of the simulation."""
+    """A way to simulate a change: the changed program, made when needed, and simulation options."""
 
     program: Callable[[], TaskProgram] | None = None  # None: the recorded one
     options: Mapping[str, Any] = field(default_factory=dict)

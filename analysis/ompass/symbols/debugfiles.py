@@ -124,7 +124,7 @@ def _usable(path: Path, build_id: str) -> bool:
 _URLS: Final = "DEBUGINFOD_URLS"
 _LIBRARY: Final = "libdebuginfod.so.1"
 _PATIENCE_S: Final = 5.0
-"""A server that sends nothing for this time is not asked again; DEBUGINFOD_TIMEOUT changes it."""
+"""If a server sends nothing for this time, none is asked again; DEBUGINFOD_TIMEOUT changes it."""
 
 _Progress = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_long, ctypes.c_long)
 

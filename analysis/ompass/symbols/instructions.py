@@ -186,7 +186,7 @@ class Instructions:
         for last, step in enumerate(steps):
             if not step.target or not steps[0].address <= step.target <= step.address:
                 continue
-            # The slow instruction may be the last one of the loop, and the sample the next after it.
+            # Includes the jump back: a sample may name it instead of the slow instruction before it.
             if not step.target <= address <= step.address:
                 continue
             first = next((k for k, s in enumerate(steps) if s.address == step.target), None)
