@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Merges threads with a heap ordered by the time of the next access. Reads one thread until another is earlier.
+// Merges threads with a heap ordered by the time of the next access. Reads a thread until another thread's next access
+// is earlier.
 #include "access_reader.h"
 
 #include <algorithm>
@@ -29,7 +30,7 @@ bool AccessReader::advance(Source &source) {
 
 Problem AccessReader::read(std::vector<Access> &batch, size_t target) {
     batch.clear();
-    size_t n_read = 0; // bounded as well, because a sample may keep almost nothing
+    size_t n_read = 0; // also bounded, because a sample may keep almost nothing
     while (!heap_.empty() && batch.size() < target && n_read < 16 * target) {
         if (problem_) return problem_;
         std::ranges::pop_heap(heap_, later);

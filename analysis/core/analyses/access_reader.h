@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Merges the logs of a run into one stream of accesses in order of time, in batches. Walks all threads at once and
-// keeps only a position in each log. Assigns accesses to cache groups and selects the sampled blocks.
+// Merges the logs of a run into one stream of accesses in order of time, in batches. Walks all threads side by side,
+// so it keeps no accesses in memory. Assigns accesses to cache groups, and selects the sampled blocks.
 #pragma once
 
 #include <algorithm>
@@ -25,8 +25,8 @@ class AccessReader {
 public:
     AccessReader(const RunFiles &run, const GroupMap &groups, Sampling sampling);
 
-    // Replaces the batch with about `target` accesses, in order of time and, at equal times, of threads. An access has
-    // the time of the last timed event, usually the begin of its kernel. A sampled batch may be empty before the end.
+    // Replaces the batch with about `target` accesses, ordered by time and then by thread. An access has the time of
+    // the last timed event before it, usually the beginning of its kernel. A sampled batch may be empty before the end.
     Problem read(std::vector<Access> &batch, size_t target);
     bool at_end() const { return heap_.empty(); }
 
@@ -35,7 +35,7 @@ public:
         uint64_t n_accesses = 0, bytes = 0;
     };
     const std::vector<std::vector<Totals>> &totals() const { return totals_; }
-    double share_read() const; // 0 to 1, by length of the logs
+    double share_read() const; // read share of the logs' bytes, 0 to 1
 
 private:
     // Keeps the last access of a walk.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The records of MPI calls and target constructs in words, for lists of events.
+// Describes the records of MPI calls and target constructs in words, for lists of events.
 #pragma once
 
 #include <cstdint>

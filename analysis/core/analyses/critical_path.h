@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Chains as linked steps: each step is work of one task and refers to the step before it. Chains may share steps.
-// A step that no chain contains any more is freed at once, so memory holds only candidates for the critical path.
+// Frees a step when no chain contains it any more, so memory holds only candidates for the critical path.
 // compact() joins consecutive steps of one task between which no other chain branches off.
 //
 //   span of a chain  =  sum of ticks of its steps
@@ -48,7 +48,7 @@ public:
 
     size_t n_live() const { return steps_.size() - 1 - free_.size(); }
 
-    // Adds `ticks` of a task to the chain that ends with `step`. Consumes the caller's reference; returns a new one.
+    // Adds `ticks` of a task to the chain that ends with `step`. Consumes the caller's reference and returns a new one.
     uint32_t extend(uint32_t step, uint64_t task, uint64_t ticks, uint64_t preempted, uint32_t group, uint32_t thread,
                     uint64_t start_time) {
         if (step && steps_[step].refs == 1 && steps_[step].task == task && steps_[step].group == group) {
@@ -87,7 +87,7 @@ private:
 
     std::vector<Step> steps_;
     std::vector<uint32_t> free_;
-    size_t next_compaction_; // size of steps_ that triggers it
+    size_t next_compaction_; // size of steps_ that triggers compact()
     size_t first_compaction_;
 };
 

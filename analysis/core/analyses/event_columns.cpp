@@ -60,7 +60,7 @@ private:
 
     static int32_t number(uint64_t construct) { return static_cast<int32_t>(construct); }
 
-    // Stores one field of a record by its letter in format.h.
+    // Stores a field of a record. `field`: its letter in format.h.
     void set_field(char field, uint64_t content, Row &row) {
         switch (field) {
         case 'c': row.construct = number(content); break;
@@ -100,7 +100,7 @@ private:
     std::vector<int32_t> open_; // constructs of the open undeferred tasks
 };
 
-// Returns the number of events in a record. A record may hold begins and ends of several undeferred tasks.
+// Returns the number of events in a record. A kInlineOps record may hold several begins and ends of undeferred tasks.
 uint64_t events_in(const EventRecord &record) {
     if (record.kind != format::kInlineOps) return 1;
     uint64_t n = 0;

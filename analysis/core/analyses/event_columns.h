@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Recorded events as columns, with packed records unfolded, and their number over time. Does not interpret events.
+// Reads recorded events as columns, with packed records unfolded, and counts events over time. Does not interpret them.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace ompass {
 
-// Columns of one length. A kInlineOps record becomes its inline_begin and inline_end events, with their construct.
+// Columns of equal length. A kInlineOps record becomes its inline_begin and inline_end events, with their construct.
 #define OMPASS_EVENT_COLUMNS(X)                                                                                        \
     X(int64_t, time_ns, "since the start of the run; untimed records have the time of the timed one before them")      \
     X(int64_t, latest_ns, "last possible time; untimed records have the time of the timed one after them")             \
@@ -27,14 +27,14 @@ struct EventFilter {
     int64_t thread = -1; // -1: all
     int64_t start_ns = 0;
     int64_t end_ns = -1; // -1: to the end
-    int64_t limit = -1;  // -1: no limit
+    int64_t limit = -1; // -1: no limit
 };
 
 Problem read_event_columns(const RunFiles &run, const EventFilter &filter, EventColumns &columns);
 
-// Counts the events of `threads` (empty: all) in `n_parts` (at least 1) parts of end_ns / n_parts + 1 nanoseconds;
-// later events count in the last part. A window has at most as many slices as events, so the counts bound the size of
-// exports. Counts each begin and end of an undeferred task. Callable from any thread.
+// Counts the events of `threads` (empty: all) in `n_parts` (at least 1) parts of end_ns / n_parts + 1 nanoseconds. The
+// last part includes all later events. Counts each begin and end of an undeferred task. A window has no more slices
+// than events, so the counts bound the size of exports. Callable from any thread.
 Problem count_events(const RunFiles &run, const std::vector<uint32_t> &threads, uint64_t end_ns, size_t n_parts,
                      std::vector<uint64_t> &counts);
 

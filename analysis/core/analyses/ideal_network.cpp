@@ -18,7 +18,7 @@ using format::MessageRole;
 
 constexpr size_t kNone = ~size_t{0};
 
-// The ranks on which a rank waits in a collective.
+// The ranks for which a rank waits in a collective.
 enum class Waits : uint8_t { kForAll, kForRoot, kRootForAll, kForLower };
 
 Waits waits_in(std::string_view function, bool is_nonblocking) {
@@ -39,16 +39,16 @@ struct Operation {
     uint64_t order_ns;
     format::Message message;
     size_t partner = kNone; // the send of a receive, the receive of a synchronous send
-    size_t group = kNone; // of a collective
+    size_t group = kNone; // the collective's index in Replay::groups_
     bool has_begun = false;
-    uint64_t begin_ns = 0; // in the replay
+    uint64_t begin_ns = 0; // time in the replay
 };
 
-// A call, with its operations in Replay::operations_.
+// A call. Its operations are Replay::operations_[first ... first + n - 1].
 struct Call {
     size_t first = 0, n = 0;
     bool is_nonblocking = false;
-    std::vector<size_t> awaited; // operations
+    std::vector<size_t> awaited; // operations of the requests that it completes
 };
 
 struct Lane {
@@ -56,10 +56,10 @@ struct Lane {
     size_t rank;
     size_t next = 0;
     uint64_t now = 0;
-    bool is_in_call = false; // its operations have begun
+    bool is_in_call = false; // true: the operations of its current call have begun
     size_t parent = kNone;
-    size_t n_children = 0; // lanes of the region that it waits for
-    uint64_t children_end = 0, leaving_ns = 0; // leaving_ns: of that region
+    size_t n_children = 0; // unfinished lanes of the region for which it waits
+    uint64_t children_end = 0, leaving_ns = 0; // latest end of these lanes; RankRegion::leaving_ns
 };
 
 class Replay {
@@ -105,7 +105,7 @@ private:
             if (recorded.is_nonblocking) open[recorded.new_request] = number;
             for (const uint64_t request : recorded.requests) {
                 const auto found = open.find(request);
-                if (found == open.end()) continue; // no request, or one without effect
+                if (found == open.end()) continue; // not the request of an open nonblocking call
                 const Call &begun = calls_.back()[found->second];
                 for (size_t i = 0; i < begun.n; i++) call.awaited.push_back(begun.first + i);
                 open.erase(found);
@@ -127,8 +127,8 @@ private:
         return operation.role == MessageRole::kSend || operation.role == MessageRole::kSynchronousSend;
     }
 
-    // Gives each receive the first send that suits it. Between two ranks this is MPI's order; a receive from any rank
-    // gets the message that was sent first.
+    // Matches each receive with the first send that suits it. Between two ranks, this is MPI's order. A receive from
+    // any rank gets the message that was sent first.
     bool match_messages() {
         using Sender = std::tuple<uint32_t, uint32_t>; // rank, tag
         std::map<std::tuple<uint32_t, uint32_t>, std::map<Sender, std::deque<size_t>>>
@@ -162,7 +162,7 @@ private:
         return true;
     }
 
-    // The k-th collective of a rank on a communicator belongs to the k-th one of the other ranks.
+    // Matches the k-th collective of each rank on a communicator with the k-th one of the other ranks.
     bool match_collectives() {
         std::map<std::tuple<uint32_t, size_t>, size_t> counts; // by communicator and rank
         std::map<std::tuple<uint32_t, size_t>, size_t> numbers; // groups by communicator and number
@@ -193,7 +193,7 @@ private:
         lanes_.push_back(lane);
     }
 
-    // Runs a lane until it ends or waits. References into lanes_ do not survive start().
+    // Runs a lane until it ends or waits.
     void advance(size_t number) {
         while (true) {
             Lane &lane = lanes_[number];
@@ -238,7 +238,7 @@ private:
         }
     }
 
-    // Returns true if the call has ended; else the lane continues later.
+    // Runs the lane's current call. Returns true if the call has ended; else the lane continues the call later.
     bool call(size_t number, const Call &call) {
         Lane &lane = lanes_[number];
         if (!lane.is_in_call) {
@@ -264,7 +264,7 @@ private:
         waiting_.erase(waiting);
     }
 
-    // Raises end_ns to the end of the operation. Returns false if the lane must wait for the begin of another one.
+    // Raises end_ns to the end of the operation. Returns false if the lane must wait until another one begins.
     bool ends(size_t number, size_t lane, uint64_t &end_ns) {
         const Operation &operation = operations_[number];
         end_ns = std::max(end_ns, operation.begin_ns);
@@ -303,9 +303,9 @@ private:
     std::vector<std::vector<Call>> calls_; // by rank
     std::vector<std::vector<size_t>> groups_; // operations of each collective
     std::string unknown_;
-    std::deque<Lane> lanes_; // the first ones are the ranks
+    std::deque<Lane> lanes_; // first the initial thread of each rank
     std::vector<size_t> ready_;
-    std::unordered_map<size_t, std::vector<size_t>> waiting_; // lanes by the operation whose begin they wait for
+    std::unordered_map<size_t, std::vector<size_t>> waiting_; // lanes, by the operation for whose beginning they wait
 };
 
 } // namespace

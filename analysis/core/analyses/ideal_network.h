@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Replays the ranks of an MPI job on an ideal network, on which messages take no time: ranks then only wait for ranks
-// that come late (POP's serialisation). The difference from the recorded time is the cost of transfers.
+// Replays the ranks of an MPI job on an ideal network, where messages take no time, so ranks wait only for late ranks
+// (POP's serialisation). The difference from the recorded time is the cost of transfers.
 //
-//   a receive ends when both it and the send have begun; a send ends at once, a synchronous one with its receive
-//   a collective ends, on each rank, when the ranks on which it depends have begun it: all, the root, or, on the root
-//   of a reduction or gather, all; on other ranks of these at once
+//   a receive ends when both it and its send have begun
+//   a send ends at once; a synchronous send ends when both it and its receive have begun
+//   a broadcast or scatter ends on a rank when the root has begun it
+//   a reduction or gather ends on the root when all ranks have begun it, and on other ranks at once
+//   a scan ends on a rank when all lower ranks have begun it
+//   another collective ends when all ranks have begun it
 //   a wait ends when the operations of its requests have ended
-//   a region ends when each of its threads has done its work and calls
+//   a region with MPI calls ends when each of its threads has done its work and calls, and has left the last barrier
+//   another region takes its recorded time
 #pragma once
 
 #include <cstdint>
@@ -19,8 +23,8 @@
 namespace ompass {
 
 struct IdealTimes {
-    std::vector<uint64_t> ns; // length of each rank
-    std::string unknown; // the reason why the times are unknown; empty: they are known
+    std::vector<uint64_t> ns; // run time of each rank
+    std::string unknown; // the reason if the times are unknown; else empty
 };
 
 IdealTimes replay_on_ideal_network(std::span<const RankSteps> ranks);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// While batch n is read, every group looks up batch n - 1 and counts batch n - 2.
+// While the reader reads batch n, each group finds the moves of batch n - 1 and counts those of batch n - 2.
 #include "krd_analysis.h"
 
 #include <algorithm>
@@ -25,7 +25,7 @@ public:
             streams_.emplace_back(group, settings.classes[group], sampling, n_kernels);
     }
 
-    // Processes a batch while meanwhile() runs.
+    // Processes a batch, and runs meanwhile() at the same time or, with one thread, after it.
     template <typename Meanwhile>
     void process(std::span<const Access> batch, const Meanwhile &meanwhile) {
         const size_t n = streams_.size();
@@ -44,7 +44,7 @@ public:
         });
     }
 
-    // Returns the result. Call once, after the last batch.
+    // Returns the result. Called once, after the last batch.
     KrdResult collect(const std::vector<std::vector<AccessReader::Totals>> &totals) {
         begin_batch(0);
         run_all(streams_.size(), n_jobs_, [&](size_t i) { streams_[i].count(); });
@@ -63,7 +63,7 @@ public:
     }
 
 private:
-    // Starts threads only in the rare, slow case that a stream must make room.
+    // Begins a batch in all streams. Starts threads only if a stream must make room, which is rare and slow.
     void begin_batch(size_t n_accesses) {
         const auto begin = [&](size_t i) { streams_[i].begin_batch(n_accesses); };
         const bool any_full = std::ranges::any_of(streams_, [&](auto &stream) { return !stream.has_room(n_accesses); });
@@ -76,7 +76,8 @@ private:
     std::vector<ReuseStream> streams_;
 };
 
-// Returns a block size near the mean access: smaller blocks cut accesses into pieces, larger ones are a poorer sample.
+// Returns the log2 of a block size near the mean size of an access. Smaller blocks cut accesses into pieces; larger
+// blocks are a poorer sample.
 unsigned fitting_block_shift(uint64_t n_accesses, uint64_t bytes) {
     constexpr unsigned kLeast = 6, kMost = 30;
     const uint64_t mean = n_accesses ? bytes / n_accesses : 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes the reuse distances of a run. Feeds batches of accesses to the streams of all cache groups. The streams work
-// in parallel, each on up to two threads, while the next batch is read. Memory does not grow with the run's length.
+// Computes the reuse distances of a run. Passes batches of accesses to the streams of all cache groups. The streams
+// work in parallel, each on up to two threads, while the reader reads the next batch. Memory does not grow with the
+// length of the run.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +19,7 @@ struct KrdSettings {
     GroupMap groups;
     std::vector<ReuseStream::Classes> classes; // by group
     double rate = 1; // share of blocks in the sample
-    unsigned block_shift = 0; // log2 of a sampled block's bytes; 0: chosen by the sizes of the first accesses
+    unsigned block_shift = 0; // log2 of a sampled block's bytes; 0: chosen from the sizes of the first accesses
     bool coherent = true; // writes by other groups invalidate
     unsigned n_jobs = 1; // threads to use
 };
@@ -36,16 +37,16 @@ struct KrdResult {
     uint64_t block_bytes = 0; // size of a sampled block; 0 when exact
 };
 
-// Called on the caller's thread now and then with the finished share, 0 to 1; may throw to stop the analysis.
+// Receives the finished share, 0 to 1, after each batch, on the caller's thread. May throw to stop the analysis.
 using Progress = std::function<void(double)>;
 
 // Analyses the accesses of a recorded run.
 Problem analyse_reuse(const RunFiles &run, const KrdSettings &settings, const Progress &progress, KrdResult &result);
 
-// Replaces the batch with the next accesses; an empty batch is the end.
+// Replaces the batch with the next accesses. An empty batch marks the end.
 using AccessSource = std::function<void(std::vector<Access> &batch)>;
-// Analyses the accesses of `source`, for tests and other tools' traces. `source` does not sample them or cut them into
-// blocks; each has a `kernel` below n_kernels. Block shift 0: 4096 bytes.
+// Analyses the accesses of `source`, for tests and other tools' traces. `source` neither samples accesses nor cuts them
+// into blocks. Each access has a `kernel` below n_kernels. A block_shift of 0 means blocks of 4096 bytes.
 void analyse_reuse(const AccessSource &source, size_t n_kernels, const KrdSettings &settings, KrdResult &result);
 
 } // namespace ompass

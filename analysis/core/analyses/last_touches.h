@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bytes touched so far as disjoint ranges, each with the moment (slot of RecencyWeights) of its last touch. A range
-// is the part of one access that no later access has touched. Computes no distance.
+// The bytes touched so far, as disjoint ranges, each with the moment (slot of RecencyWeights) of its last touch. A
+// range is a part of one access that no later access has touched. Computes no distances.
 //
-// In the common case, an access touches exactly one range again, and a hash table by the first byte finds that range in
-// one cache line. The ordered set of first bytes finds all other overlaps. It changes only with the bounds of ranges.
+// Most accesses touch exactly one range again. A hash table by the first byte finds that range in one cache line. The
+// ordered set of first bytes finds all other overlaps. It changes only with the bounds of ranges.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,7 @@ namespace ompass {
 
 // The last touch of one range. Small, because most lookups miss the cache.
 struct LastTouch {
-    static constexpr uint32_t kLong = ~uint32_t{0} >> 1; // from this length on, long_ends_ has the end
+    static constexpr uint32_t kLong = ~uint32_t{0} >> 1; // for this length or more, long_ends_ has the end
 
     uint64_t begin;
     uint32_t slot; // slot of the last touch
@@ -41,8 +41,8 @@ public:
     // Always inlined, because gcc drops calls of functions that only prefetch.
     [[gnu::always_inline]] void prefetch(uint64_t begin) const { __builtin_prefetch(&table_[place_of(begin)], 1); }
 
-    // Calls visit(touch, begin, end) with each range that overlaps [begin, end) and its bounds, in order of address.
-    // The visit must not change bounds.
+    // Calls visit(touch, begin, end) for each range that overlaps [begin, end), with its bounds, in order of address.
+    // `visit` must not change bounds.
     template <typename Visit>
     void for_each_overlap(uint64_t begin, uint64_t end, Visit visit) {
         for (OrderedKeys::Place place = begins_.floor(begin); place != begins_.end(); place = begins_.next(place)) {
@@ -53,7 +53,7 @@ public:
         }
     }
 
-    // Splits the range that has `address` inside, if there is one.
+    // Splits the range that contains the bytes before and at `address`, if there is one.
     void cut(uint64_t address) {
         const OrderedKeys::Place place = begins_.floor(address);
         if (place == begins_.end()) return;
@@ -65,7 +65,7 @@ public:
         insert(place, address, end, lower.slot, lower.invalid);
     }
 
-    // Adds these bytes as a range and returns true, unless a range overlaps them.
+    // Adds [begin, end) as a range and returns true, unless another range overlaps it.
     bool add(uint64_t begin, uint64_t end, uint32_t slot) {
         const OrderedKeys::Place below = begins_.floor(begin);
         if (below != begins_.end()) {
@@ -79,7 +79,7 @@ public:
         return true;
     }
 
-    // Replaces all ranges within these bytes by one range.
+    // Replaces everything in [begin, end) by one range.
     void replace(uint64_t begin, uint64_t end, uint32_t slot) {
         cut(begin);
         cut(end);
@@ -118,7 +118,7 @@ private:
         shift_ = 64 - std::countr_zero(table_.size());
     }
 
-    // Returns the range that begins there, or null.
+    // Returns the range that begins at `begin`, or null.
     const LastTouch *find(uint64_t begin) const { return const_cast<LastTouches *>(this)->find(begin); }
     LastTouch *find(uint64_t begin) {
         for (size_t i = place_of(begin);; i = (i + 1) & mask_) {
@@ -175,7 +175,7 @@ private:
     ZeroedArray<LastTouch> table_;
     OrderedKeys begins_;
     std::unordered_map<uint64_t, uint64_t> long_ends_; // by begin, for ranges of kLong or more bytes
-    uint64_t longest_ = 0; // upper bound of all lengths so far
+    uint64_t longest_ = 0; // upper bound of the lengths of all ranges
     size_t n_ranges_ = 0, mask_ = 0;
     int shift_ = 0;
     std::vector<uint64_t> replaced_; // scratch space of replace()

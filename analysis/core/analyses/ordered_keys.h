@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A sorted set of 64-bit keys in chunks, for the beginnings of address ranges. Needs little more memory than the keys.
-// Insertion in ascending order is almost free; a search is two binary searches that stay in cache.
+// A sorted set of 64-bit keys in chunks, for the first addresses of ranges. Needs little more memory than the keys.
+// Inserting keys in ascending order is cheap. A search is two binary searches that stay in cache.
 #pragma once
 
 #include <algorithm>
@@ -35,7 +35,7 @@ public:
         return {n_chunks - 1, n_up_to(chunk.keys, chunk.size, key) - 1};
     }
 
-    // Inserts a new key; below == floor(key).
+    // Inserts a key that is not in the set. Requires below == floor(key).
     void insert(Place below, uint64_t key) {
         if (chunks_.empty()) return add_chunk(0, key);
         auto [at, index] = below;
@@ -58,7 +58,7 @@ public:
         firsts_[at] = chunk.keys[0];
     }
 
-    // Removes a key of the set.
+    // Removes a key that is in the set.
     void erase(uint64_t key) {
         const Place place = floor(key);
         Chunk &chunk = *chunks_[place.chunk];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes bins and checkpoints in one walk of the trace, and reads windows from them.
+// Fills bins and checkpoints in one walk of the trace, and reads windows from them.
 #include "pyramid.h"
 
 #include <algorithm>
@@ -13,12 +13,12 @@ namespace ompass {
 
 namespace {
 
-constexpr uint64_t kEventsPerBin = 32; // few enough to read again quickly
+constexpr uint64_t kEventsPerBin = 32; // on average; few enough to read again quickly
 constexpr uint64_t kMostBins = 1 << 20, kFewestBins = 1 << 11; // in total; of each thread
 constexpr uint64_t kMostCheckpoints = 1 << 14, kFewestRecords = 1 << 11; // in total; between two checkpoints
 constexpr unsigned kStep = 3; // each level has bins 2^kStep times as long as the finer one
 constexpr uint64_t kCoarse = 512; // most bins of a thread in the coarsest level
-constexpr uint64_t kClockSlackNs = 10'000; // intervals may be out of order by this
+constexpr uint64_t kClockSlackNs = 10'000; // longest time by which intervals are out of order
 
 // Adds times to the bins of one thread in [begin, end).
 class Binner final : public IntervalSink {
@@ -132,11 +132,11 @@ private:
     std::array<std::vector<Part>, kDimensions> parts_;
     std::map<int32_t, uint64_t> on_cpus_;
     std::vector<uint64_t> ran_;
-    int32_t cpu_ = -1; // CPU of the thread at present
-    uint64_t seen_ = 0; // time at which cpu_ was noted
+    int32_t cpu_ = -1; // current CPU of the thread; -1: unknown
+    uint64_t seen_ = 0; // time up to which on_cpus_ is complete
 };
 
-// Returns the sums of each 2^by bins.
+// Returns coarser bins: each is the sum of 2^by bins.
 BinRow coarser(const BinRow &row, unsigned by) {
     BinRow sums;
     sums.offsets.push_back(0);
@@ -213,7 +213,7 @@ private:
 
     const uint64_t begin_, end_;
     const size_t limit_;
-    size_t first_ = 0, last_ = 0; // row of the thread, and of its last interval
+    size_t first_ = 0, last_ = 0; // first row of the thread; row of its last interval
     std::vector<OffCpuPart> parts_; // off-CPU parts of the next interval
     WindowIntervals &rows_;
 };
@@ -231,7 +231,7 @@ public:
             if (request.keys[i] < column_of_.size()) column_of_[request.keys[i]] = static_cast<int>(i);
     }
 
-    // Adds the bins of a thread, which have 2^shift nanoseconds and begin with number `first`, to a row.
+    // Adds a thread's bins to a row. The bins have 2^shift nanoseconds; the first one has the number `first`.
     void add(size_t row, const ThreadBins &bins, unsigned shift, uint64_t first) {
         const auto for_each_share = [&](Dimension dimension, auto visit) {
             const BinRow &all = bins[static_cast<size_t>(dimension)];
@@ -432,7 +432,7 @@ Problem Pyramid::watch_window(uint32_t thread, uint64_t begin_ns, uint64_t end_n
     IntervalWatcher::Walk walk(run_, thread, watcher);
     if (after != marks.begin() && !walk.restore(*(after - 1)))
         return {run_.directory, 0, "has a pyramid of another trace"};
-    // Outside of regions, a worker reports the time since a region's begin only when it joins, so read until then.
+    // A worker outside of regions gets the time since a region's beginning only when it joins, so reads until then.
     const auto has_more = [&] {
         return walk.activity() == Activity::kUnknown || watcher.ns(walk.mark()) < end_ns + kClockSlackNs;
     };

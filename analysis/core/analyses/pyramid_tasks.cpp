@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Answers questions about one moment or one task of a timeline: what each thread does or waits for, and which tasks
-// depend on each other. Reads a limited number of events, from the nearest checkpoint on.
+// Finds the activity or wait of each thread at one moment, and the predecessors and successors of a task. Reads a
+// limited number of events, from the nearest checkpoint on.
 #include <algorithm>
 #include <unordered_map>
 
@@ -10,7 +10,7 @@ namespace ompass {
 
 namespace {
 
-constexpr uint64_t kFirstWindowNs = 1'000'000; // first window of a search; each next one is kGrowth times as long
+constexpr uint64_t kFirstWindowNs = 1'000'000; // first window of a search; each further one is kGrowth times as long
 constexpr uint64_t kGrowth = 8;
 
 class MomentSink final : public IntervalSink {
@@ -34,14 +34,14 @@ public:
     bool has_enough() const override { return is_found_ ? has_end_ : is_past_; }
 
 private:
-    static constexpr uint64_t kSlackNs = 10'000; // intervals may be out of order by this
+    static constexpr uint64_t kSlackNs = 10'000; // longest time by which intervals are out of order
 
     const uint64_t at_;
     WindowIntervals &rows_;
     bool is_found_ = false, has_end_ = false, is_past_ = false;
 };
 
-// Finds out where and when the tasks of a list ran.
+// Finds the threads and times of the tasks in a list.
 class TaskFinder final : public IntervalSink {
 public:
     explicit TaskFinder(std::vector<LinkedTask> &tasks) : tasks_(tasks) {
@@ -116,7 +116,7 @@ Problem Pyramid::read_links(uint64_t task, uint32_t thread, uint64_t at_ns, uint
         const uint64_t ticks = (*times_)(id);
         return ticks ? clock_->since_start(ticks) : 0;
     };
-    // Searches growing windows, forward or back from a moment, until all tasks are found or `most_records` are read.
+    // Searches growing windows, forward or back from a moment, until it finds all tasks or has read `most_records`.
     const auto search = [&](std::vector<LinkedTask> &wanted, uint64_t from_ns, bool forward,
                             uint64_t limit_ns) -> Problem {
         TaskFinder finder(wanted);

@@ -11,7 +11,7 @@
 
 namespace ompass {
 
-// An MPI call. `requests` are those that it completes; a nonblocking call has made `new_request`.
+// An MPI call. It completes `requests`. A nonblocking call makes `new_request`.
 struct RankCall {
     std::string function;
     uint64_t begin_ns; // on the monotonic clock of the host
@@ -23,7 +23,7 @@ struct RankCall {
 
 struct RankStep {
     enum Kind : uint8_t {
-        kRun, // outside of MPI for `value` ns
+        kRun, // runs outside of MPI for `value` ns
         kCall, // call number `value`
         kRegion // region number `value`
     } kind;
@@ -33,15 +33,15 @@ using RankLane = std::vector<RankStep>; // steps of one thread, in order
 
 struct RankRegion {
     uint64_t id = 0;
-    uint64_t ns = 0; // its length
-    uint64_t leaving_ns = 0; // its last part, in which all threads leave the barrier at its end
-    std::vector<RankLane> lanes; // by thread; waits for other threads are left out. Empty if no thread calls MPI
+    uint64_t ns = 0; // length of the region
+    uint64_t leaving_ns = 0; // last part of the region, in which all threads leave the barrier at its end
+    std::vector<RankLane> lanes; // by thread, without waits for other threads; empty if no thread calls MPI
 };
 
 // The whole run, without MPI_Init and MPI_Finalize.
 struct RankSteps {
     uint32_t rank = 0; // in MPI_COMM_WORLD
-    std::string unknown; // the reason why the trace does not have all steps; empty: it has
+    std::string unknown; // the reason if the trace lacks steps; else empty
     RankLane main;
     std::vector<RankCall> calls;
     std::vector<RankRegion> regions;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes how many bytes were last touched after a given moment. A moment (one access) is a slot; slots are numbered
-// in order of time. The weight of a slot is the number of bytes last touched in it. Knows no addresses.
+// Computes the number of bytes whose last touch is after a given moment. A moment (one access) is a slot. Slots are
+// numbered in order of time. The weight of a slot is the number of bytes whose last touch is in it. Knows no addresses.
 //
 // A tree of sums, level by level in arrays, each node in a cache line; its leaves are the weights:
 //   levels_[0][i] = sum of weights[i * kLeaves ...];  levels_[k + 1][i] = sum of levels_[k][i * kFanout ...]
-// Queries sum only nodes before a slot, so the sum of a node is computed when its last slot is appended. An append
+// A query sums only nodes before a slot, so a node gets its sum when its last slot is appended. Therefore an append
 // costs almost nothing, and nodes need no initial value. A query reads, and an update writes, one node per level.
 #pragma once
 
@@ -114,7 +114,7 @@ private:
     template <typename Weights>
     using Weight = std::remove_reference_t<decltype(std::declval<Weights>()[0])>;
 
-    // Values that are added at once: every supported processor has registers of 16 bytes.
+    // Values that one instruction adds. Every supported processor has registers of 16 bytes.
     template <typename T>
     using Lanes [[gnu::vector_size(16)]] = T;
 
@@ -162,7 +162,7 @@ private:
         }
     }
 
-    // True once a weight has needed eight bytes. Before, every weight takes four.
+    // True once a weight has reached kHeavy. Then every weight takes eight bytes; before, four.
     bool heavy() const { return heavy_weights_.size() > 0; }
     template <typename Use>
     [[gnu::always_inline]] void with_weights(Use use) {
@@ -177,7 +177,7 @@ private:
         light_weights_ = {};
     }
 
-    // Resizes to whole nodes on all levels, because queries read whole nodes. Keeps the weights, not the sums.
+    // Resizes to whole nodes on all levels, because queries read whole nodes. Keeps the weights, but not the sums.
     void resize(uint64_t wanted) {
         uint64_t n_nodes = (std::max(wanted, kFirstCapacity) + kLeaves - 1) / kLeaves;
         capacity_ = n_nodes * kLeaves;

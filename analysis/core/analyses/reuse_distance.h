@@ -27,13 +27,13 @@ struct ReuseBytes {
     void add(const ReuseBytes &other);
 };
 
-// Distribution of a sampled stream in fine bins, separate for kReplicates random parts of the sampled blocks. The error
-// bound is computed from the differences between the parts.
+// Distribution of a sampled stream in fine bins, separate for kReplicates random parts of the sampled blocks. The
+// differences between the parts give the bound of the error.
 struct SampleBytes {
     static constexpr size_t kReplicates = Sampling::kReplicates;
     static constexpr size_t kBinsPerOctave = 8;
     static constexpr size_t kCold = 64 * kBinsPerOctave, kCoherence = kCold + 1, kBins = kCold + 2;
-    static size_t bin(uint64_t distance); // distance d is in bin b: lower_edge(b) <= d < lower_edge(b + 1)
+    static size_t bin(uint64_t distance); // bins do not overlap, and ascend with the distance
 
     std::array<std::array<uint64_t, kBins>, kReplicates> bytes = {};
 };
@@ -46,18 +46,18 @@ public:
 
     ReuseStream(uint16_t group, Classes classes, Sampling sampling, size_t n_kernels);
 
-    // Processes the next accesses of all groups, in order of time. An access never spans two batches. Writes of other
-    // groups invalidate the bytes if `coherent`; their other accesses have no effect.
+    // Processes the next accesses of all groups, in order of time. An access never spans two batches. If `coherent`,
+    // writes of other groups invalidate bytes. Other accesses of these groups have no effect.
     void process(std::span<const Access> batch, bool coherent);
 
-    // The stages of process(), for two threads: call begin_batch() for each batch, then find() for it while count()
-    // handles the batch before. After the last batch call begin_batch() and count() again.
+    // The stages of process(), for two threads. Call begin_batch() for each batch. Then call find() for it, while
+    // another thread calls count() for the batch before. After the last batch, call begin_batch() and count() again.
     bool has_room(size_t n_accesses) const { return weights_.has_room(found_.size() + n_accesses); }
-    void begin_batch(size_t n_accesses); // slow if there is no room: counts all found moves, renumbers moments
+    void begin_batch(size_t n_accesses); // slow without room: counts all found moves, renumbers moments
     void find(std::span<const Access> batch, bool coherent) { touch_moves_.find(batch, coherent, found_); }
     void count();
 
-    // Returns the bytes by construct. A sampled stream has only sampled bytes, at distances scaled to the whole.
+    // Returns the bytes by construct. A sampled stream counts only sampled bytes, at distances scaled to all bytes.
     const std::vector<ReuseBytes> &kernels() const { return kernels_; }
     const SampleBytes *sample() const { return sample_.get(); } // null in an exact stream
     uint64_t distinct_bytes() const { return distinct_bytes_; }
@@ -67,9 +67,9 @@ private:
     void count_move(const Move &move);
 
     Classes classes_;
-    double scale_; // factor from sampled to whole distances
+    double scale_; // factor from a distance in sampled bytes to one in all bytes
     TouchMoves touch_moves_;
-    MoveList found_, counted_; // moves of this batch; of the batch before, until count()
+    MoveList found_, counted_; // moves of this batch; moves of the batch before, until count()
     RecencyWeights weights_;
     uint64_t distinct_bytes_ = 0;
     std::vector<ReuseBytes> kernels_;

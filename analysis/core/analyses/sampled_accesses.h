@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An access in the stream of a cache group, and the selection of its pieces for a spatial sample.
+// An access in the stream of a cache group, and the selection of the pieces of accesses that a spatial sample contains.
 #pragma once
 
 #include <cstddef>
@@ -11,17 +11,17 @@ namespace ompass {
 // One declared access, or one piece of it. All pieces of an access share one moment.
 struct Access {
     uint64_t begin;
-    uint64_t bytes;    // above 0, and begin + bytes does not wrap
-    uint32_t kernel;   // construct
-    uint16_t group;    // cache group
+    uint64_t bytes; // above 0, and begin + bytes does not wrap
+    uint32_t kernel; // construct
+    uint16_t group; // cache group
     bool write;
-    bool more;         // the next element is a piece of the same access
+    bool more; // the next element is a piece of the same access
 };
 static_assert(sizeof(Access) == 24);
 
 // Spatial sampling: a block of 2^block_shift bytes is in the sample if the hash of its number is below a threshold.
 struct Sampling {
-    double rate = 1; // 1: everything, uncut
+    double rate = 1; // 1: all accesses, not cut into blocks
     unsigned block_shift = 12;
 
     bool all() const { return rate >= 1; }
@@ -30,8 +30,8 @@ struct Sampling {
         return (block ^ block >> 29) * 0xbf58476d1ce4e5b9u;
     }
     static constexpr size_t kReplicates = 32;
-    // Returns the part of the sample that contains the address. Parts differ in the low bits of the hash, which remain
-    // random in a sample.
+    // Returns the part of the sample that contains the address. The low bits of the hash select the part, because they
+    // remain random in a sample.
     uint8_t replicate(uint64_t address) const {
         return static_cast<uint8_t>(hash(address >> block_shift) % kReplicates);
     }
@@ -44,7 +44,7 @@ public:
     explicit Sampler(Sampling sampling)
         : all_(sampling.all()), shift_(sampling.block_shift), threshold_(sampling.threshold()) {}
 
-    bool all() const { return all_; } // true: no sample, accesses stay whole
+    bool all() const { return all_; } // true: accesses are neither sampled nor cut
 
     // Appends the sampled pieces of the access. Most accesses are in one block that is not sampled.
     void append(const Access &access, std::vector<Access> &pieces) const {

@@ -20,7 +20,7 @@ class GraphBuilder : public WalkObserver {
 public:
     struct FrameData {
         uint32_t chain = 0; // chain that its work extends
-        uint32_t own = 0;   // chain for its waits; undeferred tasks get one when they create a deferred task
+        uint32_t own = 0;   // chain for its waits; an undeferred task gets one when it creates a deferred task
         uint32_t group = 0;
     };
     struct PartData {
@@ -28,7 +28,7 @@ public:
     };
     struct ThreadData {
         uint64_t counted_until = 0;  // end of the work that chains contain
-        uint64_t dispatch_ticks = 0; // time in which the starting task was ready and its thread had nothing to run
+        uint64_t dispatch_ticks = 0; // time for which the starting task was ready and its thread ran nothing
     };
     using Walk = ThreadWalk<GraphBuilder>;
     using Frame = Walk::Frame;
@@ -91,7 +91,7 @@ public:
         walk.current().data = {chain, chain, 0};
     }
     void state_interval(Walk &walk, format::State state, uint64_t begin, uint64_t end, uint32_t) {
-        // An MPI call or a target construct keeps its task and thread, like work.
+        // An MPI call or a target construct keeps its task on its thread, so it counts as work.
         if (state == format::State::kWork || state >= format::State::kMpi) worked(walk, begin, end);
         if (state == format::State::kCreate) chain_of(walk).now.burdened += end - begin;
         if (state == format::State::kSchedule) walk.data.dispatch_ticks = end - begin;
@@ -438,7 +438,7 @@ private:
     std::unordered_map<uint64_t, EndOfTask> ends_; // ends of tasks with successors, by id
     std::unordered_map<uint64_t, std::vector<uint64_t>> predecessors_;
     std::map<std::pair<uint32_t, uint32_t>, uint64_t> dependences_;
-    Point last_; // latest of everything that has ended
+    Point last_; // latest end of all threads and regions
     uint64_t completed_at_ = 0, end_ = 0;
 };
 

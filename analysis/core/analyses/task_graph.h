@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Work, span and the collapsed task graph of a trace, independent of where and when tasks ran.
+// Work, span and the collapsed task graph of a trace, independent of the threads and times of tasks.
 //
-// The chain of a task begins at its creation, or at the end of its last predecessor. After a wait the task continues
-// the longest of its own chain and the chains that it waited for. Tasks of one construct that were created in one group
-// form a group. Below a depth, all tasks of one construct form one group. Groups form a tree of creation.
+// The chain of a task begins at its creation, or at the end of its last predecessor. After a wait, the task continues
+// the longest of its own chain and the chains for which it waited. Tasks of one construct that were created in one
+// group form a group, so groups form a tree. Tasks below a depth count in the group of their construct at that depth.
 #pragma once
 
 #include <cstdint>

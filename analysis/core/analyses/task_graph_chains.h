@@ -13,7 +13,8 @@
 
 namespace ompass {
 
-// A moment in the graph, with the length of the longest chain to it. Owns a reference to the chain's last step.
+// A moment in the graph, with the length of the longest chain that ends at it. Owns a reference to the last step of
+// that chain.
 struct Point {
     uint64_t span = 0;
     uint64_t burdened = 0; // a separate maximum, perhaps of another chain
@@ -30,11 +31,11 @@ struct GraphRegion {
     uint64_t id = 0;
     uint32_t group = 0, team_size = 0;
     uint32_t n_inside = 0; // implicit tasks that have begun and not ended
-    uint64_t n_unfinished = 0; // deferred tasks
-    uint32_t n_closed = 0; // barriers
+    uint64_t n_unfinished = 0; // unfinished deferred tasks
+    uint32_t n_closed = 0; // closed barriers
     bool ended = false;
     Point begin;
-    Point latest; // latest end in it
+    Point latest; // latest end of a task in it
     std::vector<Barrier> barriers;
     RecordedRegion recorded; // as known so far
 };
@@ -95,7 +96,7 @@ public:
         chains_[parent].n_children++;
     }
 
-    // Drops the reference of the completed task or of a child.
+    // Drops one reference: of the task, when it completes, or of a child.
     void release(uint32_t chain) {
         OMPASS_ASSERT(!chain || chains_[chain].refs > 0);
         while (chain && --chains_[chain].refs == 0) {
@@ -110,7 +111,7 @@ public:
         }
     }
 
-    // Returns the chain of a task; 0: none, or none any more.
+    // Returns the chain of a task, or 0 if it has none (any more).
     uint32_t find(uint64_t id) const { return of_task_[id]; }
     void remember(uint64_t id, uint32_t chain) { of_task_.set(id, chain); }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Keeps a stack of open slices per thread, and emits each popped slice that overlaps the window. Reads threads from
-// their first event, because slices that are open at the begin of the window began earlier.
+// their first event, because slices that are open when the window begins have begun earlier.
 #include "timeline.h"
 
 #include <algorithm>
@@ -38,7 +38,7 @@ public:
             stack_.push_back({kind, flags, number(construct), task, begin});
         };
         const auto frames = walk.frames();
-        size_t next_part = at.parts().size(); // parts from here on are in the slices
+        size_t next_part = at.parts().size(); // parts from here on have slices
         const auto open_parts_to = [&](size_t last) {
             for (; next_part > last; next_part--)
                 if (const auto &part = at.parts()[next_part - 1]; part.is_primary)
@@ -66,7 +66,7 @@ public:
     void state_interval(Walk &, format::State state, uint64_t begin, uint64_t end, uint32_t) {
         if (state == format::State::kCreate) emit({SliceKind::kCreate, 0, -1, 0, begin}, end);
     }
-    // Follows the state interval in which `interval` begins. Splits `interval` where a worker's part of a region ends.
+    // Emits an off-CPU interval. If a worker's part of a region ends in it, emits the rest after that end.
     void off_cpu(Walk &walk, const OffCpuInterval &interval) {
         const uint64_t left =
             walk.activity() == Activity::kWait && !walk.part().primary ? region(walk.part().id).end : 0;
@@ -79,7 +79,7 @@ public:
     }
     void ended_undeferred(Walk &walk, Frame &) { pop(SliceKind::kTask, walk.now()); }
     void started(Walk &walk, Frame &task, bool, uint64_t) { push(walk, SliceKind::kTask, task.construct, task.id); }
-    // Ends the waits and kernels in the task as well.
+    // Also ends the open waits and kernels in the task.
     void suspended(Walk &walk, Frame &) { pop(SliceKind::kTask, walk.now()); }
     void resumed(Walk &walk, Frame &task, bool here) {
         if (!here) push(walk, SliceKind::kTask, task.construct, task.id, kSliceResumed);
@@ -106,7 +106,7 @@ public:
     void began_call(Walk &walk, const OpenCall &call) { push(walk, SliceKind::kCall, call.construct, 0); }
     void ended_call(Walk &walk, const OpenCall &) { pop(SliceKind::kCall, walk.now()); }
 
-    // A data operation has its number in place of a task.
+    // Emits a data operation or a launch. A data operation has its number in place of a task.
     void took_call_step(Walk &walk, const CallStepRecord &taken) {
         const format::CallStep step = format::call_step(taken.word);
         if (step != format::kDataStep && step != format::kLaunchStep) return;
@@ -137,7 +137,8 @@ private:
         emit(slice, now);
     }
 
-    // Ends the innermost slice of the kind, and the slices in it. There is none if it began in a pause.
+    // Ends the innermost slice of the kind, and the slices in it. Does nothing if there is none, because it began in a
+    // pause.
     void pop(SliceKind kind, uint64_t now) {
         const auto found = std::find_if(stack_.rbegin(), stack_.rend(), [&](const auto &s) { return s.kind == kind; });
         if (found == stack_.rend()) return;
@@ -166,7 +167,7 @@ private:
     uint32_t thread_;
     SliceColumns &slices_;
     std::vector<OpenSlice> stack_;
-    OffCpuInterval after_part_ = {}; // part of the last off-CPU interval after the worker's part of its region
+    OffCpuInterval after_part_ = {}; // the last off-CPU interval, after the end of the worker's part of its region
 };
 
 } // namespace

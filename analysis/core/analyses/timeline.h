@@ -17,17 +17,17 @@ enum class SliceKind : uint8_t {
     kTask = 2,
     kWait = 3,
     kLock = 4,
-    kCreate = 5, // a creation that a wrapper measured
+    kCreate = 5, // a creation of a task that a wrapper timed
     kKernel = 6,
     kCreated = 7, // the creation of a deferred task; a moment
     kPreempted = 8, // off-CPU although the thread could have run
     kBlocked = 9, // off-CPU because the thread slept or waited
     kCall = 10, // an MPI call, or a target construct
     kData = 12, // a data operation in a target construct
-    kLaunch = 13 // the launch of a kernel there
+    kLaunch = 13 // the launch of a kernel in a target construct
 };
 
-// Columns of one length, thread by thread. The slices of a thread are in order of their ends.
+// Columns of equal length, thread by thread. The slices of a thread are in order of their ends.
 #define OMPASS_SLICE_COLUMNS(X)                                                                                        \
     X(int64_t, begin_ns, "since the start of the run, cut to the window")                                              \
     X(int64_t, end_ns, "since the start of the run, cut to the window")                                                \
@@ -47,7 +47,7 @@ struct SliceFilter {
     std::vector<uint32_t> threads; // empty: all
     int64_t start_ns = 0;
     int64_t end_ns = -1; // -1: to the end
-    uint64_t limit = ~uint64_t{0}; // most slices; with more, reading stops and sets `too_many`
+    uint64_t limit = ~uint64_t{0}; // reading stops after more slices, and sets `too_many`
 };
 
 Problem read_slices(const RunFiles &run, const SliceFilter &filter, SliceColumns &slices, bool &too_many);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Looks up the last touches of each access and replaces them. Most accesses have exactly the range of an earlier one.
-// Its entry is in a cache line that find() prefetches some accesses ahead.
+// Looks up the last touches of each access's bytes, and replaces them. Most accesses have exactly the range of an
+// earlier one. find() prefetches the entry of that range some accesses ahead.
 #include "touch_moves.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ Move::Kind kind_of(const LastTouch &touch) { return touch.invalid ? Move::kCoher
 } // namespace
 
 void TouchMoves::find(std::span<const Access> accesses, bool coherent, MoveList &moves) {
-    constexpr size_t kAhead = 32; // cache lines being prefetched
+    constexpr size_t kAhead = 32; // accesses from the prefetch of an entry to its use
     for (size_t i = 0; i < accesses.size();) {
         if (i + kAhead < accesses.size()) {
             const Access &later = accesses[i + kAhead];

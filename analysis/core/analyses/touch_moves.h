@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Turns accesses into moves: an access creates a moment and moves its bytes there from the moments of their last touch.
-// Knows the addresses of bytes and which group wrote them; recency_weights computes distances from the moves.
+// Turns accesses into moves. Each access creates a moment, and moves its bytes there from the moments of their last
+// touches. Tracks addresses and the writes of other groups; recency_weights computes distances from the moves.
 #pragma once
 
 #include <algorithm>
@@ -52,10 +52,10 @@ class TouchMoves {
 public:
     TouchMoves(uint16_t group, Sampling sampling) : group_(group), sampling_(sampling) {}
 
-    // Appends the moves of accesses in order of time. If `coherent`, other groups' writes invalidate bytes.
+    // Appends the moves of accesses, which are in order of time. If `coherent`, other groups' writes invalidate bytes.
     void find(std::span<const Access> accesses, bool coherent, MoveList &moves);
 
-    // Renumbers the slots, of which n remain.
+    // Renumbers the slots; n slots remain.
     template <typename NewNumber>
     void rename_slots(NewNumber new_number, uint32_t n) {
         touches_.rename_slots(new_number);

@@ -23,7 +23,7 @@ struct ReplayRun {
     const RunFiles &files;
     RunClock clock;
     uint64_t start, end;      // limits of the window, ticks
-    std::unordered_map<uint32_t, uint32_t> dependences; // the wait for predecessors, by task construct
+    std::unordered_map<uint32_t, uint32_t> dependences; // construct of the wait for predecessors, by task construct
     TraceIndex index;
     TaskParts parts;
 };
@@ -46,7 +46,7 @@ public:
     struct PartData {
         uint32_t loop = 0; // the last loop that the implicit task left, until the barrier after it ends
         uint64_t loop_end = 0; // time at which the task left the loop
-        uint64_t loop_ticks = 0; // its time in the loop
+        uint64_t loop_ticks = 0; // time of the task in the loop
     };
     using Walk = ThreadWalk<ThreadReplay>;
     using Frame = Walk::Frame;
@@ -65,7 +65,7 @@ public:
         account_.present = true;
     }
 
-    // Chooses whether the next event counts.
+    // Selects the account of the event at `now`: inside or outside of the window.
     void at_event(uint64_t now) { counted_ = now >= shared_.start && now < shared_.end ? &account_ : &outside_; }
     // True if no later event affects the window.
     bool is_over(Walk &walk) const { return walk.mark() >= shared_.end && walk.activity() != Activity::kUnknown; }
@@ -303,12 +303,13 @@ public:
         sample_weight_ = 0;
     }
 
-    // Counts the waits, kernels and regions that are open at the end of the walk. `gap_begin`: begin of the open gap.
+    // Counts the phase, waits, calls, kernels and regions that are open at the end of the walk. `gap_begin`: beginning
+    // of the last state interval.
     void finish(Walk &walk, uint64_t gap_begin) {
         account_.last = std::min(walk.mark(), shared_.end);
         const format::ThreadHeader &header = *shared_.files.threads[walk.thread()].header;
         const format::CpuSource source = header.cpu_source;
-        if (source == format::CpuSource::kSwitches) account_.cpu_source = source; // the trace has no clock readings
+        if (source == format::CpuSource::kSwitches) account_.cpu_source = source; // traces lack readings of CPU clocks
         account_.n_events = walk.decoder().n_records();
         end_phase(index.end);
         if (walk.mark() >= shared_.end) { // waits that are open at the end of the window
@@ -341,7 +342,7 @@ public:
 
 private:
     uint64_t in_window(uint64_t begin, uint64_t end) const {
-        if (begin >= shared_.start && end <= shared_.end) return end - begin; // an interval may end before its begin
+        if (begin >= shared_.start && end <= shared_.end) return end - begin; // an interval may end before it begins
         begin = std::max(begin, shared_.start);
         end = std::min(end, shared_.end);
         return begin < end ? end - begin : 0;
@@ -368,7 +369,7 @@ private:
         account_.wait(task.wait_place).ticks += in_window(task.wait_begin, walk.mark());
         count_last_gap(walk, counted_->wait(task.wait_place), walk.part().data.loop);
     }
-    // Counts the delay of a starting task after its predecessor.
+    // Counts the delay of a starting task by its predecessors: from its creation to the end of the last one.
     [[gnu::noinline]] void count_dependence(Walk &walk, const Frame &task) {
         const auto dependence = shared_.dependences.find(task.construct);
         if (dependence == shared_.dependences.end()) return;
@@ -391,7 +392,7 @@ private:
     }
     RegionSlot &region_slot(Walk &walk) { return counted_->regions[walk.part().construct]; }
 
-    // Attributes the off-CPU time of a state interval in the window. Call before worked().
+    // Attributes the part of a state interval's off-CPU time that is in the window. Call before worked().
     [[gnu::noinline]] void charge_off_cpu(Walk &walk, RegionSlot &here, State state, uint64_t begin, uint64_t end) {
         const format::OffCpuTicks off_cpu = walk.off_cpu(std::max(begin, shared_.start), std::min(end, shared_.end));
         here.off_cpu[static_cast<size_t>(state)] += off_cpu;
@@ -400,7 +401,7 @@ private:
         (dirty_ ? account_.pool_off_cpu : construct ? time_slot(construct).off_cpu : here.off_cpu_implicit) += off_cpu;
     }
 
-    // Attributes work, of which `ticks` are in the window.
+    // Attributes work. `ticks`: its part in the window.
     void worked(RegionSlot &here, const Frame &task, uint64_t ticks) {
         if (dirty_) {
             account_.pool_ticks += ticks;
@@ -408,7 +409,7 @@ private:
             return;
         }
         const uint64_t weight = std::exchange(sample_weight_, 0);
-        if (task.construct && ticks == 0) return; // the construct may be outside of the window
+        if (task.construct && ticks == 0) return; // adds no slot for a construct outside of the window
         (task.construct ? time_slot(task.construct).own_ticks : here.implicit_ticks) += ticks;
         if (weight) (task.construct ? time_slot(task.construct).sampled_weight : here.sampled_weight) += ticks * weight;
     }
@@ -433,18 +434,18 @@ private:
     ReplayRun &shared_;
     ThreadAccount &account_; // times in the window
     ThreadAccount outside_; // events outside of the window
-    ThreadAccount *counted_ = &account_; // or &outside_: account of the current event
+    ThreadAccount *counted_ = &account_; // account of the current event: account_ or outside_
     uint32_t phase_ = 0; // current phase of the thread
     uint64_t phase_begin_ = 0;
     bool dirty_ = false; // untimed undeferred tasks ran in the open interval
     const bool has_event_times_ = shared_.files.process->version >= format::kFirstWithEventTimes;
     uint32_t sample_weight_ = 0; // tasks that the open interval represents; 0: not a sample
-    std::vector<uint32_t> since_timed_; // undeferred tasks by construct
+    std::vector<uint32_t> since_timed_; // undeferred tasks since the last timed one, by construct
     const uint64_t exit_ticks_ = shared_.clock.limit_ticks(format::kExitNanoseconds);
     const uint64_t after_loop_ticks_ = shared_.clock.limit_ticks(format::kAfterLoopNanoseconds);
 };
 
-// Finds the wait for predecessors at the place of each task construct.
+// Maps each task construct to the wait for predecessors at the same place in the code.
 std::unordered_map<uint32_t, uint32_t> find_dependences(const RunFiles &run) {
     std::map<std::pair<uint32_t, uint64_t>, uint32_t> waits;
     std::unordered_map<uint32_t, uint32_t> found;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each table is an observer of the walk that pushes values in the order of its columns.
+// For each table, an observer of the walk pushes rows, with their values in the order of the columns.
 #include "trace_rows.h"
 
 #include <algorithm>
@@ -115,7 +115,7 @@ struct IntervalRows : WalkRows {
     }
 };
 
-// A wait of a task, up to its end or the task's suspension. Its lengths exclude tasks that ran in it.
+// A row is a wait of a task, up to its end or the suspension of the task. Its times exclude tasks that ran in it.
 struct WaitRows : WalkRows {
     struct FrameData {
         uint64_t ticks[format::kStates]; // times by state in the task's current wait
@@ -140,7 +140,7 @@ struct WaitRows : WalkRows {
     void recording_resumed(auto &walk) { walk.current().data = {}; }
 
 private:
-    // `kind`: as reported at the end, where some runtimes are more exact than at the begin.
+    // `kind`: as reported at the end, because some runtimes are more exact there than at the beginning.
     void end(auto &walk, auto &task, uint32_t kind) {
         if (!task.waiting) return;
         const auto spent = [&](format::State state) { return length(task.data.ticks[static_cast<size_t>(state)]); };
@@ -293,7 +293,7 @@ Problem read_rows(const RunFiles &run, size_t table, const std::vector<size_t> &
     case kTasks: {
         TaskIds parents(run);
         Parents observer(parents);
-        if (std::ranges::find(columns, kParent) != columns.end()) // a task's creator may be on a later thread
+        if (std::ranges::find(columns, kParent) != columns.end()) // the log of a task's creator may come later
             if (Problem problem = walk_threads(run, observer)) return problem;
         return fill<TaskRows>(run, layout, parents);
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A trace as tables: a row per task, state interval, wait, kernel or access, in batches of columns. Needs constant
-// memory, plus eight bytes per deferred task. Computes no statistics; trace_replay does.
+// Reads a trace as tables, in batches of columns: a row per task, state interval, wait, kernel, access, call or step of
+// a target construct. Needs constant memory, plus eight bytes per deferred task (about 20 for the table of tasks).
+// Computes no statistics; trace_replay does.
 #pragma once
 
 #include <cstdint>
@@ -28,11 +29,13 @@ struct TraceTable {
 // Returns all tables.
 const std::vector<TraceTable> &trace_tables();
 
-// The requested columns, of one length. The function may move them away, and may throw to end the reading.
+// The requested columns, all of the same length.
 using RowBatch = std::vector<std::vector<int64_t>>;
+// Receives a batch. May move its columns out, and may throw to stop the reading.
 using DeliverRows = std::function<void(RowBatch &)>;
 
-// Reads columns of a table, all given by index, in the order of `columns`. A problem names file and byte.
+// Reads some columns of a table, in the order of `columns`, in batches of at most batch_rows rows. `table` is an index
+// into trace_tables(), `columns` are indices into its columns. A problem names file and byte.
 Problem read_rows(const RunFiles &run, size_t table, const std::vector<size_t> &columns, size_t batch_rows,
                   const DeliverRows &deliver);
 

@@ -15,8 +15,8 @@ namespace {
 
 using Sentences = std::vector<std::string>;
 
-// Checks that parts of a state do not exceed it, and for each parallel construct, in ticks:
-// N * T == the sum of the states (+ time spent leading inner regions)
+// Checks that no part of a state exceeds it, and for each parallel construct, in ticks:
+//   team size x duration  ==  sum of the states + time of inner regions that its threads lead
 void check_identity(const std::vector<ThreadAccount> &accounts, size_t n_definitions, const std::string &source,
                     Sentences &found) {
     for (size_t id = 1; id < n_definitions; id++) {
@@ -54,14 +54,14 @@ void check_identity(const std::vector<ThreadAccount> &accounts, size_t n_definit
 template <typename Slot>
 using Figure = std::function<uint64_t(const Slot &)>;
 
-// A figure on which both accounts must agree. Ticks may differ by 1% of all compared ticks, because clocks differ and
-// two threads' events may date an interval differently. kPart: ticks that another figure includes.
+// A figure on which both accounts must agree. Ticks may differ by 1% of all compared ticks, because clocks differ, and
+// because two threads may date an interval differently. kPart: ticks that another figure includes.
 template <typename Slot>
 struct Compared {
     std::string name;
     Figure<Slot> figure;
     enum Kind : uint8_t { kCount, kTicks, kPart } kind = kCount;
-    bool is_of_gaps = false; // counts gaps at the ends of regions, too
+    bool is_of_gaps = false; // also counts gaps at the ends of regions, which may be unknown
 };
 
 // Compares the statistics of the tool and of the replay.
@@ -71,7 +71,7 @@ public:
         uint64_t kept, replayed;
         uint64_t larger() const { return std::max(kept, replayed); }
     };
-    // `before`: the tool's statistics at the begin of the trace. `early_ticks`: see below.
+    // `before`: the tool's statistics at the beginning of the trace. `early_ticks`: see the function.
     Comparison(const std::vector<ThreadAccount> &kept, const std::vector<ThreadAccount> &before,
                const std::vector<ThreadAccount> &replayed, uint64_t early_ticks, size_t n_definitions, Sentences &found)
         : kept_(kept), before_(before), replayed_(replayed), early_ticks_(early_ticks), n_definitions_(n_definitions),
@@ -81,7 +81,8 @@ public:
     uint64_t early_ticks() const { return early_ticks_; }
     uint64_t n_unknown_parts() const { return n_unknown_parts_; }
 
-    // Returns the sums over the constructs in [first, end) and all threads; single threads may differ slightly.
+    // Returns the sums over the constructs in [first, end) and all threads. Single threads are not compared, because
+    // they may differ slightly.
     template <typename Slot>
     Both sums(std::vector<Slot> ThreadAccount::*slots, const Figure<Slot> &figure, size_t first = 0,
               size_t end = ~size_t{0}) const {
@@ -101,7 +102,7 @@ public:
                              std::to_string(sums.replayed) + unit + ".");
     }
 
-    // Compares construct by construct; `noun` names their kind.
+    // Compares the figures of each construct. `noun`: its kind.
     template <typename Slot>
     void check_each(std::vector<Slot> ThreadAccount::*slots, const std::string &noun,
                     const std::vector<Compared<Slot>> &list) const {
@@ -129,7 +130,7 @@ private:
     Sentences &found_;
 };
 
-// Checks the figures about the extension's held tasks.
+// Compares the figures of held tasks: rescues, steals and placements.
 void check_domains(const Comparison &accounts) {
     using Slot = format::RegionSlot;
     const auto check = [&](const Figure<Slot> &figure, const std::string &what) {
@@ -154,8 +155,8 @@ Comparison::Both sums_of_states(const Comparison &accounts, uint64_t (*of)(const
 }
 uint64_t ticks_in(const format::RegionSlot &slot, size_t state) { return slot.state_ticks[state]; }
 
-// Compares off-CPU times. The trace may lack off-CPU time of an interval that is still open, and of regions whose end
-// was unknown when the thread left them.
+// Compares off-CPU times. The trace may lack the off-CPU time of an interval that is still open, and of regions that a
+// thread left before their end was known.
 void check_off_cpu(const Comparison &accounts, const RunFiles &run) {
     using Slot = format::RegionSlot;
     format::OffCpuTicks unrecorded = {};
@@ -252,8 +253,9 @@ void check_agreement(const RunFiles &run, const Comparison &accounts) {
     check_states(accounts);
 }
 
-// If only the last part of the trace was kept, a thread's part may begin a little before the others. Returns the time
-// before the begin of the trace of all threads, on the threads that were in regions whose events are missing.
+// Returns the ticks that some threads recorded before the common beginning of the trace. If a run keeps only the last
+// part of its trace, each thread's part may begin a little before that. Counts only threads that were in regions whose
+// beginnings are unknown.
 uint64_t early_ticks(const RunFiles &run, const std::vector<ThreadAccount> &replayed) {
     uint64_t sum = 0;
     for (size_t i = 0; i < run.threads.size(); i++) {
@@ -265,7 +267,7 @@ uint64_t early_ticks(const RunFiles &run, const std::vector<ThreadAccount> &repl
     return sum;
 }
 
-// Returns the inconsistencies. Sets `is_final` to true if the logs are complete.
+// Returns the inconsistencies. Sets `is_final`: true if the logs are complete.
 Sentences check_run(const std::string &directory, bool &is_final) {
     Sentences found;
     RunFiles run;
@@ -320,7 +322,7 @@ std::vector<std::string> validate_run(const std::string &directory) {
     for (unsigned attempt = 1;; attempt++) {
         bool is_final = true;
         Sentences found = check_run(directory, is_final);
-        // A program that ends during the read changes the logs.
+        // If the program was still running, its logs may have changed during the check.
         if (found.empty() || (is_final && attempt > 1) || attempt == kMostAttempts) return found;
         if (!is_final) usleep(10'000);
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks a run directory: its files, its sums, and the tool's statistics against the replayed ones.
+// Checks a run directory: its files, its sums, and the tool's statistics against those that the replay computes.
 #pragma once
 
 #include <string>
