@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Orders sibling tasks by their depend clauses, by the rules of OpenMP. Runtimes report only dependences on tasks that
-// are incomplete, so a trace lacks dependences that occur on other numbers of threads.
+// Orders sibling tasks by their depend clauses, by the rules of OpenMP. Runtimes report only dependences on incomplete
+// tasks, so a trace lacks dependences that occur on other numbers of threads.
 #pragma once
 
 #include <algorithm>
@@ -25,8 +25,8 @@ public:
         kInOutAll = 35
     };
 
-    // Adds a clause of `task`. Add all clauses of a task before the next task's. Calls found(sibling), possibly
-    // repeatedly, for each task that `task` must wait for.
+    // Adds a clause of `task`. Add all clauses of a task before those of the next. Calls found(sibling) for each task
+    // for which `task` must wait, possibly repeatedly.
     template <typename Found>
     void add(uint32_t task, uint64_t address, uint32_t type, Found found) {
         if (type == kOutAll || type == kInOutAll) return add_for_all(task, found);
@@ -49,8 +49,8 @@ private:
         uint32_t type = 0;
     };
 
-    // True if a task joins the current users: readers join readers, and members of an inoutset join each other.
-    // Members of a mutexinoutset may run in any order, one at a time; here they run in order of creation.
+    // True if a task joins the current users. Readers join readers, and members of an inoutset join each other. Members
+    // of a mutexinoutset may run in any order, one at a time; here they run in order of creation.
     static bool can_join(const Users &users, uint32_t type) {
         return users.type == type && (type == kIn || type == kInOutSet);
     }

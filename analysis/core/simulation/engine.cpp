@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The course of a simulated run, and the operations of its tasks: work, creations, the end.
+// Takes the steps of a simulated run, and the operations of its tasks: work, creations, ends, events and locks.
 #include "engine.h"
 
 #include <algorithm>
@@ -51,7 +51,7 @@ Simulated SimulatedRun::run() {
     result_.serial_ns = end - in_regions_ns_;
     for (Thread &thread : threads_) {
         if (thread.now < end) thread.spend(State::kIdle, end - thread.now);
-        // The rest of a steal that was under way at the end does not count.
+        // The part of a steal after the end of the run does not count.
         threads_.ns(State::kSchedule) -= thread.now - end;
     }
     result_.work_ns = threads_.ns(State::kWork);
@@ -122,7 +122,7 @@ void SimulatedRun::continue_task(Thread &thread) {
             if (recorder_) recorder_->kernel(thread.number, operation, thread.now);
             if (!memory_) continue;
             return threads_.wait_for_step(thread, Step::kAccess);
-        case OpKind::kOffCpu: thread.spend(State::kWork, operation.value()); continue; // on any processor
+        case OpKind::kOffCpu: thread.spend(State::kWork, operation.value()); continue; // on any machine
         case OpKind::kDetached: task.detached = operation.value() != 0; continue;
         case OpKind::kKernelBegin:
         case OpKind::kKernelEnd:
@@ -189,7 +189,7 @@ void SimulatedRun::run_operation(Thread &thread) {
     continue_task(thread);
 }
 
-// Runs consecutive accesses as one step.
+// Runs up to kAccessesAtOnce consecutive accesses as one step.
 void SimulatedRun::access(Thread &thread) {
     LiveTask &task = tasks_[thread.current];
     const Operation *const first = &program_.operations[task.next_op], *end = first + 1;
@@ -222,7 +222,7 @@ void SimulatedRun::create(Thread &thread, Operation operation) {
         pay(thread, State::kCreate, terms_.contended_ns(task), result_.operations.contended);
         creation_ns += terms_.contended_ns(task);
     }
-    if (pending_.waits(number)) { // queued by the last task that it waits for
+    if (pending_.waits(number)) { // the last of its predecessors will queue it
         pending_.created(number, place);
         if (recorder_) recorder_->create(thread.number, number, thread.now, creation_ns);
         return continue_task(thread);
@@ -311,7 +311,7 @@ void SimulatedRun::await_event(uint32_t place, uint64_t now) {
     threads_.set_event(events_.top().first);
 }
 
-// Completes the task of the earliest event. The events come from outside: no thread spends time on them.
+// Completes the task of the earliest event. Events come from outside, so no thread spends time on them.
 void SimulatedRun::fulfill_next() {
     const auto [now, place] = events_.top();
     events_.pop();

@@ -22,14 +22,14 @@ struct Changes {
     std::vector<double> speed; // speed-up, by number in TaskProgram::constructs; empty: none
     uint32_t max_depth = 0; // tasks deeper than this run inside their creator; 0: none
     uint64_t min_ns = 0; // tasks with less work, including their descendants', run inside their creator
-    bool serial_below = false; // such tasks become plain calls of a serial function
+    bool serial_below = false; // tasks beyond max_depth or min_ns become plain calls of a serial function
     bool untied = false; // all tasks become untied
     uint32_t untraced_task_ns = 0; // cost of recording, to subtract from each task's work
     uint32_t untraced_creation_ns = 0; // cost of recording, to subtract from its creator's work
     uint32_t untraced_create_ns = 0; // cost of recording, to subtract from the creation of each task
     uint32_t least_create_ns = 0; // least time of a creation after the subtraction
-    // The same costs for tasks recorded in a team of one. A negative cost is added to the work, because recording in a
-    // larger team costs more.
+    // The same costs for tasks recorded in a team of one. A negative cost adds to the work, because recording costs
+    // more in a larger team.
     int32_t serialised_task_ns = 0;
     int32_t serialised_creation_ns = 0;
     // Cost of creating such a task in a larger team. Unused if the machine has a cost of creation.
@@ -70,8 +70,8 @@ struct Team {
     Recorder *recorder = nullptr; // records the run; only with policies for which can_record() is true
 };
 
-// Several threads may call it at once, also on one program. Memory: 64 bytes per created task that is incomplete or
-// has incomplete children.
+// Simulates a run of the program. Callable from several threads at once, also for one program. Memory: 64 bytes per
+// created task that is incomplete or has incomplete children.
 Simulated simulate(const TaskProgram &program, const Machine &machine, const Policy &policy, const Team &team,
                    const Changes &changes = {});
 

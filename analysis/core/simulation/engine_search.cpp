@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How threads find tasks. A thread that finds none is parked: it takes no steps. Queueing a task wakes one parked
-// thread, which arrives at the queue after as many failed attempts as its policy would have made.
+// Finds tasks for threads. A thread without a task is parked: it takes no steps. A newly queued task wakes one parked
+// thread, which arrives at the queue after as many failed attempts as the policy would have caused.
 //
 //   while a thread without a task is parked: n queued tasks <= n threads on their way to a queue
 #include <algorithm>
@@ -104,7 +104,7 @@ void SimulatedRun::unpark(Thread &thread, uint64_t now) {
     threads_.unpark(thread, now);
 }
 
-// Sends a parked thread to steal a task. The thread is idle, or waits in an ancestor of the task.
+// Sends a parked thread to steal a task. The thread is idle, or may run the task on top of the one in which it waits.
 void SimulatedRun::wake_thief(uint32_t queue, uint32_t place, uint64_t now) {
     const uint32_t n_domains = terms_.n_domains;
     const uint32_t home = policy_.queues == Queues::kPlaced                     ? ready_.set_of(queue)
@@ -129,13 +129,13 @@ void SimulatedRun::wake_thief(uint32_t queue, uint32_t place, uint64_t now) {
     }
 }
 
-// Sends another thread to a queue that still has tasks, after a thief did not take one.
+// Sends another thread to a queue that still has tasks, because a thief took none of them.
 void SimulatedRun::wake_next_thief(uint32_t queue, uint64_t now) {
     if (queue != kNoQueue && ready_.n_tasks(queue) && threads_.n_parked()) wake_thief(queue, ready_.oldest(queue), now);
 }
 
-// Sends a parked thread to a queue. All parked threads and thieves try at random and find tasks one after the other;
-// this thief is the next to succeed.
+// Sends a parked thread to a queue. All parked threads and thieves try queues at random, and find tasks one after the
+// other. This thief is the next that finds one.
 void SimulatedRun::send_thief(Thread &thief, uint32_t queue, uint64_t now, bool at_home) {
     const uint32_t n_looking = threads_.n_parked() + ready_.n_thieves();
     unpark(thief, now);
@@ -151,8 +151,8 @@ void SimulatedRun::send_thief(Thread &thief, uint32_t queue, uint64_t now, bool 
     begin_steal(thief, victim);
 }
 
-// Because all threads wait, runs a queued task although the rules of tied tasks or domains forbid it, or gives a lock to
-// a second thread, because two locks may share a number. Returns false if no thread can continue.
+// Ends a deadlock of all threads. Runs a queued task although the rules of tied tasks or domains forbid it, or gives a
+// lock to a second thread, because two locks may share a number. Returns false if no thread can continue.
 bool SimulatedRun::rescue() {
     for (uint32_t set = 0; set < ready_.n_sets(); set++)
         for (uint32_t i = 0; i < ready_.holding(set).size(); i++) {

@@ -51,7 +51,7 @@ void SimulatedRun::enter_region(Thread &thread, uint32_t number) {
     region_.open = true;
     region_.begin = thread.now;
     if (recorder_) recorder_->begin_region(number, thread.now);
-    // In a team smaller than the recorded one, a thread runs several parts, one after the other up to the next barrier.
+    // In a team smaller than the recorded one, a thread runs several parts, each up to the next barrier.
     for (uint32_t i = region_.n_implicit; i-- > 0;) {
         const uint32_t place = tasks_.make(region.implicit[i], main_);
         tasks_[place].implicit = true;

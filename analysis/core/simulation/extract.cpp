@@ -18,14 +18,14 @@ namespace ompass::simulation {
 namespace {
 
 constexpr uint32_t kOmptUntied = 0x10000000;
-constexpr uint32_t kUnknownTask = 0; // number of the program, which is never created
+constexpr uint32_t kUnknownTask = 0; // the number of the program, which no task creates
 
 // A task that is not complete yet.
 struct Draft {
     uint32_t task = 0;
     bool serialised = false; // ran at once in a team of one, where waits leave no event
     bool locks = false; // has a kLock
-    std::unique_ptr<SiblingClauses> clauses; // of its children; null: none
+    std::unique_ptr<SiblingClauses> clauses; // depend clauses of its children; null: none
     std::vector<Operation> operations;
 };
 
@@ -40,7 +40,7 @@ struct SeenRegion {
 class Extractor : public WalkObserver {
 public:
     struct FrameData {
-        uint32_t draft = 0; // draft that gets its operations
+        uint32_t draft = 0; // draft to which its operations are added
         uint16_t construct = 0;
         bool own = false; // true if no other task has this draft
     };
@@ -54,7 +54,7 @@ public:
     struct ThreadData {
         uint64_t counted_until = 0; // work before this time is in the drafts
         std::vector<Piece> pieces; // pieces of the open state interval
-        std::vector<uint32_t> ended; // complete drafts with such pieces
+        std::vector<uint32_t> ended; // drafts of ended tasks with such pieces
         uint32_t created_in = 0, created_as = 0; // draft and operation of the last creation
         uint32_t created_last = kUnknownTask; // the last deferred task
         uint64_t preempted_in_creation = 0; // ticks in the last interval of creation
@@ -222,7 +222,7 @@ public:
         program_.n_dependent_waits += kind == format::kTaskwaitDepend;
         draft.operations.push_back(Operation::of(operation, 0, number_of(walk.current().wait_place)));
     }
-    // Adds a wait in a team of one, where the trace has only the places of waits, without times.
+    // Adds a wait in a team of one, where the trace has the places of waits, but not their times.
     void named_wait(Walk &walk, uint32_t construct) {
         const uint32_t kind = run_.definitions[construct].flags;
         const bool is_group = kind == format::kTaskgroup;
@@ -356,7 +356,8 @@ private:
         return end > begin ? clock_.ns(end) - clock_.ns(begin) : 0;
     }
     Draft &draft_of(const Frame &frame) { return drafts_[frame.data.draft]; }
-    // In a damaged trace a task may continue after its end. The program owns these operations.
+    // Returns the task of a draft. In a damaged trace, a task may continue after its end; the program then owns its
+    // further operations.
     static uint32_t owner(const Draft &draft) { return draft.task == kStored ? 0 : draft.task; }
     // True in regions and, for the first thread, outside of them; false for waiting helper threads.
     static bool is_simulated(Walk &walk) { return (walk.part().id || walk.thread() == 0) && !walk.is_waiting_helper(); }
@@ -367,7 +368,7 @@ private:
     }
     static bool is_alone(Walk &walk) { return walk.part().id && walk.part().team_size == 1; }
 
-    // Sets the time between the end of a detached task and its event.
+    // Sets the time from the end of a detached task to its event.
     void date_event(uint32_t task, DetachedTimes times) {
         if (times.fulfilled == kNotFulfilled) {
             program_.n_unfulfilled++;
@@ -438,8 +439,8 @@ private:
         thread.ended.clear();
     }
 
-    // Adds the time of an MPI call or a target construct. It keeps its task and thread, as work does, but no change of
-    // the program divides or moves it.
+    // Adds the time of an MPI call or a target construct. The call keeps its task on its thread, as work does, but no
+    // change of the program divides or moves the call.
     void called(Walk &walk, uint64_t begin, uint64_t end) {
         begin = std::max(begin, walk.data.counted_until);
         if (end <= begin) return;
@@ -450,7 +451,7 @@ private:
         drafts_[walk.current().data.draft].operations.push_back(Operation::of(OpKind::kBlocked, ns, kInCall));
     }
 
-    // Adds an operation after the work up to now.
+    // Adds the work up to now, then an operation.
     void mark(Walk &walk, Operation operation) {
         if (!is_simulated(walk)) return;
         if (walk.activity() == Activity::kWork) worked(walk, walk.mark(), walk.now());
@@ -471,7 +472,7 @@ private:
         if (begin != operations.rend()) *begin = Operation::of(OpKind::kLoopBegin, n_taken, begin->construct());
     }
 
-    // Ends a piece of the frame's work at an unknown time.
+    // Ends a piece of the frame's work, at a time that the trace lacks.
     void cut(Walk &walk, Frame &frame) {
         if (!is_simulated(walk)) return;
         const uint32_t operation = add_work(frame.data.draft, frame.data.construct, 0);
@@ -502,7 +503,7 @@ private:
         walk.data.created_as = static_cast<uint32_t>(draft.operations.size());
         return place;
     }
-    // Turns an undeferred task that creates tasks, and undeferred tasks around it, into tasks of the program.
+    // Makes tasks of the program from an undeferred task that creates tasks and from the undeferred tasks around it.
     void give_draft(Walk &walk, Frame &frame, uint8_t flags = ProgramTask::kInline) {
         if (frame.kind != Frame::kUndeferred || frame.data.own) return;
         give_draft(walk, frame.below(), flags);
@@ -545,7 +546,7 @@ private:
         draft.task = kStored;
         free_.push_back(place);
     }
-    // Assumes that a task of a team of one waits for its children after the last creation, if the trace names no wait.
+    // Adds a taskwait after the last creation, if operations follow it. The trace of a team of one may lack all waits.
     void assume_wait(std::vector<Operation> &operations) {
         const auto last = std::ranges::find(operations.rbegin(), operations.rend(), OpKind::kCreate, &Operation::kind);
         if (last == operations.rbegin() || last == operations.rend()) return;
@@ -553,7 +554,7 @@ private:
         program_.n_supposed_waits++;
     }
     // Removes each acquisition without a release in the same task, and each release without an acquisition. Two locks
-    // may share a number: of such a pair in one task, the inner one is removed, because it would wait for itself.
+    // may share a number. If a task nests two such locks, removes the inner one, which would wait for the outer one.
     static void pair_locks(std::vector<Operation> &operations) {
         constexpr size_t kNotHeld = ~size_t{0};
         struct Held {

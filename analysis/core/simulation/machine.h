@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The simulated machine: which threads share a domain, and the costs of the runtime's operations.
+// The simulated machine: the domain of each thread, the costs of the runtime's operations, and the memory system.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@ inline uint64_t whole(double value) { return static_cast<uint64_t>(std::llround(
 
 // A cost in ns for some numbers of threads, interpolated linearly between them.
 struct Cost {
-    std::vector<std::pair<uint32_t, double>> points; // threads and ns, sorted. Empty: as recorded, else 0
+    std::vector<std::pair<uint32_t, double>> points; // threads and ns, sorted. Empty: `create` as recorded, others 0
 
     uint64_t at(uint32_t threads) const {
         if (points.empty()) return 0;
@@ -61,7 +61,7 @@ struct Machine {
     double clock_ratio = 1; // speed of a core relative to the recorded machine
     Costs costs;
     MemorySystem memory;
-    const RecordedMemory *recorded = nullptr; // memory is modelled if it is set and `memory` has levels
+    const RecordedMemory *recorded = nullptr; // memory is modelled if this is set and `memory` has levels
 };
 
 } // namespace ompass::simulation

@@ -10,7 +10,7 @@ namespace ompass::simulation {
 
 namespace {
 
-constexpr uint32_t kPrefetched = 4; // blocks per access
+constexpr uint32_t kPrefetched = 4; // prefetched blocks per access
 
 uint32_t at(const std::vector<uint32_t> &of_thread, uint32_t thread) {
     if (of_thread.empty()) return 0;
@@ -54,7 +54,7 @@ BlockCache::Found BlockCache::touch(uint32_t block, uint32_t version, uint32_t n
 DataBlocks::DataBlocks(const TaskProgram &program, const MemorySystem &system)
     : block_bytes(system.block_bytes), page_bytes(system.page_bytes) {
     const uint64_t size = block_bytes;
-    std::vector<std::pair<uint64_t, uint64_t>> touched; // first block and the one after the last
+    std::vector<std::pair<uint64_t, uint64_t>> touched; // ranges of blocks: the first, and the one after the last
     touched.reserve(program.accesses.size());
     for (const DataAccess &access : program.accesses)
         touched.emplace_back(access.address / size, (access.address + access.bytes - 1) / size + 1);
@@ -185,7 +185,7 @@ uint64_t Memory::access(uint32_t number, uint32_t thread, uint64_t now) {
 RecordedMemory recorded_memory(const TaskProgram &program, const MemorySystem &recorded) {
     RecordedMemory found;
     found.scale.assign(program.accesses.size(), 1.0F);
-    MemorySystem idle = recorded; // its load at each access is unknown
+    MemorySystem idle = recorded; // because the load of its nodes at each access is unknown
     idle.node_ns_per_byte = 0;
     found.blocks = std::make_shared<DataBlocks>(program, idle);
     Memory memory(program, idle, found.blocks);

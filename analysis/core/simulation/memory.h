@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Models caches and memory from the data that kernels declare. A block enters the caches of the thread that touches it,
 // and replaces the least recently used block. A write invalidates the copies in all other caches. A page belongs to the
-// node that touches it first, or pages are interleaved. The time of a block depends on where it is found and, in
-// memory, on how busy the node is. Writing lines back takes no time.
+// node that touches it first, or pages are interleaved. The time of a block depends on the cache or node that has it
+// and, in memory, on the load of the node. Writing lines back takes no time.
 //
 //   time of a kernel  =  recorded time  -  modelled time of its data on the recording machine  +  modelled time here
 //
-// If the modelled time on the recording machine exceeds the kernel's recorded time, the modelled time is reduced to it.
+// If the modelled time on the recording machine exceeds the kernel's recorded time, the model uses the recorded time.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace ompass::simulation {
 
-// Latency of the first byte, and time of each further one.
+// Time of an access to a cache or memory: latency_ns + n bytes * ns_per_byte.
 struct Distance {
     double latency_ns = 0, ns_per_byte = 0;
 };
@@ -32,7 +32,7 @@ struct MemorySystem {
     std::vector<CacheLevel> levels; // the first level first; empty: memory is not modelled
     std::vector<uint32_t> node_of_thread;
     Distance local, remote;
-    Distance other_cache; // distance of a block that another last-level cache has modified
+    Distance other_cache; // to a block that another last-level cache has modified
     double node_ns_per_byte = 0; // bandwidth of a node, shared by all threads
     uint32_t block_bytes = 1024, page_bytes = 4096;
     bool interleaved = false;
@@ -56,7 +56,7 @@ class BlockCache {
 public:
     explicit BlockCache(uint64_t n_blocks);
     enum class Found : uint8_t { kNo, kInvalid, kYes };
-    // Looks the block up in this version. Makes it the most recently used of its set, in version `next`.
+    // Looks up `version` of the block. Makes the block the most recently used of its set, in version `next`.
     Found touch(uint32_t block, uint32_t version, uint32_t next);
     void prefetch(uint32_t block) const { __builtin_prefetch(&sets_[set_of(block)]); }
 
@@ -95,11 +95,11 @@ struct DataBlocks {
 
 class Memory {
 public:
-    // blocks: of the program; null if not yet computed.
+    // blocks: the blocks of the program; null: computes them.
     Memory(const TaskProgram &program, const MemorySystem &system, std::shared_ptr<const DataBlocks> blocks = nullptr);
-    // Returns the time of an access that begins at `now`.
+    // Simulates an access that begins at `now`. Returns its time in ns.
     uint64_t access(uint32_t number, uint32_t thread, uint64_t now);
-    // Prefetches the data of a coming access into the host's cache.
+    // Prefetches the model's entries for a coming access into the host's cache.
     void prefetch(uint32_t number, uint32_t thread) const;
     const MemoryCounts &counts() const { return counts_; }
 
@@ -127,17 +127,17 @@ private:
     std::vector<Block> blocks_;
     std::vector<uint16_t> node_; // by page
     std::vector<std::vector<BlockCache>> caches_; // by level
-    uint32_t n_threads_ = 1; // threads that the system describes
+    uint32_t n_threads_ = 1; // number of threads in the description of the system
     std::vector<BlockCache *> above_; // by thread and level
     std::vector<uint32_t> node_of_group_; // by last-level cache
-    std::vector<double> free_at_; // by node
+    std::vector<double> free_at_; // time at which each node has served its accesses
     std::vector<Bytes> from_; // scratch: by level, then by node, then other caches by node
     MemoryCounts counts_;
 };
 
 // The accesses of a program on the recording machine.
 struct RecordedMemory {
-    std::vector<float> scale; // by access: factor from modelled to simulated time
+    std::vector<float> scale; // by access: factor that reduces the modelled time
     std::vector<uint32_t> ns; // by access: its share of the recorded time
     std::shared_ptr<const DataBlocks> blocks;
 };

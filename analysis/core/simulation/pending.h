@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The dependences that still hold tasks back.
+// Tracks the dependences that are not yet satisfied.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ public:
     }
 
     bool waits(uint32_t task) const { return !n_before_.empty() && n_before_[task]; }
-    // Notes the creation of a task that waits. `place`: its place in TasksInFlight.
+    // Records the creation of a task that waits. `place`: its place in TasksInFlight.
     void created(uint32_t task, uint32_t place) { created_[task] = place; }
     // Calls ready(task, place) for each created task that waited only for this one.
     template <typename Ready>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The differences between schedulers: whether creator or child runs first, where tasks are queued, how a thread
-// waits, and from which thread it steals.
+// Describes schedulers by their queues, their behaviour at waits, their choice of victims, and the order of creator and
+// child.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace ompass::simulation {
 enum class Queues : uint8_t {
     kPerThread, // the owner takes the newest task, others the oldest
     kPerDomain, // all threads of a domain take the newest task
-    kPlaced, // kPerThread, and an inbox of each domain for tasks that are placed in it
+    kPlaced, // kPerThread, and an inbox per domain for tasks that are placed in it
 };
 
 // The behaviour of a thread when its task waits.

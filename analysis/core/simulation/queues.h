@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Containers of the engine: queues of tasks, sets of small numbers, the order of threads by time; and random numbers.
+// Containers of the engine (queues of tasks, sets of small numbers, the order of threads by time), and random numbers.
 #pragma once
 
 #include <array>
@@ -50,7 +50,7 @@ public:
     uint32_t size() const { return static_cast<uint32_t>(members_.size()); }
     uint32_t operator[](uint32_t i) const { return members_[i]; }
     bool contains(uint32_t number) const { return place_[number] != kAbsent; }
-    // Searches n_members members, cyclically from `place`. Returns the first that suits, or ~0u.
+    // Searches n_members members, cyclically from `place` on. Returns the first that suits; ~0u: none.
     template <typename Suits>
     uint32_t find(uint32_t place, uint32_t n_members, Suits suits) const {
         for (; n_members; n_members--) {
@@ -78,9 +78,9 @@ private:
     std::vector<uint32_t> members_, place_;
 };
 
-// Finds the thread whose next event is the earliest, and the lowest number among equals. A tournament tree: each node
-// has the smallest keys of four nodes below it. The tree has few levels, and in an update only one
-// of the keys that a level compares depends on the level below.
+// Finds the thread with the earliest next event; among equals, the one with the lowest number. A tournament tree: each
+// node has the smallest keys of the four nodes below it. The tree has few levels. In an update, only one of the four
+// keys that a level compares depends on the level below.
 class NextThread {
 public:
     static constexpr unsigned kThreadBits = 13, kEventBits = 3;
@@ -106,7 +106,7 @@ private:
         uint64_t keys[kFour] = {kNever, kNever, kNever, kNever};
     };
 
-    // Compiles to no branch; a branch on times would be unpredictable.
+    // Compiles without a branch, because a branch on times would be unpredictable.
     static uint64_t less(uint64_t one, uint64_t other) { return one < other ? one : other; }
     void put(uint32_t place, uint64_t key) {
         Four *level = fours_.data();

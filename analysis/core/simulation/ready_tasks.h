@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The queues of ready tasks, and which of these tasks a thread may take. The policy sets whether there is a queue
-// for each thread, each domain, or each thread with an inbox for each domain. Tasks with a priority share one queue.
+// The queues of ready tasks, and the rules by which threads take tasks. The policy selects one queue per thread, one
+// per domain, or one per thread and an inbox per domain. Tasks with a priority share one queue.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace ompass::simulation {
 
 class ReadyTasks {
 public:
-    // untied: true if all tasks are. lock_ns: time for which an operation locks a shared queue.
+    // untied: true if all tasks are untied. lock_ns: time for which an operation locks a shared queue.
     ReadyTasks(const TaskProgram &program, const Policy &policy, TasksInFlight &tasks, Threads &threads,
                uint32_t n_domains, bool untied, uint64_t lock_ns)
         : policy_(policy), tasks_(tasks), n_threads_(threads.size()), n_domains_(n_domains), untied_(untied),
@@ -37,12 +37,13 @@ public:
 
     uint32_t size() const { return static_cast<uint32_t>(queues_.size()); }
     uint32_t n_tasks(uint32_t queue) const { return queues_[queue].tasks.size(); }
-    // Note that a thief is on its way to a queue, and that it has arrived.
+    // Records that a thief is on its way to a queue.
     void add_thief(uint32_t queue, uint64_t arrival) {
         n_thieves_++;
         queues_[queue].n_thieves++;
         queues_[queue].last_arrival = arrival;
     }
+    // Records that the thief has arrived.
     void remove_thief(uint32_t queue) {
         n_thieves_--;
         queues_[queue].n_thieves--;
@@ -94,17 +95,17 @@ public:
         queue.free_at = thread.now + lock_ns_;
     }
 
-    // True if the thread may run the task. On top of a waiting task it may run only descendants of it and untied tasks.
+    // True if the thread may run the task: on top of a waiting task, only its descendants and untied tasks.
     bool may_run(const Thread &thread, uint32_t place) const {
         if (thread.current == kNone) return true;
         const LiveTask &task = tasks_[place];
         return task.untied || untied_ || tasks_.is_descendant(task, thread.current);
     }
     bool is_bound(const LiveTask &task) const { return !task.untied && !untied_; }
-    // Returns how many of n queues or tasks a search examines. Without dependences, a queue holds only descendants of
-    // its owner's task; the tasks at its ends then decide whether the thread may run any.
+    // Returns the number of queues or tasks that a search among n examines. In a program without dependences, a queue
+    // holds only descendants of its owner's task, so the tasks at its ends decide whether the thread may run any.
     uint32_t search_limit(uint32_t n) const { return in_order_ ? std::min(n, kSearchLimit) : n; }
-    // Returns the index of a task in the queue that the thread may run, or kNoQueue.
+    // Returns the index, in the queue, of a task that the thread may run; kNoQueue: none.
     uint32_t find_allowed(const Thread &thread, uint32_t number, bool newest) const {
         const TaskQueue &tasks = queues_[number].tasks;
         const uint32_t n = tasks.size(), limit = search_limit(n);
@@ -141,7 +142,7 @@ private:
         uint32_t set = 0; // index in holding_
         uint32_t n_thieves = 0;
         uint64_t last_arrival = 0;
-        uint64_t free_at = 0; // shared queue: when its lock becomes free
+        uint64_t free_at = 0; // time at which the lock of a shared queue becomes free
     };
 
     uint32_t take_from(Thread &thread, uint32_t number, bool newest) {

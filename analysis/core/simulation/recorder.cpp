@@ -53,7 +53,7 @@ void Recorder::begin_region(uint32_t number, uint64_t now) {
         thread.n_arrived = 0;
         thread.joined = thread.at_barrier = false;
         if (thread.n_parts) continue;
-        join(thread, now); // a thread without a part only runs tasks
+        join(thread, now); // a thread without a part waits in the barrier and runs tasks
         enter_barrier(thread, format::kRegionBarrier, now);
     }
 }

@@ -14,11 +14,11 @@ namespace ompass::simulation {
 
 class Recorder {
 public:
-    // definitions: taken from the run from which the program was extracted.
+    // definitions: of the run from which the program was extracted.
     Recorder(const TaskProgram &program, const std::vector<Definition> &definitions, const Policy &policy,
              const std::vector<uint32_t> &domain_of_thread, uint32_t n_threads);
 
-    // True if threads stay in their implicit tasks under the policy; records cannot represent threads that leave them.
+    // True if threads stay in their implicit tasks under the policy. Records cannot represent threads that leave them.
     static bool can_record(const Policy &policy) { return policy.waiting == Waiting::kNests; }
 
     void begin_region(uint32_t number, uint64_t now);
@@ -37,13 +37,13 @@ public:
     void fulfill(uint32_t thread, uint32_t task, uint64_t now, uint64_t delay); // the event of a detached task
     void begin_wait(uint32_t thread, OpKind kind, uint64_t now);
     void end_wait(uint32_t thread, OpKind kind, uint64_t now);
-    // number: of the lock; kNoLock: unknown, and its release is not recorded.
+    // number: of the lock; kNoLock: unknown. The release of an unknown lock is not recorded.
     static constexpr uint32_t kNoLock = ~0u;
     void wait_for_lock(uint32_t thread, uint32_t number, uint64_t begin, uint64_t end);
     void release_lock(uint32_t thread, uint32_t number, uint64_t now);
     void kernel(uint32_t thread, Operation operation, uint64_t now);
 
-    // Writes into an existing directory. like: the run from which the program was extracted.
+    // Writes the run into an existing directory. like: the run from which the program was extracted.
     Problem write(const std::string &directory, const RunFiles &like, uint64_t wall_ns) const;
 
 private:
@@ -63,7 +63,7 @@ private:
     std::vector<RecordedThread> threads_;
     std::vector<uint32_t> domain_of_;
     std::vector<uint64_t> id_; // by task
-    std::vector<uint64_t> ready_; // by task, 1 + ns; 0: at its creation
+    std::vector<uint64_t> ready_; // by task: 1 + ns at which it became ready; 0: at its creation
     std::vector<Dependence> before_; // by the later task
     uint64_t region_ = 0, last_arrival_ = 0;
     uint32_t team_size_ = 0;

@@ -28,7 +28,8 @@ inline void append(TaskProgram &program, uint32_t task, const Operations &operat
     program.operations.push_back(Operation::of(OpKind::kEnd));
 }
 
-// Returns the program after change(program, task, operations) on each task. `change` may add tasks to the program.
+// Returns the program after change(program, task, operations) for each task that has operations. `change` may add tasks
+// to the program.
 template <typename Change>
 TaskProgram rewritten(const TaskProgram &program, Change change) {
     TaskProgram made = program;
@@ -46,7 +47,7 @@ TaskProgram rewritten(const TaskProgram &program, Change change) {
     return made;
 }
 
-// Removes all operations for which `is` holds, except the last.
+// Removes all operations for which `is` returns true, except the last of them.
 template <typename Is>
 void keep_last(Operations &operations, Is is) {
     const auto holds = [&](Operation operation) { return std::invoke(is, operation); };
@@ -55,7 +56,7 @@ void keep_last(Operations &operations, Is is) {
         operations.erase(std::remove_if(operations.begin(), std::prev(last.base()), holds), std::prev(last.base()));
 }
 
-// Returns one of n_parts equal parts of a piece of work. The parts add up to the whole.
+// Returns part `number` of n_parts equal parts of a piece of work. The parts add up to the whole.
 inline uint64_t part_of(uint64_t ns, uint64_t number, uint64_t n_parts) {
     return ns * (number + 1) / n_parts - ns * number / n_parts;
 }

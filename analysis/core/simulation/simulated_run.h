@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One simulated run. A thread performs work and pays costs at once, because other threads do not see them. Then it
-// waits until its next visible step is the earliest: a step that queues, takes or completes a task, or begins a wait.
-// Any task therefore takes some three steps, on any number of threads.
+// One simulated run. A thread performs work and pays costs at once, because other threads do not see them. A visible
+// step queues, takes or completes a task, or begins a wait. A thread takes it when no other thread has an earlier one.
+// Therefore a task takes about three steps, on any number of threads.
 //
 //   engine.cpp         the operations of a task
 //   engine_waits.cpp   waits, barriers and regions
@@ -112,7 +112,7 @@ private:
         uint64_t begin = 0;
         std::vector<uint32_t> arrived; // implicit tasks at the barrier
     } region_;
-    // A lock of the program; threads get it in the order in which they ask. rescue() may give it to several threads.
+    // A lock of the program. Threads get it in the order of their requests. rescue() may give it to several threads.
     struct Lock {
         uint32_t n_holders = 0;
         TaskQueue waiting; // numbers of threads
@@ -123,7 +123,7 @@ private:
     uint32_t main_ = kNone; // the initial task
     uint64_t in_regions_ns_ = 0, n_completed_ = 0;
     uint64_t stealing_until_ = 0; // end of the latest steal, which may lie in the future
-    uint64_t last_find_ = 0; // when a woken thread last found a queue with tasks
+    uint64_t last_find_ = 0; // time at which a woken thread last found a queue with tasks
     bool done_ = false, stopped_ = false;
     Simulated result_;
 };

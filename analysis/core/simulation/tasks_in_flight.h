@@ -18,7 +18,7 @@ struct alignas(64) LiveTask { // one cache line of the host
     uint32_t task = 0;
     uint32_t next_op = 0;
     uint32_t parent = kNone;
-    uint32_t below = kNone; // the task on top of which it runs
+    uint32_t below = kNone; // task on top of which it runs
     uint32_t n_children = 0; // direct children that are not complete
     uint32_t refs = 0; // one until the task completes, and one per child
     uint32_t group = 0; // the taskgroup that it belongs to; 0: none
@@ -27,7 +27,7 @@ struct alignas(64) LiveTask { // one cache line of the host
     uint32_t foreign_ancestor = kNone; // nearest ancestor on another thread; set at its start
     int32_t untraced = 0; // ns of recording that remain to subtract from its work; below 0: to add
     uint32_t next_ready = kNone; // the next task in the list Thread::ready
-    uint32_t data_ns = 0; // ns that its kernel's data took in the recorded run, to subtract from its work too
+    uint32_t data_ns = 0; // recorded ns of its kernel's data that remain to subtract from its work
     uint16_t depth = 0;
     Waits waits = Waits::kNo;
     bool inlined : 1 = false, started : 1 = false, untied : 1 = false, serial : 1 = false, implicit : 1 = false;
@@ -85,7 +85,7 @@ public:
         if (parent) live_[parent].refs++;
         return place;
     }
-    // Drops one reference to a task, and frees it and its ancestors when they have none left.
+    // Drops one reference to a task. Frees the task and its ancestors when they have no references.
     void release(uint32_t place) {
         while (place && --live_[place].refs == 0) {
             const uint32_t parent = live_[place].parent;
@@ -133,7 +133,7 @@ public:
         live_[place].group = group;
         while (group && groups_[group].n_unfinished++ == 0) group = groups_[group].around;
     }
-    // Removes a member. Calls over(place) for each task that waited only for this member.
+    // Removes a member of a group. Calls over(place) for each task whose wait thereby ends.
     template <typename Over>
     void leave_group(uint32_t group, Over over) {
         while (group && --groups_[group].n_unfinished == 0) {

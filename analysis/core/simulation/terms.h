@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The length of each operation in a simulated run, and which tasks run inside their creator. Both follow from program,
-// machine, policy, team and changes.
+// Computes the length of each operation in a simulated run, and decides whether a task runs inside its creator. Both
+// depend on program, machine, policy, team and changes.
 #pragma once
 
 #include <algorithm>
@@ -33,7 +33,7 @@ struct Terms {
         if (factor == kOne) return work_ns;
         return static_cast<uint64_t>(static_cast<unsigned __int128>(work_ns) * factor >> 32);
     }
-    // True for a task of a team of one whose recorded times are kept; these include the cost of running it at once.
+    // True for a task of a team of one that keeps its recorded times. These include the cost of running it at once.
     bool is_as_recorded(const ProgramTask &task) const {
         return all_inline_ && changes.as_recorded && task.flags & (ProgramTask::kSerialised | ProgramTask::kDependent);
     }
@@ -48,24 +48,25 @@ struct Terms {
         const uint64_t least = std::min(operation.cost(), changes.least_create_ns);
         return std::max<uint64_t>(operation.cost() - std::min(operation.cost(), changes.untraced_create_ns), least);
     }
-    // Returns the delay of a creation while other threads look for tasks. A creation recorded in a larger team
-    // includes the cost in that team. A replay has the whole cost, because it also puts tasks into queues.
+    // Returns the delay of a creation while other threads look for tasks. The recorded time of a creation in a larger
+    // team includes the delay in that team. A replay has the whole delay, because it also puts tasks into queues.
     uint64_t contended_ns(const ProgramTask &task) const {
         const bool includes =
             !creation_given_ &&
             !(task.flags & (ProgramTask::kSerialised | ProgramTask::kDependent | ProgramTask::kReplayed));
         return cost.contended - std::min(cost.contended, includes ? recorded_contended_ns_ : 0);
     }
-    // Return the cost of recording to subtract from the work of a task and of its creator.
+    // Returns the cost of recording to subtract from the work of the task.
     int32_t traced_task_ns(const ProgramTask &task) const {
         if (!(task.flags & ProgramTask::kSerialised)) return static_cast<int32_t>(changes.untraced_task_ns);
         return is_as_recorded(task) ? 0 : changes.serialised_task_ns;
     }
+    // Returns the cost of recording to subtract from the work of its creator.
     int32_t traced_creation_ns(const ProgramTask &task) const {
         if (!(task.flags & ProgramTask::kSerialised)) return static_cast<int32_t>(changes.untraced_creation_ns);
         return is_as_recorded(task) ? 0 : changes.serialised_creation_ns;
     }
-    // dependent: true if the task waits for tasks that have not completed.
+    // True if the task runs at once inside its creator. dependent: true if it waits for tasks that have not completed.
     bool runs_inline(const ProgramTask &task, uint32_t number, bool dependent) const {
         if (dependent) return false;
         return all_inline_ || task.flags & ProgramTask::kInline || is_cut_off(task, number);
@@ -90,7 +91,7 @@ private:
     const bool creation_given_;
     const uint64_t recorded_contended_ns_;
     std::vector<uint64_t> factor_of_; // by construct: time on this machine per recorded time, 32.32 fixed point
-    std::vector<uint32_t> inclusive_; // inclusive_work(), if Changes::min_ns needs it
+    std::vector<uint32_t> inclusive_; // inclusive_work(); empty without Changes::min_ns
     const bool all_inline_;
 };
 

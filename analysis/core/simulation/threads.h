@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The simulated threads: their time by state, the order of their steps, and which of them are parked because they have
-// no task to run. A parked thread takes no steps; its time is charged when it is woken.
+// The simulated threads: their time by state, the order of their steps, and the parked threads, which have no task to
+// run. A parked thread takes no steps. When another thread wakes it, it is charged its idle time.
 #pragma once
 
 #include <cstdint>
@@ -17,13 +17,13 @@ using format::State;
 
 inline constexpr uint32_t kNoQueue = ~0u, kNoThread = ~0u;
 
-// The next step of a thread: an operation of its task, by kind to save a second branch, or a search for a task.
-// kEvent is a step of no thread: the event of a detached task.
+// The next step of a thread: an operation of its task, or a search for a task. Operations differ by kind to save a
+// second branch. kEvent, the event of a detached task, is a step of no thread.
 enum class Step : uint8_t { kCreate, kEnd, kAccess, kOther, kSearch, kEvent };
 
 struct alignas(64) Thread { // one cache line of the host
     uint64_t now = 0;
-    uint64_t *ns = nullptr; // by State, of all threads
+    uint64_t *ns = nullptr; // time by State; all threads share the array
     uint32_t current = kNone; // task on top of its stack
     uint32_t ready = kNone; // first task that only this thread may continue; LiveTask::next_ready links the others
     uint32_t target = kNoQueue; // queue of the steal that is under way
@@ -40,7 +40,7 @@ struct alignas(64) Thread { // one cache line of the host
 
 class Threads {
 public:
-    // with_events: set_event() will be called.
+    // with_events: true if the caller uses set_event().
     Threads(uint32_t n_threads, const Machine &machine, uint32_t n_domains, bool with_events)
         : n_threads_(n_threads), threads_(n_threads + 1), next_(n_threads + with_events),
           parked_(2 * size_t{n_domains}, NumberSet(n_threads)) {
@@ -60,7 +60,7 @@ public:
     auto end() { return threads_.end() - 1; }
 
     void wait_for_step(Thread &thread, Step step) { next_.set(thread.number, thread.now, static_cast<uint32_t>(step)); }
-    // Set the time of the next event that comes from outside all threads.
+    // Sets the time of the next event that comes from outside all threads.
     void set_event(uint64_t time) { next_.set(size(), time, static_cast<uint32_t>(Step::kEvent)); }
     void stop_events() { next_.stop(size()); }
     void block(const Thread &thread) { next_.stop(thread.number); } // until another thread lets it continue
@@ -82,7 +82,8 @@ public:
     }
     uint32_t n_parked() const { return n_parked_; }
     uint64_t &ns(State state) { return ns_[static_cast<size_t>(state)]; }
-    // bound: the threads that are parked in a wait and may run only certain tasks on top of the wait.
+    // Returns the parked threads of a domain. With `bound`, these wait in a task, and may run only certain tasks on top
+    // of it; else they have no task.
     const NumberSet &parked_in(uint32_t domain, bool bound) const { return parked_[2 * domain + bound]; }
 
 private:
@@ -90,11 +91,11 @@ private:
     NumberSet &set_of(const Thread &thread) { return parked_[2 * thread.domain + (thread.current != kNone)]; }
 
     const uint32_t n_threads_;
-    std::vector<Thread> threads_; // and a last one, which has the events from outside
+    std::vector<Thread> threads_; // the last one takes the events from outside
     NextThread next_;
     std::vector<NumberSet> parked_;
     uint32_t n_parked_ = 0;
-    uint64_t ns_[format::kStates] = {}; // by State, of all threads
+    uint64_t ns_[format::kStates] = {}; // total time of all threads, by State
 };
 
 } // namespace ompass::simulation

@@ -17,7 +17,7 @@ bool creates(const TaskProgram &program, Operation operation, uint16_t construct
            !(program.tasks[operation.task()].flags & ProgramTask::kInline);
 }
 
-// True if the operation is more than work between creations.
+// True if the operation ends a row of creations: all do except work, accesses, and the marks of kernels and loops.
 bool ends_row(Operation operation) {
     return !operation.is_own() || operation.kind() == OpKind::kBlocked || operation.kind() == OpKind::kLock;
 }
@@ -46,7 +46,7 @@ std::unordered_set<uint32_t> dependent_tasks(const TaskProgram &program) {
     return tasks;
 }
 
-// Returns the work of a deferred task that does nothing else and depends on no others; 0 for other tasks.
+// Returns the work of a deferred task that does nothing else and has no dependences; 0 for other tasks.
 uint64_t divisible_ns(const TaskProgram &program, const std::unordered_set<uint32_t> &dependent, uint32_t task) {
     const ProgramTask &one = program.tasks[task];
     if (one.flags & (ProgramTask::kInline | ProgramTask::kImplicit) || dependent.contains(task)) return 0;
@@ -85,7 +85,7 @@ TaskProgram with_constructs(const TaskProgram &program, const std::vector<uint16
 
 TaskProgram coarsen(const TaskProgram &program, uint16_t construct, uint32_t grain) {
     const std::unordered_set<uint32_t> dependent = dependent_tasks(program);
-    std::vector<std::pair<uint32_t, uint32_t>> merged; // a task, and a later one whose work it takes over
+    std::vector<std::pair<uint32_t, uint32_t>> merged; // a task, and a later task whose operations it takes over
     TaskProgram fewer = rewritten(program, [&](TaskProgram &, uint32_t, Operations &operations) {
         for_each_row(program, operations, construct, [&](size_t begin, size_t end, uint64_t) {
             Operations kept;
@@ -119,7 +119,7 @@ TaskProgram coarsen(const TaskProgram &program, uint16_t construct, uint32_t gra
 
 TaskProgram refine(const TaskProgram &program, uint16_t construct, uint32_t n_parts) {
     const std::unordered_set<uint32_t> dependent = dependent_tasks(program);
-    std::unordered_map<uint32_t, uint32_t> parts_of; // by task that is divided
+    std::unordered_map<uint32_t, uint32_t> parts_of; // number of parts, by divided task
     const uint64_t longest_ns = shapes_of(program)[construct].longest_ns;
     for (uint32_t task = 1; task < program.tasks.size(); task++) {
         if (program.tasks[task].construct != construct) continue;
@@ -127,7 +127,7 @@ TaskProgram refine(const TaskProgram &program, uint16_t construct, uint32_t n_pa
         const auto n = static_cast<uint32_t>(longest_ns ? (ns * n_parts + longest_ns - 1) / longest_ns : 0);
         if (n > 1) parts_of[task] = n;
     }
-    std::vector<std::pair<uint32_t, uint32_t>> added; // for each new task: the divided task, and number of the part
+    std::vector<std::pair<uint32_t, uint32_t>> added; // for each new task: the divided task and the number of the part
     TaskProgram made = rewritten(program, [&](TaskProgram &changed, uint32_t task, Operations &operations) {
         if (const auto found = parts_of.find(task); found != parts_of.end())
             for (Operation &operation : operations) operation = part_of(operation, 0, found->second);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Derives programs as their authors could have written them: the same work in other tasks. Pure functions. The
-// list of tasks of a new program keeps tasks that the program no longer creates.
+// Derives programs that divide the same work into other tasks, as their authors could have written them. Pure
+// functions. The task list of a new program keeps tasks that the program no longer creates.
 #pragma once
 
 #include <cstdint>
@@ -11,18 +11,18 @@
 
 namespace ompass::simulation {
 
-// Merges each `grain` tasks of `construct` that one task creates in a row, if they create no tasks, do not wait and
-// depend on no other tasks. The result is like a taskloop with a larger grain size.
+// Merges every `grain` tasks of `construct` that one task creates in a row, if they create no tasks, do not wait and
+// have no dependences. The result is like a taskloop with a larger grain size.
 TaskProgram coarsen(const TaskProgram &program, uint16_t construct, uint32_t grain);
 
 // Adds work before all other work of the program, for the time before the recording began.
 TaskProgram with_earlier_work(const TaskProgram &program, uint64_t ns);
 
-// Replaces each construct i by construct instead[i].
+// Replaces each construct i with construct instead[i].
 TaskProgram with_constructs(const TaskProgram &program, const std::vector<uint16_t> &instead);
 
-// Divides each task of `construct` that only works and depends on no others into tasks of equal work, none longer than
-// 1 / n_parts of the longest. The result is like a taskloop with a smaller grain size.
+// Divides each task of `construct` that only works and has no dependences into tasks of equal work, none longer than
+// 1 / n_parts of the longest such task. The result is like a taskloop with a smaller grain size.
 TaskProgram refine(const TaskProgram &program, uint16_t construct, uint32_t n_parts);
 
 // Lets n_parts tasks create the tasks of `construct` that one task creates in a row, if these are `least` or more. The
@@ -33,9 +33,10 @@ TaskProgram spread(const TaskProgram &program, uint16_t construct, uint32_t leas
 // phases that end with a wait. The result bounds the gain from dependences in place of the waits.
 TaskProgram join_phases(const TaskProgram &program, uint16_t construct);
 
-// Replaces the same waits by the dependences that the declared data of kernels require: a task depends on tasks of
-// earlier phases that wrote data which it touches, or touched data which it writes. A wait remains if the task touches
-// data itself or creates tasks that declare no data.
+// Replaces taskwaits of the same tasks, except the last, with the dependences that the declared data of kernels
+// require: a task depends on tasks of earlier phases that wrote data that it touches, or touched data that it writes. A
+// taskwait remains if, in the phase before or after it, the waiting task touches data itself or creates tasks without
+// declared data.
 TaskProgram depend_on_data(const TaskProgram &program, uint16_t construct);
 
 // Sets the flag of all deferred tasks of `construct`: kUntied, or kUrgent (a priority above all others).
@@ -48,7 +49,7 @@ TaskProgram balance_loop(const TaskProgram &program, uint16_t construct);
 // Turns the loop into a taskloop: the first thread creates n_tasks tasks of equal work and waits for them.
 TaskProgram loop_to_tasks(const TaskProgram &program, uint16_t construct, uint32_t n_tasks);
 
-// Makes the chunks of the loop `factor` times as large. Fetching a chunk takes chunk_ns.
+// Makes the chunks of the loop `factor` times as large, which saves chunk_ns for each chunk fewer.
 TaskProgram enlarge_chunks(const TaskProgram &program, uint16_t construct, uint32_t factor, uint32_t chunk_ns);
 
 // Divides the loops between the threads of a team of n_threads, with more implicit tasks if it is larger than the
@@ -57,8 +58,8 @@ TaskProgram enlarge_chunks(const TaskProgram &program, uint16_t construct, uint3
 // is free, and the chunks in one recorded part are equally long. Instances that do anything but work do not change.
 TaskProgram share_loops(const TaskProgram &program, uint32_t n_threads);
 
-// Places the outermost deferred tasks of `construct` and their descendants: of n such tasks, the first n / n_domains in
-// domain 0, and so on.
+// Places the outermost deferred tasks of `construct`, with their descendants: of n such tasks, the first n / n_domains
+// in domain 0, and so on. All other tasks get no home.
 TaskProgram place_subtrees(const TaskProgram &program, uint16_t construct, uint32_t n_domains);
 
 // The properties of a task construct that decide which of these functions apply.
@@ -68,9 +69,9 @@ struct Shape {
     uint64_t n_untied = 0; // part of n_tasks
     uint64_t n_iterations = 0; // iterations of the taskloops that created them
     uint64_t most_in_a_row = 0; // tasks that one task creates with nothing but work in between
-    uint64_t most_phases = 0; // phases of creations in one task, each ended by a taskwait or a taskgroup
+    uint64_t most_phases = 0; // phases of creations in one task; each ends with a taskwait or taskgroup
     uint16_t wait = 0; // construct of the last of these waits; 0: unknown
-    uint16_t most_of = 0; // construct with most of their work: their own, or of undeferred tasks
+    uint16_t most_of = 0; // construct with most of their work: their own, or one of undeferred tasks
     uint64_t n_divisible = 0; // tasks that refine() divides
     uint64_t divisible_ns = 0, longest_ns = 0; // work of all of them, and of the longest
     uint32_t deepest = 0;
@@ -84,11 +85,11 @@ struct LoopShape {
     uint64_t n_iterations = 0; // 0: unknown
     bool is_static = false;
     uint64_t work_ns = 0; // work of all threads
-    uint64_t longest_ns = 0; // total work of the slowest thread of each instance
+    uint64_t longest_ns = 0; // sum, over the instances, of the slowest thread's work
 };
 std::map<uint16_t, LoopShape> loops_of(const TaskProgram &program);
 
-// Numbers of worksharing loop instances that share_loops() changes (shared), and that it does not change (kept).
+// Numbers of instances of worksharing loops. share_loops() changes shared instances, and does not change kept ones.
 struct LoopCounts {
     uint64_t n_shared = 0, n_kept = 0;
     uint64_t kept_ns = 0; // work in kept loops

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Replaces taskwaits by the dependences that declared data require.
+// Replaces taskwaits with the dependences that declared data require.
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -11,10 +11,10 @@ namespace ompass::simulation {
 
 namespace {
 
-// The last tasks that touched each byte. Tasks of one phase may touch the same data and do not wait for each other.
+// The last tasks that touched each byte. Tasks of one phase may touch the same data without waiting for each other.
 class LastUsers {
 public:
-    // Calls depends(other) for each task of an earlier phase for which `task` of this phase must wait.
+    // Calls depends(other) for each task of an earlier phase for which `task`, in this phase, must wait.
     template <typename Depends>
     void touch(const DataAccess &access, uint32_t task, uint32_t phase, Depends depends) {
         const uint64_t end = access.address + access.bytes;
@@ -68,7 +68,7 @@ private:
     std::map<uint64_t, Range> ranges_; // by first byte
 };
 
-// Returns, for each descendant of a task of the construct, its accesses and its descendants' accesses.
+// Returns, by task, the accesses of each descendant of a task of the construct, including its own descendants'.
 std::vector<std::vector<uint32_t>> accesses_below(const TaskProgram &program, uint16_t construct) {
     std::vector<bool> below(program.tasks.size());
     for (uint32_t task = 1; task < program.tasks.size(); task++) {

@@ -10,7 +10,7 @@ namespace ompass::simulation {
 
 namespace {
 
-constexpr uint32_t kAgain = 3; // fewest graphs at a place
+constexpr uint32_t kAgain = 3; // fewest graphs of one creator at a place
 
 struct Graph {
     uint32_t first_op, end_op; // operations of its creator, up to the wait
@@ -89,7 +89,8 @@ private:
         graphs.n_of_creator[graph.creator]++;
     }
 
-    // Returns the construct of each task, and its distances from the tasks of the graph on which it depends.
+    // Returns, for each task of the graph, its construct, and its distances from the tasks of the graph on which it
+    // depends.
     std::vector<uint64_t> structure_of(const Graph &graph) const {
         std::vector<uint32_t> tasks; // in order of their numbers, because these follow the order of creation
         std::vector<uint64_t> structure;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Divides the work of worksharing loops differently. The trace has the work of each thread in a loop, not of each
-// iteration or chunk; the work of a thread is assumed to be divisible into equal parts.
+// Redistributes the work of worksharing loops. The trace has the work of each thread in a loop, but not of each
+// iteration or chunk, so these functions assume that the work of a thread is divisible into equal parts.
 #include <algorithm>
 #include <functional>
 #include <memory>
@@ -66,7 +66,8 @@ void for_each_loop(const TaskProgram &program, Found found) {
     }
 }
 
-// Returns the program with new operations in the loop: instead(instance, i) replaces part i of each divisible instance.
+// Returns the program with new operations in the loop. instead(instance, i) replaces part i of each divisible instance
+// with at least two parts.
 template <typename Instead>
 TaskProgram with_loop(const TaskProgram &program, uint16_t construct, Instead instead) {
     std::unordered_map<uint32_t, std::vector<std::pair<Part, Operations>>> of_task;
@@ -90,14 +91,14 @@ TaskProgram with_loop(const TaskProgram &program, uint16_t construct, Instead in
     });
 }
 
-// Returns the construct of the work after this operation, up to the loop's end.
+// Returns the construct of the first work after this operation, up to the end of the loop; 0 without work.
 uint32_t work_in(const TaskProgram &program, uint32_t op) {
     for (; program.operations[op].kind() != OpKind::kLoopEnd && program.operations[op].kind() != OpKind::kEnd; op++)
         if (program.operations[op].is_work()) return program.operations[op].construct();
     return 0;
 }
 
-// Returns the construct of the work in the instance.
+// Returns the construct of the first work in the instance; 0 without work.
 uint32_t construct_in(const TaskProgram &program, const Instance &instance) {
     for (const Part &part : instance.parts)
         for (uint32_t op = part.begin; op < part.end; op++)
@@ -105,14 +106,14 @@ uint32_t construct_in(const TaskProgram &program, const Instance &instance) {
     return 0;
 }
 
-constexpr uint64_t kMostPieces = 64; // of one part
+constexpr uint64_t kMostPieces = 64; // of one part, for each simulated thread
 
-// Returns the works of n threads that share the iterations in blocks: each takes its share of them.
+// Returns the work of each of n threads that share the iterations in blocks of equal size.
 std::vector<uint64_t> in_blocks(const Instance &instance, const std::vector<uint64_t> &iterations, uint32_t n) {
     uint64_t n_iterations = 0;
     for (const uint64_t taken : iterations) n_iterations += taken;
     std::vector<uint64_t> works(n);
-    // Cuts each part where a thread's share begins; the parts lie one after the other.
+    // The parts follow each other. Cuts each part where the share of a thread begins.
     uint64_t before = 0;
     for (size_t i = 0; i < iterations.size(); before += iterations[i++]) {
         uint64_t given = 0;
@@ -129,7 +130,7 @@ std::vector<uint64_t> in_blocks(const Instance &instance, const std::vector<uint
     return works;
 }
 
-// Returns the works of n threads, each of which takes the next chunk when it is free: the longest chunks come first.
+// Returns the work of each of n threads that take the next chunk when they are free, the longest chunks first.
 std::vector<uint64_t> in_chunks(const TaskProgram &program, const Instance &instance, uint32_t n) {
     std::vector<uint64_t> pieces;
     for (const Part &part : instance.parts) {
@@ -148,7 +149,7 @@ std::vector<uint64_t> in_chunks(const TaskProgram &program, const Instance &inst
     return works;
 }
 
-// Returns the works of n threads under the schedule of the loop.
+// Returns the work of each of n threads under the schedule of the loop.
 std::vector<uint64_t> shared_works(const TaskProgram &program, const Instance &instance, uint32_t kind, uint32_t n) {
     std::vector<uint64_t> iterations, chunks;
     for (const Part &part : instance.parts) {
@@ -161,7 +162,7 @@ std::vector<uint64_t> shared_works(const TaskProgram &program, const Instance &i
     if (has_chunks && kind != format::kWorkStaticLoop) return in_chunks(program, instance, n);
     const bool knows_iterations = std::ranges::any_of(iterations, [](uint64_t taken) { return taken != 0; });
     if (!knows_iterations) iterations.assign(iterations.size(), n);
-    // The chunks of a static schedule with a chunk size alternate: all threads have equal shares of each recorded part.
+    // With a static schedule with a chunk size, threads take chunks in turn, so all have equal shares of each part.
     if (!has_chunks) return in_blocks(instance, iterations, n);
     std::vector<uint64_t> works(n);
     for (uint32_t thread = 0; thread < n; thread++) works[thread] = part_of(instance.work_ns(), thread, n);
@@ -186,7 +187,7 @@ LoopCounts count_loops(const TaskProgram &program) {
 }
 
 TaskProgram share_loops(const TaskProgram &program, uint32_t n_threads) {
-    // The work of each thread in each shared instance, by the place of the kLoopBegin of a recorded thread.
+    // The work of a thread in a shared instance, by the place of the kLoopBegin of the recorded thread.
     struct Share {
         std::shared_ptr<const std::vector<uint64_t>> works;
         uint32_t thread;
@@ -201,7 +202,7 @@ TaskProgram share_loops(const TaskProgram &program, uint32_t n_threads) {
         for (uint32_t i = 0; i < instance.parts.size(); i++) shares[instance.parts[i].begin] = {works, i};
         has_loops[instance.region] = true;
     });
-    // Returns the operations of a thread: of its recorded task, or, beyond the recorded team, the barriers and shares.
+    // Returns the operations of a thread. A thread beyond the recorded team has only barriers and its shares of loops.
     const auto operations_in = [&](uint32_t task, uint32_t thread, bool is_new) {
         Operations made;
         const Share *inside = nullptr;
@@ -222,7 +223,7 @@ TaskProgram share_loops(const TaskProgram &program, uint32_t n_threads) {
         }
         return made;
     };
-    std::unordered_map<uint32_t, uint32_t> thread_of; // by implicit task of a region with loops
+    std::unordered_map<uint32_t, uint32_t> thread_of; // thread, by implicit task of a region with loops
     for (const ProgramRegion &region : program.regions)
         for (uint32_t i = 0; i < region.implicit.size(); i++)
             if (has_loops[static_cast<size_t>(&region - program.regions.data())]) thread_of[region.implicit[i]] = i;

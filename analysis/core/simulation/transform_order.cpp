@@ -18,7 +18,8 @@ std::vector<uint32_t> ranks(const TaskProgram &program) {
     return rank;
 }
 
-// Returns the distance of the tasks in items of a pipeline; 0: they belong to the same item or to the same step.
+// Returns the number of pipeline items from the earlier to the later task of a dependence. Returns 0 if they belong to
+// the same step, to the same item, or in reverse order.
 uint32_t items_between(const TaskProgram &program, const std::vector<uint32_t> &rank, const Dependence &pair) {
     const bool steps_differ = program.tasks[pair.before].construct != program.tasks[pair.after].construct;
     return steps_differ && rank[pair.after] > rank[pair.before] ? rank[pair.after] - rank[pair.before] : 0;
@@ -83,7 +84,7 @@ TaskProgram without_dependences(const TaskProgram &program, uint16_t before, uin
 TaskProgram deepen(const TaskProgram &program, uint16_t after, uint32_t depth, uint32_t factor) {
     TaskProgram made = program;
     const std::vector<uint32_t> rank = ranks(program);
-    std::vector<uint32_t> tasks; // of the construct, by rank
+    std::vector<uint32_t> tasks; // tasks of the construct, by rank
     for (uint32_t task = 0; task < program.tasks.size(); task++)
         if (program.tasks[task].construct == after) tasks.push_back(task);
     std::erase_if(made.dependences, [&](Dependence &pair) {
@@ -211,7 +212,8 @@ TaskProgram merge_regions(const TaskProgram &program, uint16_t construct) {
 
 namespace {
 
-// Calls visit(operation, before, after) for the serial work: construct of the region before and after it; 0: none.
+// Calls visit(operation, before, after) for each piece of serial work. `before` and `after`: constructs of the regions
+// before and after it; 0: none.
 template <typename Visit>
 void for_each_serial_work(const TaskProgram &program, Operations &operations, Visit visit) {
     uint16_t before = 0;

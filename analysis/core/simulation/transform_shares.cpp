@@ -41,7 +41,7 @@ std::vector<Stretch> stretches_of(const Operations &operations) {
     return stretches;
 }
 
-// Returns the stretches of all threads, or nothing if the threads do not meet at the same number of barriers.
+// Returns the stretches of all threads; nothing for a team of one, or if threads reach different numbers of barriers.
 std::vector<std::vector<Stretch>> stretches_of_team(const TaskProgram &program, const ProgramRegion &region) {
     std::vector<std::vector<Stretch>> team;
     team.reserve(region.implicit.size());
@@ -62,7 +62,7 @@ uint64_t scaled(uint64_t ns, uint64_t share, uint64_t whole) {
     return static_cast<uint64_t>(static_cast<unsigned __int128>(ns) * share / whole);
 }
 
-// Gives a thread its equal share of each stretch: less of its own work, or work of others before its own.
+// Gives a thread its equal share of each stretch. Reduces its own work, or adds work of others before it.
 Operations with_share(Operations operations, const std::vector<Stretch> &own, const std::vector<uint64_t> &shares,
                       uint16_t construct) {
     for_each_divisible(operations, [&](Operation &one, size_t number) {

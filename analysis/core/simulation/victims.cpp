@@ -22,7 +22,7 @@ Victim Victims::choose(const Thread &thread) {
     return {};
 }
 
-// Looks at queues that hold tasks, for omp_ext::search_by.
+// Examines queues that hold tasks, for omp_ext::search_by.
 struct Victims::Search {
     Victims &victims;
     const Thread &thread;
@@ -74,7 +74,7 @@ private:
         return thread.current == kNone || victims.ready_.find_allowed(thread, queue, false) != kNoQueue;
     }
 
-    // Returns the fullest queue for which counts(queue) is true, and the lowest number among equals.
+    // Returns the fullest suitable queue for which counts(queue) is true; among equals, the one with the lowest number.
     template <typename Counts>
     Found fullest_where(Counts counts) const {
         uint32_t best = kNoQueue, most = 0;

@@ -12,14 +12,15 @@ namespace ompass::simulation {
 
 struct Victim {
     uint32_t queue = kNoQueue; // a queue with a task that the thread may run; kNoQueue: none
-    uint64_t n_failed = 0; // failed attempts at other queues before
+    uint64_t n_failed = 0; // failed attempts at other queues before this one
 };
 
 class Victims {
 public:
     Victims(const Policy &policy, const ReadyTasks &ready, uint32_t n_domains, Random &random);
     Victim choose(const Thread &thread);
-    // Returns how often each of n_looking threads fails until one of them finds a task. The threads choose at random.
+    // Draws the number of times that each of n_looking threads fails until one of them finds a task. The threads choose
+    // queues at random.
     uint64_t n_failed_of(uint32_t n_looking) { return failures(per_log_miss_[ready_.holding(0).size()] / n_looking); }
 
 private:
@@ -36,7 +37,7 @@ private:
     const ReadyTasks &ready_;
     const uint32_t n_domains_;
     Random &random_;
-    // By number of queues that hold tasks: -1 / logarithm of the chance to choose another queue; 0: no such chance.
+    // By number of queues that hold tasks: -1 / logarithm of the chance to choose another queue; 0 for none or all.
     std::vector<double> per_log_miss_;
 };
 
