@@ -305,7 +305,7 @@ private:
     std::string unknown_;
     std::deque<Lane> lanes_; // first the initial thread of each rank
     std::vector<size_t> ready_;
-    std::unordered_map<size_t, std::vector<size_t>> waiting_; // lanes, by the operation for whose beginning they wait
+    std::unordered_map<size_t, std::vector<size_t>> waiting_; // lanes that wait for an operation to begin, by operation
 };
 
 } // namespace

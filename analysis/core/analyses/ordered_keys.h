@@ -26,7 +26,7 @@ public:
         return place;
     }
 
-    // Returns the largest key <= `key`, or the smallest key if there is none.
+    // Returns the place of the largest key <= `key`, or of the smallest key if all are larger.
     Place floor(uint64_t key) const {
         if (firsts_.empty()) return end();
         const size_t n_chunks = n_up_to(firsts_.data(), firsts_.size(), key);
@@ -80,7 +80,7 @@ private:
         uint64_t keys[kChunkKeys];
     };
 
-    // Returns how many of n sorted keys are at most `key`.
+    // Returns the number of keys, of n sorted ones, that are at most `key`.
     static size_t n_up_to(const uint64_t *keys, size_t n, uint64_t key) {
         return static_cast<size_t>(std::upper_bound(keys, keys + n, key) - keys);
     }

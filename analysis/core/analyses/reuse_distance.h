@@ -33,7 +33,7 @@ struct SampleBytes {
     static constexpr size_t kReplicates = Sampling::kReplicates;
     static constexpr size_t kBinsPerOctave = 8;
     static constexpr size_t kCold = 64 * kBinsPerOctave, kCoherence = kCold + 1, kBins = kCold + 2;
-    static size_t bin(uint64_t distance); // bins do not overlap, and ascend with the distance
+    static size_t bin(uint64_t distance); // returns the bin of a distance; bins ascend with distances
 
     std::array<std::array<uint64_t, kBins>, kReplicates> bytes = {};
 };

@@ -25,7 +25,7 @@ struct Changes {
     bool serial_below = false; // tasks beyond max_depth or min_ns become plain calls of a serial function
     bool untied = false; // all tasks become untied
     uint32_t untraced_task_ns = 0; // cost of recording, to subtract from each task's work
-    uint32_t untraced_creation_ns = 0; // cost of recording, to subtract from its creator's work
+    uint32_t untraced_creation_ns = 0; // cost of recording, to subtract from the work of each task's creator
     uint32_t untraced_create_ns = 0; // cost of recording, to subtract from the creation of each task
     uint32_t least_create_ns = 0; // least time of a creation after the subtraction
     // The same costs for tasks recorded in a team of one. A negative cost adds to the work, because recording costs

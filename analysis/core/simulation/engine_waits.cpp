@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Waits for children and taskgroups, barriers and parallel regions.
+// The waits of tasks for children and taskgroups, the barriers, and the parallel regions of a simulated run.
 #include "simulated_run.h"
 
 namespace ompass::simulation {

@@ -465,7 +465,7 @@ private:
                walk.part().data.region && !walk.part().data.region->nested;
     }
 
-    // Stores the number of iterations in the begin of the loop that ends with the last operation.
+    // Stores a number of iterations in the kLoopBegin of the loop that ends with the last operation.
     static void note_iterations(std::vector<Operation> &operations, uint64_t n_taken) {
         const auto begin =
             std::ranges::find(operations.rbegin(), operations.rend(), OpKind::kLoopBegin, &Operation::kind);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The queues of ready tasks, and the rules by which threads take tasks. The policy selects one queue per thread, one
-// per domain, or one per thread and an inbox per domain. Tasks with a priority share one queue.
+// per domain, or one per thread and an inbox per domain. If the policy has priorities, tasks with a
+// priority share one queue.
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The simulated threads: their time by state, the order of their steps, and the parked threads, which have no task to
-// run. A parked thread takes no steps. When another thread wakes it, it is charged its idle time.
+// run. A parked thread takes no steps. Its idle time is charged when another thread wakes it.
 #pragma once
 
 #include <cstdint>

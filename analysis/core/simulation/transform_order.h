@@ -41,33 +41,34 @@ TaskProgram without_blocking(const TaskProgram &program, uint16_t place);
 // the next. Does not move work inside worksharing loops and under locks.
 TaskProgram share_region(const TaskProgram &program, uint16_t construct);
 
-// Divides the serial work between regions of the constructs `before` and `after` by n_threads. `before` 0 is the begin
-// of the program, `after` 0 its end.
+// Divides the serial work between regions of the constructs `before` and `after` by n_threads. A `before` of 0 is the
+// beginning of the program, an `after` of 0 its end.
 TaskProgram share_serial(const TaskProgram &program, uint16_t before, uint16_t after, uint32_t n_threads);
 
-// Waits for tasks at one construct.
+// The waits for tasks at one construct.
 struct WaitShape {
     uint64_t n_waits = 0;
     uint64_t most_in_task = 0; // waits of one task
 };
 std::map<uint16_t, WaitShape> waits_of(const TaskProgram &program);
 
-// Dependences of tasks of one construct on tasks of another one: (before, after).
+// The dependences of tasks of one construct on tasks of another one.
 struct DependenceShape {
     uint64_t n = 0;
     uint64_t depth = 0; // in 90% of the dependences, the n-th task depends on task n - depth; 0: no such number
 };
+// Returns them by the constructs (before, after).
 std::map<std::pair<uint16_t, uint16_t>, DependenceShape> dependences_of(const TaskProgram &program);
 
 // A lock, by its number.
 struct LockShape {
     uint64_t n_acquired = 0;
-    uint64_t held_ns = 0; // work of tasks that hold it
+    uint64_t held_ns = 0; // work of tasks while they hold it
     uint16_t place = 0; // construct at which it is acquired most often
 };
 std::vector<LockShape> locks_of(const TaskProgram &program);
 
-// Barriers at one construct.
+// The barriers at one construct.
 struct BarrierShape {
     uint64_t n = 0; // in all regions
     uint64_t most_in_region = 0;
