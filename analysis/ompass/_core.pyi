@@ -317,7 +317,7 @@ def read_profile(directory: str) -> Run:
 def replay_trace(directory: str, start_ns: int = 0, end_ns: int = -1) -> Run:
     """
     Recomputes the statistics of [start_ns, end_ns) (-1: to the end) from the events.
-    Times are cut to the window; tasks, waits and kernels count if they end in it. Raises LogError if the run has no trace.
+    Times are cut to the window. Tasks, kernels and waits for locks count if they end in it, other waits and calls if they begin in it, regions if they overlap it. Raises LogError if the run has no trace.
     """
 
 class EventTable(Columns):

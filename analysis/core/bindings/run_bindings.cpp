@@ -245,11 +245,11 @@ void bind_run(nb::module_ &m) {
           "Returns the limits of this process; `root`: a prefix of all paths, for tests.");
     m.def("read_profile", &read_profile, nb::arg("directory"),
           "Returns the statistics that the tool kept, in either mode, also of a run that was cut short.");
-    m.def(
-        "replay_trace", &replay, nb::arg("directory"), nb::arg("start_ns") = 0, nb::arg("end_ns") = -1,
-        "Recomputes the statistics of [start_ns, end_ns) (-1: to the end) from the events.\n\n"
-        "Times are cut to the window; tasks, waits and kernels count if they end in it. Raises LogError if the run has "
-        "no trace.");
+    m.def("replay_trace", &replay, nb::arg("directory"), nb::arg("start_ns") = 0, nb::arg("end_ns") = -1,
+          "Recomputes the statistics of [start_ns, end_ns) (-1: to the end) from the events.\n\n"
+          "Times are cut to the window. Tasks, kernels and waits for locks count if they end in it, other waits and "
+          "calls "
+          "if they begin in it, regions if they overlap it. Raises LogError if the run has no trace.");
 }
 
 } // namespace ompass
