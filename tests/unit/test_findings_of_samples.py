@@ -151,15 +151,15 @@ def test_creations_with_dependences_take_longer(create_us: int, kind: str) -> No
     assert problems(run) == [kind]
 
 
-@pytest.mark.parametrize(("preempted_ms", "kinds"), [(9, ["disturbed"]), (7, ["copied_data", "disturbed"])])
-def test_preempted_creations_need_not_copy_data(preempted_ms: int, kinds: list[str]) -> None:
-    # A creation takes 10 us. Others used the processors for so long that one may have needed 1 or 3 us.
+@pytest.mark.parametrize(("preempted_ms", "kind"), [(8, "too_fine"), (6, "copied_data")])
+def test_preempted_creations_need_not_copy_data(preempted_ms: int, kind: str) -> None:
+    # A creation takes 10 us, 2 or 4 us of them on a processor.
     creates = {
         "work_ns": 10 * MS, "create_ns": 10 * MS, "n_tasks": 1000, "preempted_ns": preempted_ms * MS,
     }  # fmt: skip
     rows = team(0, [creates, {"work_ns": 20 * MS}])
     run = on_processors(rows, [construct(1, 0, [10_000] * 1000, create_ns=10 * MS)])
-    assert sorted(problems(run)) == kinds
+    assert sorted(problems(run)) == sorted([kind, "disturbed"])
 
 
 @pytest.mark.parametrize(

@@ -26,29 +26,13 @@ class _FineTasks:
     work_ns: float  # mean work of a task on a processor
     cost_ns: float  # mean cost of creation and dispatch
     deferred: float  # share of deferred tasks
-    copying_ns: int  # a creation that takes at least this long copies data
-
-    @property
-    def copies(self) -> bool:
-        """True if creating a task takes so long that it copies data."""
-        return self.deferred >= 0.5 and self.task.mean_create_ns >= self.copying_ns
-
-    def may_copy_nothing(self, preempted_ns: int) -> bool:
-        """True if waits for processors may have made creations this long, without any copy of data."""
-        least_ns = (self.task.create_ns - preempted_ns) / self.task.n_created
-        return self.copies and least_ns < self.copying_ns
+    copies: bool  # True if creating a task takes so long that it copies data
 
 
 def too_fine(facts: Facts) -> Iterator[Evidence]:
-    """Yields constructs whose tasks are small compared with their cost.
-
-    Omits a construct if waits for processors hide the reason for its long creations.
-    """
-    states_ns = facts.breakdown.thread_time_ns - facts.breakdown.states.work_ns
-    preempted_ns = 0 if facts.calm else states_ns - facts.processor.other_running_ns
+    """Yields constructs whose tasks are small compared with their cost."""
     for fine in _fine_tasks(facts):
-        if not fine.may_copy_nothing(preempted_ns):
-            yield _too_fine(facts, fine)
+        yield _too_fine(facts, fine)
 
 
 def _fine_tasks(facts: Facts) -> Iterator[_FineTasks]:
@@ -80,7 +64,8 @@ def _fine_tasks(facts: Facts) -> Iterator[_FineTasks]:
             if facts.place(task.construct) in dependent
             else thresholds.COPYING_CREATE_NS
         )
-        yield _FineTasks(task, work_ns, cost_ns, deferred, copying_ns)
+        copies = deferred >= 0.5 and create_ns >= copying_ns
+        yield _FineTasks(task, work_ns, cost_ns, deferred, copies)
 
 
 def _undeferred_cost_ns(facts: Facts) -> float:
