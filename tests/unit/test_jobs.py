@@ -191,6 +191,10 @@ def test_the_report_has_the_efficiencies_and_names_the_late_rank(tmp_path: Path)
     assert "62.5% of the time of 8 threads is work, 37.5% is spent in MPI: ranks have unequal work" in text
     assert values["whole"]["mpi_ns"] == 2 * (1 + 3 * 450) * MS
     assert "MPI load balance 62.5%: the ranks wait in MPI for rank 1" in text
+    assert "Parallel efficiency: hybrid 62.4%, MPI 62.4%, OpenMP 100% (--full shows all)." in text
+    narrow = io.StringIO()
+    print_report(TerminalConsole(file=narrow, width=80), brief_job_report(job, contents))
+    assert len(narrow.getvalue().rstrip().splitlines()) <= 40
     assert "1.60 times the mean" in text
     assert "MPI transfer" not in text.partition("Efficiencies")[2].partition("The ranks")[0]
     page = html_report([RunPart(content) for content in contents[:1]], [], contents)

@@ -51,8 +51,8 @@ _REPLACED: Final = {
     "rank_preempted": ("disturbed",),
 }
 """Kinds of findings on single ranks that a finding on the job replaces."""
-_FINDING_LINES: Final = 14
-_MOST_RANKS: Final = 8
+_FINDING_LINES: Final = 10
+_MOST_RANKS: Final = 4
 
 
 def brief_job_report(job: Job, contents: Sequence[ReportContent]) -> Report:
@@ -89,7 +89,7 @@ def brief_job_report(job: Job, contents: Sequence[ReportContent]) -> Report:
             Section(
                 "thread-time",
                 f"Where the thread-time of all ranks went{', also outside of regions' if job.whole else ''}",
-                (states_table(job.whole or job.states),),
+                (states_table(job.whole or job.states, only_used=True),),
             ),
             efficiency_section(job, brief=True),
             replace(whole.sections[0], title="The ranks", parts=tuple(tables)),
@@ -251,7 +251,7 @@ def _ranks(job: Job, ranks: Sequence[Rank]) -> Table:
             *THREAD_TIME,
             Column(
                 "relative_work",
-                "work / mean",
+                "work/mean",
                 Kind.RATIO,
                 job.relative_work,
                 "perfect balance is 1 on every rank",
@@ -307,15 +307,27 @@ _PARTS: Final = {
 
 
 def efficiency_section(job: Job, *, brief: bool = False) -> Section:
-    """Returns the efficiencies of a job; the brief form has one table."""
+    """Returns the efficiencies of a job. The brief form has the lowest one and the products, but no table."""
     found = job.efficiencies
     if found is None:
         return Section("efficiencies", "Efficiencies", (EFFICIENCIES_UNKNOWN,))
-    parts = list(_PARTS)[:1] if brief else list(_PARTS)
-    tables = [_table(_PARTS[name], getattr(found, name)) for name in parts]
-    said = tuple(_sentences(job, found))
-    unknown = () if brief else tuple(_not_known(found))
-    return Section("efficiencies", "Efficiencies", (*said, *tables, *unknown))
+    if brief:
+        return Section("efficiencies", "Efficiencies", tuple(_brief_efficiencies(job, found)))
+    tables = [_table(title, getattr(found, name)) for name, title in _PARTS.items()]
+    return Section("efficiencies", "Efficiencies", (*_sentences(job, found), *tables, *_not_known(found)))
+
+
+_PRODUCT: Final = " parallel efficiency"  # in the names of the products of several efficiencies
+
+
+def _brief_efficiencies(job: Job, found: Efficiencies) -> Iterator[str]:
+    """Yields a sentence for the lowest efficiency that has a reason, and one with the products."""
+    explained = _explained(job, found)
+    if explained:
+        yield min(explained, key=lambda one: one[0])[1]
+    products = [f for f in found.multiplicative if f.level == 0 and f.value is not None]
+    names = (f"{one.name.removesuffix(_PRODUCT)} {percent(one.value or 0.0)}" for one in products)
+    yield f"Parallel efficiency: {', '.join(names)} (--full shows all)."
 
 
 def efficiency_values(job: Job) -> dict[str, Any] | None:
@@ -342,22 +354,28 @@ def _table(title: str, factors: Sequence[Factor]) -> Table:
 
 def _sentences(job: Job, found: Efficiencies) -> Iterator[str]:
     """Yields a sentence for each low efficiency, and for preempted work."""
-    low = [factor for factor in found.multiplicative if factor.value is not None and factor.value < LOW]
-    if not low:
+    if not any(factor.value < LOW for factor in found.multiplicative if factor.value is not None):
         yield f"No efficiency is below {percent(LOW)}."
-    words = {
-        "mpi_load_balance": _balance,
-        "mpi_communication": _communication,
-        "openmp": _threads,
-    }
-    for factor in low:
-        if factor.key in words and factor.value is not None:
-            yield f"{factor.name} {percent(factor.value)}: {words[factor.key](job, found)}."
+    yield from (text for _, text in _explained(job, found))
     if job.preempted_share >= PREEMPTED_SHARE:
         yield (
             f"Threads waited for processors in {percent(job.preempted_share)} of the work. The efficiencies "
             "count this time as work; the imbalance does not."
         )
+
+
+def _explained(job: Job, found: Efficiencies) -> list[tuple[float, str]]:
+    """Returns the low efficiencies that have a reason, each with a sentence."""
+    reasons = {
+        "mpi_load_balance": _balance,
+        "mpi_communication": _communication,
+        "openmp": _threads,
+    }
+    return [
+        (factor.value, f"{factor.name} {percent(factor.value)}: {reasons[factor.key](job, found)}.")
+        for factor in found.multiplicative
+        if factor.key in reasons and factor.value is not None and factor.value < LOW
+    ]
 
 
 def _balance(job: Job, _: Efficiencies) -> str:

@@ -291,8 +291,8 @@ def waiting_words(content: ReportContent) -> Iterator[str]:
         yield f"Waiting threads: {'; '.join(parts)}."
 
 
-def states_table(states: StateTimes) -> Table:
-    """Returns times by state, with bars from 0 to 100%."""
+def states_table(states: StateTimes, *, only_used: bool = False) -> Table:
+    """Returns times by state, with bars from 0 to 100%; on request, only of states that took time."""
     return Table.of(
         "States",
         (
@@ -301,7 +301,11 @@ def states_table(states: StateTimes) -> Table:
             Column("", "share", Kind.SHARE, lambda row: share(row[1], states.total_ns)),
             Column("", "", Kind.BAR, lambda row: Bar(row[1], row[0], states.total_ns)),
         ),
-        [(state, getattr(states, f"{state}_ns")) for state in shown_states(states)],
+        [
+            (state, time_ns)
+            for state in shown_states(states)
+            if (time_ns := getattr(states, f"{state}_ns")) or not only_used
+        ],
     )
 
 
