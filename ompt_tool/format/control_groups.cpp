@@ -125,7 +125,7 @@ std::vector<std::string> find_folders(const std::string &root, const std::vector
     }
 }
 
-// Sets the quota if its share of the period is smaller than those of the levels read before.
+// Sets the quota if its share of the period is smaller than at the levels read before.
 void take_quota(GroupLimits &limits, uint64_t quota_us, uint64_t period_us) {
     if (!quota_us || !period_us) return;
     const auto share = [](uint64_t quota, uint64_t period) {

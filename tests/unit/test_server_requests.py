@@ -79,7 +79,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PageServer]:
 
 @contextlib.contextmanager
 def noted_errors() -> Iterator[list[BaseException]]:
-    """Notes exceptions that the server would show with a traceback: all but those of a closed connection."""
+    """Notes exceptions that the server would show with a traceback. Ignores closed connections."""
     found: list[BaseException] = []
 
     def note(*_: object) -> None:

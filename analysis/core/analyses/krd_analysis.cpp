@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// While the reader reads batch n, each group finds the moves of batch n - 1 and counts those of batch n - 2.
+// While the reader reads batch n, each group finds the moves of batch n - 1 and counts the moves of batch n - 2.
 #include "krd_analysis.h"
 
 #include <algorithm>

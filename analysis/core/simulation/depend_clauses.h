@@ -25,7 +25,7 @@ public:
         kInOutAll = 35
     };
 
-    // Adds a clause of `task`. Add all clauses of a task before those of the next. Calls found(sibling) for each task
+    // Adds a clause of `task`. Add all clauses of a task before the clauses of the next task. Calls found(sibling) for each task
     // for which `task` must wait, possibly repeatedly.
     template <typename Found>
     void add(uint32_t task, uint64_t address, uint32_t type, Found found) {

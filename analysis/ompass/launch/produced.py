@@ -15,6 +15,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from ompass.errors import OutputError, UsageError
 from ompass.files import folder_problem
@@ -31,6 +32,8 @@ from ompass.runtime_names import is_python
 from ompass.units import plural
 
 _SUFFIX = ".ompass"
+OF_RANK: Final = "-r%r"
+"""The part of a pattern that gives each rank its own directory, before the suffix."""
 _PATTERN = re.compile(r"%(.)")
 _DUMP = re.compile(r"-dump-\d+$")
 _EXPANSIONS = {"e": r"[^/]*", "p": r"\d+", "r": r"\d+", "h": r"[^/]*", "%": "%"}
@@ -51,7 +54,7 @@ def choose_directory(program: Path, environ: Mapping[str, str], pid: int, *, ran
     All processes of the launch share the name; the numbers of their directories differ. `ranks`: a launcher
     starts the program.
     """
-    rank = "-r%r" if ranks or is_rank(environ) else ""
+    rank = OF_RANK if ranks or is_rank(environ) else ""
     return f"{program.name.replace('%', '%%')}{rank}-{pid}{_SUFFIX}"
 
 
@@ -86,7 +89,7 @@ def check_place(pattern: str, named: str) -> None:
 def remove_existing(pattern: str, environ: Mapping[str, str]) -> None:
     """Removes the run directory of an absolute pattern, for a new run with the same name.
 
-    Raises UsageError if the name has patterns, belongs to several ranks, or is not that of a run directory.
+    Raises UsageError if the name has patterns, belongs to several ranks, or names no run directory.
     """
     if _PATTERN.search(pattern.replace("%%", "")) or any(name in environ for name, _, _ in RANKS):
         raise UsageError(

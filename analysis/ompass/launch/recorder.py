@@ -15,7 +15,7 @@ from ompass.errors import CannotRecordError, OmpassError
 from ompass.launch.child import Outcome, run_measured
 from ompass.launch.launchers import Started, inspect_command
 from ompass.launch.plan import Plan, RunOptions, plan_here
-from ompass.launch.produced import candidates, find_produced, new_launch, why_nothing
+from ompass.launch.produced import OF_RANK, candidates, find_produced, new_launch, why_nothing
 from ompass.launch.rank_start import LAUNCH
 
 _TAIL_LINES = 5
@@ -98,9 +98,8 @@ class Recorder:
         CannotRecordError if nothing was recorded, and KeyboardInterrupt.
         """
         whole = directory.absolute()
-        pattern = str(whole).replace("%", "%%")
-        if self.started.has_launcher:
-            pattern = f"{str(whole.with_suffix('')).replace('%', '%%')}-r%r{whole.suffix}"
+        rank = OF_RANK if self.started.has_launcher else ""
+        pattern = f"{str(whole.with_suffix('')).replace('%', '%%')}{rank}{whole.suffix}"
         environment = {
             **self.environ,
             "OMPASS_SUMMARY": "off",

@@ -155,7 +155,7 @@ def hot_lines(samples: Sequence[LocatedSample]) -> tuple[Hot[Line], ...]:
 
 
 def samples_by_line(samples: Sequence[LocatedSample]) -> dict[tuple[str, int], int]:
-    """Returns the number of samples of each line, over all owners; lines are those of shown_lines()."""
+    """Returns the number of samples of each line, over all owners. Lines are as in shown_lines()."""
     counts: Counter[tuple[str, int]] = Counter()
     for sample in samples:
         if (line := sample.shown_line) and line.line:

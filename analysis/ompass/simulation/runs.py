@@ -223,7 +223,7 @@ class DeclaredData:
         return cls(topology, recorded_memory(program, system)) if system else None
 
     def system(self, machine: Machine, threads: int) -> MemorySystem | None:
-        """Returns the machine's memory. A machine without a topology gets that of the recorded machine."""
+        """Returns the machine's memory. A machine without a topology gets the recorded machine's."""
         topology = machine.topology or self.topology
         if machine.memory is None or threads > len(topology.cpus):
             return None

@@ -245,7 +245,7 @@ class Trial:
 
 
 def coarse_values(n: int) -> list[int]:
-    """Returns the indices of those of n values to try first, including the last one."""
+    """Returns the indices of the values to try first, of n values, including the last one."""
     return sorted({*range(0, n, _COARSE), n - 1})
 
 

@@ -97,7 +97,7 @@ class ModuleFile:
     def _frames_of_call(self, offset: int) -> Sequence[Frame]:
         """Returns the frames of the call that returns to `offset`, innermost first; empty if unknown.
 
-        If the call starts a construct of gcc, the first frame is that of the construct's body.
+        If the call starts a construct of gcc, the first frame belongs to the construct's body.
         """
         if self.lookup is None:
             return ()

@@ -412,7 +412,7 @@ void resume_task(ThreadState &thread, TaskState *task) {
     enter(thread, entry, now);
 }
 
-// Publishes the end of a task for threads that wait for it. `sequence`: that of the region's instance.
+// Publishes the end of a task for threads that wait for it. `sequence`: the sequence of the region's instance.
 static void note_end(ThreadState &thread, uint64_t sequence, uint32_t construct, uint64_t now) {
     thread.last_ended.what.store(sequence << format::kConstructBits | construct, std::memory_order_relaxed);
     thread.last_ended.time.store(now, std::memory_order_relaxed);
