@@ -204,6 +204,7 @@ def test_a_rank_loads_little_before_its_program_starts(monkeypatch: pytest.Monke
         "ompass.__main__",
         "ompass.launch",
         "ompass.launch.rank_start",
+        "gc",
         "time",
         "__future__",
     }
