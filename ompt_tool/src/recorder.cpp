@@ -42,7 +42,7 @@ namespace {
 std::mutex start_lock;
 bool decided = false; // true after start() has run; if run_switch is then off, nothing will be recorded
 bool ended = false;
-bool fork_handlers_set = false;
+bool handlers_set = false;
 bool wrappers_measure = false;
 std::atomic<bool> forked{false}; // true in a child of a recorded process until it starts its own run
 // Created by start(), which another library's constructor may call before this library's constructors run. Never
@@ -222,6 +222,21 @@ __attribute__((destructor)) void at_unload() {
     if (__cxa_atexit(stop_at_exit, nullptr, nullptr) != 0) stop(format::EndReason::kExit);
 }
 
+// True if a recorded thread is in a parallel region.
+bool is_region_open() {
+    const uint32_t n_threads = std::min(next_thread.load(), kMaxThreads);
+    return std::any_of(threads, threads + n_threads, [](ThreadState *const &place) {
+        const ThreadState *thread = __atomic_load_n(&place, __ATOMIC_ACQUIRE);
+        return thread && thread->region != &thread->regions.outside;
+    });
+}
+
+// Ends recording before the runtime ends, if a thread without OpenMP calls exit() while others are in a region. At its
+// end the runtime frees memory that its threads use, and they crash if the process does not end at once.
+void stop_before_runtime(void *) {
+    if (!this_thread && is_region_open()) stop(format::EndReason::kExit);
+}
+
 // Records the processors on which a thread of the program's teams may run. Requires the lock.
 void note_binding(const ThreadState &thread) {
     const format::ThreadKind kind = thread.header->kind;
@@ -326,9 +341,10 @@ bool start(const char *runtime_version) {
         first_thread.ring.open();
         first_thread.system_use.begin(header.start_ticks);
     }
-    if (!fork_handlers_set) {
-        fork_handlers_set = true;
+    if (!handlers_set) {
+        handlers_set = true;
         pthread_atfork(before_fork, in_parent_after_fork, in_child_after_fork);
+        __cxa_atexit(stop_before_runtime, nullptr, nullptr);
     }
     if (settings->options.verbose)
         say("recording %s into %s (%s)", settings->options.mode == format::Mode::kTrace ? "a trace" : "a profile",

@@ -184,6 +184,12 @@ def test_of_equal_gains_more_tasks_come_last_and_bounds_after_others() -> None:
     assert [one.kind for one, _ in ranked(found)] == ["producer", "share", "split", "taskgraph", "threads"]
 
 
+@pytest.mark.parametrize("gain", [0.3, 0.3024, 0.3026])
+def test_gains_are_close_wherever_they_are(gain: float) -> None:
+    found = [change("share", gain, at_most=True), change("producer", gain - 0.001)]
+    assert [one.kind for one, _ in ranked(found)] == ["producer", "share"]
+
+
 def test_twelve_changes_and_more_threads_get_an_uncertainty() -> None:
     found = [change("lock", 0.5 - 0.01 * k, construct=k) for k in range(13)]
     kept = ranked([change("threads", 0.6), *found])

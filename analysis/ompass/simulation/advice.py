@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 
 from ompass.keeping.names import resolver_for
@@ -185,22 +186,23 @@ def _with_address(run: Run, groups: Mapping[int, int], change: Change) -> Change
 def ranked(found: Iterable[Candidate]) -> list[Candidate]:
     """Returns the changes that gain enough, best first; omits a change if a better one makes it redundant.
 
-    If gains are equal, changes that add tasks come last, bounds come after others, and changes of fewer
+    If gains are close, changes that add tasks come last, bounds come after others, and changes of fewer
     constructs come first. A change of several constructs counts only if it gains more than the changes of the
     same kind that it contains.
     """
-    enough = [one for one in found if one[0].gain >= LEAST_GAIN]
-    enough.sort(
-        key=lambda one: (
-            -round(one[0].gain / _CLOSE),
-            one[0].kind in _ADDS_TASKS,
-            one[0].at_most,
-            len(one[0].also),
-            -one[0].gain,
+    enough = sorted((one for one in found if one[0].gain >= LEAST_GAIN), key=lambda one: -one[0].gain)
+    groups: list[list[Candidate]] = []
+    for one in enough:
+        if groups and groups[-1][0][0].gain - one[0].gain < _CLOSE:
+            groups[-1].append(one)
+        else:
+            groups.append([one])
+    for group in groups:
+        group.sort(
+            key=lambda one: (one[0].kind in _ADDS_TASKS, one[0].at_most, len(one[0].also), -one[0].gain)
         )
-    )
     kept: list[Candidate] = []
-    for change, way in enough:
+    for change, way in chain.from_iterable(groups):
         if not any(_contains(other, change) for other, _ in kept):
             kept.append((change, way))
     first = [one for one in kept if one[0].kind not in _LAST]
