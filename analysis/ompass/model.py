@@ -91,20 +91,30 @@ LOOPS: Final = {
     9: "workdistribute", 10: "static loop", 11: "dynamic loop", 12: "guided loop", 13: "loop", 32: "masked",
 }  # fmt: skip
 """The meaning of Definition.flags of a loop."""
-UNSHARED_LOOPS: Final = frozenset({"single", "taskloop", "masked"})
-"""Loops whose instances run on one thread each."""
+_BEYOND: Final = 256
+_BEYOND_MUTEX: Final = 1 << 25
 
 
 def wait_kind(flags: int) -> str:
     """Returns the kind of a wait by its Definition.flags; for an unknown kind, OMPT's number."""
-    unknown = f"mutex {flags & 127}" if flags & 128 else f"sync region {flags}"
-    return WAIT_KINDS.get(flags, unknown if flags else "wait")
+    if flags in WAIT_KINDS or not flags:
+        return WAIT_KINDS.get(flags, "wait")
+    if flags & _BEYOND_MUTEX:
+        return f"mutex {flags - _BEYOND_MUTEX - _BEYOND}"
+    if flags >= _BEYOND:
+        return f"sync region {flags - _BEYOND}"
+    return f"mutex {flags - 128}" if flags >= 128 else f"sync region {flags}"
 
 
 def loop_kind(flags: int) -> str:
     """Returns the kind of a loop by its Definition.flags; for an unknown kind, OMPT's number."""
-    return LOOPS.get(flags, f"work {flags}" if flags else "loop")
+    if flags in LOOPS or not flags:
+        return LOOPS.get(flags, "loop")
+    return f"work {flags - _BEYOND if flags >= _BEYOND else flags}"
 
+
+UNSHARED_LOOPS: Final = frozenset({"single", "taskloop", "masked"})
+"""Loops whose instances run on one thread each."""
 
 MPI_CLASSES: Final = {
     0: "other", 1: "point-to-point", 2: "collective", 3: "wait", 4: "one-sided", 5: "I/O",

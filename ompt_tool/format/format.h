@@ -129,6 +129,48 @@ struct GroupLimits {
 };
 static_assert(sizeof(GroupLimits) == 40);
 
+// Reports of the runtime against its own earlier events. The tool ignores such an event, so that times still add up.
+#define OMPASS_CONTRADICTIONS(X)                                                                                       \
+    X(kUnknownData, "named a task or a region by data that the tool did not store there")                              \
+    X(kOverTask, "named a task that was over")                                                                         \
+    X(kTaskElsewhere, "named a task that another thread was running")                                                  \
+    X(kUndeferredLate, "started an undeferred task later than at its creation, or twice")                              \
+    X(kNotDetached, "fulfilled the event of a task whose code had not ended")                                          \
+    X(kSecondImplicit, "began an implicit task on a thread that had one in the same region")                           \
+    X(kWrongImplicit, "ended an implicit task that was not the thread's innermost one")                                \
+    X(kOverRegion, "began an implicit task in a region that was over")                                                 \
+    X(kNotLeft, "began an implicit task on a thread that had not left another region")                                 \
+    X(kNotLed, "ended a region on a thread that did not lead it")                                                      \
+    X(kTeamSize, "reported a team whose threads were more or fewer than its size")                                     \
+    X(kNoRequest, "reported that a lock was acquired that the thread had not asked for")                               \
+    X(kAfterRegion, "ended a region while a thread ran a task of its team")
+
+enum class Contradiction : uint32_t {
+#define OMPASS_CONTRADICTION(name, text) name,
+    OMPASS_CONTRADICTIONS(OMPASS_CONTRADICTION)
+#undef OMPASS_CONTRADICTION
+        kContradictions
+};
+
+// A number of OMPT's enumerations that the tool does not know and has no room for. Definitions and records hold those
+// of sync regions, mutexes, work and dependences.
+#define OMPASS_UNKNOWN_VALUES(X)                                                                                       \
+    X(kNone, "")                                                                                                       \
+    X(kThreadType, "thread type")                                                                                      \
+    X(kEndpoint, "scope endpoint")                                                                                     \
+    X(kTaskStatus, "task status")                                                                                      \
+    X(kDispatch, "dispatch kind")
+
+struct UnknownValue {
+    enum Kind : uint32_t {
+#define OMPASS_UNKNOWN_VALUE(name, text) name,
+        OMPASS_UNKNOWN_VALUES(OMPASS_UNKNOWN_VALUE)
+#undef OMPASS_UNKNOWN_VALUE
+            kKinds
+    } kind;
+    int32_t value;
+};
+
 struct ProcessHeader {
     char magic[8]; // kProcessMagic
     uint32_t version;
@@ -158,7 +200,7 @@ struct ProcessHeader {
     uint32_t n_lost; // missing pieces of the recording, which could not be written
     uint32_t is_final; // 1: all files have their final length
     uint32_t n_usable_cpus; // processors that the process could use when recording began; 0: unknown
-    uint32_t pad_;
+    uint32_t n_contradictions; // events of the runtime that contradict its earlier events
     uint64_t earlier_cpu_ns; // processor time of the process before the tool started
     uint32_t sample_hz; // requested samples per second; 0: none
     uint32_t sample_error; // errno of the last thread for which the kernel refused samples
@@ -174,6 +216,9 @@ struct ProcessHeader {
     GroupLimits groups_at_end; // is_known 0: the run was cut short, or the files could not be read
     char other_runtime[256]; // path of a second OpenMP runtime in use, which is not recorded; empty: none
     uint64_t first_region_cpu_ns; // processor time of the process when its first region began; 0: no region, or unknown
+    uint32_t contradictions; // what they were: a bit for each Contradiction
+    uint32_t n_unknown_values; // numbers of the runtime that this version of the tool does not know
+    UnknownValue unknown_value; // the first of them
 };
 static_assert(sizeof(ProcessHeader) <= kHeaderBytes);
 
@@ -214,7 +259,8 @@ struct alignas(64) RegionInstance {
     uint64_t waited_for[2]; // number of the barrier << 32 | kSettled | construct that its threads waited for; atomic
     uint32_t end_wait; // construct of the wait at the region's end
     uint32_t is_runtimes; // 1: a region of the runtime, whose threads are helpers
-    uint64_t unused[2];
+    uint32_t n_joined; // threads that have taken part, the primary included; atomic
+    uint32_t unused[3];
 };
 static_assert(sizeof(RegionInstance) == 128);
 inline constexpr uint64_t kSettled = uint64_t{1} << 31; // the region has ended: the value is final
@@ -590,6 +636,7 @@ inline constexpr uint32_t kImplicitBarrier = 2; // ompt_sync_region_barrier_impl
 inline constexpr uint32_t kImplementationBarrier = 4; // ompt_sync_region_barrier_implementation
 inline constexpr uint32_t kWorksharingBarrier = 8; // ompt_sync_region_barrier_implicit_workshare
 inline constexpr uint32_t kRegionBarrier = 9; // ompt_sync_region_barrier_implicit_parallel
+inline constexpr uint32_t kTeamsBarrier = 10; // ompt_sync_region_barrier_teams
 inline constexpr uint32_t kTaskwaitDepend = 63; // our own sync region kind, for `taskwait depend`
 // Our own kinds of waits: of a task for its dependences, and for a lock (its OMPT mutex kind with the bit kMutexWait).
 inline constexpr uint32_t kDependenceWait = 62;
@@ -607,7 +654,25 @@ constexpr bool is_loop(uint32_t work) {
 constexpr bool is_shared(uint32_t work) { return work != kWorkTaskloop && work != kWorkMasked; }
 inline constexpr uint32_t kStatusComplete = 1; // ompt_task_complete
 inline constexpr uint32_t kStatusDetach = 4; // ompt_task_detach
-constexpr bool is_barrier(uint32_t kind) { return kind != kTaskwait && kind != kTaskgroup && kind != kTaskwaitDepend; }
+// True for the barriers of OMPT; a kind that is not known yet counts as another wait.
+constexpr bool is_barrier(uint32_t kind) {
+    return kind - 1 < kImplementationBarrier || (kind >= kWorksharingBarrier && kind <= kTeamsBarrier);
+}
+// A number of OMPT that these fields have no room for is kept from kBeyond on, with its lower bits.
+inline constexpr uint32_t kBeyond = 1u << 8, kBeyondBits = 24;
+constexpr uint32_t beyond(uint32_t number) { return kBeyond + (number & ((1u << kBeyondBits) - 1)); }
+// Return the number that stands for a sync region, mutex or work of OMPT.
+constexpr uint32_t sync_number(uint32_t sync_region) {
+    return sync_region < kDependenceWait ? sync_region : beyond(sync_region);
+}
+constexpr uint32_t mutex_number_of(uint32_t mutex) { return mutex < kDoacross ? mutex : beyond(mutex); }
+constexpr uint32_t work_number(uint32_t work) { return work < kWorkMasked ? work : beyond(work); }
+// Return what records and definitions say of a mutex with this number. Records have little room.
+inline constexpr uint32_t kBeyondMutex = 1u << 25, kOtherMutex = kDoacross - 1;
+constexpr uint32_t mutex_in_record(uint32_t number) { return number < kBeyond ? number : kOtherMutex; }
+constexpr uint32_t mutex_wait(uint32_t number) {
+    return number < kBeyond ? kMutexWait | number : kBeyondMutex | number;
+}
 // Ids of tasks and regions: the creating thread in the upper bits, its counter in the lower ones.
 inline constexpr unsigned kThreadShift = 40;
 constexpr uint64_t thread_of_id(uint64_t id) { return id >> kThreadShift; }

@@ -480,6 +480,29 @@ void list_missing(RunFiles &run) {
         run.missing.push_back(run.directory + ": the tasks of threads without a log are counted when recording ends.");
 }
 
+// Lists what the runtime reported against its own earlier events, and numbers that the tool did not know.
+void list_contradictions(RunFiles &run) {
+    static const char *const texts[] = {
+#define OMPASS_TEXT(name, text) text,
+        OMPASS_CONTRADICTIONS(OMPASS_TEXT)};
+    static const char *const kinds[] = {OMPASS_UNKNOWN_VALUES(OMPASS_TEXT)};
+#undef OMPASS_TEXT
+    const format::ProcessHeader &process = *run.process;
+    std::string what;
+    for (size_t i = 0; i < std::size(texts); i++)
+        if (process.contradictions >> i & 1) (what += what.empty() ? "" : "; ") += texts[i];
+    if (!what.empty())
+        run.missing.push_back(run.directory + ": the OpenMP runtime contradicted its earlier events " +
+                              counted(process.n_contradictions, "time") +
+                              ", and the tool ignored or completed these events: the runtime " + what + ".");
+    const format::UnknownValue &unknown = process.unknown_value;
+    if (process.n_unknown_values && unknown.kind < std::size(kinds))
+        run.missing.push_back(run.directory + ": the OpenMP runtime reported " +
+                              counted(process.n_unknown_values, "number") +
+                              " that this version of Ompass does not know; the first is " + kinds[unknown.kind] + " " +
+                              std::to_string(unknown.value) + ".");
+}
+
 // Reads one log. Reads it again if data are missing that the program may have written during the read.
 Problem read_thread_at_rest(RunFiles &run, uint32_t index, EventExtents &events) {
     const size_t n_losses = run.losses.size(), n_remarks = run.remarks.size();
@@ -526,6 +549,7 @@ Problem open_run(const std::string &directory, RunFiles &run, bool with_kept) {
     if (indices.size() + run.process->n_unlogged < n_begun && counts_unlogged)
         losses.push_back(directory + ": " + std::to_string(n_begun - indices.size()) + " thread logs are missing.");
     list_missing(run);
+    list_contradictions(run);
     run.losses.insert(run.losses.end(), losses.begin(), losses.end());
     run.remarks.insert(run.remarks.end(), run.missing.begin(), run.missing.end());
     run.remarks.insert(run.remarks.end(), run.losses.begin(), run.losses.end());

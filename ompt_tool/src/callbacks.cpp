@@ -17,6 +17,7 @@
 #include "process/runtimes.h"
 #include "process/unloads.h"
 #include "recorder.h"
+#include "runtime_data.h"
 #include "target_callbacks.h"
 #include "wrappers/creation_wrappers.h"
 
@@ -24,25 +25,34 @@ namespace ompass {
 
 namespace {
 
-using format::ThreadKind;
+using format::Contradiction, format::ThreadKind, format::UnknownValue;
+using process_log::note_contradiction, process_log::note_unknown_value;
+using runtime_data::region_of, runtime_data::set_region, runtime_data::set_task, runtime_data::task_of;
 
-TaskState *task_of(ompt_data_t *data) { return data ? static_cast<TaskState *>(data->ptr) : nullptr; }
+// Converts a number of OMPT, which may be one that omp-tools.h does not name.
+template <typename Enumeration>
+uint32_t number(Enumeration value) {
+    return static_cast<uint32_t>(value);
+}
 
-// The data of regions and implicit tasks in kernels of a host plugin. Threads record nothing in these.
-constinit format::RegionInstance kernel_region = {};
-constinit TaskState kernel_task = {};
+// True if the construct both begins and ends here. Records an endpoint that is not known.
+bool is_both_ends(ompt_scope_endpoint_t endpoint) {
+    if (number(endpoint) - 1 > 2) note_unknown_value(UnknownValue::kEndpoint, number(endpoint));
+    return endpoint != ompt_scope_begin && endpoint != ompt_scope_end;
+}
 
-// Marks the threads that are in kernels. Returns true if the implicit task belongs to a kernel.
-bool handle_kernels(ompt_scope_endpoint_t endpoint, const ompt_data_t *parallel, ompt_data_t *data) {
+// Marks the threads that are in kernels of a host plugin, where they record nothing. Returns true if the implicit task
+// belongs to a kernel.
+bool handle_kernels(ompt_scope_endpoint_t endpoint, const ompt_data_t *parallel, ompt_data_t &data) {
     ThreadState *thread = recorder::this_thread;
     if (endpoint == ompt_scope_end) {
-        if (data->ptr != &kernel_task) return false;
-        data->ptr = nullptr;
+        if (data.value != runtime_data::kKernelTask) return false;
+        data.value = 0;
         if (thread) end_kernel(*thread);
         return true;
     }
-    if (parallel && parallel->ptr == &kernel_region) {
-        data->ptr = &kernel_task;
+    if (parallel && parallel->value == runtime_data::kKernelRegion) {
+        data.value = runtime_data::kKernelTask;
         if (!thread) thread = recorder::thread(ThreadKind::kWorker);
         if (thread) begin_kernel(*thread);
         if (thread && !is_in_target(*thread)) note_kernels_thread(*thread);
@@ -57,6 +67,7 @@ void on_thread_begin(ompt_thread_t kind, ompt_data_t *) {
     recorder::thread(kind == ompt_thread_initial  ? ThreadKind::kInitial
                      : kind == ompt_thread_worker ? ThreadKind::kWorker
                                                   : ThreadKind::kOther);
+    if (number(kind) - 1 > 3 && recorder::this_thread) note_unknown_value(UnknownValue::kThreadType, number(kind));
 }
 
 void on_thread_end(ompt_data_t *) {
@@ -75,7 +86,7 @@ bool is_runtimes_own(const ThreadState &thread, const void *address) {
 void on_parallel_begin(ompt_data_t *, const ompt_frame_t *, ompt_data_t *parallel, unsigned n_requested, int flags,
                        const void *address) {
     if (recorder::this_thread && recorder::this_thread->target.n_kernels) {
-        parallel->ptr = &kernel_region;
+        if (parallel) parallel->value = runtime_data::kKernelRegion;
         return;
     }
     unloads::check_unless_notified();
@@ -86,46 +97,61 @@ void on_parallel_begin(ompt_data_t *, const ompt_frame_t *, ompt_data_t *paralle
         if (const void *call = held_tasks::region_call()) address = call;
     // One thread runs the code of a teams construct, although libomp reports the team size of the regions inside.
     const bool is_teams_code = thread->region->is_league && flags & ompt_parallel_invoker_runtime;
-    begin_region(*thread, address, &parallel->ptr, is_teams_code ? 1 : n_requested, is_runtimes_own(*thread, address));
-    if (!parallel->ptr || thread->region->instance != parallel->ptr) return;
+    const format::RegionInstance *region =
+        begin_region(*thread, address, is_teams_code ? 1 : n_requested, is_runtimes_own(*thread, address));
+    if (parallel) set_region(*parallel, region);
+    if (!region || thread->region->instance != region) return;
     thread->region->is_league = flags & ompt_parallel_league;
     thread->region->is_teams_code = is_teams_code;
 }
 
-void on_parallel_end(ompt_data_t *, ompt_data_t *, int, const void *) {
-    if (ThreadState *thread = recorder::thread()) end_region(*thread);
+void on_parallel_end(ompt_data_t *parallel, ompt_data_t *, int, const void *) {
+    ThreadState *thread = recorder::thread();
+    if (!thread) return;
+    if (thread->region->primary)
+        end_region(*thread);
+    else if (region_of(parallel))
+        note_contradiction(Contradiction::kNotLed);
 }
 
 void on_implicit_task(ompt_scope_endpoint_t endpoint, ompt_data_t *parallel, ompt_data_t *data, unsigned team_size,
                       unsigned, int flags) {
-    if (handle_kernels(endpoint, parallel, data)) return;
+    if (!data || is_both_ends(endpoint) || handle_kernels(endpoint, parallel, *data)) return;
     ThreadState *thread = recorder::thread(flags & ompt_task_initial ? ThreadKind::kInitial : ThreadKind::kWorker);
     if (!thread) return;
     if (endpoint == ompt_scope_begin) {
-        auto *instance = parallel ? static_cast<format::RegionInstance *>(parallel->ptr) : nullptr;
+        format::RegionInstance *instance = region_of(parallel);
         const EnteredRegion &region = *thread->region;
         // In a league of one team, libomp passes the data of an earlier region, or none.
         if (flags & ompt_task_initial && region.primary && region.is_league && !region.implicit)
             instance = region.instance;
-        const bool is_teams_code = region.instance == instance && region.is_teams_code;
-        data->ptr = begin_implicit(*thread, instance, is_teams_code ? 1 : team_size);
-        if (data->ptr && instance && flags & ompt_task_initial) thread->region->is_league = true;
-    } else if (TaskState *task = task_of(data); task && task->flags & kImplicit) {
-        // If a task calls exit(), libomp reports the end of an initial task with the data of this explicit one.
-        data->ptr = nullptr;
-        if (!runs(*thread, task)) resume_task(*thread, task); // the tasks above it continue on other threads
-        end_implicit(*thread, task);
+        const bool is_lost = !instance && parallel && parallel->value && !(flags & ompt_task_initial);
+        if (is_lost) note_contradiction(Contradiction::kOverRegion);
+        const bool is_teams_code = instance && region.instance == instance && region.is_teams_code;
+        TaskState *task = is_lost ? nullptr : begin_implicit(*thread, instance, is_teams_code ? 1 : team_size);
+        if (task && instance && flags & ompt_task_initial) thread->region->is_league = true;
+        return set_task(*data, task);
     }
+    TaskState *task = task_of(data);
+    if (runtime_data::is_unknown_task(data)) return note_contradiction(Contradiction::kUnknownData);
+    if (!task) return;
+    // If a task calls exit(), libomp reports the end of an initial task with the data of this explicit one.
+    if (flags & ompt_task_initial && is_alive(*task) && !(task->flags & kImplicit)) return;
+    if (!(task->flags & kImplicit) || !is_alive(*task) || is_elsewhere(*thread, *task))
+        return note_contradiction(Contradiction::kWrongImplicit);
+    set_task(*data, nullptr);
+    end_implicit(*thread, task);
 }
 
 [[gnu::noinline]] void on_other_create(ompt_data_t *data, int flags, int has_dependences, const void *address) {
     ThreadState *thread = recorder::thread(ThreadKind::kOther, true);
     if (!thread) return held_tasks::forget_announcement();
+    if (!data) return note_contradiction(Contradiction::kUnknownData);
     held_tasks::report_current(*thread);
     const bool is_measured = thread->wrapper.is_open || thread->announced.kind; // the enqueuing call measures it
     if (thread->announced.kind && !(flags & ompt_task_taskwait)) {
         const auto announced = std::exchange(thread->announced.kind, Announcement::kNothing);
-        if (announced == Announcement::kHeldTask) data->ptr = thread->announced.task;
+        if (announced == Announcement::kHeldTask) set_task(*data, thread->announced.task);
         if (announced == Announcement::kAddress) address = thread->announced.address;
         if (announced != Announcement::kAddress) return;
     }
@@ -144,14 +170,14 @@ void on_implicit_task(ompt_scope_endpoint_t endpoint, ompt_data_t *parallel, omp
     const int untied = flags & ompt_task_untied ? kUntied : 0;
     if ((flags & ompt_task_undeferred) && !has_dependences) {
         TaskState *task = thread->pool.peek();
-        data->ptr = task;
+        set_task(*data, task);
         if (!task) return;
         task->local = construct;
         task->flags = static_cast<uint16_t>(kInline | untied);
         return;
     }
     TaskState *task = thread->pool.take();
-    data->ptr = task;
+    set_task(*data, task);
     if (!task) return;
     task->construct = construct->id;
     task->flags = static_cast<uint16_t>((has_dependences ? kDependent : 0) | untied);
@@ -167,13 +193,13 @@ void on_task_create(ompt_data_t *, const ompt_frame_t *, ompt_data_t *data, int 
                     const void *address) {
     ThreadState *thread = recorder::this_thread;
     constexpr int kKinds = ompt_task_undeferred | ompt_task_untied | ompt_task_taskwait;
-    if (__builtin_expect((flags & kKinds) == ompt_task_undeferred && !has_dependences, 1) && thread &&
+    if (__builtin_expect((flags & kKinds) == ompt_task_undeferred && !has_dependences, 1) && thread && data &&
         thread->seen_switch == recorder::current_switch() &&
         !(thread->wrapper.is_open | (thread->announced.kind != Announcement::kNothing))) {
         TaskConstruct *construct = thread->constructs.known_at(address);
         TaskState *task = thread->pool.peek_known();
         if (__builtin_expect(construct && task, 1)) {
-            data->ptr = task;
+            data->value = runtime_data::marked(task);
             task->local = construct;
             task->flags = kInline;
             return;
@@ -186,7 +212,9 @@ void on_task_dependence(ompt_data_t *source, ompt_data_t *sink) {
     ThreadState *thread = recorder::thread();
     const TaskState *before = task_of(source);
     TaskState *after = task_of(sink);
-    if (thread && before && after) note_dependence(*thread, *before, *after);
+    if (!thread || !before || !after) return;
+    if (!is_alive(*after) || after->flags & (kInline | kStarted)) return note_contradiction(Contradiction::kOverTask);
+    note_dependence(*thread, *before, *after);
 }
 
 // Records depend clauses, in traces only. Skips those of a `taskwait depend`, which has no TaskState, and those of
@@ -195,8 +223,9 @@ void on_dependences(ompt_data_t *data, const ompt_dependence_t *clauses, int n) 
     ThreadState *thread = recorder::thread();
     const TaskState *task = task_of(data);
     if (!thread || !thread->tracing || !task || !(task->flags & kDependent) || task->id != thread->latest_id()) return;
-    for (int i = 0; i < n; i++)
-        thread->log.untimed(format::kDependsOn, clauses[i].dependence_type, clauses[i].variable.value);
+    for (int i = 0; clauses && i < n; i++)
+        thread->log.untimed(format::kDependsOn, number(clauses[i].dependence_type) % format::kArgumentLimit,
+                            clauses[i].variable.value);
 }
 
 // Discards a task that did not start.
@@ -217,36 +246,78 @@ bool only_seems_to_switch(const TaskState *task) {
     return task && (task->flags & (kBoth | kStarted)) == (kBoth | kStarted);
 }
 
-[[gnu::noinline]] void switch_to(ThreadState &thread, TaskState *prior, TaskState *next) {
+// True if the thread may start or continue this task. Otherwise the runtime has contradicted itself.
+bool may_run(const ThreadState &thread, const TaskState &task) {
+    const bool has_started = task.flags & kStarted;
+    if (!is_alive(task))
+        note_contradiction(Contradiction::kOverTask);
+    else if (has_started && is_elsewhere(thread, task))
+        note_contradiction(Contradiction::kTaskElsewhere);
+    else if (task.flags & kImplicit && !has_started)
+        note_contradiction(Contradiction::kOverTask);
+    else if (task.flags & kInline && !(has_started && task.owner))
+        note_contradiction(Contradiction::kUndeferredLate);
+    else
+        return true;
+    return false;
+}
+
+// Returns the task that a thread continues with; null if the tool has none or the thread cannot run it.
+TaskState *next_task(const ThreadState &thread, const ompt_data_t *data) {
+    if (runtime_data::is_unknown_task(data)) note_contradiction(Contradiction::kUnknownData);
+    TaskState *next = task_of(data);
+    return next && may_run(thread, *next) ? next : nullptr;
+}
+
+[[gnu::noinline]] void switch_to(ThreadState &thread, TaskState *prior, const ompt_data_t *next_data) {
     // An untied task enqueues its remaining part with the function that creates tasks, and then leaves the thread. The
     // wrapper has begun a creation that the runtime does not report.
-    if (thread.wrapper.address && prior && runs(thread, prior)) forget_creation(thread);
-    if (!next || runs(thread, next) || only_seems_to_switch(prior) || only_seems_to_switch(next)) return;
-    if (prior && !runs(thread, prior) && (prior->flags & kStarted) && !(thread.current->flags & kLight))
+    const bool leaves = prior && runs(thread, prior);
+    if (thread.wrapper.address && leaves) forget_creation(thread);
+    if (!next_data && leaves && !(prior->flags & kImplicit)) return step_back(thread); // the thread has no other task
+    TaskState *next = task_of(next_data);
+    if ((next && runs(thread, next)) || only_seems_to_switch(prior) || only_seems_to_switch(next)) return;
+    // Comes before the check of the next task, because it may end undeferred tasks.
+    if (next && prior && !leaves && (prior->flags & kStarted) && !(thread.current->flags & kLight) &&
+        may_run(thread, *prior))
         resume_task(thread, prior);
+    next = next_task(thread, next_data);
+    if (!next || runs(thread, next)) return;
     if (next->flags & kStarted)
         resume_task(thread, next);
     else
         start_task(thread, next, clock::now());
 }
 
+// Ends the code of a task. The next task may be a fresh one.
+void leave_task(ThreadState &thread, ompt_data_t &prior_data, ompt_task_status_t status, const ompt_data_t *next_data) {
+    TaskState *prior = task_of(&prior_data);
+    const bool has_started = prior->flags & kStarted;
+    if (prior->flags & kImplicit && is_alive(*prior)) return note_contradiction(Contradiction::kWrongImplicit);
+    if ((has_started || !is_alive(*prior)) && !may_run(thread, *prior)) return;
+    if (status != ompt_task_detach) set_task(prior_data, nullptr);
+    if (!has_started) return drop_task(thread, prior, status);
+    if (!runs(thread, prior)) resume_task(thread, prior);
+    TaskState *next = task_of(next_data) == prior ? nullptr : next_task(thread, next_data);
+    const bool is_fresh = next && !(next->flags & kStarted);
+    finish_task(thread, prior, is_fresh ? nullptr : next, status);
+    if (is_fresh) start_task(thread, next, clock::now());
+}
+
 [[gnu::noinline]] void end_task(ThreadState &thread, ompt_data_t *prior_data, ompt_task_status_t status,
-                                ompt_data_t *next_data) {
+                                const ompt_data_t *next_data) {
     TaskState *prior = task_of(prior_data);
+    if (runtime_data::is_unknown_task(prior_data)) note_contradiction(Contradiction::kUnknownData);
     switch (status) {
     case ompt_task_complete:
     case ompt_task_cancel:
     case ompt_task_detach:
-        if (!prior) return;
-        if (status != ompt_task_detach) prior_data->ptr = nullptr;
-        if (prior->flags & kStarted)
-            finish_task(thread, prior, task_of(next_data), status);
-        else
-            drop_task(thread, prior, status);
+        if (prior) leave_task(thread, *prior_data, status, next_data);
         return;
     case ompt_task_late_fulfill:
         if (!prior) return;
-        prior_data->ptr = nullptr;
+        if (!is_detached(*prior)) return note_contradiction(Contradiction::kNotDetached);
+        set_task(*prior_data, nullptr);
         fulfill_task(thread, prior);
         return;
     case ompt_taskwait_complete: end_wait(thread, format::kTaskwaitDepend); return;
@@ -257,37 +328,42 @@ bool only_seems_to_switch(const TaskState *task) {
 [[gnu::noinline]] void on_other_schedule(ompt_data_t *prior_data, ompt_task_status_t status, ompt_data_t *next_data) {
     ThreadState *thread = recorder::thread();
     if (!thread) return;
-    if (status != ompt_task_switch && status != ompt_task_yield)
+    const bool is_known = number(status) - 1 < ompt_taskwait_complete;
+    if (!is_known) note_unknown_value(UnknownValue::kTaskStatus, number(status)); // taken for a switch
+    if (is_known && status != ompt_task_switch && status != ompt_task_yield)
         return end_task(*thread, prior_data, status, next_data);
     TaskState *next = task_of(next_data);
     if (next && (next->flags & ~kUntied) == kInline && thread->pool.is_next(next)) {
         thread->pool.take_next();
         begin_inline(*thread, next);
     } else {
-        switch_to(*thread, task_of(prior_data), next);
+        switch_to(*thread, task_of(prior_data), next_data);
     }
 }
 
-// Handles frequent switches on short paths: undeferred tasks begin and end without a further call, and a deferred task
-// that begins on the current task, or completes as the current task, needs no search of the stack. on_other_schedule()
-// handles all other switches.
+// Handles frequent switches on short paths: undeferred tasks begin and end without a further call. A deferred task that
+// begins on the current task, or completes as the current task and returns to the one below it, needs no check and no
+// search of the stack. on_other_schedule() handles all other switches.
 void on_task_schedule(ompt_data_t *prior_data, ompt_task_status_t status, ompt_data_t *next_data) {
     ThreadState *thread = recorder::this_thread;
     if (__builtin_expect(thread && thread->seen_switch == recorder::current_switch(), 1)) {
         if (status == ompt_task_complete) {
-            TaskState *prior = task_of(prior_data);
-            if (prior && prior == thread->current) {
+            TaskState *prior = thread->current;
+            if (runtime_data::names(prior_data, prior)) {
                 if (prior->flags & kInline) return end_inline(*thread, prior);
-                prior_data->ptr = nullptr;
-                return complete_task(*thread, prior, task_of(next_data), status);
+                const TaskState *next = task_of(next_data);
+                if (!(prior->flags & kImplicit) && (!next || next == prior->below)) {
+                    set_task(*prior_data, nullptr);
+                    return complete_task(*thread, prior, nullptr, status);
+                }
             }
         } else if (status == ompt_task_switch) {
-            TaskState *next = task_of(next_data);
-            if (next && next->flags == kInline && thread->pool.is_next(next)) {
+            TaskState *fresh = thread->pool.peek_known();
+            if (runtime_data::names(next_data, fresh) && fresh->flags == kInline) {
                 thread->pool.take_next();
-                return begin_inline(*thread, next);
+                return begin_inline(*thread, fresh);
             }
-            TaskState *prior = task_of(prior_data);
+            TaskState *next = task_of(next_data), *prior = task_of(prior_data);
             if (next && !(next->flags & (kInline | kStarted)) && prior == thread->current &&
                 !only_seems_to_switch(prior))
                 return start_task(*thread, next, clock::now());
@@ -304,15 +380,16 @@ bool has_nothing_to_wait_for(uint16_t flags, ompt_sync_region_t kind) {
 
 [[gnu::noinline]] void on_real_wait(ompt_sync_region_t kind, ompt_scope_endpoint_t endpoint, const void *address) {
     ThreadState *thread = recorder::thread();
-    if (!thread || kind == ompt_sync_region_reduction) return;
+    if (!thread || kind == ompt_sync_region_reduction || is_both_ends(endpoint)) return;
     held_tasks::report_current(*thread);
+    const uint32_t sync = format::sync_number(number(kind));
     const uint16_t flags = thread->current->flags;
     if (endpoint == ompt_scope_end) {
-        if (flags & kWaiting) end_wait(*thread, kind);
+        if (flags & kWaiting) end_wait(*thread, sync);
     } else if (!(flags & kHeldWait) && !has_nothing_to_wait_for(flags, kind)) {
         // In a wrapped taskloop, OMPT reports an address in our wrapper.
         if (thread->wrapper.loop_task == thread->current) address = thread->wrapper.loop_address;
-        begin_wait(*thread, kind, address);
+        begin_wait(*thread, sync, address);
     }
 }
 
@@ -337,12 +414,15 @@ void on_mutex_acquire(ompt_mutex_t kind, unsigned, unsigned, ompt_wait_id_t, con
     ThreadState *thread = recorder::thread();
     if (!thread) return;
     held_tasks::report_current(*thread);
-    begin_lock(*thread, kind, address, clock::now());
+    begin_lock(*thread, format::mutex_number_of(number(kind)), address, clock::now());
 }
 
 void on_mutex_acquired(ompt_mutex_t kind, ompt_wait_id_t lock, const void *) {
     if (!may_block(kind)) return;
-    if (ThreadState *thread = recorder::thread()) end_lock(*thread, kind, lock, clock::now());
+    ThreadState *thread = recorder::thread();
+    if (!thread) return;
+    if (!thread->lock) return note_contradiction(Contradiction::kNoRequest);
+    end_lock(*thread, format::mutex_number_of(number(kind)), lock, clock::now());
 }
 
 // Records releases, in traces only. The release of a lock that omp_test_lock() acquired has no recorded acquisition.
@@ -350,35 +430,39 @@ void on_mutex_released(ompt_mutex_t kind, ompt_wait_id_t lock, const void *) {
     ThreadState *thread = recorder::thread();
     if (!thread || !thread->tracing) return;
     held_tasks::report_current(*thread);
-    release_lock(*thread, kind, lock);
+    release_lock(*thread, format::mutex_number_of(number(kind)), lock);
 }
 
 void on_work(ompt_work_t work, ompt_scope_endpoint_t endpoint, ompt_data_t *, ompt_data_t *, uint64_t count,
              const void *address) {
     ThreadState *thread = recorder::thread();
     if (!thread) return;
-    if (endpoint != ompt_scope_begin) return end_loop(*thread, work);
+    const bool is_both = is_both_ends(endpoint);
+    const uint32_t kind = format::work_number(number(work));
+    if (endpoint == ompt_scope_end) return end_loop(*thread, kind);
     held_tasks::report_current(*thread);
     // The runtime reports an address in its own code.
     if (work == ompt_work_taskloop && thread->wrapper.loop_task == thread->current)
         address = thread->wrapper.loop_address;
-    begin_loop(*thread, work, count, address);
+    begin_loop(*thread, kind, count, address);
+    if (is_both) end_loop(*thread, kind);
 }
 
 void on_masked(ompt_scope_endpoint_t endpoint, ompt_data_t *, ompt_data_t *, const void *address) {
     ThreadState *thread = recorder::thread();
     if (!thread) return;
     held_tasks::report_current(*thread);
-    if (endpoint == ompt_scope_begin)
-        begin_loop(*thread, format::kWorkMasked, 0, address);
-    else
-        end_loop(*thread, format::kWorkMasked);
+    const bool is_both = is_both_ends(endpoint);
+    if (endpoint != ompt_scope_end) begin_loop(*thread, format::kWorkMasked, 0, address);
+    if (endpoint == ompt_scope_end || is_both) end_loop(*thread, format::kWorkMasked);
 }
 
 // Counts chunks of loops. Ignores the other kinds, of which runtimes report at most one per thread.
 void on_dispatch(ompt_data_t *, ompt_data_t *, ompt_dispatch_t kind, ompt_data_t instance) {
-    if (kind != ompt_dispatch_ws_loop_chunk && kind != ompt_dispatch_distribute_chunk) return;
     ThreadState *thread = recorder::thread();
+    if (thread && number(kind) - 1 >= ompt_dispatch_distribute_chunk)
+        note_unknown_value(UnknownValue::kDispatch, number(kind));
+    if (kind != ompt_dispatch_ws_loop_chunk && kind != ompt_dispatch_distribute_chunk) return;
     if (thread && instance.ptr) take_chunk(*thread, static_cast<ompt_dispatch_chunk_t *>(instance.ptr)->iterations);
 }
 

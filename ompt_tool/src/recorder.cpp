@@ -273,6 +273,7 @@ void initialize(ThreadState &thread, uint32_t index, format::ThreadKind kind) {
     thread.header->kind = kind;
     if (!thread.log.is_on_disk()) note_unlogged_thread();
     thread.base_task.owner = &thread.base_task;
+    thread.base_task.stack = static_cast<uint16_t>(index);
     thread.base_task.flags = kImplicit | kStarted;
     thread.current = &thread.base_task;
     thread.regions.outside.slot = thread.region_slot(0, format::DefinitionKind::kProgram);

@@ -72,9 +72,7 @@ protected:
     void begin_team() {
         for (uint32_t i = 0; i < kThreads; i++)
             threads_[i] = make_thread(i == 0 ? format::ThreadKind::kInitial : format::ThreadKind::kWorker);
-        void *data = nullptr;
-        begin_region(*threads_[0], address(0x1000), &data);
-        instance_ = static_cast<format::RegionInstance *>(data);
+        instance_ = begin_region(*threads_[0], address(0x1000));
         begin_ = instance_->begin;
         spin_ns(3000); // threads need some time to join
         for (uint32_t i = 0; i < kThreads; i++) {
@@ -131,10 +129,9 @@ protected:
         cut("the end of a wait");
     }
     void run_inner_region(ThreadState &thread) {
-        void *data = nullptr;
-        begin_region(thread, address(0x5000), &data);
+        format::RegionInstance *region = begin_region(thread, address(0x5000));
         cut("the begin of an inner region");
-        TaskState *implicit = begin_implicit(thread, static_cast<format::RegionInstance *>(data), 1);
+        TaskState *implicit = begin_implicit(thread, region, 1);
         cut("the begin of an inner implicit task");
         end_implicit(thread, implicit);
         cut("the end of an inner implicit task");

@@ -43,9 +43,7 @@ void run_inline(ThreadState &thread, uintptr_t construct, unsigned depth, std::a
 // Runs a team of two in one region: the primary creates tasks, both run tasks, both wait at the end.
 void run_region(unsigned seed, std::atomic<uint64_t> &n_tasks) {
     ThreadState *primary = recorder::thread(format::ThreadKind::kInitial);
-    void *data = nullptr;
-    begin_region(*primary, address(0x1000), &data);
-    auto *instance = static_cast<format::RegionInstance *>(data);
+    format::RegionInstance *instance = begin_region(*primary, address(0x1000));
     std::atomic<TaskState *> mailbox[64] = {};
     std::atomic<bool> done{false};
     const auto run_one = [&](ThreadState &thread, std::minstd_rand &random) {
@@ -527,8 +525,7 @@ TEST_F(Recording, unaccounted_time_is_detected) {
     const auto lose_time = [] {
         recorder::start("test");
         ThreadState *thread = recorder::thread(format::ThreadKind::kInitial);
-        void *data = nullptr;
-        begin_region(*thread, address(0x1000), &data);
+        begin_region(*thread, address(0x1000));
         thread->header->mark += 5;
         end_region(*thread);
     };

@@ -219,9 +219,7 @@ TEST_F(Targets, time_in_a_construct_is_offload_and_kernels_count_nothing) {
     begin("trace");
     Runtime runtime;
     ThreadState *thread = recorder::thread(format::ThreadKind::kInitial);
-    void *data = nullptr;
-    begin_region(*thread, address(0x100), &data);
-    TaskState *implicit = begin_implicit(*thread, static_cast<format::RegionInstance *>(data), 1);
+    TaskState *implicit = begin_implicit(*thread, begin_region(*thread, address(0x100)), 1);
     runtime.begin(ompt_target, 0, 0x1000);
     runtime.submit(ompt_scope_begin, 0);
     EXPECT_EQ(recorder::thread(), nullptr);

@@ -71,10 +71,8 @@ struct Team {
     Team() {
         for (uint32_t i = 0; i < kThreads; i++)
             threads[i] = make_thread(i == 0 ? format::ThreadKind::kInitial : format::ThreadKind::kWorker);
-        void *data = nullptr;
-        begin_region(*threads[0], address(0x1000), &data);
-        for (uint32_t i = 0; i < kThreads; i++)
-            implicit[i] = begin_implicit(*threads[i], static_cast<format::RegionInstance *>(data), kThreads);
+        format::RegionInstance *region = begin_region(*threads[0], address(0x1000));
+        for (uint32_t i = 0; i < kThreads; i++) implicit[i] = begin_implicit(*threads[i], region, kThreads);
     }
     void end() {
         for (uint32_t i = kThreads; i-- > 0;) {

@@ -145,6 +145,7 @@ def check_sound(run_dir: Path) -> _core.Run:
     assert not problems, "\n".join(problems)
     profile = _core.read_profile(str(run_dir))
     assert profile.complete, profile.incomplete_reasons
+    assert not [text for text in profile.missing if "contradicted" in text], profile.missing
     check_identity(profile)
     check_constructs(profile)
     return profile

@@ -267,12 +267,9 @@ uint64_t early_ticks(const RunFiles &run, const std::vector<ThreadAccount> &repl
     return sum;
 }
 
-// Returns the inconsistencies. Sets `is_final`: true if the logs are complete.
-Sentences check_run(const std::string &directory, bool &is_final) {
+// Returns the inconsistencies of the logs.
+Sentences check_logs(const RunFiles &run) {
     Sentences found;
-    RunFiles run;
-    if (const Problem problem = open_run(directory, run)) return {problem.text()};
-    is_final = run.process->is_final != 0;
     found = run.losses;
     bool has_events = false;
     for (uint32_t i = 0; i < run.threads.size(); i++) {
@@ -312,6 +309,17 @@ Sentences check_run(const std::string &directory, bool &is_final) {
         check_agreement(run, Comparison(kept, read_accounts_before(run), replayed, early_ticks(run, replayed),
                                         run.definitions.size(), found));
     }
+    return found;
+}
+
+// Returns the inconsistencies, and possible reasons for them. Sets `is_final` to true if the logs are complete.
+Sentences check_run(const std::string &directory, bool &is_final) {
+    RunFiles run;
+    if (const Problem problem = open_run(directory, run)) return {problem.text()};
+    is_final = run.process->is_final != 0;
+    Sentences found = check_logs(run);
+    if (!found.empty() && run.process->n_contradictions)
+        found.insert(found.end(), run.missing.begin(), run.missing.end());
     return found;
 }
 

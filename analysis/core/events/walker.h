@@ -453,6 +453,12 @@ private:
         context_.activity = current_->waiting ? Activity::kWait : Activity::kWork;
     }
 
+    // Continues after an explicit task. Outside of all tasks and regions, only the first thread runs user code.
+    void continue_below() {
+        continue_task();
+        if (current_ == frames_.data() && thread_ != 0 && !part().id) context_.activity = Activity::kUnknown;
+    }
+
     // ---------------------------------------------------------------- a trace without its first part
 
     // Takes over the state at the start of the events. Tasks on the stack count as started at that time.
@@ -655,7 +661,7 @@ private:
         if (!here) push(record_.argument ? Frame::kDeferred : Frame::kImplicit, id, record_.argument).resumed = true;
         if (!here && record_.words[2] & 1) enter_wait(run_.definitions[context_.wait_place].flags);
         current_->waiting = record_.words[2] & 1;
-        continue_task();
+        continue_below();
         observer_.resumed(*this, current(), here);
     }
 
@@ -664,12 +670,12 @@ private:
         if (current_->construct == 0) return false;
         observer_.completed(*this, current(), record_.argument == format::kStatusDetach);
         pop();
-        continue_task();
+        continue_below();
         return true;
     }
     bool complete_to(uint64_t id) {
         if (!complete() || !pop_to(id)) return false;
-        continue_task();
+        continue_below();
         return true;
     }
 
@@ -772,6 +778,7 @@ private:
         if (current_->kind != Frame::kImplicit || !part().id || part().primary) return false;
         close_part();
         observer_.ended_implicit(*this, current(), true);
+        context_.waited_for = 0; // the record has no time
         parts_.pop_back();
         context_.activity = Activity::kUnknown;
         pop();

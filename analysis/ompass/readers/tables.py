@@ -330,4 +330,4 @@ def _label_codes(column: Column, values: Any) -> Any:
     codes = np.full(256, column.labels.index("?"), np.uint32)
     for number, name in WAIT_KINDS.items():
         codes[number] = column.labels.index(name)
-    return codes[values & 255]
+    return np.where(values < codes.size, codes[values & 255], codes[0])

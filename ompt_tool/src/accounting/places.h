@@ -29,7 +29,7 @@ public:
     };
     // Returns the slot of that MPI call at this return address.
     format::CallSlot &call(const void *address, const Call &call) {
-        const uint32_t key = key_of(format::DefinitionKind::kMpi, call.number);
+        const uint64_t key = key_of(format::DefinitionKind::kMpi, call.number);
         const unsigned first = hash(address) + call.number;
         for (unsigned probe = 0; probe < kProbes; probe++) {
             Place &place = calls_[(first + probe) % kCalls];
@@ -64,17 +64,17 @@ public:
 private:
     static constexpr unsigned kPlaces = 64; // a power of two
     static constexpr unsigned kCalls = 256, kProbes = 16; // programs call MPI at many places
-    static constexpr uint32_t key_of(format::DefinitionKind kind, uint32_t number) {
-        return static_cast<uint32_t>(kind) << 16 | number;
+    static constexpr uint64_t key_of(format::DefinitionKind kind, uint32_t number) {
+        return static_cast<uint64_t>(kind) << 32 | number;
     }
     struct Place {
         const void *address;
-        uint32_t key;
+        uint64_t key;
         void *slot; // null: the place is free
     };
 
     void *find(const void *address, uint32_t number, format::DefinitionKind kind) {
-        const uint32_t key = key_of(kind, number);
+        const uint64_t key = key_of(kind, number);
         Place &place = places_[hash(address) % kPlaces];
         if (__builtin_expect(place.address == address && place.key == key && place.slot, 1)) return place.slot;
         return look_up(place, address, number, kind);

@@ -4,11 +4,14 @@
 
 #include "accounting/calls.h"
 #include "accounting/loops.h"
+#include "accounting/tasks.h"
 #include "accounting/waits.h"
 #include "dumps.h"
 #include "log/process_log.h"
 
 namespace ompass {
+
+using format::Contradiction;
 
 namespace {
 
@@ -39,8 +42,7 @@ const Regions::Known &known_region(ThreadState &thread, const void *address) {
 
 // ---------------------------------------------------------------- regions
 
-void begin_region(ThreadState &thread, const void *address, void **parallel_data, uint32_t n_requested,
-                  bool is_runtimes) {
+format::RegionInstance *begin_region(ThreadState &thread, const void *address, uint32_t n_requested, bool is_runtimes) {
     const uint64_t now = clock::now();
     close_open(thread, now);
     read_clocks(thread, now);
@@ -48,10 +50,9 @@ void begin_region(ThreadState &thread, const void *address, void **parallel_data
     thread.previous.creator = nullptr;
     if (!is_runtimes) process_log::note_first_region();
     format::RegionInstance *instance = thread.regions.instances.take();
-    *parallel_data = instance;
     const void *place = place_of_call(thread, address); // before the thread enters the region
     EnteredRegion *region = instance ? thread.push_region() : nullptr;
-    if (!region) return;
+    if (!region) return nullptr;
     const auto [_, construct, end_wait] = known_region(thread, place);
     region->slot = thread.region_slot(construct, format::DefinitionKind::kParallel);
     region->address = address;
@@ -67,7 +68,7 @@ void begin_region(ThreadState &thread, const void *address, void **parallel_data
     instance->is_runtimes = is_runtimes;
     if (is_runtimes) thread.header->kind = format::ThreadKind::kHelper;
     instance->level = region->level;
-    instance->n_open = 1;
+    instance->n_open = instance->n_joined = 1;
     instance->primary_thread = thread.index;
     instance->team_size = 1;
     instance->id = thread.new_id();
@@ -77,6 +78,7 @@ void begin_region(ThreadState &thread, const void *address, void **parallel_data
     if (thread.tracing)
         thread.log.timed(format::kRegionBegin, construct, now, instance->id,
                          instance->level | uint64_t{n_requested} << 32);
+    return instance;
 }
 
 // True if the thread is in this region, or leads a region nested in it.
@@ -122,6 +124,15 @@ static void leave_implicit(ThreadState &thread, TaskState *task) {
     }
     thread.current = task->below ? task->below : &thread.base_task;
     task->owner = nullptr;
+    task->flags &= static_cast<uint16_t>(~kStarted);
+}
+
+// Takes the number of threads that joined for the team's size: with any other number, times would not add up.
+static uint32_t settle_team_size(format::RegionInstance &instance) {
+    const uint32_t n_joined = __atomic_load_n(&instance.n_joined, __ATOMIC_RELAXED);
+    const bool are_all_recorded = __atomic_load_n(&process_log::header()->n_unlogged, __ATOMIC_RELAXED) == 0;
+    if (n_joined != instance.team_size && are_all_recorded) process_log::note_contradiction(Contradiction::kTeamSize);
+    return instance.team_size = n_joined;
 }
 
 // Ends the region that the thread entered last. Ignores the runtime's region data: libomp reuses the data of a nested
@@ -129,9 +140,12 @@ static void leave_implicit(ThreadState &thread, TaskState *task) {
 void end_region(ThreadState &thread) {
     if (!thread.region->primary) return;
     EnteredRegion *region = thread.region;
-    // Ends the implicit task first: libomp does not report its end in gcc's leagues. Keeps the state, in case a report
-    // follows.
-    if (region->implicit && region->implicit == thread.current) leave_implicit(thread, region->implicit);
+    // Ends the implicit task first: libomp does not report its end in gcc's leagues, and a runtime may report it later.
+    // Keeps the state, in case a report follows.
+    if (TaskState *implicit = region->implicit) {
+        if (!runs(thread, implicit)) resume_task(thread, implicit);
+        leave_implicit(thread, implicit);
+    }
     format::RegionInstance *instance = region->instance;
     const uint64_t now = clock::now();
     close_open(thread, now);
@@ -143,14 +157,14 @@ void end_region(ThreadState &thread) {
     slot.n_instances++;
     slot.n_primary++;
     slot.wall_ticks += duration;
-    slot.capacity_ticks += duration * instance->team_size;
-    if (instance->team_size > slot.max_team_size) slot.max_team_size = instance->team_size;
-    format::count_request(slot, region->n_requested, instance->team_size);
+    const uint32_t team_size = settle_team_size(*instance);
+    slot.capacity_ticks += duration * team_size;
+    if (team_size > slot.max_team_size) slot.max_team_size = team_size;
+    format::count_request(slot, region->n_requested, team_size);
     if (const uint32_t awaited = settle_waited_for(*instance, region->n_barriers); awaited && thread.tracing)
         thread.log.untimed(format::kWaitedFor, awaited);
     if (thread.tracing)
-        thread.log.timed(format::kRegionEnd, instance->team_size, now, instance->id,
-                         arrival << 1 | (instance->has_tasks & 1));
+        thread.log.timed(format::kRegionEnd, team_size, now, instance->id, arrival << 1 | (instance->has_tasks & 1));
     __atomic_store_n(&instance->end, now, __ATOMIC_RELEASE);
     check_part(thread, *region);
     thread.pop_region();
@@ -175,10 +189,41 @@ static void charge_creation(ThreadState &thread, const EnteredRegion &region, ui
     }
 }
 
+// Leaves regions whose end was not reported, down to `target`.
+static void leave_regions(ThreadState &thread, const EnteredRegion *target) {
+    while (thread.region != target) {
+        TaskState *implicit = thread.region->implicit;
+        if (thread.region->primary) {
+            end_region(thread);
+        } else {
+            if (!runs(thread, implicit)) resume_task(thread, implicit);
+            leave_implicit(thread, implicit);
+        }
+    }
+}
+
+// Returns what forbids that the thread begins an implicit task there; kContradictions: nothing.
+static Contradiction objection_to(const ThreadState &thread, const format::RegionInstance *instance) {
+    if (!instance) return thread.region->instance ? Contradiction::kSecondImplicit : Contradiction::kContradictions;
+    if (!is_in(thread, instance)) return Contradiction::kContradictions;
+    return thread.region->implicit ? Contradiction::kSecondImplicit : Contradiction::kContradictions;
+}
+
 TaskState *begin_implicit(ThreadState &thread, format::RegionInstance *instance, uint32_t team_size) {
     close_ended_regions(thread);
-    TaskState *task = thread.pool.take();
-    if (!task) return nullptr;
+    if (const Contradiction what = objection_to(thread, instance); what != Contradiction::kContradictions) {
+        process_log::note_contradiction(what);
+        return nullptr;
+    }
+    if (team_size >= format::kArgumentLimit) team_size = format::kArgumentLimit - 1; // in records
+    const bool joins = instance && !is_in(thread, instance);
+    if (joins && thread.region != &thread.regions.outside) {
+        process_log::note_contradiction(Contradiction::kNotLeft);
+        leave_regions(thread, &thread.regions.outside);
+    }
+    TaskState *task = thread.pool.peek();
+    if (!task || (joins && !InstancePool::join(instance))) return nullptr;
+    thread.pool.take_next();
     const uint64_t now = clock::now();
     task->flags = kImplicit | kStarted | (instance ? 0 : kInitial);
     task->id = thread.new_id();
@@ -189,7 +234,7 @@ TaskState *begin_implicit(ThreadState &thread, format::RegionInstance *instance,
         close_open(thread, now);
         if (thread.tracing) thread.log.timed(format::kImplicitBegin, team_size, now, 0);
     } else {
-        if (!is_in(thread, instance)) { // a worker joins; it has been in sync since the region's begin
+        if (joins) { // a worker joins; it has been in sync since the region's begin
             read_system_use(thread, now); // before it enters: its use so far belongs to the wait outside
             thread.header->mark = now;
             EnteredRegion *region = thread.push_region();
@@ -205,7 +250,6 @@ TaskState *begin_implicit(ThreadState &thread, format::RegionInstance *instance,
             else if (thread.header->kind == format::ThreadKind::kOther)
                 thread.header->kind = thread.kind; // it had run kernels only
             if (region->slot->level == 0) region->slot->level = region->level;
-            __atomic_add_fetch(&instance->n_open, 1, __ATOMIC_RELAXED);
             note_region(thread);
             read_clocks(thread, *region->slot, instance->begin, now, now);
             thread.header->mark = instance->begin;
@@ -227,6 +271,14 @@ TaskState *begin_implicit(ThreadState &thread, format::RegionInstance *instance,
 }
 
 void end_implicit(ThreadState &thread, TaskState *task) {
+    if (!(task->flags & kStarted)) return free_task(thread, task); // it ended with its region
+    const EnteredRegion *region = thread.region;
+    while (region != &thread.regions.outside && region->implicit != task) region = region->outer;
+    if (region != thread.region) {
+        process_log::note_contradiction(Contradiction::kWrongImplicit);
+        leave_regions(thread, region);
+    }
+    if (!runs(thread, task)) resume_task(thread, task); // tasks above it continue on other threads
     leave_implicit(thread, task);
     free_task(thread, task);
 }
@@ -257,6 +309,8 @@ static void close_part(ThreadState &thread, unsigned place, uint64_t end) {
     if (end < part.begin) {
         const uint64_t excess = part.begin - end;
         const State state = format::state_of_excess(instance->has_tasks, excess, thread.exit_ticks);
+        // Only a wait goes on after the end of a region. This time was another state's.
+        if (ticks[static_cast<size_t>(state)] < excess) process_log::note_contradiction(Contradiction::kAfterRegion);
         ticks[static_cast<size_t>(state)] -= excess;
         format::gap_ticks(wait, state) -= excess;
     } else {

@@ -149,9 +149,16 @@ inline void close_interval(ThreadState &thread, State state, uint64_t now) {
     if (__builtin_expect(thread.has_counters, 0)) skip_counters(thread);
 }
 
-// Closes a gap in the current task's wait.
+// Returns the wait that the open gap belongs to: the current task's, unless the task is an undeferred one that a
+// runtime creates inside a wait.
+inline format::WaitSlot &wait_of_gap(ThreadState &thread) {
+    const TaskState &task = *thread.current;
+    return __builtin_expect(task.flags & kWaiting, 1) ? *task.wait : thread.places.wait_of(0);
+}
+
+// Closes a gap in a wait.
 inline void close_gap(ThreadState &thread, State state, uint64_t now) {
-    format::gap_ticks(*thread.current->wait, state) += now - thread.header->mark;
+    format::gap_ticks(wait_of_gap(thread), state) += now - thread.header->mark;
     close_interval(thread, state, now);
 }
 
@@ -219,7 +226,7 @@ inline uint64_t close_idle_gap(ThreadState &thread, uint64_t until, uint64_t now
     const uint64_t ticks = until <= mark ? 0 : (until >= now ? now : until) - mark;
     if (ticks == 0) return 0;
     account(thread, State::kIdle, mark + ticks);
-    format::gap_ticks(*thread.current->wait, State::kIdle) += ticks;
+    format::gap_ticks(wait_of_gap(thread), State::kIdle) += ticks;
     return ticks;
 }
 

@@ -49,7 +49,10 @@ enum TaskFlag : uint16_t {
     // (held_tasks.cpp).
     kAdopted = 32768,
     kPassed = 32768, // on a stack: it was there while a pause began or ended
-    kSampled = kTimed | kUntimed
+    kSampled = kTimed | kUntimed,
+    // Pairs of flags that no running task has.
+    kOver = kImplicit | kInline, // in a pool; other flags may remain
+    kDetached = kImplicit | kPart // its code has ended, its event is not fulfilled
 };
 
 // A plain task touches only cache line 1. A task that waits also touches the begin of line 2. The rest of lines 2 and 3
@@ -92,6 +95,10 @@ static_assert(sizeof(TaskState) == 192);
 
 // The id in records: 0 for an undeferred task, whose state may keep the id of a dependent task that is over.
 inline uint64_t traced_id(const TaskState &task) { return task.flags & kInline ? 0 : task.id; }
+inline bool is_over(const TaskState &task) { return (task.flags & kOver) == kOver; }
+// True if the runtime can know it as a task that is not over: not in a pool, not detached, not a part.
+inline bool is_alive(const TaskState &task) { return !is_over(task) && !(task.flags & kPart); }
+inline bool is_detached(const TaskState &task) { return (task.flags & kDetached) == kDetached; }
 inline bool is_untimed_deferred(const TaskState &task) { return (task.flags & (kUntimed | kInline)) == kUntimed; }
 
 class TaskPool {

@@ -167,6 +167,7 @@ void end_inline_slowly(ThreadState &thread, TaskState *task) {
     *thread.n_tasks += thread.counting & !(task->flags & kUncounted);
     thread.current = task->below;
     task->owner = nullptr;
+    task->flags = kOver;
     thread.pool.give_back(task);
 }
 
@@ -250,6 +251,7 @@ static TaskState *take_part(ThreadState &thread, TaskState *task) {
 // Gives the state of a part that leaves the stack back to its pool.
 static void free_part(ThreadState &thread, TaskState *part) {
     thread.parts.remove(part);
+    part->flags = kOver;
     part->owner = nullptr;
     part->id = 0;
     thread.pool.give_back(part);
@@ -385,10 +387,41 @@ void end_untimed(ThreadState &thread, TaskState *task) {
     free_task(thread, task);
 }
 
+// Continues with a task on the stack. Outside of all tasks and regions, only the first thread runs user code: the others
+// are free agents, which wait for the next task.
+static void enter_below(ThreadState &thread, TaskState *task, uint64_t now) {
+    enter(thread, task, now);
+    if (task == &thread.base_task && thread.index != 0 && thread.region == &thread.regions.outside)
+        open_interval(thread, format::kOpenNone);
+}
+
+// True if an undeferred task is on the stack between `top` and `entry`, which is below it, or is one of the two.
+static bool is_undeferred_between(const TaskState *top, const TaskState *entry) {
+    while (top && top != entry && !(top->flags & kInline)) top = top->below;
+    return top && top->flags & kInline;
+}
+
+// Ends the undeferred tasks above `entry`, which is on the stack: they end before their creators continue. Suspends the
+// other tasks above them one by one, because a trace cannot name an undeferred task.
+static void end_undeferred_above(ThreadState &thread, const TaskState *entry) {
+    const TaskState *last = nullptr;
+    for (const TaskState *above = thread.current; above && above != entry; above = above->below)
+        if (above->flags & kInline) last = above;
+    for (bool is_last = !last; !is_last;) {
+        TaskState *top = thread.current;
+        is_last = top == last;
+        if (top->flags & kInline)
+            end_inline(thread, top);
+        else
+            resume_task(thread, top->below);
+    }
+}
+
 void resume_task(ThreadState &thread, TaskState *task) {
+    if (const TaskState *entry = find_on_stack(thread, task)) end_undeferred_above(thread, entry);
     const uint64_t now = clock::now();
     TaskState *top = thread.current;
-    leave_for(thread, task->ready, now);
+    leave_for(thread, task->flags & kInline ? 0 : task->ready, now);
     thread.previous.creator = nullptr;
     TaskState *entry = find_on_stack(thread, task);
     if (entry) {
@@ -405,11 +438,15 @@ void resume_task(ThreadState &thread, TaskState *task) {
         }
     }
     if (thread.tracing) {
-        const uint64_t waited = now > task->ready ? now - task->ready : 0;
+        const uint64_t waited = now > task->ready && !(task->flags & kInline) ? now - task->ready : 0;
         thread.log.timed(format::kResume, entry->local ? entry->local->id : 0, now, traced_id(*entry),
                          waited << 1 | (entry->flags & kWaiting ? 1 : 0));
     }
-    enter(thread, entry, now);
+    enter_below(thread, entry, now);
+}
+
+void step_back(ThreadState &thread) {
+    if (thread.current->below) resume_task(thread, thread.current->below);
 }
 
 // Publishes the end of a task for threads that wait for it. `sequence`: the sequence of the region's instance.
@@ -437,6 +474,7 @@ void complete_task(ThreadState &thread, TaskState *task, TaskState *next, uint32
     TaskState *below = entry->below ? entry->below : &thread.base_task;
     if (below->flags & kLight) next = below;
     TaskState *on_stack = next && next != task ? find_on_stack(thread, next) : below;
+    if (on_stack != below && on_stack && is_undeferred_between(below, on_stack)) on_stack = nullptr; // resumed below
     if (thread.tracing) {
         if (!on_stack || on_stack == below)
             thread.log.complete(status, now);
@@ -450,6 +488,7 @@ void complete_task(ThreadState &thread, TaskState *task, TaskState *next, uint32
     if (__builtin_expect(status == format::kStatusDetach, 0)) {
         slot.n_detached++;
         task->owner = nullptr;
+        task->flags = static_cast<uint16_t>((task->flags & ~kInline) | kDetached);
         task->end = now;
         task->detached_in = thread.header->open_sequence;
     } else {
@@ -457,7 +496,7 @@ void complete_task(ThreadState &thread, TaskState *task, TaskState *next, uint32
         free_task(thread, task);
     }
     if (on_stack) unwind_to(thread, below, on_stack, now);
-    enter(thread, on_stack ? on_stack : below, now);
+    enter_below(thread, on_stack ? on_stack : below, now);
     if (!on_stack) resume_task(thread, next);
 }
 

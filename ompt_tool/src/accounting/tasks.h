@@ -44,9 +44,11 @@ inline void free_task(ThreadState &thread, TaskState *task) {
     task->creating = 0;
     task->n_predecessors = 0;
     if (!dependent) task->id = 0; // a successor may still read the end of a dependent task
-    if (task->creator != thread.index)
-        thread.pool.give_back_to(recorder::thread_of_index(task->creator)->pool, task);
-    else if (dependent)
+    task->flags = kOver;
+    if (task->creator != thread.index) {
+        if (ThreadState *creator = recorder::thread_of_index(task->creator)) // null: of the parent of a fork
+            thread.pool.give_back_to(creator->pool, task);
+    } else if (dependent)
         thread.pool.give_back_late(task);
     else
         thread.pool.give_back(task);
@@ -96,6 +98,7 @@ inline void end_inline(ThreadState &thread, TaskState *task) {
     thread.work.dirty = true;
     thread.current = task->below;
     task->owner = nullptr;
+    task->flags = kOver;
     thread.pool.give_back(task); // the task ran on its creating thread
     if (thread.tracing) thread.log.inline_end();
 }
@@ -109,6 +112,11 @@ inline bool runs(const ThreadState &thread, const TaskState *task) {
     return current == task || ((current->flags & kPart) && current->whole == task && current->id == task->id);
 }
 
+// True if another thread runs the task, or if it is below others on that thread's stack.
+inline bool is_elsewhere(const ThreadState &thread, const TaskState &task) {
+    return (task.owner && task.stack != thread.index) || (task.flags & kImplicit && task.creator != thread.index);
+}
+
 // Counts a creation. `home`: 1 + the domain in which the extension placed the task; 0: the runtime holds it.
 void create_deferred(ThreadState &thread, TaskState *task, TaskConstruct *construct, uint32_t home = 0);
 void note_dependence(ThreadState &thread, const TaskState &before, TaskState &after);
@@ -120,6 +128,8 @@ void begin_untimed(ThreadState &thread, TaskState *task, TaskConstruct &construc
 void begin_untimed_inline(ThreadState &thread, TaskState *task, TaskConstruct &construct);
 void end_untimed(ThreadState &thread, TaskState *task);
 void resume_task(ThreadState &thread, TaskState *task);
+// Suspends the current task, which may continue on another thread, and continues the one below it.
+void step_back(ThreadState &thread);
 void complete_task(ThreadState &thread, TaskState *task, TaskState *next, uint32_t status);
 void discard_task(ThreadState &thread, TaskState *task);
 void fulfill_task(ThreadState &thread, TaskState *task);
@@ -127,7 +137,8 @@ void fulfill_task(ThreadState &thread, TaskState *task);
 // Completes a task that has started. `next`: the task that the runtime resumes next.
 inline void finish_task(ThreadState &thread, TaskState *task, TaskState *next, uint32_t status) {
     if (task->flags & kInline) {
-        if (task == thread.current && status != format::kStatusDetach) return end_inline(thread, task);
+        if (task != thread.current) resume_task(thread, task);
+        if (status != format::kStatusDetach) return end_inline(thread, task);
         convert_inline(thread, task);
     }
     if (!runs(thread, task)) resume_task(thread, task);

@@ -252,10 +252,10 @@ void begin_gap(ThreadState &thread) {
 void begin_lock(ThreadState &thread, uint32_t kind, const void *address, uint64_t now) {
     close_open(thread, now);
     thread.previous.creator = nullptr;
-    thread.lock = &thread.places.wait(place_of_call(thread, address), format::kMutexWait | kind);
+    thread.lock = &thread.places.wait(place_of_call(thread, address), format::mutex_wait(kind));
     if (thread.tracing) {
         trace_place(thread, *thread.lock);
-        thread.log.timed(format::kMutexAcquire, kind, now);
+        thread.log.timed(format::kMutexAcquire, format::mutex_in_record(kind), now);
     }
 }
 
@@ -273,7 +273,9 @@ void end_lock(ThreadState &thread, uint32_t kind, uint64_t lock, uint64_t now) {
         format::gap_ticks(*wait, State::kSync) += ticks;
         count_last_gap(*wait, nullptr, {0, ticks, is_long}, before);
     }
-    if (thread.tracing) thread.log.mutex_acquired(lock ? format::mutex_argument(kind, lock) : kind, now);
+    if (!thread.tracing) return;
+    kind = format::mutex_in_record(kind);
+    thread.log.mutex_acquired(lock ? format::mutex_argument(kind, lock) : kind, now);
 }
 
 void extend_lock(ThreadState &thread, uint32_t kind, format::WaitSlot &wait, uint64_t &begin, uint64_t now) {
@@ -299,7 +301,7 @@ void release_lock(ThreadState &thread, uint32_t kind, uint64_t lock) {
     const uint64_t now = clock::now();
     if (has_off_cpu(thread, now)) update_off_cpu(thread, now); // its records must come first
     thread.last_inner_event = now;
-    thread.log.timed(format::kMutexReleased, format::mutex_argument(kind, lock), now);
+    thread.log.timed(format::kMutexReleased, format::mutex_argument(format::mutex_in_record(kind), lock), now);
 }
 
 } // namespace ompass

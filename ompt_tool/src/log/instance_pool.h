@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The entries of process.log for the regions that one thread leads. The thread reuses its entries without a lock: an
 // entry is free when all threads of its team have closed their parts. Only the thread itself calls these functions,
-// except close().
+// except join() and close().
 //
 // Threads close their parts late, often when they join the next region, so the entry of the last region is rarely free.
 // Entries are therefore reused in the order in which their regions ended. The pool takes another entry from the process
@@ -21,6 +21,16 @@ public:
 
     // Closes the part of the thread that leads the region. The entry returns to this pool.
     void give_back(format::RegionInstance *entry);
+
+    // Adds the part of another thread. Returns false if the region is over.
+    static bool join(format::RegionInstance *entry) {
+        if (__atomic_fetch_add(&entry->n_open, 1, __ATOMIC_RELAXED) <= 0) {
+            __atomic_sub_fetch(&entry->n_open, 1, __ATOMIC_RELAXED);
+            return false;
+        }
+        __atomic_add_fetch(&entry->n_joined, 1, __ATOMIC_RELAXED);
+        return true;
+    }
 
     // Closes the part of another thread. Does not touch the entry afterwards, because its owner may reuse it.
     static void close(format::RegionInstance *entry) {

@@ -2,6 +2,7 @@
 // Owns the bytes of process.log.
 #include "log/process_log.h"
 
+#include <atomic>
 #include <cstdio>
 #include <cstring>
 #include <link.h>
@@ -81,6 +82,8 @@ struct Shared {
     uint64_t n_loads = 0; // count of loaded libraries at the last search for a second runtime; atomic, not locked
     format::GroupFolders group_folders;
 };
+constinit std::atomic<format::RegionInstance *>
+    instance_extents[kMostInstances / kInstancesPerExtent]; // read without the lock
 Shared *shared = nullptr; // never destroyed, because callbacks may follow exit handlers
 format::ProcessHeader *shared_header = nullptr;
 constexpr uint64_t kBetweenCalibrationsNs = 100'000'000;
@@ -278,14 +281,23 @@ format::RegionInstance *take_instance() {
         unused.pop_back();
         return entry;
     }
-    char *extent = static_cast<char *>(shared->file.append(format::ExtentKind::kInstances, kInstanceExtentBytes,
-                                                           shared->n_instances / kInstancesPerExtent, true));
+    const uint64_t n_extents = shared->n_instances / kInstancesPerExtent;
+    if (n_extents == std::size(instance_extents)) return nullptr;
+    char *extent =
+        static_cast<char *>(shared->file.append(format::ExtentKind::kInstances, kInstanceExtentBytes, n_extents, true));
     if (!extent) return nullptr;
     auto *entries = reinterpret_cast<format::RegionInstance *>(extent + sizeof(format::ExtentHeader));
     for (uint64_t i = 0; i < kInstancesPerExtent; i++) entries[i].index = shared->n_instances + i;
+    instance_extents[n_extents].store(entries, std::memory_order_release);
     for (uint64_t i = kInstancesPerExtent; i-- > 1;) unused.push_back(&entries[i]);
     shared->n_instances += kInstancesPerExtent;
     return entries;
+}
+
+format::RegionInstance *instance_at(uint64_t index) {
+    if (index / kInstancesPerExtent >= std::size(instance_extents)) return nullptr;
+    format::RegionInstance *entries = instance_extents[index / kInstancesPerExtent].load(std::memory_order_acquire);
+    return entries ? &entries[index % kInstancesPerExtent] : nullptr;
 }
 
 void give_back_instance(format::RegionInstance *entry) {
@@ -338,6 +350,17 @@ void note_create_gap(uint64_t ticks) {
 
 void note_misuse() { __atomic_fetch_add(&shared_header->n_misuses, 1, __ATOMIC_RELAXED); }
 
+void note_contradiction(format::Contradiction what) {
+    __atomic_fetch_or(&shared_header->contradictions, 1u << static_cast<uint32_t>(what), __ATOMIC_RELAXED);
+    __atomic_fetch_add(&shared_header->n_contradictions, 1, __ATOMIC_RELAXED);
+}
+
+void note_unknown_value(format::UnknownValue::Kind kind, uint32_t value) {
+    if (__atomic_fetch_add(&shared_header->n_unknown_values, 1, __ATOMIC_RELAXED)) return;
+    shared_header->unknown_value.value = static_cast<int32_t>(value);
+    __atomic_store_n(&shared_header->unknown_value.kind, kind, __ATOMIC_RELEASE);
+}
+
 void close(format::EndReason reason, uint64_t end_ticks) {
     const clock::Reading reading = clock::read_both();
     const std::lock_guard lock(shared->lock);
@@ -364,6 +387,10 @@ void forget() {
     LogFile::count_lost_in(nullptr);
     shared = nullptr; // not freed, because the forking thread may be inside a callback
     shared_header = nullptr;
+    for (auto &extent : instance_extents) {
+        if (!extent.load(std::memory_order_relaxed)) break;
+        extent.store(nullptr, std::memory_order_relaxed);
+    }
 }
 
 } // namespace ompass::process_log

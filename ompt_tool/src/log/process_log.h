@@ -41,6 +41,9 @@ uint32_t module_at(uint64_t address);
 format::RegionInstance *take_instance();
 // Gives an entry to other threads. Some threads may not have closed their parts yet.
 void give_back_instance(format::RegionInstance *entry);
+// Returns the entry at this place; null if there is none.
+inline constexpr uint64_t kMostInstances = uint64_t{1} << 20;
+format::RegionInstance *instance_at(uint64_t index);
 // Returns the first of `n` sequences, which belong to the caller.
 uint64_t claim_sequences(uint64_t n);
 
@@ -54,6 +57,9 @@ void look_for_other_runtime();
 void note_first_region(); // called when a region begins
 void note_create_gap(uint64_t ticks);
 void note_misuse();
+// Count what the runtime reported against its own earlier events, and numbers that the tool does not know.
+void note_contradiction(format::Contradiction what);
+void note_unknown_value(format::UnknownValue::Kind kind, uint32_t value);
 void close(format::EndReason reason, uint64_t end_ticks);
 void note_last_limits(); // called after close(); reads the control groups' limits from files, and records them
 void settle(); // called after close(); marks that no log will grow or be cut any more
