@@ -357,6 +357,7 @@ bool start(const char *runtime_version) {
 // Another thread may end the process during this function, because exit() does not wait for other callers of exit().
 // The run is then as readable as after a kill.
 void stop(format::EndReason reason) {
+    if (is_off()) return;
     const sandbox::OneAnswer one_answer;
     {
         const std::lock_guard lock(start_lock);

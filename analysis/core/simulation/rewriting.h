@@ -47,6 +47,28 @@ TaskProgram rewritten(const TaskProgram &program, Change change) {
     return made;
 }
 
+// Operations that take the place of operations begin to end (exclusive).
+struct Replacement {
+    size_t begin, end;
+    Operations instead;
+};
+
+// Makes replacements whose ranges do not overlap. Copies each operation once, however many replacements there are.
+inline void replace(Operations &operations, std::vector<Replacement> replacements) {
+    if (replacements.empty()) return;
+    std::ranges::sort(replacements, {}, &Replacement::begin);
+    Operations made;
+    made.reserve(operations.size());
+    auto next = operations.begin();
+    for (const Replacement &each : replacements) {
+        made.insert(made.end(), next, operations.begin() + static_cast<ptrdiff_t>(each.begin));
+        made.insert(made.end(), each.instead.begin(), each.instead.end());
+        next = operations.begin() + static_cast<ptrdiff_t>(each.end);
+    }
+    made.insert(made.end(), next, operations.end());
+    operations.swap(made);
+}
+
 // Removes all operations for which `is` returns true, except the last of them.
 template <typename Is>
 void keep_last(Operations &operations, Is is) {

@@ -87,6 +87,7 @@ TaskProgram coarsen(const TaskProgram &program, uint16_t construct, uint32_t gra
     const std::unordered_set<uint32_t> dependent = dependent_tasks(program);
     std::vector<std::pair<uint32_t, uint32_t>> merged; // a task, and a later task whose operations it takes over
     TaskProgram fewer = rewritten(program, [&](TaskProgram &, uint32_t, Operations &operations) {
+        std::vector<Replacement> rows;
         for_each_row(program, operations, construct, [&](size_t begin, size_t end, uint64_t) {
             Operations kept;
             uint32_t first = 0, n = 0;
@@ -102,10 +103,9 @@ TaskProgram coarsen(const TaskProgram &program, uint16_t construct, uint32_t gra
                 if (operation.kind() == OpKind::kCreate) first = operation.task(), n = is_leaf ? 1 : 0;
                 kept.push_back(operation);
             }
-            operations.erase(operations.begin() + static_cast<ptrdiff_t>(begin),
-                             operations.begin() + static_cast<ptrdiff_t>(end));
-            operations.insert(operations.begin() + static_cast<ptrdiff_t>(begin), kept.begin(), kept.end());
+            rows.push_back({begin, end, std::move(kept)});
         });
+        replace(operations, std::move(rows));
     });
     std::ranges::sort(merged);
     return rewritten(fewer, [&](TaskProgram &, uint32_t task, Operations &operations) {
@@ -156,6 +156,7 @@ TaskProgram refine(const TaskProgram &program, uint16_t construct, uint32_t n_pa
 TaskProgram spread(const TaskProgram &program, uint16_t construct, uint32_t least, uint32_t n_parts) {
     std::vector<Operations> parts; // operations of the added tasks
     TaskProgram made = rewritten(program, [&](TaskProgram &changed, uint32_t task, Operations &operations) {
+        std::vector<Replacement> rows;
         for_each_row(program, operations, construct, [&](size_t begin, size_t end, uint64_t n) {
             if (n < least) return;
             Operations instead;
@@ -181,10 +182,9 @@ TaskProgram spread(const TaskProgram &program, uint16_t construct, uint32_t leas
                 instead.push_back(Operation::create(number, like->cost()));
                 parts.push_back(std::move(slice));
             }
-            operations.erase(operations.begin() + static_cast<ptrdiff_t>(begin),
-                             operations.begin() + static_cast<ptrdiff_t>(end));
-            operations.insert(operations.begin() + static_cast<ptrdiff_t>(begin), instead.begin(), instead.end());
+            rows.push_back({begin, end, std::move(instead)});
         });
+        replace(operations, std::move(rows));
     });
     for (size_t i = 0; i < parts.size(); i++) append(made, static_cast<uint32_t>(program.tasks.size() + i), parts[i]);
     return made;

@@ -70,24 +70,18 @@ void for_each_loop(const TaskProgram &program, Found found) {
 // with at least two parts.
 template <typename Instead>
 TaskProgram with_loop(const TaskProgram &program, uint16_t construct, Instead instead) {
-    std::unordered_map<uint32_t, std::vector<std::pair<Part, Operations>>> of_task;
+    std::unordered_map<uint32_t, std::vector<Replacement>> of_task;
     for_each_loop(program, [&](uint16_t of, const Instance &instance) {
         if (of != construct || !instance.divisible || instance.parts.size() < 2) return;
-        for (size_t i = 0; i < instance.parts.size(); i++)
-            of_task[instance.parts[i].task].emplace_back(instance.parts[i], instead(instance, i));
+        for (size_t i = 0; i < instance.parts.size(); i++) {
+            const auto &[task, begin, end, work_ns] = instance.parts[i];
+            const uint32_t first = program.tasks[task].first_op;
+            of_task[task].push_back({begin + 1 - first, end - first, instead(instance, i)});
+        }
     });
     return rewritten(program, [&](TaskProgram &, uint32_t task, Operations &operations) {
-        const auto found = of_task.find(task);
-        if (found == of_task.end()) return;
-        auto &parts = found->second;
-        std::ranges::sort(parts, {}, [](const auto &part) { return part.first.begin; });
-        const uint32_t first = program.tasks[task].first_op;
-        for (size_t i = parts.size(); i-- > 0;) {
-            const auto &[part, inside] = parts[i];
-            const auto begin = operations.begin() + (part.begin + 1 - first);
-            operations.erase(begin, operations.begin() + (part.end - first));
-            operations.insert(operations.begin() + (part.begin + 1 - first), inside.begin(), inside.end());
-        }
+        if (const auto found = of_task.find(task); found != of_task.end())
+            replace(operations, std::move(found->second));
     });
 }
 

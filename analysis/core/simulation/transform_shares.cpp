@@ -69,10 +69,13 @@ Operations with_share(Operations operations, const std::vector<Stretch> &own, co
         if (own[number].work_ns > shares[number])
             one = Operation::of(one.kind(), scaled(one.value(), shares[number], own[number].work_ns), one.construct());
     });
-    for (size_t number = own.size(); number-- > 0;)
-        if (own[number].work_ns < shares[number])
-            operations.insert(operations.begin() + static_cast<ptrdiff_t>(own[number].begin),
-                              Operation::of(OpKind::kWork, shares[number] - own[number].work_ns, construct));
+    std::vector<Replacement> added;
+    for (size_t number = 0; number < own.size(); number++) {
+        const auto &[begin, work_ns] = own[number];
+        if (work_ns < shares[number])
+            added.push_back({begin, begin, {Operation::of(OpKind::kWork, shares[number] - work_ns, construct)}});
+    }
+    replace(operations, std::move(added));
     return operations;
 }
 
