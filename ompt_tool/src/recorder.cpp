@@ -43,6 +43,7 @@ std::mutex start_lock;
 bool decided = false; // true after start() has run; if run_switch is then off, nothing will be recorded
 bool ended = false;
 bool handlers_set = false;
+std::atomic<bool> exiting{false}; // true if the process ends while the runtime's threads are in a region
 bool wrappers_measure = false;
 std::atomic<bool> forked{false}; // true in a child of a recorded process until it starts its own run
 // Created by start(), which another library's constructor may call before this library's constructors run. Never
@@ -97,7 +98,7 @@ void in_child_after_fork() {
     trace_limit::reset(0);
     decided = ended = false;
     first_thread.ring.forget_after_fork();
-    making_thread = false;
+    making_thread = exiting = false;
     forked = true;
     start_lock.unlock();
 }
@@ -219,7 +220,7 @@ void stop_at_exit(void *) { stop(format::EndReason::kExit); }
 // Ends recording if the runtime does not report its end. Destructors of other libraries may still use OpenMP, so this
 // adds an exit handler, which runs after them.
 __attribute__((destructor)) void at_unload() {
-    if (__cxa_atexit(stop_at_exit, nullptr, nullptr) != 0) stop(format::EndReason::kExit);
+    if (!exiting && __cxa_atexit(stop_at_exit, nullptr, nullptr) != 0) stop(format::EndReason::kExit);
 }
 
 // True if a recorded thread is in a parallel region.
@@ -231,10 +232,12 @@ bool is_region_open() {
     });
 }
 
-// Ends recording before the runtime ends, if a thread without OpenMP calls exit() while others are in a region. At its
-// end the runtime frees memory that its threads use, and they crash if the process does not end at once.
+// Ends recording before the runtime ends, if a thread without OpenMP calls exit() while others are in a region. The
+// ending runtime frees memory that its threads use. They crash if the tool delays them or the end of the process then.
 void stop_before_runtime(void *) {
-    if (!this_thread && is_region_open()) stop(format::EndReason::kExit);
+    if (this_thread || !is_region_open()) return;
+    stop(format::EndReason::kExit);
+    exiting = true;
 }
 
 // Records the processors on which a thread of the program's teams may run. Requires the lock.
@@ -454,6 +457,7 @@ ThreadState *make_thread(format::ThreadKind kind) {
 }
 
 void end_thread(ThreadState &thread) {
+    if (exiting.load(std::memory_order_relaxed)) return;
     const std::lock_guard lock(start_lock); // stop() reads the logs of all threads
     if (is_off()) return thread.off_cpu.close();
     thread.header->ended_ticks = clock::now();
