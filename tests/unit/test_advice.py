@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Advice on made traces whose best change is known exactly.
 
-tests/native/test_simulated_order.cpp has the programs that made traces cannot express.
+tests/native/test_simulated_order.cpp tests the programs that made traces cannot express.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def test_a_wait_in_a_loop_is_moved_out_of_it(tmp_path: Path) -> None:
 
 
 def test_two_waits_in_a_loop_gain_only_together(tmp_path: Path) -> None:
-    # 1 ms alone and two tasks of 1 ms: 2 ms with both waits, 1.5 ms without them.
+    # Three tasks of 1 ms in each iteration: 2 ms on two threads with both waits, 1.5 ms without them.
     body: Body = (Spawn((Work(MS),)), Wait(), Spawn((Work(MS),)), Spawn((Work(MS),)), Wait()) * 8
     content = advice_on(tmp_path, body)
     assert content.changes[0].kind == "phases"
@@ -104,7 +104,8 @@ def test_a_chain_next_to_enough_other_work_gives_no_advice(tmp_path: Path) -> No
 
 
 def test_a_held_lock_bounds_the_gain_by_the_work(tmp_path: Path) -> None:
-    # Each task works 1 ms and holds the lock for 3 ms: 48 ms at least, and 64 ms of work for two threads.
+    # 16 tasks work for 1 ms and hold the lock for 3 ms. The lock alone takes 48 ms. Without it, two threads
+    # share 64 ms of work.
     body: Body = (Spawn((Work(MS), Locked(3 * MS))),) * 16
     content = advice_on(tmp_path, body)
     first = content.changes[0]
@@ -126,7 +127,7 @@ def test_few_long_tasks_are_split(tmp_path: Path) -> None:
     first = content.changes[0]
     assert first.kind == "split"
     assert not first.at_most
-    assert first.gain == pytest.approx(1 / 4, abs=0.01)  # 12 ms, or 9 ms
+    assert first.gain == pytest.approx(1 / 4, abs=0.01)  # 9 ms instead of 12 ms
     assert {tried.value for tried in first.tried} == {2, 4, 8}
 
 
@@ -136,7 +137,7 @@ def test_only_the_longest_tasks_are_split(tmp_path: Path) -> None:
     first = content.changes[0]
     assert first.kind == "split"
     walls = {tried.value: tried.wall_ns for tried in first.tried}
-    assert walls[64] == pytest.approx(48 * MS, rel=0.03)  # parts of 1 ms, and tasks of 1 ms as they were
+    assert walls[64] == pytest.approx(48 * MS, rel=0.03)  # the parts take 1 ms, as the other tasks do
     assert walls[2] == pytest.approx(64 * MS, rel=0.03)  # 32 ms each; one thread runs the short tasks too
 
 
@@ -147,7 +148,7 @@ def test_work_that_one_thread_does_alone_is_shared(tmp_path: Path) -> None:
     assert first.kind == "share"
     assert first.at_most
     assert first.share_ns == 20 * MS
-    assert first.gain == pytest.approx(1 - 20 / 30, abs=0.01)  # 20 ms alone and 10 ms together, or 20 ms
+    assert first.gain == pytest.approx(1 - 20 / 30, abs=0.01)  # 20 ms instead of 20 + 10 ms
 
 
 def test_advice_is_a_list_of_sentences_with_places_and_numbers(tmp_path: Path) -> None:

@@ -49,7 +49,7 @@ US = 1_000
 
 
 def fine_run(**fields: Any) -> Run:
-    """Makes a run with two constructs of tasks that are too fine, in one function."""
+    """Makes a run with two constructs whose tasks are too fine."""
     rows = team(
         0, [{"work_ns": 40 * MS, "create_ns": 30 * MS, "schedule_ns": 30 * MS, "n_tasks": 80_000}] * 2
     )
@@ -62,7 +62,7 @@ def fine_run(**fields: Any) -> Run:
 
 
 def content_of(run: Run) -> ReportContent:
-    """Returns the content with constructs in `sort` of `/src/sort.c`, in lines 10, 11, ..."""
+    """Returns the content of a run whose constructs are in `sort`, in lines 10, 11, ... of `/src/sort.c`."""
     content = collect(run)
     places = {number: Location("sort", "/src/sort.c", 10 + number) for number in content.locations}
     return replace(content, locations=places)
@@ -450,7 +450,10 @@ def test_the_default_report_on_a_job_has_verdict_findings_and_ranks(tmp_path: Pa
 
 
 def working_run(behaviour: str, at_line: int, of: int = 100, *, work_ms: int = 90) -> ReportContent:
-    """Makes a run with samples of work in `f`: `at_line` in line 7, with a behaviour; others in line 9."""
+    """Makes a run with `of` samples of work in `f`.
+
+    `at_line` of them are in line 7 and have the behaviour. The others are in line 9.
+    """
     run = made_run(team(0, [{"work_ns": work_ms * MS, "idle_ns": (100 - work_ms) * MS}] * 2))
     hot, other = (Line("f", "/src/a.c", number, "prog", f"a.c:{number}") for number in (7, 9))
     samples = (

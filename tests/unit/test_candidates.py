@@ -17,7 +17,7 @@ PROGRAM_NS = 10_000_000
 
 
 class Listed:
-    """A trial on two threads that simulates nothing: its candidates list the values."""
+    """A trial on two threads that simulates nothing. Its candidates only list the values."""
 
     threads = 2
     chunk_ns = 40
@@ -47,7 +47,7 @@ Values = dict[str, tuple[int, ...]]
 
 
 def values_of(candidates: list[Candidate]) -> Values:
-    """Returns the values of each kind of change; omits the 0 of changes without values."""
+    """Returns the values of each kind of change; an empty tuple if its only value is 0."""
     found = {change.kind: tuple(tried.value for tried in change.tried) for change, _ in candidates}
     return {kind: () if values == (0,) else values for kind, values in found.items()}
 
@@ -55,7 +55,7 @@ def values_of(candidates: list[Candidate]) -> Values:
 def of_loop(
     monkeypatch: pytest.MonkeyPatch, *, chunk_costs: dict[int, float] | None = None, **properties: Any
 ) -> Values:
-    """Returns the changes of one loop: balanced and with few chunks unless the properties differ."""
+    """Returns the changes of one loop, balanced and with few chunks unless `properties` change that."""
     usual = {"construct": 5, "n_instances": 1, "n_chunks": 2, "n_iterations": 1000, "is_static": True}
     loop = _core.LoopShape(**(usual | {"work_ns": 1_000_000, "longest_ns": 500_000} | properties))
     monkeypatch.setattr(changes, "loop_shapes", lambda program: (loop,))
@@ -126,8 +126,8 @@ def test_iterations_are_split_where_no_schedule_balances_them(
 @pytest.mark.parametrize(
     ("n_instances", "n_chunks", "work_ns", "factors"),
     [
-        (1, 1000, 3_960_000, (2, 4, 8)),  # 500 for each thread; 40 ns for each chunk
-        (1, 1000, 4_040_000, None),  # less than 1% of the work
+        (1, 1000, 3_960_000, (2, 4, 8)),  # 500 chunks for each thread, at 40 ns each
+        (1, 1000, 4_040_000, None),  # getting them takes less than 1% of the work
         (1, 127, 100_000, None),  # 32 chunks for each thread must remain
         (1, 128, 100_000, (2,)),
         (10, 1280, 1_000_000, (2,)),
@@ -164,7 +164,7 @@ def of_tasks(
     others_deferred: tuple[int, ...] = (),
     **properties: Any,
 ) -> Values:
-    """Returns the changes of tasks of one construct, and of tasks that only the cut-offs concern."""
+    """Returns the changes of one construct's tasks. Each of `others_deferred` adds another construct."""
     usual = {"construct": 3, "n_tasks": 10, "n_deferred": 10, "n_untied": 10, "deepest": 1}
     shapes = [_core.TaskShape(**(usual | properties))]
     shapes += [
@@ -258,7 +258,7 @@ SHAPES = ("waits", "dependences", "locks", "blocking", "barriers", "parallel_reg
 
 
 def of_order(monkeypatch: pytest.MonkeyPatch, name: str, shape: object) -> list[Change]:
-    """Returns the changes of the order in a run of 1 ms with one shape of that name."""
+    """Returns the changes of the order in a run of 1 ms: the function `name` finds `shape`, others none."""
     for other in SHAPES:
         monkeypatch.setattr(order_changes, other, lambda program, found=other == name: (shape,) * found)
     trial: Any = Listed()

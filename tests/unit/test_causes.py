@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The causes of inflation add up to it, and each is named for samples that show it."""
+"""The causes of inflation add up to it, and samples lead to the right cause."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def work(
     kernel_ns: int = 0,
     n_faults: int | None = None,
 ) -> WorkParts:
-    """Returns work whose samples are one per ms; each tuple has the samples of each thread."""
+    """Returns work that was sampled once per ms. Each tuple lists the samples of each thread."""
     user_ns = sum(sum(counts) for counts in samples.values()) * MS
     return WorkParts(
         work_ns=user_ns + blocked_ns + preempted_ns + kernel_ns,
@@ -50,7 +50,10 @@ BASE = {(spot(1), COMPUTE): (1000,)}
 def both(
     extra: Mapping[tuple[Spot, str], tuple[int, ...]], before: Mapping[tuple[Spot, str], tuple[int, ...]]
 ) -> Causes:
-    """Returns the causes on two threads of a program with constant work and these further samples."""
+    """Returns the causes on two threads of a program with constant work and further samples.
+
+    `extra` has the further samples on two threads, `before` those on one thread.
+    """
     at_p = work({(spot(1), COMPUTE): (500, 500), **extra})
     return divide(2, [at_p], [work({**BASE, **before})], {})
 
@@ -61,10 +64,10 @@ def both(
         (OWN, WAITING, (), (0, 400), "busy_waiting"),
         (OWN, ATOMIC, (100,), (250, 250), "atomic_contention"),
         (OWN, FIXED, (100,), (250, 250), "false_sharing"),
-        (OWN, FIXED, (400,), (240, 240), "memory_bound"),  # grew by less than a cache line costs
+        (OWN, FIXED, (400,), (240, 240), "memory_bound"),  # grew by less than 30%
         (OWN, MEMORY_USE, (400,), (350, 350), "memory_bound"),
         (OWN, MEMORY_USE, (100,), (400, 400), "false_sharing"),  # more than bandwidth can explain
-        (OWN, COMPUTE, (100,), (400, 400), "memory_bound"),  # no memory, yet slower: no name for that
+        (OWN, COMPUTE, (100,), (400, 400), "memory_bound"),  # slower without memory accesses: the remainder
         (MEMORY, "", (100,), (300, 300), "allocator"),
         (RUNTIME, "", (), (300, 300), "runtime"),
         (IO, "", (100,), (300, 300), "library"),
@@ -211,7 +214,7 @@ def test_an_access_that_is_slow_only_on_several_threads_takes_others_cache_lines
 def test_work_outside_of_loops_that_each_thread_does_is_repeated(
     undivided: tuple[int, int], rest_of_growth: int, cause: str
 ) -> None:
-    """The samples of single lines are too few to show it; the clocks of the work outside of loops do."""
+    """Single lines have too few samples to show it. The measured time outside of loops shows it."""
     n, one = undivided
     grown = n - one + rest_of_growth
     lines = {(spot(k, shared=True), MEMORY_USE): (k, 15 + 2 * k) for k in range(20, 25)}
@@ -244,7 +247,7 @@ def test_a_line_with_a_few_samples_is_not_to_blame() -> None:
 
 @pytest.mark.parametrize("behaviour", [FIXED, MEMORY_USE])
 def test_work_that_moves_between_constructs_is_no_growth(behaviour: str) -> None:
-    """Tasks of two constructs share a leaf; which of them runs it depends on the schedule."""
+    """Tasks of two constructs call the same function. The schedule decides how often each of them does."""
     one, other = spot(10), replace(spot(10), owner="other")
     before = {(one, behaviour): (900,), (other, behaviour): (100,)}
     after = {(one, behaviour): (50, 50), (other, behaviour): (450, 450)}

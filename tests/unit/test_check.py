@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`ompass check`: its verdicts on made noise, the reason for each exit status, the files for services."""
+"""`ompass check`: its verdicts on simulated noise, its exit statuses, and its files for services."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ SECOND = 10**9
 
 
 def times_of(chance: random.Random, n: int, factor: float, noise: float) -> list[float]:
-    """Returns times with noise and a tail to long times."""
+    """Returns noisy times with a tail of long ones."""
     return [factor * math.exp(chance.gauss(0, noise / 2) + chance.expovariate(1) * noise) for _ in range(n)]
 
 
 def decided(chance: random.Random, factor: float, noise: float, drift: float) -> str:
-    """Returns the verdict of rounds on a drifting machine, as the command takes them."""
+    """Returns the verdict on rounds of a drifting machine. Judges them as often as the command does."""
     planned = looks(MOST_ROUNDS)
     level = 0.0
     before: list[float] = []
@@ -92,7 +92,7 @@ def test_looking_often_does_not_make_equal_programs_worse() -> None:
     wrong = 0
     for _ in range(400):
         before, after = times_of(chance, 160, 1.0, 0.1), times_of(chance, 160, 1.0, 0.1)
-        # without a minimum difference, which hides the errors of the test
+        # A minimum difference would hide the errors of the test.
         wrong += any(
             judge(before[:n], after[:n], 0.0, len(planned), True).verdict == "worse" for n in planned
         )
@@ -139,7 +139,7 @@ def run(
 def rounds(
     n: int, factor: float, *, noise: float = 0.001, work: float = 1.0, disturbed: bool = False
 ) -> list[list[Measured]]:
-    """Returns n rounds; the second side takes `factor` of the time, and has `work` of the work."""
+    """Returns n rounds. The second side takes `factor` times the time and does `work` times the work."""
     chance = random.Random(7)
     sides: list[list[Measured]] = [[], []]
     for k in range(2 * n):
@@ -239,7 +239,7 @@ def test_services_get_the_times_of_the_new_program() -> None:
 
 
 class FakeRecorder:
-    """Records nothing, and notes the side of each run."""
+    """Records nothing, and logs the side and mode of each run."""
 
     def __init__(self, log: list[tuple[str, str]], side: str) -> None:
         self.log, self.side = log, side
@@ -251,7 +251,7 @@ class FakeRecorder:
 
 @pytest.fixture
 def log(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
-    """The runs of gather() in their order; a run takes 1 s before, 1.1 s after."""
+    """Lists the runs of gather() in order. A run takes 1 s on the side before and 1.1 s on the side after."""
 
     def measure(recorded: tuple[str, int]) -> Measured:
         side, start = recorded

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`ompass run` does not change a program's ending, signals, streams and open files."""
+"""`ompass run` does not change a program's ending, signals, streams or open files."""
 
 from __future__ import annotations
 
@@ -169,7 +169,7 @@ def test_signals_that_python_ignores_are_not_ignored_in_the_program() -> None:
         driven("/bin/cat", "/proc/self/status"), capture_output=True, text=True, check=True
     ).stdout
 
-    # The C library reserves 32 and 33, which posix_spawn treats differently.
+    # The C library reserves signals 32 and 33, which posix_spawn treats differently.
     real_signals = ~((1 << 31) | (1 << 32))
 
     def masks(status: str) -> list[int]:

@@ -253,7 +253,7 @@ def test_validate_prints_every_problem_and_fails(fake_core: MakeCore, run_direct
 
 
 def test_validate_reports_incomplete_runs(fake_core: MakeCore, run_directory: MakeDirectory) -> None:
-    """A damaged run ends with 4, an incomplete one with 10."""
+    """The exit code is 4 for a damaged run, 10 for an incomplete one."""
     core = fake_core(a=some_profile(missing=("the trace lacks 487760 records: the disk is full.",)))
     directory = run_directory("a")
     result = call("validate", directory)
@@ -408,7 +408,7 @@ def run_with_any_library(*arguments: str) -> subprocess.CompletedProcess[str]:
         (("--json", "/no/dir/x.json", "--", "true"), 125, "its directory does not exist"),
         (("--libomp", "/no/libomp.so", "--", "true"), 125, "--libomp"),
         (("--no-wrappers", "--", "true"), 0, "nothing was recorded"),
-        (("--no-brackets", "--", "true"), 0, "nothing was recorded"),  # the former name
+        (("--no-brackets", "--", "true"), 0, "nothing was recorded"),  # former name of --no-wrappers
         (("--no-wrappers", "--", "sh", "-c", "exit 9"), 9, "nothing was recorded"),
         (("--strict", "--no-wrappers", "--", "true"), 125, "nothing was recorded"),
         (("--strict", "--no-wrappers", "--", "sh", "-c", "exit 9"), 125, "nothing was recorded"),

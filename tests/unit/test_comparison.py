@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Comparisons: terms for changes, minimum differences, counts, constructs that moved."""
+"""Comparisons: verdicts on changes, minimum differences, counts, and the report."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ def repeat(work_ns: int, n_tasks: int = 10, start_ns: int = 0) -> Repeat[str]:
 
 
 def in_series(before: Sequence[int], after: Sequence[int]) -> tuple[Change[str], ...]:
-    """Returns the changes of two series of runs, one after the other."""
+    """Returns the changes between two series of runs, recorded one after the other."""
     starts = range(len(before) + len(after))
     runs = [repeat(t, start_ns=k) for k, t in zip(starts, (*before, *after), strict=True)]
     return changes(runs[: len(before)], runs[len(before) :])
 
 
 def alternating(before: Sequence[int], after: Sequence[int]) -> tuple[Change[str], ...]:
-    """Returns the changes of runs in rounds; the side that runs first alternates, too."""
+    """Returns the changes between runs in rounds. The sides take turns at running first."""
     return changes(
         [repeat(t, start_ns=2 * k + k % 2) for k, t in enumerate(before)],
         [repeat(t, start_ns=2 * k + 1 - k % 2) for k, t in enumerate(after)],
