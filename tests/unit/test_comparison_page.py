@@ -22,7 +22,7 @@ HOSTILE = "<img src=x>"
 
 
 def side(function: str, line: int, work_ms: int, hertz: int, n_samples: int) -> ReportContent:
-    """Makes a run of one task construct and one region, with samples of the task."""
+    """Makes the report of a run with one task construct, one region, and samples of the task."""
     run = made_run(
         regions=team(0, [{"work_ns": work_ms * MS}] * 2),
         constructs=[construct(1, 0, [work_ms * MS])],

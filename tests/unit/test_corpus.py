@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`./run diseases`: which findings are right, and which runs are recorded again."""
+"""`./run diseases`: right findings, confusion matrices, the document, and skipped runs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ WITHOUT_FINDING = {
     "false_sharing",
 }
 SICK = Label("short_regions.c", "short_regions", frozenset({"oversubscribed"}))
-WITHOUT_FORTRAN = {"detached_events", "priority_inverted"}  # flang 19 and gfortran on libomp have neither
+WITHOUT_FORTRAN = {"detached_events", "priority_inverted"}  # flang 19 and gfortran on libomp support neither
 WELL = Label("healthy_loop.c", "healthy", frozenset())
 
 

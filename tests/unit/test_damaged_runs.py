@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every reader of golden runs with changed bytes and truncated files returns a result or one clear error."""
+"""On golden runs with changed bytes or truncated files, each reader returns a result or one clear error."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ READERS: Final[dict[str, Callable[[Recording], Any]]] = {
     "simulation": lambda run: run.simulate(threads=[1, 4]),
     "advice": lambda run: run.advise(),
 }
-# Changes that once crashed a reader: file, byte (None as value: the file ends before it), value.
+# Changes that once crashed a reader: file, offset, new byte (None: the file ends at the offset).
 ONCE_FATAL: Final = {
     "nested-regions": (
         (
@@ -64,7 +64,7 @@ def change(path: Path, place: int, value: int | None) -> None:
 
 
 def damage(run_dir: Path, seed: int) -> None:
-    """Changes one to twenty meaningful bytes, mostly of logs; sometimes truncates a file."""
+    """Changes one to twenty non-zero bytes, mostly of logs. Sometimes truncates a file instead."""
     chosen = random.Random(seed)
     files = sorted(path for path in run_dir.iterdir() if path.is_file())
     files += [path for path in files if path.name.startswith("thread-")] * 5
@@ -105,7 +105,7 @@ def test_damage_that_once_crashed_a_reader_no_longer_does(
 
 
 def test_damage_in_a_window_of_a_killed_run_is_reported_with_its_offset(tmp_path: Path) -> None:
-    """The reader uses a copy of such a window."""
+    """The reader copies such a window; the error still has the offset in the file."""
     run_dir = golden("killed", tmp_path)
     log = run_dir / "thread-00000.log"
     content = log.read_bytes()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Findings for editors and code hosts: SARIF obeys its schema, and messages have the form of a compiler's."""
+"""Findings for editors and code hosts: SARIF obeys its schema, and messages look like a compiler's."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def remark(**fields: Any) -> Remark:
 
 
 def log_of(remarks: Sequence[Remark], tree: SourceTree = TREE) -> dict[str, Any]:
-    """Returns the only run of the SARIF log, after its check against the schema."""
+    """Validates the SARIF log of the remarks against the schema and returns its only run."""
     log = json.loads(json.dumps(sarif(remarks, tree)))
     jsonschema.Draft4Validator(SCHEMA, format_checker=jsonschema.FormatChecker()).validate(log)
     (run,) = log["runs"]

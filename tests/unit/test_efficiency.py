@@ -52,7 +52,7 @@ def values(factors: Sequence[Factor]) -> dict[str, float]:
 
 
 def test_multiplicative_efficiencies_of_two_ranks() -> None:
-    # U: 55 and 85 ms of 100, N: 70 and 90
+    # Mean work per thread: 55 and 85 ms of 100 ms. Time outside of MPI: 70 and 90 ms.
     assert values(multiplicative([FIRST, SECOND])) == pytest.approx(
         {
             "parallel": 0.70,
@@ -69,7 +69,7 @@ def test_multiplicative_efficiencies_of_two_ranks() -> None:
 
 
 def test_additive_efficiencies_of_two_ranks() -> None:
-    # losses: 10 and 0 ms in regions, 5 and 5 in serial parts, 10 of balance, 10 of communication
+    # Losses: 10 and 0 ms in regions, 5 and 5 ms in serial parts, 10 ms of balance, 10 ms of communication.
     assert values(additive([FIRST, SECOND])) == pytest.approx(
         {
             "parallel": 0.70,
@@ -84,7 +84,7 @@ def test_additive_efficiencies_of_two_ranks() -> None:
 
 
 def test_efficiencies_of_talp_of_two_ranks() -> None:
-    # T 400 ms, C 80, idle: 20 serial, 20 unequal, 0 scheduling
+    # Thread-time 400 ms, in MPI 80 ms. Idle: 20 ms serial, 20 ms unequal, 0 ms scheduling.
     assert values(talp([FIRST, SECOND])) == pytest.approx(
         {
             "parallel": 280 / 400,
@@ -120,7 +120,7 @@ def test_a_replay_divides_the_communication_into_late_ranks_and_transfers() -> N
     def found(ns: int) -> dict[str, float]:
         return values(multiplicative([FIRST, SECOND], IdealNetwork(ns, "")))
 
-    known = found(95 * MS)  # 100 ms of run time, at most 90 outside of MPI
+    known = found(95 * MS)  # the run takes 100 ms, and each rank is outside of MPI for at most 90 ms
     assert known["mpi_serialisation"] == pytest.approx(90 / 95)
     assert known["mpi_transfer"] == pytest.approx(0.95)
     assert found(89 * MS)["mpi_serialisation"] == 1
@@ -214,7 +214,7 @@ def test_the_begin_and_the_end_of_mpi_are_excluded() -> None:
     rows = [region(OUTSIDE, 0, work_ns=20 * MS, mpi_ns=30 * MS, sync_ns=5 * MS)]
     times = rank_times(made_run(rows, [], definitions, wall_ns=400 * MS, calls=tuple(calls)))
     assert (times.wall_ns, times.mpi_outside_ns) == (150 * MS, 30 * MS)
-    # the initial thread works before OpenMP starts, too
+    # The initial thread also works before OpenMP starts.
     assert times.work_outside_ns == 115 * MS
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures: every figure renders, shows the run's numbers, and reports when there is nothing to show."""
+"""Figures: each one renders and shows the run's numbers. A run without tasks has no figures of tasks."""
 
 import json
 from pathlib import Path

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each finding appears if and only if its disease is present; all findings have one form."""
+"""Each finding appears if and only if its disease is present; all findings have the same form."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ def test_threads_without_tasks_are_starved_by_the_region_that_has_none_for_them(
 
 def test_time_outside_regions_gives_amdahls_bound() -> None:
     rows = [*healthy_rows(), region(OUTSIDE, 0, work_ns=98 * MS)]
-    # The start of the program took 10 ms; the run does not record at what time.
+    # The 10 ms before the recording do not count: the start of a program may take that long.
     run = made_run(rows, healthy_tasks(), wall_ns=198 * MS, earlier_cpu_ns=10 * MS)
     found = the(run, "serial_fraction")
     assert found.severity == "problem"
@@ -360,7 +360,7 @@ STATIC_LOOP, SINGLE = 10, 3
 
 
 def one_at_a_time(flags: int, n_waits: int, **fields: Any) -> Run:
-    """Five hundred tasks of a millisecond that never run two at a time, and a wait that may be the reason."""
+    """Makes a run of 500 tasks of 1 ms that run one at a time, and a wait that may be the reason."""
     rows = team(
         0,
         [
@@ -504,7 +504,7 @@ def test_serial_part_is_named_by_what_ran_in_it() -> None:
     [
         (0, "before the first use of OpenMP, when no samples were taken"),
         (2000, "before the first use of OpenMP, when no samples were taken"),
-        (100, "; 90.0% of its samples are in set_up, most of them at a.c:8"),  # 100 samples are a second
+        (100, "; 90.0% of its samples are in set_up, most of them at a.c:8"),  # 100 samples are one second
     ],
 )
 def test_an_earlier_serial_part_is_named_if_it_was_sampled(hz: int, end: str) -> None:
@@ -537,7 +537,7 @@ def memory_findings(*loads: SampledLoad) -> list[Finding]:
 
 def test_loads_of_lines_that_other_threads_write_are_contention() -> None:
     (found,) = memory_findings(loads_of(), QUICK_LOADS)
-    # 200 loads of 400 cycles, each for 1000, at 2 GHz
+    # 200 sampled loads of 400 cycles at 2 GHz; each represents 1000 loads.
     assert (found.severity, found.construct, found.cost_ns) == ("problem", 1, 40 * MS)
     numbers = dict(found.numbers)
     assert math.isclose(numbers["slowed_share"], 80_000 / 88_000)
@@ -569,7 +569,7 @@ def test_differences_between_processors_are_no_imbalance() -> None:
 
 
 def found_if_one_waits(wait_ns: int) -> list[str]:
-    """Returns the problems of two threads in a static loop, if one waits so long for the other's 100 ms."""
+    """Returns the problems of a static loop in which one thread works 100 ms and the other waits for it."""
     kinds = [definition(0, "parallel"), definition(1, "loop", flags=STATIC_LOOP)]
     own_ns = 100 * MS - wait_ns
     rows = team(0, [{"work_ns": 100 * MS}, {"work_ns": own_ns, "idle_ns": wait_ns}])
@@ -635,7 +635,7 @@ def test_verification_is_not_a_serial_part() -> None:
 
 @st.composite
 def any_run(draw: st.DrawFn) -> Run:
-    """A run whose states, tasks and flags are arbitrary but whose teams are consistent."""
+    """Draws a run with arbitrary states, tasks and flags, but consistent teams."""
     n_threads = draw(st.integers(1, 4))
     rows = []
     for number in range(draw(st.integers(0, 2))):
