@@ -62,7 +62,7 @@ def test_disease_in_processor_time_is_reported_before_the_disturbance() -> None:
 
 def test_tasks_are_fine_by_their_cost_on_processors() -> None:
     def run(preempted_ns: int) -> Run:
-        """10 us of work a task and 1.2 us to create it; other programs may cause much of the 1.2 us."""
+        """Makes a run whose tasks work for 10 us and take 1.2 us to create, in part while preempted."""
         rows = team(
             0,
             [{"work_ns": 100 * MS, "create_ns": 12 * MS, "n_tasks": 10_000, "preempted_ns": preempted_ns}]
@@ -90,7 +90,7 @@ def test_tasks_that_sleep_are_blocked() -> None:
 
 
 def with_faults(n_faults: int, system_ms: int, *, work_ms: int = 500, **fields: Any) -> Run:
-    """Two threads that work in a region, each with these faults and this system time."""
+    """Makes a run of two threads in a region, each with these page faults and this system time."""
     use = {"n_minor_faults": n_faults, "system_ns": system_ms * MS, **fields}
     return on_processors(team(0, [{"work_ns": work_ms * MS, **use}] * 2), [])
 
@@ -108,8 +108,8 @@ def test_page_faults_are_reported_with_their_number_time_and_region() -> None:
 @pytest.mark.parametrize(
     ("n_faults", "system_ms"),
     [
-        (100_000, 40),  # a twelfth of the time
-        (1_000, 80),  # faults take 4 ms of it at most, the rest are other system calls
+        (100_000, 40),  # 8% of the time
+        (1_000, 80),  # the faults take at most 4 ms, other system calls the rest
         (-1, -1),  # unknown
         (100_000, 55),  # 11%, within the error of the ticks
     ],
@@ -167,13 +167,13 @@ def test_threads_bound_to_fewer_processors_than_there_are_come_first() -> None:
     assert problems(bound)[0] == "bound_together"
     because = the(bound, "bound_together").because
     assert "2 threads shared 1 processor, although the process could use 8" in because
-    for n_bound in (2, 0):  # a processor each; not known
+    for n_bound in (2, 0):  # 2: one processor for each thread; 0: unknown
         assert "bound_together" not in problems(on_processors(rows, [], n_bound=n_bound))
     assert "bound_together" not in problems(on_processors(rows, [], n_cpus=1, n_bound=1))
 
 
 def under_quota(preempted_ms: int, **fields: Any) -> Run:
-    """Two threads for 100 ms each that may use one of two processors."""
+    """Makes a run of two threads, 100 ms long, whose quota is one of two processors."""
     part = {"preempted_ns": preempted_ms * MS, "work_preempted_ns": preempted_ms * MS}
     run = on_processors(team(0, [{"work_ns": 100 * MS, **part}] * 2), [], n_cpus=2)
     return run.replace(quota_us=10_000, quota_period_us=10_000, **fields)
@@ -191,7 +191,7 @@ def test_threads_that_a_quota_stops_are_throttled_and_not_disturbed() -> None:
 
 def test_other_programs_are_reported_for_time_that_the_quota_does_not_explain() -> None:
     assert problems(under_quota(50, n_throttled=3, throttled_ns=60 * MS)) == ["throttled", "disturbed"]
-    # a quota exists, but stopped no thread
+    # A quota exists, but it stopped no thread.
     assert "throttled" not in problems(under_quota(50, n_throttled=0, throttled_ns=0))
     assert "disturbed" in problems(under_quota(50, n_throttled=0, throttled_ns=0))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Findings that need samples of the work, chunks or team sizes."""
+"""Findings from samples of the work, chunks of loops, team sizes and creation times."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_atomic_updates_are_judged_without_the_time_that_others_took(n: int, is_
 
 
 def problems_with(run: Run, n: int) -> list[str]:
-    """Returns the problems of a run with n samples of atomic updates in a hundred."""
+    """Returns the problems of a run if n of its 100 samples are atomic updates."""
     return [f.kind for f in findings(run, samples=sampled(ATOMIC, OWN, n)) if f.severity == "problem"]
 
 
@@ -153,7 +153,7 @@ def test_creations_with_dependences_take_longer(create_us: int, kind: str) -> No
 
 @pytest.mark.parametrize(("preempted_ms", "kind"), [(8, "too_fine"), (6, "copied_data")])
 def test_preempted_creations_need_not_copy_data(preempted_ms: int, kind: str) -> None:
-    # A creation takes 10 us, 2 or 4 us of them on a processor.
+    # A creation takes 10 us, but only 2 or 4 us on a processor.
     creates = {
         "work_ns": 10 * MS, "create_ns": 10 * MS, "n_tasks": 1000, "preempted_ns": preempted_ms * MS,
     }  # fmt: skip

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Windows of a long trace that fit a limit."""
+"""Windows of a long trace with at most a given number of events."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The first inputs of the fuzzer hold the golden runs, and no bytes else."""
+"""The first inputs of the fuzzer contain the golden runs and nothing else."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fuzz import seeds
 
 
 def unpacked(content: bytes) -> dict[int, bytes]:
-    """Returns the files of an input by number, as packed_run.cpp makes them, without zeros at the end."""
+    """Unpacks an input as packed_run.cpp does. Returns the files by number, without trailing zeros."""
     files: dict[int, bytes] = defaultdict(bytes)
     while content:
         number, n_skipped, n_bytes = seeds.HEAD.unpack_from(content)

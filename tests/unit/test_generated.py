@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Types stub and documents agree with the core's descriptions; tests/generated.py rewrites them."""
+"""The type stub and a document agree with the core's descriptions; tests/generated.py rewrites them."""
 
 from __future__ import annotations
 

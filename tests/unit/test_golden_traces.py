@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every reader of every golden trace: runs of each runtime, compiler and loading method, recorded once.
+"""Each reader reads each golden trace: runs of all runtimes, compilers and loading methods, recorded once.
 
 tests/golden holds the runs and, in known.json, the programs' own counts; tests/golden/record.py records them.
 No test here depends on times.
@@ -58,7 +58,7 @@ PAUSED = {
     "paused",
     "paused-unbracketed",
     "ended-by-control",
-}  # lack events during pauses
+}  # these traces lack the events during pauses
 # No record names the tasks that `taskwait depend` waits for.
 NO_SECOND_READING = PAUSED | KILLED | {"dependent-waits"}
 WHOLE = [name for name in TRACES if name not in NO_SECOND_READING]
@@ -67,7 +67,7 @@ NEUTRAL = "/tmp/golden/"
 
 @pytest.fixture(scope="module")
 def golden(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """The run directories, by name."""
+    """Unpacks the golden runs and returns their directories by name."""
     folder = tmp_path_factory.mktemp("golden")
     for name in NAMES:
         with tarfile.open(FOLDER / f"{name}.tar.xz") as archive:
@@ -81,7 +81,7 @@ def golden(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 def states_of(profile: _core.Run) -> Counter[int]:
-    """Returns thread time by number of the state, of all threads, inside and outside of regions."""
+    """Returns the time of all threads in each state, by the state's number, inside and outside of regions."""
     spent: Counter[int] = Counter()
     for row in profile.regions:
         for number, state in enumerate(STATES):
@@ -138,7 +138,7 @@ def test_replayed_events_agree_with_the_profile(name: str, golden: dict[str, Pat
     profile = _core.read_profile(str(golden[name]))
     replay = _core.replay_trace(str(golden[name]))
     check_facts(KNOWN[name]["facts"], replay, ends_in_flight=name in KILLED)
-    if name in PAUSED:  # only the known part of a region that began or ended in a pause counts
+    if name in PAUSED:  # regions that began or ended in a pause are only partly known
         assert {**counted(replay), "regions": 0} == {**counted(profile), "regions": 0}
     else:
         check_accounts_agree(profile, replay, except_for=LATER_FIGURES)
@@ -172,8 +172,8 @@ def test_the_graph_has_the_work_of_the_replay(name: str, golden: dict[str, Path]
     assert graph.n_deferred == KNOWN[name]["records"].get("create", 0)
     if name not in PAUSED:
         assert graph.n_out_of_order == 0
+        # The replay estimates the creation of undeferred tasks if it was not measured.
         assert n_undeferred or not are_apart(graph.work_ns, work_ns)
-    # The replay estimates the creation of undeferred tasks if it was not measured.
     assert graph.span_ns <= graph.work_ns + graph.outside_ns + graph.n_steps
     assert graph.burdened_ns >= graph.span_ns > 0
     assert abs(sum(step.length_ns for step in graph.critical) - graph.span_ns) <= graph.n_steps
@@ -241,7 +241,7 @@ def test_every_table_has_the_rows_of_its_records(name: str, golden: dict[str, Pa
     for _, state, _, _, start_ns, end_ns, *_ in rows["stretches"]:
         assert start_ns <= end_ns
         by_state[state] += end_ns - start_ns
-    # Estimated creation, also of undeferred tasks, is work in the table.
+    # The table counts estimated creation as work, also that of undeferred tasks.
     spent[0], by_state[0] = spent[0] + spent.pop(1), by_state[0] + by_state.pop(1, 0)
     for state, spent_ns in spent.items():
         slack_ns = len(rows["stretches"])
@@ -344,7 +344,7 @@ MESSAGES = (
     "collective of 1 ranks",
     "12 bytes",
 )
-"""The messages of tests/golden/messages.c, and their sizes, after its communicator was made."""
+"""The messages of tests/golden/messages.c after MPI_Comm_dup, and their sizes."""
 
 
 def test_messages_of_mpi_calls_are_read(golden: dict[str, Path]) -> None:
@@ -358,7 +358,7 @@ def test_messages_of_mpi_calls_are_read(golden: dict[str, Path]) -> None:
     assert len(set(new)) == 3
 
 
-# ---------------------------------------------------------------- one reading
+# ---------------------------------------------------------------- agreement of readers
 
 
 @pytest.mark.parametrize("name", WHOLE)

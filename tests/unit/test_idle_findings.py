@@ -33,7 +33,7 @@ def test_the_idle_policy_follows_the_variables(environment: dict[str, str], poli
 
 
 def waiting_run(**wait: Any) -> Run:
-    """Two threads that work for 80 ms and wait for 20 ms."""
+    """Makes a run of two threads that work for 80 ms and wait for 20 ms."""
     rows = team(0, [{"work_ns": 80 * MS, "sync_ns": 10 * MS, "idle_ns": 10 * MS, **wait}] * 2)
     return on_processors(rows, [])
 
@@ -91,7 +91,7 @@ def test_the_cure_of_slow_wakeups_names_the_setting(environment: dict[str, str],
 
 
 def crowded_run(spun_ms: int) -> Run:
-    """Four threads on two processors; each spins for `spun_ms` of 100 ms and is preempted for 50 ms."""
+    """Makes a run of 100 ms: four threads on two processors, each preempted 50 ms and spinning `spun_ms`."""
     rows = team(
         0,
         [
@@ -112,14 +112,14 @@ def test_spinning_threads_that_need_processors_should_sleep() -> None:
     assert "run at most as many threads" in cure
     assert "OMP_WAIT_POLICY=passive" in cure
     assert "80 ms of processor time" in cure
-    assert "40 ms of 100 ms" in cure  # the spun time of each of two processors
+    assert "40 ms of 100 ms" in cure  # the spinning time of each of the two processors
     passive = the(crowded_run(20), "oversubscribed", environment={"KMP_BLOCKTIME": "0"})
     assert "passive" not in passive.cure
     assert "passive" not in the(crowded_run(2), "oversubscribed").cure  # 4% of the processors' time
 
 
 def limited_run(work_ms: int, level: int = 1, asked: int = 8, **fields: Any) -> Run:
-    """Returns a run of two regions: one thread instead of `asked`, and four threads with 100 ms of work."""
+    """Makes a run of two regions: one has one thread instead of `asked`, the other has four threads."""
     small = region(
         0, 0, level=level, work_ns=work_ms * MS, wall_ns=work_ms * MS, capacity_ns=work_ms * MS,
         n_smaller=1, max_requested=asked,

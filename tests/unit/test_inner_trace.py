@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A profile with the traced run of the same program in its directory, as `ompass run` leaves it."""
+"""Commands on a profile whose directory contains the trace of a second run, as `ompass run` leaves it."""
 
 from __future__ import annotations
 
