@@ -27,7 +27,7 @@ def rank(
     host: str = "node",
     **fields: Any,
 ) -> RankFacts:
-    """Makes a rank that works, without regions, when it is not in MPI, unless its work is given."""
+    """Makes a rank without regions. It works whenever it is not in MPI, or for `work_ms` if given."""
     mpi_ns = mpi_ms * MS
     work_ns = RUN - mpi_ns if work_ms is None else work_ms * MS
     times = RankTimes(n_threads, RUN, 0, mpi_ns, 0, work_ns, 0, 0)
@@ -234,7 +234,7 @@ def test_more_ranks_than_processors_come_before_all_that_follows_from_them() -> 
     assert kinds(ranks) == ["crowded_hosts"]
     because = found_in(ranks)[0].finding.because
     assert "8 ranks with 8 threads share 2 processors of node" in because
-    # Threads waited also while MPI began, which the times of the ranks exclude.
+    # Threads also waited during MPI_Init, which the ranks' times exclude.
     long = [replace(one, preempted_ns=1200 * MS, program_ns=2 * RUN) for one in ranks]
     assert "threads waited for a processor 60.0% of their time" in found_in(long)[0].finding.because
     apart = [replace(one, rank=replace(one.rank, host=f"node{k}")) for k, one in enumerate(ranks)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ranks of a job: which runs form a job, the balance of work, and the results of workers."""
+"""Jobs: their runs, the balance of work among their ranks, and the results of worker processes."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_runs_are_a_job_when_each_has_a_rank_of_its_own() -> None:
 
 
 def report_of(folder: Path, number: int, work_ns: int) -> ReportContent:
-    """Makes the report of a rank; its directory contains the tool's record of the launcher."""
+    """Makes the report of a rank, and its directory with the rank's number in meta.json."""
     path = folder / f"r{number:04}.ompass"
     path.mkdir()
     (path / "meta.json").write_text(json.dumps({"rank": number, "host": "node"}))
@@ -187,7 +187,7 @@ def test_the_report_has_the_efficiencies_and_names_the_late_rank(tmp_path: Path)
     out = io.StringIO()
     print_report(TerminalConsole(file=out, width=120), brief_job_report(job, contents))
     text = " ".join(out.getvalue().split())
-    # 2 threads of 4 ranks: 4500 ms of work, 2704 ms in MPI
+    # 4 ranks of 2 threads: 4500 ms of work, 2702 ms in MPI
     assert "62.5% of the time of 8 threads is work, 37.5% is spent in MPI: ranks have unequal work" in text
     assert values["whole"]["mpi_ns"] == 2 * (1 + 3 * 450) * MS
     assert "MPI load balance 62.5%: the ranks wait in MPI for rank 1" in text

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The names file of a run: reading returns the written names, and refuses other content with a reason."""
+"""The names file of a run: the reader returns the written names and refuses invalid content with a reason."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def write(directory: Path, known: Answers) -> None:
 
 
 def changed(directory: Path, change: Any) -> None:
-    """Writes a sound file after a change of its content."""
+    """Writes a names file whose content `change` altered."""
     content = json.loads(gzip.decompress(packed_names(MODULES, answers(), "1.0")))
     change(content)
     (directory / NAMES_FILE).write_bytes(gzip.compress(json.dumps(content).encode()))
@@ -195,7 +195,7 @@ def test_ranks_open_the_files_of_their_program_once(tmp_path: Path, monkeypatch:
     program = Module(path=sys.executable, build_id=read_facts(Path(sys.executable)).build_id)
     resolvers = Resolvers()
     for rank in range(3):
-        # Each rank has its own copy of the vdso, and meets the modules in another order.
+        # Each rank has its own copy of the vdso, and the order of the modules varies.
         copy = tmp_path / f"r{rank}.ompass" / "linux-vdso.so.1"
         copy.parent.mkdir()
         shutil.copy("/bin/true", copy)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Samples within their stated error, cache groups of topologies, and the formats of the reuse report."""
+"""Reuse distances: the error of samples, the cache groups of topologies, and the formats of reports."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def cumulative(kernel: _core.KernelReuse) -> np.ndarray[tuple[int], np.dtype[np.
 
 @pytest.mark.parametrize("order", ["loop", "uniform", "hot", "walk"])
 def test_a_sample_is_within_its_stated_error(order: str) -> None:
-    """At 95% confidence one of 20 samples of each kind may be outside; two are tolerated."""
+    """At 95% confidence, one of 20 samples may be outside. The test tolerates two."""
     outside, bounds = 0, []
     for seed in range(20):
         block = blocks_of(order, seed)
@@ -87,7 +87,7 @@ def test_a_sample_is_within_its_stated_error(order: str) -> None:
         bounds.append(bound)
         outside += float(np.abs(cumulative(estimate) - cumulative(exact)).max()) > bound
     assert outside <= 2
-    # The bound must not be trivial; it must be wide if a few blocks have most accesses.
+    # The bound must not be trivial; it must be wide if a few blocks have half of the accesses.
     assert (max(bounds) > 0.3) if order == "hot" else (max(bounds) < 1)
     if order == "uniform":
         assert max(bounds) < 0.4

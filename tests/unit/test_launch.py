@@ -111,7 +111,7 @@ def test_no_preload_without_wrappers_where_none_is_needed() -> None:
 
 @pytest.fixture
 def mpi_program(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """A program that imports an MPI function."""
+    """Makes a program that imports an MPI function."""
     monkeypatch.setattr(
         "ompass.launch.program.imported_symbols",
         lambda path, prefixes: {("MPI_Send", "")} if path == elf().path else set(),
@@ -201,7 +201,7 @@ def test_only_given_options_become_variables() -> None:
 
 def test_wrappers_follow_the_environment_without_an_option() -> None:
     assert not plan(LIBOMP, environ={"OMPASS_WRAPPERS": "off"}).wrappers
-    assert not plan(LIBOMP, environ={"OMPASS_BRACKETS": "off"}).wrappers  # the former name
+    assert not plan(LIBOMP, environ={"OMPASS_BRACKETS": "off"}).wrappers  # former name of OMPASS_WRAPPERS
     assert plan(LIBOMP, environ={"OMPASS_WRAPPERS": "on", "OMPASS_BRACKETS": "off"}).wrappers
     assert plan(LIBOMP, environ={"OMPASS_WRAPPERS": "off"}, options=RunOptions(wrappers=True)).wrappers
 
@@ -236,7 +236,7 @@ def test_static_program_is_refused() -> None:
 
 
 def test_libgomp_with_ompt_is_recorded_directly() -> None:
-    # a future libgomp may have OMPT: only its presence matters
+    # A future libgomp may have OMPT. Only OMPT matters, not the runtime's name.
     made = plan(Runtime("libgomp", Path("/g"), has_ompt=True, has_gomp=True))
     assert made.variables["LD_PRELOAD"] == str(TOOL)
 
@@ -316,7 +316,7 @@ def test_nothing_recorded_is_explained(
     assert cure
 
 
-# Looking at real files: this Python is a program with libraries on every machine that runs the tests.
+# The tests below read real files: on every machine, this Python is a program with libraries.
 
 
 def test_libraries_of_a_program_match_the_loaders() -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The program that a launcher of MPI jobs starts is found behind the launcher's options."""
+"""Ompass finds the program behind the options of an MPI launcher."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ompass.launch.launchers import is_launcher, position_of_program
 
 @pytest.fixture
 def environ(tmp_path: Path) -> dict[str, str]:
-    """A PATH with programs whose names also occur as values of options."""
+    """Makes a PATH of programs whose names also occur as values of options."""
     for name in ("solver", "node1", "4", "core", "OMP_NUM_THREADS"):
         (tmp_path / name).write_text("#!/bin/sh\n")
         (tmp_path / name).chmod(0o755)

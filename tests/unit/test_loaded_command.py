@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The forks of a loaded command, which most tests run, behave as new processes do."""
+"""Forks of a loaded command, which most tests use, behave like new processes."""
 
 from __future__ import annotations
 

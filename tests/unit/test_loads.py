@@ -24,7 +24,7 @@ from ompass.samples.metrics import Owner
 from unit.test_samples import REGISTERS, code, record, sample_file
 
 LOADS, OPS = 3, 4  # kinds of event
-# PERF_MEM_OP_LOAD with the level that was hit; the last one is a line that another core had modified
+# PERF_MEM_OP_LOAD with the level that was hit. MODIFIED: a line in the L3 that another core had modified.
 L1, L3, MEMORY, REMOTE = (2 | (level | 2) << 5 for level in (0x08, 0x40, 0x80, 0x100))
 MODIFIED = L3 | 0x10 << 19
 WANTS_LOADS, ENODEV = 1, 19
@@ -142,7 +142,7 @@ def test_samples_of_loads_do_not_count_as_time(sampled: Path) -> None:
 
 
 def ask_for_loads(run_dir: Path, error: int) -> None:
-    """Writes the request for loads into process.log, as the tool does: format.h, ProcessHeader."""
+    """Writes the request for loads into process.log, as the tool does (ProcessHeader in format.h)."""
     path = run_dir / "process.log"
     data = bytearray(path.read_bytes())
     struct.pack_into("<5I", data, PLACE_OF_HZ, 100, 0, 0, WANTS_LOADS, error)

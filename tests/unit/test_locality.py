@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tasks by domain: the matrix is the sum over threads, local is its diagonal."""
+"""Tasks by domain: the matrix is the sum over threads, and its diagonal has the local tasks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ompass.model import Run
 
 
 def with_held(*held: dict[str, Any]) -> Run:
-    """Makes a run of one region with one thread for each of these values."""
+    """Makes a run of one region whose threads have these fields."""
     return made_run([region(0, thread, **one) for thread, one in enumerate(held)])
 
 

@@ -141,18 +141,18 @@ FIGURES = {"create": 50.0, "pair": 120.0, "run": 590.0, "wake": 240.0, "steal": 
 def test_costs_are_parts_of_what_can_be_measured() -> None:
     costs = costs_from(FIGURES)
     assert costs == {
-        "depend": 250,  # a creation with depend clauses, without the creation
-        "contended": 240,  # a creation while others steal, without the creation
+        "depend": 250,  # a creation with depend clauses minus a plain creation
+        "contended": 240,  # a creation while others steal minus a plain creation
         "enqueue": 0,
-        "dequeue": 70,  # a task in a wait, without its creation
-        "between": 520,  # a task after another, without taking it
-        "steal": 80,  # a task of another thread, without the time between tasks
+        "dequeue": 70,  # a task that a wait runs, minus its creation
+        "between": 520,  # a task after another minus taking it from the queue
+        "steal": 80,  # a task of another thread minus the time between tasks
         "failed_steal": 80,
         "inlined": 47,
-        "wake": 190,  # a task for a sleeping thread, without its creation
+        "wake": 190,  # a task for a sleeping thread minus its creation
         "lock": 96,
         "chunk": 42,
-        "fork": 240,  # a region without its barrier
+        "fork": 240,  # a region minus its barrier
         "barrier": 140,
     }
     assert costs_from({**FIGURES, "steal": 100.0})["steal"] == 70, "no less than taking an own task"
@@ -168,8 +168,8 @@ def test_the_cost_of_tracing_is_what_traced_figures_add() -> None:
     assert recording_from(FIGURES, traced, deferred, serial) == {
         "task": 50,
         "creation": 20,
-        "schedule": 20,  # 70 in all, 50 of them in the task
-        "wait": 10,  # 110 in all, 30 of them in the creation, 70 in the task
+        "schedule": 20,  # 70 more in total, 50 of them for the task
+        "wait": 10,  # 110 more in total, 30 of them for the creation and 70 for the task
         "create": 50,
         "traced_create": 95,
         "serial_task": 27,
@@ -186,7 +186,7 @@ def test_a_measured_file_names_runtime_and_costs() -> None:
 
 @pytest.fixture
 def predicted(monkeypatch: pytest.MonkeyPatch) -> list[SimulationOptions]:
-    """The options of each simulated run."""
+    """Lists the options of each simulated run."""
     seen: list[SimulationOptions] = []
 
     def run(program: Any, policy: str, threads: int, options: SimulationOptions) -> None:
@@ -222,7 +222,7 @@ def test_a_prediction_of_a_traced_run_has_the_costs_of_tracing(
     assert cost(two, "steal") == ((1, 28.0),)
     assert cost(two, "wait") == ((1, 9.0),)
     assert cost(two, "create") is None, "as recorded"
-    # Tasks of a team of one are traced at another cost.
+    # Tracing a task costs another time in a team of one.
     assert two.serialised == (27 - 40, 30 - 17, 95)
     assert (two.untraced_task_ns, two.untraced_creation_ns, two.as_recorded) == (0, 0, True)
     assert two.clock_ratio == 2.0

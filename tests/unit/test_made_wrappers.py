@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Wrapped creations in made traces: every reader dates them by their creation records."""
+"""Wrapped creations in made traces: every reader takes the times of creations from their records."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from mutants.python_tests import PythonTests, functions_with
 
 
 def changed(text: str, suffix: str = "py") -> set[str]:
-    """Returns all changed versions of a text of one line."""
+    """Returns all changed versions of a line of source."""
     found = (python_changes if suffix == "py" else cpp_changes)(f"a.{suffix}", text.encode())
     return {change.apply(text.encode()).decode() for change in found}
 
