@@ -39,7 +39,7 @@ def recursion(depth: int) -> Body:
     return (Spawn(recursion(depth - 1)), Spawn(recursion(depth - 1)), Wait())
 
 
-def test_advice_on_a_large_program_tries_fewer_values_and_finds_the_same(
+def test_advice_on_a_large_program_tries_fewer_values_with_the_same_result(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = write_trace(tmp_path / "made.ompass", Schedule(recursion(9), 2))
@@ -173,7 +173,7 @@ def change(kind: str, gain: float, construct: int = 2, **properties: object) -> 
     return replace(Change(kind, construct, 0, 1, gain), **properties), Way()  # type: ignore[arg-type]
 
 
-def test_of_equal_gains_more_tasks_come_last_and_bounds_after_others() -> None:
+def test_among_equal_gains_bounds_come_after_others_and_added_tasks_last() -> None:
     found = [
         change("split", 0.301),
         change("share", 0.3, at_most=True),
@@ -191,7 +191,7 @@ def test_gains_are_close_wherever_they_are(gain: float) -> None:
     assert [one.kind for one, _ in ranked(found)] == ["producer", "share"]
 
 
-def test_twelve_changes_and_more_threads_get_an_uncertainty() -> None:
+def test_the_twelve_best_changes_and_more_threads_are_kept() -> None:
     found = [change("lock", 0.5 - 0.01 * k, construct=k) for k in range(13)]
     kept = ranked([change("threads", 0.6), *found])
     assert [one.construct for one, _ in kept] == [*range(12), 2]

@@ -108,7 +108,7 @@ def test_region_scope_holds_only_the_region() -> None:
     assert [r.construct for r in shown.regions] == [1]
 
 
-def test_thread_outside_of_the_region_does_not_count() -> None:
+def test_threads_that_never_take_part_in_openmp_do_not_count() -> None:
     run = made_run(
         team(0, [{"work_ns": MS}]),
         threads=[thread(n, kind=kind) for n, kind in enumerate(("initial", "worker", "other"))],

@@ -100,7 +100,7 @@ def test_verdict_place_and_gain_come_first_and_the_next_command_last() -> None:
     assert any("Granularity" in line for line in printed(run_report(content)))
 
 
-def test_figures_of_several_places_are_told_apart() -> None:
+def test_shares_of_one_place_and_of_all_places_are_distinguished() -> None:
     text = " ".join(" ".join(printed(brief_report(content_of(fine_run())), 120)).split())
     assert "Tasks are too fine sort.c:11 and sort.c:12 (sort)" in text
     one, both = map(
@@ -131,7 +131,7 @@ def test_a_run_without_problems_says_so_in_one_sentence() -> None:
     assert "\n".join(printed(run_report(content_of(run)))).count("No problem found") == 1
 
 
-def test_the_head_names_the_time_that_shares_refer_to_and_work_and_create_add_up_to_them() -> None:
+def test_the_head_states_the_time_of_which_work_and_create_are_shares() -> None:
     content = content_of(fine_run())
     for report in (brief_report(content), run_report(content)):
         lines = printed(report)
@@ -177,7 +177,7 @@ def test_the_granularity_says_how_many_tasks_were_timed() -> None:
     )
 
 
-def test_findings_of_sibling_tasks_are_one() -> None:
+def test_findings_on_sibling_tasks_are_merged() -> None:
     content = content_of(fine_run())
     fine = [finding for finding in content.findings if finding.kind == "too_fine"]
     assert len(fine) == 2
@@ -207,7 +207,7 @@ def test_a_finding_has_the_change_that_cures_it() -> None:
     ]
 
 
-def test_the_verdict_explains_no_states_that_others_lengthened() -> None:
+def test_the_verdict_omits_states_that_other_programs_lengthened() -> None:
     content = content_of(fine_run())
     busy = Finding("disturbed", "problem", "Others used the processors", "they took 40%", "be alone", MS)
     disturbed = replace(content, findings=(*content.findings, busy))
@@ -217,14 +217,14 @@ def test_the_verdict_explains_no_states_that_others_lengthened() -> None:
     assert verdict(disturbed, causes(disturbed)) == f"{worked}: {fine}, and others used the processors."
 
 
-def test_what_others_caused_comes_after_what_the_program_causes() -> None:
+def test_findings_on_other_programs_come_after_those_on_the_program() -> None:
     content = content_of(fine_run())
     busy = Finding("disturbed", "problem", "Others used the processors", "they took it", "be alone", 10**12)
     found = causes(replace(content, findings=(busy, *content.findings)))
     assert [one.kind for one in found] == ["too_fine", "disturbed"]
 
 
-def test_the_gain_of_a_bound_is_an_estimate() -> None:
+def test_the_gain_of_a_bound_is_shown_as_a_bound() -> None:
     bound = replace(CUT_OFF, at_most=True)
     assert gain_text(bound) == (
         "Cut off below depth 8: up to about 80% less time predicted (20 ms instead of 100 ms)"
@@ -251,7 +251,7 @@ def test_a_damaged_names_file_is_reported_in_one_line() -> None:
     assert not any("something else" in line for line in lines)
 
 
-def test_a_change_without_a_finding_is_no_cause() -> None:
+def test_the_verdict_only_suggests_a_change_without_a_finding() -> None:
     content = with_changes(replace(content_of(fine_run()), findings=()), CUT_OFF)
     assert verdict(content, causes(content)) == (
         "40.0% of the time of 2 threads is work: a change may help: cut off below depth 8 (sort.c:11)."
@@ -282,7 +282,7 @@ def test_a_cut_off_by_depth_is_shown_if_it_gains_about_as_much(by_time: float, k
 
 
 @pytest.mark.parametrize(("gain", "is_predicted"), [(0.049, False), (0.05, True)])
-def test_predicted_cures_gain_a_twentieth(gain: float, is_predicted: bool) -> None:
+def test_gains_are_predicted_from_a_twentieth_on(gain: float, is_predicted: bool) -> None:
     (cause,) = causes(with_changes(content_of(fine_run()), change("depth", gain)))
     assert cause.is_predicted == is_predicted
 
@@ -417,7 +417,7 @@ def test_waits_and_tasks_keep_their_figures_on_a_narrow_terminal(width: int) -> 
         assert all(title in titles for title in kept), titles
 
 
-def test_a_report_names_no_cure_that_the_run_has_already() -> None:
+def test_a_report_does_not_advise_what_the_run_already_has() -> None:
     content = collect(fine_run())
     assert all("ompass run)" not in problem for problem in content.problems)
     samples = made_samples(content.run)

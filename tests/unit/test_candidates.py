@@ -80,7 +80,7 @@ def test_loops_below_half_a_percent_of_the_work_get_no_advice(
 
 
 @pytest.mark.parametrize(("create_ns", "found"), [(9_999, {}), (10_000, {"taskgraph": (12,)})])
-def test_graphs_are_replayed_if_their_creation_takes_one_percent_of_the_time(
+def test_replays_of_graphs_are_tried_if_creations_take_one_percent_of_the_time(
     create_ns: int, found: Values, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     graph = _core.GraphShape(construct=5, n_graphs=9, n_tasks=12, n_replayed=108, create_ns=create_ns)
@@ -134,7 +134,7 @@ def test_iterations_are_split_where_no_schedule_balances_them(
         (1, 100_000, 4_000_000, (2, 4, 8, 16, 32, 64)),
     ],
 )
-def test_chunks_are_larger_if_getting_them_takes_a_hundredth_of_the_work(
+def test_larger_chunks_are_tried_if_getting_chunks_takes_a_hundredth_of_the_work(
     n_instances: int,
     n_chunks: int,
     work_ns: int,
@@ -148,7 +148,7 @@ def test_chunks_are_larger_if_getting_them_takes_a_hundredth_of_the_work(
 
 
 @pytest.mark.parametrize(("cost_ns", "found"), [(9.0, False), (11.0, True)])
-def test_a_measured_time_of_chunks_replaces_the_one_of_the_machine(
+def test_the_measured_cost_of_a_chunk_replaces_that_of_the_machine(
     cost_ns: float, found: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     loop: dict[str, Any] = {"n_chunks": 1000, "work_ns": 1_000_000, "longest_ns": 500_000, "is_static": False}
@@ -204,7 +204,7 @@ def test_priorities_need_deferred_tasks_of_two_constructs(monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize(("in_a_row", "largest"), [(31, 0), (32, 16), (127, 32), (128, 64), (1000, 64)])
-def test_each_thread_keeps_a_task_of_many_in_a_row(
+def test_grains_leave_at_least_one_task_for_each_thread(
     in_a_row: int, largest: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = of_tasks(monkeypatch, most_in_a_row=in_a_row)
@@ -248,7 +248,7 @@ def test_few_tasks_that_only_work_are_split(
 
 
 @pytest.mark.parametrize(("most_phases", "found"), [(2, False), (3, True)])
-def test_waits_are_merged_from_three_on(
+def test_merging_waits_is_tried_from_three_waits_on(
     most_phases: int, found: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert ("phases" in of_tasks(monkeypatch, most_phases=most_phases)) == found

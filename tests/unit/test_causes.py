@@ -90,7 +90,7 @@ def test_a_line_that_grew_is_named_with_its_cause(
     ("after", "cause"),
     [((400, 400), "replicated_work"), ((300, 300), "memory_bound"), ((550, 250), "memory_bound")],
 )
-def test_a_line_that_each_thread_executes_as_long_as_one_alone_is_replicated(
+def test_a_line_that_takes_each_thread_as_long_as_one_alone_is_replicated(
     after: tuple[int, int], cause: str
 ) -> None:
     key = spot(20, shared=True), MEMORY_USE
@@ -126,12 +126,12 @@ def test_clocks_give_blocked_and_preempted_time() -> None:
 @pytest.mark.parametrize(
     ("n_faults", "cause"), [(50_000, "page_faults"), (100, "system_calls"), (None, "system_calls")]
 )
-def test_time_in_the_kernel_is_of_page_faults_if_there_were_enough(n_faults: int | None, cause: str) -> None:
+def test_time_in_the_kernel_counts_as_page_faults_if_these_are_many(n_faults: int | None, cause: str) -> None:
     at_p = work({(spot(1), COMPUTE): (500, 500)}, kernel_ns=300 * MS, n_faults=n_faults)
     assert divide(2, [at_p], [work(BASE, n_faults=n_faults)], {}).parts[0].kind == cause
 
 
-def test_sleep_in_the_lock_of_an_allocator_is_the_allocators() -> None:
+def test_sleep_in_the_lock_of_an_allocator_counts_as_allocator() -> None:
     key = spot(20, MEMORY), ""
     at_p = work({(spot(1), COMPUTE): (500, 500), key: (60, 60)}, kernel_ns=300 * MS, blocked_ns=80 * MS)
     causes = divide(2, [at_p], [work({**BASE, key: (40,)})], {})
@@ -145,7 +145,7 @@ def test_sleep_elsewhere_stays_blocked_when_the_allocator_does_not_grow() -> Non
     assert divide(2, [at_p], [work({**BASE, key: (40,)})], {}).parts[0].kind == "blocked"
 
 
-def test_without_samples_all_but_clocks_is_memory() -> None:
+def test_without_samples_the_remainder_is_memory_bound() -> None:
     none = WorkParts(400 * MS, 0, 0, {})
     causes = divide(2, [WorkParts(900 * MS, 0, 100 * MS, {})], [none], {})
     assert not causes.has_samples
@@ -201,7 +201,7 @@ def test_causes_add_up_to_the_inflation(
         ("", "memory_bound"),
     ],
 )
-def test_an_access_that_is_slow_only_on_several_threads_takes_others_cache_lines(
+def test_a_memory_access_that_is_slow_only_on_several_threads_is_false_sharing(
     behaviour: str, cause: str
 ) -> None:
     assert both({(spot(20), behaviour): (150, 150)}, {}).parts[0].kind == cause

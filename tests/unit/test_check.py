@@ -71,12 +71,12 @@ def test_quiet_rounds_decide_early(repeats: int) -> None:
     assert verdict(planned[:2][-1], 1.01) == "not worse", "less than the minimum difference"
 
 
-def test_so_few_rounds_can_decide() -> None:
+def test_the_least_number_of_rounds_can_decide() -> None:
     assert least_groups_p(LEAST_REPEATS, LEAST_REPEATS) / 2 <= FALSE_WORSE
     assert least_groups_p(LEAST_REPEATS - 1, LEAST_REPEATS - 1) / 2 > FALSE_WORSE
 
 
-def test_equal_programs_are_not_worse_and_three_percent_more_work_is() -> None:
+def test_equal_programs_are_not_worse_but_three_percent_more_time_is() -> None:
     chance = random.Random(4)
     equal = [decided(chance, 1.0, 0.02, 0.01) for _ in range(100)]
     more = [decided(chance, 1.03, 0.02, 0.01) for _ in range(50)]
@@ -277,14 +277,14 @@ def test_both_sides_run_in_rounds_until_the_verdict_is_certain(
     assert 0 < sides[::2].count("before") < len(sides) / 2, "the order is random"
 
 
-def test_rounds_end_in_time(log: list[tuple[str, str]], tmp_path: Path) -> None:
+def test_the_time_limit_ends_the_rounds(log: list[tuple[str, str]], tmp_path: Path) -> None:
     found = gather(sources(log), Limits(40, 0, 0.02, False), tmp_path)
     assert (found.n_before, found.n_after) == (1, 1)
     assert verdict_of(found).status == 2
 
 
 @pytest.mark.parametrize("keep", [True, False])
-def test_recordings_stay_only_if_asked_for(
+def test_recordings_are_kept_only_on_request(
     log: list[tuple[str, str]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, keep: bool
 ) -> None:
     def record(self: FakeRecorder, directory: Path, mode: str = "profile") -> RecordedRun:

@@ -37,7 +37,7 @@ def test_command_has_one_thread_when_it_starts_the_program() -> None:
     assert done.stdout == "1\n", "another thread would receive signals"
 
 
-def test_end_is_noticed_even_when_a_thread_takes_the_signal_away() -> None:
+def test_end_is_noticed_even_if_another_thread_receives_the_signal() -> None:
     threaded = (
         "import threading, time; threading.Thread(target=time.sleep, args=(20,), daemon=True).start()\n"
     )
@@ -48,7 +48,7 @@ def test_end_is_noticed_even_when_a_thread_takes_the_signal_away() -> None:
 
 
 @pytest.mark.parametrize("code", [0, 1, 77, 255])
-def test_exit_code_is_the_programs(code: int) -> None:
+def test_exit_code_of_the_program_is_passed_on(code: int) -> None:
     done = subprocess.run(
         driven("/bin/sh", "-c", f"exit {code}"), capture_output=True, text=True, check=False
     )

@@ -62,7 +62,7 @@ EVENTS = [
 ]
 
 
-def test_report_prints_a_page(fake_core: MakeCore, run_directory: MakeDirectory) -> None:
+def test_report_prints_the_breakdown(fake_core: MakeCore, run_directory: MakeDirectory) -> None:
     fake_core(a=some_profile())
     result = call("report", run_directory("a"))
     assert result.exit_code == 0
@@ -163,7 +163,7 @@ def test_info_lists_program_threads_and_variables(fake_core: MakeCore, run_direc
     assert json.loads(call("info", directory, "--json").stdout)["wall_ns"] == 100 * MS
 
 
-def test_dump_is_in_order_of_time_and_keeps_order_within_a_moment(
+def test_dump_sorts_by_time_and_keeps_the_order_of_equal_times(
     fake_core: MakeCore, run_directory: MakeDirectory
 ) -> None:
     fake_core(a=trace_profile()).events = EVENTS
@@ -341,7 +341,7 @@ def test_no_color_leaves_no_escape_sequence(
     assert "\x1b[" not in call("report", directory).stdout
 
 
-def test_the_ranks_of_a_job_are_reported_one_by_one_only_when_asked(
+def test_the_ranks_of_a_job_are_reported_one_by_one_only_on_request(
     fake_core: MakeCore, run_directory: MakeDirectory
 ) -> None:
     fake_core(a=some_profile(), b=some_profile())

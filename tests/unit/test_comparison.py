@@ -126,7 +126,7 @@ def test_runs_alternate_if_each_round_has_one_of_each_side() -> None:
     assert in_rounds([repeat(1)] * 2, [repeat(1)] * 2) is None, "starts are unknown"
 
 
-def test_rounds_cancel_a_drift_that_hides_the_change_in_groups() -> None:
+def test_rounds_cancel_a_drift_that_hides_the_change_in_series() -> None:
     drifting = [1000 + 40 * k for k in range(12)]
     slower = [round(t * 1.02) for t in drifting]
     change = alternating(drifting, slower)[0]
@@ -216,7 +216,7 @@ def test_two_recorded_runs_are_compared_figure_by_figure() -> None:
     )  # fmt: skip
 
 
-def test_the_headline_has_the_whole_program_if_it_changed_unlike_its_regions() -> None:
+def test_the_headline_adds_the_whole_program_if_its_change_differs_from_its_regions() -> None:
     def after(wall_ms: int, earlier_ms: int) -> str:
         sides = []
         for name, regions_ms, wall, earlier in (("a", 100, 400, 0), ("b", 150, wall_ms, earlier_ms)):
@@ -262,7 +262,7 @@ def test_equal_times_are_equal_in_the_table() -> None:
     assert rows["create"].endswith("equal")
 
 
-def test_recording_explains_no_change_by_a_factor() -> None:
+def test_the_cost_of_recording_does_not_explain_a_change_by_a_factor() -> None:
     """The cost of recording many short tasks may exceed a figure, but it does so on both sides."""
     noise = 1_000_000 * thresholds.NOISE_PER_EVENT_NS
 

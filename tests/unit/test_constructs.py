@@ -78,7 +78,7 @@ def test_most_expensive_construct_comes_first() -> None:
     assert [t.construct for t in construct_totals(run)] == [1, 2, 0]
 
 
-def test_sampled_when_fewer_were_timed_than_completed() -> None:
+def test_a_construct_is_sampled_if_fewer_tasks_were_timed_than_completed() -> None:
     run = made_run(constructs=[construct(0, 0, [10, 10], n_completed=100, work_ns=1000)])
     (only,) = construct_totals(run)
     assert only.sampled

@@ -85,7 +85,7 @@ def check_readers(run_dir: Path) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_damage_is_read_or_refused_but_never_crashes(name: str, tmp_path: Path) -> None:
+def test_damaged_runs_are_read_or_refused_without_a_crash(name: str, tmp_path: Path) -> None:
     for k in range(3):
         run_dir = golden(name, tmp_path / str(k))
         damage(run_dir, seed=3 * NAMES.index(name) + k)

@@ -23,7 +23,7 @@ NAMES = {
 }  # fmt: skip
 
 
-def test_every_check_is_made_and_every_lack_has_advice(tmp_path: Path) -> None:
+def test_every_check_is_made_and_everything_missing_has_advice(tmp_path: Path) -> None:
     found = examine_machine({"OMPASS_LIBRARY": "/no/such/library"}, tmp_path)
     assert {check.name for check in found} == NAMES
     for check in found:

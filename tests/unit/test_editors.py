@@ -161,7 +161,7 @@ def test_absolute_paths_are_file_addresses() -> None:
     assert artifact == {"uri": "file:///usr/include/%C3%A4.h"}
 
 
-def test_equal_findings_of_ranks_are_one_remark() -> None:
+def test_equal_findings_of_ranks_are_merged() -> None:
     ranks = [remark(share=0.1), remark(share=0.4), remark(kind="starved", share=0.2)]
     assert [(r.kind, r.share) for r in merged(ranks)] == [("too_fine", 0.4), ("starved", 0.2)]
 

@@ -83,7 +83,7 @@ def test_additive_efficiencies_of_two_ranks() -> None:
     )
 
 
-def test_efficiencies_of_talp_of_two_ranks() -> None:
+def test_talp_efficiencies_of_two_ranks() -> None:
     # Thread-time 400 ms, in MPI 80 ms. Idle: 20 ms serial, 20 ms unequal, 0 ms scheduling.
     assert values(talp([FIRST, SECOND])) == pytest.approx(
         {
@@ -200,7 +200,7 @@ def test_times_of_a_rank_follow_from_its_rows() -> None:
     assert times.serial_ns == 20 * MS
 
 
-def test_the_begin_and_the_end_of_mpi_are_excluded() -> None:
+def test_mpi_init_and_mpi_finalize_are_excluded() -> None:
     names = ("MPI_Init_thread", "MPI_Recv", "MPI_Recv", "MPI_Finalize")
     definitions = [
         definition(0, "program"),
@@ -243,7 +243,7 @@ def test_computational_scaling_without_counters_is_known_as_a_whole() -> None:
     }
 
 
-def test_instructions_come_from_regions_and_tasks() -> None:
+def test_instructions_come_from_the_rows_of_regions() -> None:
     rows = [row.replace(counters=(100, 7)) for row in team(0, [{"work_ns": MS}] * 2)]
     run = made_run(rows, counters=("PAPI_TOT_INS", "PAPI_L3_TCM"))
     assert computation_of(run) == Computation(2 * MS, instructions=200)

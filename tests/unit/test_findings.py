@@ -133,7 +133,7 @@ def test_single_producer_that_cannot_keep_up_starves_the_others() -> None:
     assert "imbalance" not in problems(made_run(rows, tasks)), "the cause is reported, its consequence is not"
 
 
-def test_a_producer_of_fine_tasks_suffers_from_these() -> None:
+def test_fine_tasks_explain_a_slow_producer() -> None:
     rows = team(
         0,
         [
@@ -150,7 +150,7 @@ def test_a_producer_of_fine_tasks_suffers_from_these() -> None:
     assert the(run, "serial_producer").severity == "note"
 
 
-def test_threads_without_tasks_are_starved_by_the_region_that_has_none_for_them() -> None:
+def test_threads_that_run_out_of_tasks_are_starved() -> None:
     rows = team(0, [{"work_ns": 60 * MS, "idle_ns": 40 * MS, "n_tasks": 600}] * 2)
     tasks = [construct(1, k, [100_000] * 600) for k in range(2)]
     found = the(made_run(rows, tasks), "starved")
@@ -215,7 +215,7 @@ def test_time_in_locks_is_contention() -> None:
     assert problems(made_run(rows)) == ["lock_contention"], "lock time is blamed once"
 
 
-def test_threads_that_wait_at_a_lock_are_not_imbalanced_for_it() -> None:
+def test_waiting_at_a_lock_is_no_imbalance() -> None:
     rows = team(0, [{"work_ns": 100 * MS}, {"work_ns": 50 * MS, "sync_ns": 50 * MS, "lock_ns": 50 * MS}])
     assert problems(made_run(rows)) == ["lock_contention"]
 
@@ -226,7 +226,7 @@ def test_many_short_regions_pay_for_fork_and_join() -> None:
     assert problems(made_run(many)) == ["short_regions"]
 
 
-def test_expensive_waits_in_a_long_region_are_named_as_such() -> None:
+def test_expensive_waits_in_a_long_region_are_a_finding() -> None:
     rows = team(0, [{"work_ns": 60 * MS, "sync_ns": 40 * MS}] * 2)
     assert the(made_run(rows), "synchronization").title == "Waiting together is expensive"
 
@@ -670,7 +670,7 @@ def any_run(draw: st.DrawFn) -> Run:
 
 @settings(max_examples=200)
 @given(any_run())
-def test_findings_of_any_run_have_one_form(run: Run) -> None:
+def test_findings_of_any_run_have_the_same_form(run: Run) -> None:
     breakdown = time_breakdown(run)
     found = findings(run)
     severities = [f.severity for f in found]

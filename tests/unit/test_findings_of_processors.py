@@ -20,7 +20,7 @@ from made_runs import MS, construct, made_run, region, team
 from ompass.model import OUTSIDE, Run
 
 
-def test_second_runtime_comes_first_and_in_place_of_the_serial_part() -> None:
+def test_a_second_runtime_explains_the_serial_part() -> None:
     path = "/opt/lib/libgomp.so.1"
     rows = [*healthy_rows(), region(OUTSIDE, 0, work_ns=98 * MS)]
     run = made_run(rows, healthy_tasks(), wall_ns=198 * MS, other_runtime=path)
@@ -60,7 +60,7 @@ def test_disease_in_processor_time_is_reported_before_the_disturbance() -> None:
     assert problems(on_processors(rows, [])) == ["imbalance", "disturbed"]
 
 
-def test_tasks_are_fine_by_their_cost_on_processors() -> None:
+def test_only_costs_on_a_processor_make_tasks_too_fine() -> None:
     def run(preempted_ns: int) -> Run:
         """Makes a run whose tasks work for 10 us and take 1.2 us to create, in part while preempted."""
         rows = team(
@@ -147,7 +147,7 @@ def test_more_threads_than_processors_are_a_problem_when_waits_burn_processors()
     assert "disturbed" in problems(on_processors(team(0, busy), [], n_cpus=4))
 
 
-def test_more_threads_than_processors_are_a_problem_although_others_used_processors_too() -> None:
+def test_more_threads_than_processors_are_a_problem_even_beside_other_programs() -> None:
     part = {"preempted_ns": 60 * MS, "work_preempted_ns": 5 * MS, "n_instances": 1}
     waiting = [{"work_ns": 10 * MS, "sync_ns": 90 * MS, **part}] * 4
     assert sorted(problems(on_processors(team(0, waiting), [], n_cpus=2))) == ["disturbed", "oversubscribed"]
@@ -159,7 +159,7 @@ def test_several_threads_on_one_processor_are_the_only_finding() -> None:
     assert problems(run) == ["oversubscribed"]
 
 
-def test_threads_bound_to_fewer_processors_than_there_are_come_first() -> None:
+def test_threads_bound_to_fewer_processors_than_usable_are_the_first_finding() -> None:
     half = {"preempted_ns": 50 * MS, "work_preempted_ns": 30 * MS}
     part = [{"work_ns": 100 * MS, **half}, {"work_ns": 40 * MS, "idle_ns": 60 * MS, **half}]
     rows = team(0, part)
@@ -213,9 +213,7 @@ def test_too_many_threads_are_a_note_if_a_disease_costs_as_much() -> None:
 @pytest.mark.parametrize(
     ("n_threads", "first"), [(12, "undivided"), (64, "oversubscribed"), (512, "oversubscribed")]
 )
-def test_very_many_threads_for_each_processor_come_first_whatever_else_costs(
-    n_threads: int, first: str
-) -> None:
+def test_very_many_threads_for_each_processor_are_the_first_finding(n_threads: int, first: str) -> None:
     away = {"preempted_ns": 98 * MS}
     one = {"work_ns": 90 * MS, "idle_ns": 10 * MS, "work_preempted_ns": 20 * MS, "preempted_ns": 30 * MS}
     rows = team(0, [one, *[{"work_ns": 0, "idle_ns": 100 * MS, **away}] * (n_threads - 1)])

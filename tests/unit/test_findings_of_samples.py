@@ -46,7 +46,7 @@ def test_samples_of_work_name_its_cause(
 
 
 @pytest.mark.parametrize(("n", "is_found"), [(25, True), (15, False)])
-def test_atomic_updates_are_judged_without_the_time_that_others_took(n: int, is_found: bool) -> None:
+def test_atomic_updates_are_judged_without_preempted_time(n: int, is_found: bool) -> None:
     late = {"preempted_ns": 80 * MS, "work_preempted_ns": 80 * MS}
     busy = on_processors(team(0, [{"work_ns": 100 * MS, **late}] * 2), [])
     kinds = problems_with(busy, n)
@@ -105,7 +105,7 @@ def test_without_samples_only_very_short_chunks_are_too_small() -> None:
     assert problems(chunked(300_000, 300_000)) == []
 
 
-def test_regions_with_fewer_threads_than_asked_for() -> None:
+def test_regions_with_fewer_threads_than_asked_for_are_reported() -> None:
     alone = made_run([region(0, 0, work_ns=100 * MS, wall_ns=100 * MS, n_primary=1, max_team_size=1,
                              total_ns=100 * MS, capacity_ns=100 * MS, level=1)])  # fmt: skip
     found = the(alone, "fewer_threads", n_wanted=4)
@@ -138,7 +138,7 @@ def test_creations_that_copy_data_are_not_fine_tasks() -> None:
 
 
 @pytest.mark.parametrize(("create_us", "kind"), [(14, "too_fine"), (16, "copied_data")])
-def test_creations_with_dependences_take_longer(create_us: int, kind: str) -> None:
+def test_creations_with_dependences_may_take_longer(create_us: int, kind: str) -> None:
     create_ns = 1000 * create_us * 1000
     rows = team(0, [{"work_ns": 10 * MS, "create_ns": create_ns, "n_tasks": 1000}] * 2)
     tasks = [construct(1, k, [10_000] * 1000, create_ns=create_ns) for k in range(2)]
@@ -172,7 +172,9 @@ def test_preempted_creations_need_not_copy_data(preempted_ms: int, kind: str) ->
         (2, 2, 0, "schedule(dynamic)"),
     ],
 )
-def test_the_cure_for_unequal_loops_can_help(kind: int, n_iterations: int, n_chunks: int, cure: str) -> None:
+def test_the_cure_for_an_unequal_loop_suits_its_schedule(
+    kind: int, n_iterations: int, n_chunks: int, cure: str
+) -> None:
     rows = team(0, [{"work_ns": 100 * MS}, {"work_ns": 40 * MS, "idle_ns": 60 * MS}])
     loops = [
         loop(1, 0, time_ns=100 * MS, n_iterations=n_iterations, n_chunks=n_chunks),
@@ -199,7 +201,7 @@ def test_unequal_dynamic_loops_are_not_judged_on_a_busy_machine() -> None:
     assert "loop_imbalance" in problems(run(10))
 
 
-def test_tasks_of_gcc_programs_are_judged_on_libomp_and_the_report_says_so() -> None:
+def test_a_note_states_that_tasks_of_gcc_programs_are_judged_on_libomp() -> None:
     run = made_run(healthy_rows(), healthy_tasks())
     assert [f.kind for f in findings(run, is_of_gcc=True)] == ["gcc_on_libomp"]
     assert [f.kind for f in findings(working(), is_of_gcc=True)] == ["no_task"]

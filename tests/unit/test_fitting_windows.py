@@ -34,7 +34,7 @@ def test_the_longest_and_the_densest_window_have_at_most_the_limit(
     assert all(sum(counts[first:end]) <= limit for first, end in found)
 
 
-def test_windows_of_many_parts_are_found_soon() -> None:
+def test_windows_of_many_parts_are_found_quickly() -> None:
     begin_s = time.process_time()
     assert fitting_windows([3] * 20_000, 300) == [(0, 100), (0, 50)]
     assert time.process_time() - begin_s < 2

@@ -181,7 +181,7 @@ def test_the_graph_has_the_work_of_the_replay(name: str, golden: dict[str, Path]
 
 
 @pytest.mark.parametrize("name", TRACES)
-def test_slices_are_nested_and_as_many_as_their_records(name: str, golden: dict[str, Path]) -> None:
+def test_slices_are_nested_and_every_started_task_has_one(name: str, golden: dict[str, Path]) -> None:
     slices = slices_of(golden[name])
     records = KNOWN[name]["records"]
     of_kind = Counter(slices["kind"])
@@ -271,7 +271,7 @@ def test_intervals_outside_of_waits_have_no_wait_end(name: str, golden: dict[str
 
 
 @pytest.mark.parametrize("name", TRACES)
-def test_an_interval_has_its_task_start_or_none(name: str, golden: dict[str, Path]) -> None:
+def test_an_interval_has_the_times_of_its_task_or_zeros(name: str, golden: dict[str, Path]) -> None:
     pyramid = _core.Pyramid(str(golden[name]), False)
     window = pyramid.read_intervals(range(len(pyramid.cpus)), 0, pyramid.end_ns, 1_000_000)
     assert window is not None
@@ -319,7 +319,7 @@ def test_a_profile_is_refused_by_readers_of_traces_in_one_line(name: str, golden
         assert "\n" not in str(refused.value)
 
 
-def test_the_command_reports_all_of_them(golden: dict[str, Path]) -> None:
+def test_the_command_reports_all_golden_runs(golden: dict[str, Path]) -> None:
     report = json.loads(ompass("report", "--json", *golden.values()).stdout)
     assert len(report["runs"]) == len(NAMES)
     for name, run in zip(golden, report["runs"], strict=True):

@@ -44,7 +44,7 @@ def test_help_lists_what_every_command_does_and_the_exit_codes() -> None:
     assert max(map(len, text.splitlines())) <= 80
 
 
-def test_help_of_a_command_is_the_page_of_its_option() -> None:
+def test_help_with_a_command_prints_the_same_as_its_help_option() -> None:
     assert call("help", "report").stdout == call("report", "--help").stdout
     assert error_of(call("help", "repotr")).exit_code == 2
 

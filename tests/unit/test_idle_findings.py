@@ -38,7 +38,7 @@ def waiting_run(**wait: Any) -> Run:
     return on_processors(rows, [])
 
 
-def test_waits_are_spun_slept_and_preempted() -> None:
+def test_waits_divide_into_spinning_sleep_and_preemption() -> None:
     run = waiting_run(
         idle_blocked_ns=4 * MS, sync_blocked_ns=3 * MS, idle_preempted_ns=2 * MS, lock_ns=MS,
         blocked_ns=7 * MS, preempted_ns=2 * MS,
@@ -107,7 +107,7 @@ def crowded_run(spun_ms: int) -> Run:
     return on_processors(rows, [], n_cpus=2)
 
 
-def test_spinning_threads_that_need_processors_should_sleep() -> None:
+def test_threads_that_spin_on_too_few_processors_are_advised_to_sleep() -> None:
     cure = the(crowded_run(20), "oversubscribed").cure
     assert "run at most as many threads" in cure
     assert "OMP_WAIT_POLICY=passive" in cure
@@ -135,7 +135,7 @@ def limited_run(work_ms: int, level: int = 1, asked: int = 8, **fields: Any) -> 
         ({"OMP_THREAD_LIMIT": "8"}, "a limit that the program sets"),
     ],
 )
-def test_a_smaller_team_has_its_reason(environment: dict[str, str], reason: str) -> None:
+def test_a_smaller_team_is_reported_with_its_reason(environment: dict[str, str], reason: str) -> None:
     costly = the(limited_run(100), "fewer_threads", environment=environment)
     assert "had 1 thread, although the program asked for 4" in costly.because  # one for each processor
     assert reason in costly.because

@@ -112,7 +112,7 @@ def test_one_of_many_ranks_that_waits_for_its_processors_delays_all() -> None:
     assert "quiet hosts" in finding.cure
 
 
-def test_calls_that_wait_for_processors_are_not_long() -> None:
+def test_preemption_does_not_make_calls_long() -> None:
     calls = [call("MPI_Recv", 500, 250, "point-to-point")]
     ranks = [rank(k, 500, calls=calls, preempted_ns=MS, mpi_preempted_ns=MS) for k in range(2)]
     assert kinds(ranks) == ["ranks_in_turn"]
@@ -224,7 +224,7 @@ def test_ranks_on_one_core_get_the_options_of_their_launcher() -> None:
     assert "one_core" not in kinds(whole)
 
 
-def test_more_ranks_than_processors_come_before_all_that_follows_from_them() -> None:
+def test_more_ranks_than_processors_explain_the_other_findings() -> None:
     ranks = [
         rank(
             k, 700, calls=[call("MPI_Barrier", 700, 3)], n_usable_cpus=2, n_host_cpus=2, preempted_ns=600 * MS

@@ -112,7 +112,7 @@ def test_single_runs_recorded_one_by_one_are_a_sweep(tmp_path: Path) -> None:
     assert content.columns[2].point.speedup == pytest.approx(4)
 
 
-def test_a_sweep_of_single_runs_needs_one_thread(tmp_path: Path) -> None:
+def test_a_sweep_of_single_runs_needs_a_run_on_one_thread(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="they are on 2"):
         recorded_sweep([rank_content(tmp_path, None, work_ms=10, name="a.ompass")], Scope.REGIONS)
 

@@ -129,7 +129,7 @@ def test_groups_sum_to_the_total(histograms: list[ReuseHistogram]) -> None:
     assert sum_histograms(histograms).accessed_bytes == sum(h.accessed_bytes for h in histograms)
 
 
-def test_threads_fill_a_cache_before_the_next_or_go_round() -> None:
+def test_threads_fill_caches_one_by_one_or_alternate_between_them() -> None:
     topology = synthetic_topology("pack:2 l3:1 core:3 pu:1")
     assert [group.cpus for group in topology.groups] == [(0, 1, 2), (3, 4, 5)]
     assert topology.group_of_thread(8) == [0, 0, 0, 1, 1, 1, 0, 0]
@@ -145,7 +145,7 @@ def test_sizes_of_a_described_cache_are_taken_and_missing_ones_assumed() -> None
     assert group.with_sizes(llc_bytes=5).llc_bytes == 5
 
 
-def test_a_cache_above_the_l3_or_none_at_all_is_the_last_level() -> None:
+def test_without_an_l3_the_groups_are_packages_or_the_largest_caches() -> None:
     assert len(synthetic_topology("pack:2 core:2 pu:2").groups) == 2
     assert len(synthetic_topology("core:4 l2:1 pu:1").groups) == 4
 

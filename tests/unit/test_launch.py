@@ -88,7 +88,7 @@ def test_gcc_program_without_wrappers_still_needs_libomp_and_the_tool_preloaded(
     assert made.variables["OMPASS_WRAPPERS"] == "off"
 
 
-def test_an_unrecorded_run_is_bound_like_a_recorded_one() -> None:
+def test_an_unrecorded_run_preloads_the_same_libraries() -> None:
     set_by_user = {"OMP_SCHEDULE": "static", "OMP_STACKSIZE": "16M"}
     made = plan(LIBGOMP, environ={"LD_PRELOAD": "/their/malloc.so", **set_by_user})
     assert unrecorded_variables(made) == {
@@ -130,7 +130,7 @@ def test_a_program_that_calls_mpi_gets_the_library_that_forwards_its_calls(
     assert plan(LIBOMP).variables["LD_PRELOAD"] == str(TOOL)
 
 
-def test_a_build_without_that_library_warns(mpi_program: dict[str, Any]) -> None:
+def test_a_build_without_the_library_for_mpi_warns(mpi_program: dict[str, Any]) -> None:
     made = plan(LIBOMP, for_mpi=None, **mpi_program)
     assert made.variables["LD_PRELOAD"] == str(TOOL)
     assert any("MPI calls are not recorded" in warning for warning in made.warnings)
@@ -319,7 +319,7 @@ def test_nothing_recorded_is_explained(
 # The tests below read real files: on every machine, this Python is a program with libraries.
 
 
-def test_libraries_of_a_program_match_the_loaders() -> None:
+def test_libraries_of_a_program_are_those_that_the_loader_maps() -> None:
     if not is_elf(Path(sys.executable).resolve()) or not loader_cache():
         pytest.skip("needs ldconfig and an ELF interpreter")
     facts = read_facts(Path(sys.executable).resolve())
@@ -368,7 +368,7 @@ def test_search_order_is_rpath_environment_runpath(tmp_path: Path) -> None:
     )
 
 
-def test_origin_is_the_directory_of_the_user(tmp_path: Path) -> None:
+def test_origin_is_the_directory_of_the_file_that_needs_the_library(tmp_path: Path) -> None:
     real = a_library()
     (tmp_path / "lib").mkdir()
     shutil.copyfile(real.path, tmp_path / "lib" / "libx.so")

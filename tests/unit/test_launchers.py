@@ -40,7 +40,7 @@ def test_the_program_behind_a_launcher_is_found(words: str, environ: dict[str, s
 @pytest.mark.parametrize(
     "words", ["solver -n 4", "numactl -N 0 solver", "mpirun -n 4", "mpirun --version", ""]
 )
-def test_other_commands_are_the_program_themselves(words: str, environ: dict[str, str]) -> None:
+def test_a_command_without_a_launched_program_is_the_program(words: str, environ: dict[str, str]) -> None:
     assert position_of_program(words.split(), environ) == 0
 
 
