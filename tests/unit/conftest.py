@@ -15,7 +15,7 @@ from ompass import _core
 from ompass._core import EventTable, LogError
 from ompass.model import Run
 
-# A busy machine may delay any example; pytest limits the time of the whole test.
+# The profile inherits `deadline=None` from tests/conftest.py; pytest limits the time of the whole test.
 settings.register_profile("unit")
 settings.load_profile("unit")
 
@@ -28,7 +28,7 @@ EVENT_KINDS = [
 
 
 class FakeCore:
-    """Replaces the functions of ompass._core; returns made-up values by the name of a directory."""
+    """Replaces the functions of ompass._core; the name of a directory selects the made-up values."""
 
     def __init__(self, profiles: dict[str, Run]) -> None:
         self.profiles = profiles
@@ -74,7 +74,7 @@ class FakeCore:
 
 @pytest.fixture
 def fake_core(monkeypatch: pytest.MonkeyPatch) -> Callable[..., FakeCore]:
-    """Returns a function: fake_core(name=profile, ...) makes the readers find these runs in directories."""
+    """Returns a function: fake_core(name=profile, ...) makes the readers return these runs by name."""
 
     def install(**profiles: Run) -> FakeCore:
         core = FakeCore({f"{name}.ompass": values for name, values in profiles.items()})

@@ -14,7 +14,7 @@ from ompass.errors import OutputError
 from ompass.files import file_problem, folder_problem
 from unit.test_commands import call, error_of
 
-# Options of type Path that name input, or a program's run directory, which `ompass run` checks itself.
+# Options that name input files or directories.
 _INPUTS = {
     "--libomp", "--machine-file", "--topology", "--compiler",
 }  # fmt: skip
@@ -39,6 +39,7 @@ def test_outputs_are_found() -> None:
     assert {("report", "--html"), ("scale", "--output"), ("timeline", "--otf2")} <= set(EVERY)
 
 
+# `run` and `top` start a program, so this test omits them.
 @pytest.mark.parametrize(("command", "option"), [each for each in EVERY if each[0] not in ("run", "top")])
 def test_output_that_cannot_be_written_is_refused_before_any_work(
     tmp_path: Path, command: str, option: str

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Packed runs: commands read them like directories; a foreign archive writes nothing outside of its
-directory."""
+"""Packed runs: commands read them like directories, and refuse archives with other files."""
 
 from __future__ import annotations
 
@@ -93,7 +92,7 @@ def test_commands_read_a_packed_run_as_its_directory(
         for path in (run, file)
     )
     assert of_file.exit_code == of_directory.exit_code
-    # The lengths of names decide where lines with commands break.
+    # Compares words, because the lengths of names decide where lines break.
     said = of_file.stdout.replace(str(file), str(run)).split()
     assert said == of_directory.stdout.split()
     assert "/ompass-" not in of_file.stdout, "no path of the unpacked copy"

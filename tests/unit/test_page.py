@@ -144,7 +144,7 @@ def test_source_is_on_the_page_only_on_request(tmp_path: Path) -> None:
     page = html_report([RunPart(content)], sources=True)
     assert "<h3>Source</h3>" in page
     assert 'title="30 samples"' in page
-    # Both constructs are at this line.
+    # Both constructs have this line.
     n_tasks = sum(task.n_created for task in content.tasks)
     work = percent(sum(task.work_ns for task in content.tasks) / content.breakdown.states.total_ns)
     assert f'<span class="cost tasks">{n_tasks}</span><span class="cost work"' in page

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The pages of papers have the required form and the text that the measurements give; campaigns resume."""
+"""The pages of papers have the required form and match the measurements; stopped campaigns resume."""
 
 from __future__ import annotations
 

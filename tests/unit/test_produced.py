@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""After a run, its directories are found by name, the main one first; older ones are ignored."""
+"""The launcher finds the directories of its run by name, chooses the main one, and ignores older ones."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The pyramid of made traces: bins add up to the rows of `stretches` at every zoom; its file is robust."""
+"""The pyramid of made traces: bins add up to `stretches` at every zoom; damaged caches are rebuilt."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def made(body: Body, folder: Path) -> Path:
 
 
 def overlaps(path: Path, begin_ns: int, end_ns: int, column: str) -> Counter[Key]:
-    """Returns nanoseconds of a window by thread and `column`, from SQL; of work, unless it is state."""
+    """Returns nanoseconds of a window by thread and `column`, from SQL; counts only work unless by state."""
     where = "" if column == "state" else "AND state = 'work'"
     frame = open(path).sql(
         f"SELECT thread, {column} AS key, "
@@ -48,7 +48,7 @@ def overlaps(path: Path, begin_ns: int, end_ns: int, column: str) -> Counter[Key
 
 
 def binned(pyramid: _core.Pyramid, shift: int, first: int, n: int, dimension: int) -> Counter[Key]:
-    """Returns the same from bins."""
+    """Returns the same sums from the bins of the pyramid."""
     keys = [key for key, _ in pyramid.totals(dimension)] if dimension else list(range(len(STATES)))
     tile = pyramid.read_tile(
         [[t] for t in range(N_THREADS)], dimension, keys if dimension else [], shift, first, n
@@ -127,7 +127,7 @@ def test_depths_and_homes_of_work_add_up(tmp_path: Path) -> None:
 
 
 def ended(path: Path) -> Path:
-    """Marks the run as one whose program has closed all its logs; returns its path."""
+    """Marks all logs of the run as closed by its program; returns its path."""
     log = bytearray((path / "process.log").read_bytes())
     struct.pack_into("<I", log, IS_FINAL, 1)
     (path / "process.log").write_bytes(log)

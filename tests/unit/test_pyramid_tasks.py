@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A timeline's details of a moment and a task: waits, off-CPU intervals, dependences of made schedules."""
+"""The details of moments and tasks in timelines of made schedules: waits, off-CPU intervals, dependences."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def rows_of(columns: _core.WindowIntervals | _core.TaskLinks | None) -> list[dic
 
 
 def check_links(schedule: made_traces.Schedule, path: Path, n_tasks: int, records: int = MANY) -> int:
-    """Compares the links of some tasks; returns the number of links."""
+    """Compares the links of some tasks with the schedule; returns the number of links."""
     pyramid, chosen, n_links = _core.Pyramid(str(path), keep=False), random.Random(7), 0
     stretches = rows_of(pyramid.read_intervals(list(range(N_THREADS)), 0, pyramid.end_ns, 1 << 20))
     seen = {row["task"]: row for row in stretches if row["task"] and row["state"] == 0}

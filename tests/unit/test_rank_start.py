@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ranks of a job start by the plan of one of them, and plan for themselves if there is none."""
+"""Ranks of a job start by the plan of the first rank on their host; without one, each plans for itself."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class EndedError(Exception):
 
 @pytest.fixture(autouse=True)
 def job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A job whose files are in a folder of the test."""
+    """Sets up a job whose files are in a folder of the test."""
     for names in rank_start.RANKS:
         for name in filter(None, names):
             monkeypatch.delenv(name, raising=False)

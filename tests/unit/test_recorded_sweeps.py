@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Recorded sweeps: the verdict names the right disease, and every formula of scaling holds.
 
-The three diseases come from Acar et al., Fig. 3. Neither health nor cilksort saturates the memory of two
-cores, so for the third disease the test lengthens the recorded work, as a machine with more cores per memory
-would.
+The three diseases come from Acar et al., Fig. 3. The third is memory-bound work. Neither health
+nor cilksort saturates the memory of two cores, so a test lengthens the recorded work of cilksort.
 """
 
 from __future__ import annotations
@@ -42,12 +41,12 @@ def judged(runs: SweepRuns) -> NumberOfThreads:
 
 
 def inflated(run: Run, factor: float) -> Run:
-    """Returns the run with all work longer by a factor; all other times stay."""
+    """Returns the run with all work longer by a factor; threads with less work idle longer."""
     regions = []
     longest = max(round(row.work_ns * (factor - 1)) for row in run.regions if row.construct >= 0)
     for row in run.regions:
         more = longest if row.construct >= 0 else 0
-        # The threads of a team end together, so a thread with less work idles.
+        # The threads of a team end together.
         own = round(row.work_ns * (factor - 1)) if row.construct >= 0 else 0
         regions.append(
             row.replace(

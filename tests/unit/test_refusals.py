@@ -18,7 +18,7 @@ NO_FACT_LACKS = {
 
 
 def refused(threads: int = 2, recorded: int = 1, wall_ns: int = 500 * MS, **figures: int) -> Doubt | None:
-    """Returns the refusal of a prediction for a program of a second of work with these figures."""
+    """Returns the refusal of a prediction for a program with one second of work and these figures."""
     program: Any = SimpleNamespace(n_threads=recorded, work_ns=1000 * MS, **{**NO_FACT_LACKS, **figures})
     run: Any = SimpleNamespace(wall_ns=wall_ns)
     return refusal(program, threads, run)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Graphs of tasks that a program creates again and again, and the predicted gain of `taskgraph`."""
+"""Task graphs that a program creates repeatedly, and the predicted gain of `taskgraph`."""
 
 from __future__ import annotations
 

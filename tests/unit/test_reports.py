@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reports show the metrics: JSON as documented, CSV equal to it, pages of any width."""
+"""Reports show the metrics: JSON as documented, CSV with the same values, pages of any width."""
 
 from __future__ import annotations
 
@@ -254,7 +254,7 @@ def test_page_shows_the_figures() -> None:
 
 @pytest.mark.parametrize("width", [34, 50])
 def test_names_never_lose_their_columns(width: int) -> None:
-    """At 50 columns, rich once gave the columns of names no width."""
+    """At 50 columns, rich once made the columns of names zero wide."""
     content = collect(some_run())
     places = {
         number: Location("solve_all_of_it", f"/src/a_rather_long_name_{number}.c", 40 + number)

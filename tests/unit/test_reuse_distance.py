@@ -49,7 +49,7 @@ def bin_of(distance: int) -> int:
 def by_definition(
     accesses: Sequence[Access], n_groups: int, coherent: bool, unit: int = 1
 ) -> dict[tuple[int, int], Tally]:
-    """Returns (group, kernel) -> tally: visits, for each byte, all accesses in between.
+    """Returns the tally of each (group, kernel). For each byte, visits all accesses since its last one.
 
     Addresses and lengths are in units of `unit` bytes.
     """
@@ -100,7 +100,7 @@ def by_definition(
 def computed(
     accesses: Sequence[Access], n_groups: int, coherent: bool, n_jobs: int = 1
 ) -> dict[tuple[int, int], Tally]:
-    """Returns the same from the core."""
+    """Returns the tallies that the core computes."""
     result = reuse(accesses, [(L2_BYTES, LLC_BYTES)] * n_groups, coherent=coherent, n_jobs=n_jobs)
     tallies = {}
     for group, row in enumerate(result.groups):
@@ -157,7 +157,7 @@ def test_any_ranges_in_any_groups_have_the_distances_of_the_definition(
 
 
 def random_trace(random_source: random.Random) -> tuple[list[Access], int]:
-    """Makes a trace of recurring blocks, ranges that cut them, and sweeps, in random proportions."""
+    """Makes a trace with random shares of recurring blocks and of short and long ranges that cut them."""
     n_groups = random_source.choice((1, 1, 2, 3))
     space, block = random_source.choice((30, 100, 400)), random_source.choice((1, 4, 7, 16))
     exact = random_source.random()
@@ -204,7 +204,7 @@ def test_ranges_of_gigabytes_have_the_distances_of_the_definition(shift: int) ->
 def by_recency(
     accesses: Sequence[Access], n_groups: int, coherent: bool, n_bytes: int
 ) -> dict[tuple[int, int], Tally]:
-    """Computes the definition from each byte's last access, for long traces in a small address range."""
+    """Returns the tallies from the last access of each byte; fast for long traces of few bytes."""
     last = np.full((n_groups, n_bytes), -1)
     invalid = np.zeros((n_groups, n_bytes), dtype=bool)
     bins = np.array([bin_of(distance) for distance in range(n_bytes + 1)])
@@ -249,13 +249,13 @@ def long_trace() -> tuple[list[Access], object]:
 
 @pytest.mark.parametrize("n_jobs", [1, 2, 5])
 def test_long_traces_are_counted_alike_on_any_number_of_threads(n_jobs: int) -> None:
-    """Uses several batches, two of them at a time, and renumbers moments in between."""
+    """The trace has several batches, of which threads process two at a time; moments are renumbered."""
     accesses, tallies = long_trace()
     assert computed(accesses, 2, True, n_jobs) == tallies
 
 
 def test_a_loop_that_repeats_has_the_distance_of_its_length() -> None:
-    """The trace is long enough to renumber the moments many times."""
+    """The trace is so long that the core renumbers the moments many times."""
     n_blocks, rounds, block = 1000, 100, 64
     loop = [Access(k * block, block) for k in range(n_blocks)] * rounds
     (tally,) = computed(loop, 1, True).values()
@@ -265,7 +265,7 @@ def test_a_loop_that_repeats_has_the_distance_of_its_length() -> None:
 
 
 def test_blocks_that_shift_by_a_byte_each_round_agree_with_the_definition() -> None:
-    """Every access cuts two earlier ones; cuts appear and disappear, and moments are renumbered."""
+    """Every access cuts two earlier ones; cuts appear and disappear."""
     accesses = [Access((7 * k + k // 9) % 90, 9, k % 5 == 0, k % 2) for k in range(300)]
     assert computed(accesses, 2, True) == by_definition(accesses, 2, True)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rounds of a sweep that count, the load by other programs, and the progress of the runs."""
+"""Sweeps count finished, undisturbed rounds, measure the load of other programs, and show their progress."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def recorded(threads: int, repeat: int, others: float | None = None, value: int 
 
 
 def read(done: Sequence[Done], spec: SweepSpec = SPEC, threads: tuple[int, ...] = ()) -> tuple[Any, ...]:
-    """Returns the rounds of a sweep with these finished jobs; a run is its name."""
+    """Returns the rounds of a sweep with these finished jobs; names represent the runs."""
     directory = SimpleNamespace(
         path="made.sweep", spec=spec, done=lambda: {one.job: one for one in done}, run_of=lambda one: one.run
     )
@@ -116,7 +116,7 @@ def test_runs_without_recording_count_only_in_pairs() -> None:
 @pytest.mark.parametrize(
     ("busy", "wall_ns", "own_ns", "share"),
     [
-        ((50, 50 + 120), 100 * MS, 60 * MS, 0.2),  # two CPUs: 200 ms; 10 ms of each are not attributed
+        ((50, 50 + 120), 100 * MS, 60 * MS, 0.2),  # two CPUs: 200 ms; 10 ms of each count as own time
         ((50, 50 + 60), 100 * MS, 60 * MS, 0.0),
         ((0, 900), 100 * MS, 0, 1.0),
         ((None, 100), 100 * MS, 0, None),

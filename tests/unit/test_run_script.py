@@ -20,7 +20,7 @@ def stand_in(path: Path, script: str) -> None:
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
-    """A tree with only the script, and with tools that record their calls."""
+    """Makes a tree with only the script, and with fake tools that record their calls."""
     shutil.copy(REPOSITORY / "run", tmp_path / "run")
     for folder in ("ompt_tool", "omp_ext/include", "analysis", "docs", "bots/fib", "bots/sort"):
         (tmp_path / folder).mkdir(parents=True)
