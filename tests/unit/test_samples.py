@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Samples: their bytes, the unwinding of stacks, their owners, and the files for other viewers.
+"""Samples: their bytes, the unwinding of stacks, their owners, and the exports to other viewers.
 
-Repeats the byte layout of samples.h, so a change of it fails a test.
+Repeats the byte layout of samples.h, so that a change of the layout fails a test.
 """
 
 from __future__ import annotations
@@ -370,7 +370,7 @@ def test_pprof_has_lines_counts_and_labels(content: SampleContent) -> None:
 
 
 def watched_by_clock(*parts: int, **fields: Any) -> SampleContent:
-    """Makes samples of a run whose threads, of 100 ns each, used only clocks for these times."""
+    """Makes samples of a run with threads of 100 ns, each with only clocks for its time in `parts`."""
     rows = [thread(number, last_ns=100, by_clock_ns=ns) for number, ns in enumerate(parts)]
     return replace(made_samples(made_run(threads=rows)), **fields)
 

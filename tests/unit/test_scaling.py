@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scaling: the formulas hold for any times, losses add up, and each disease is recognised."""
+"""Scaling: the formulas hold for any times, losses add up, and the verdict names each disease."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ states = st.builds(StateTimes, st.integers(1, 10**12), times, times, times, time
 
 
 def run_of(threads: int, parts: StateTimes) -> Measured:
-    """Makes a run whose thread time is threads times wall time; fills up with idle time."""
+    """Makes a run with these states, and with idle time that makes the sum a multiple of the threads."""
     rest = -parts.total_ns % threads
     whole = parts + StateTimes(idle_ns=rest)
     return Measured(whole.total_ns // threads, whole, threads, False)
@@ -97,7 +97,7 @@ def test_losses_add_up_to_the_lost_time(
         point = scaling_point(made(threads, at_p, at_one, serial, elision))
         lost = point.thread_time_ns - point.serial_ns
         parts = losses(point, evidence)
-        # I_1 is part of T_1 and counted there, and is subtracted from the idle time of P threads.
+        # T_1 includes the idle time I_1, so the idle time of P threads excludes it.
         assert math.isclose(sum(p.ns for p in parts), lost, rel_tol=1e-6, abs_tol=1e3)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The server of `ompass view` answers or refuses every request; none ends in a traceback."""
+"""The server of `ompass view` answers or refuses every request without a traceback."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ QUESTIONS = st.fixed_dictionaries(
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PageServer]:
-    """The server of one golden trace."""
+    """Serves one golden trace."""
     folder = tmp_path_factory.mktemp("golden")
     with tarfile.open(GOLDEN / "kernels.tar.xz") as archive:
         archive.extractall(folder, filter="data")
@@ -79,7 +79,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PageServer]:
 
 @contextlib.contextmanager
 def noted_errors() -> Iterator[list[BaseException]]:
-    """Notes exceptions that the server would show with a traceback. Ignores closed connections."""
+    """Collects exceptions that the server would show with a traceback. Ignores errors of connections."""
     found: list[BaseException] = []
 
     def note(*_: object) -> None:
@@ -97,7 +97,7 @@ def sent(server: PageServer, request: bytes) -> bytes:
     host, port = server.host.split(":")
     with socket.create_connection((host, int(port)), timeout=30) as connection:
         answer = b""
-        with contextlib.suppress(ConnectionError):  # the server need not read what it refuses
+        with contextlib.suppress(ConnectionError):  # the server may close without reading a refused request
             connection.sendall(request)
             connection.shutdown(socket.SHUT_WR)
             while b"\r\n" not in answer and (part := connection.recv(65536)):

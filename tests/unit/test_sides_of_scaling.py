@@ -22,7 +22,7 @@ from unit.test_scaling import NOTHING_ELSE, inflated_by, made
 def point(
     threads: int = 4, *, one_create_ms: float = 0, one_ms: float = 100, **states_ms: float
 ) -> ScalingPoint:
-    """Returns a point with thread-times on several threads, and work and creation on one."""
+    """Returns a point with these thread-times on several threads, and this work and creation on one."""
     at_p = StateTimes(**{f"{name}_ns": round(ms * MS) for name, ms in states_ms.items()})
     return scaling_point(
         made(threads, at_p, StateTimes(work_ns=round(one_ms * MS), create_ns=round(one_create_ms * MS)))
@@ -73,7 +73,7 @@ def found(kind: str, cost_ms: float = 1) -> Finding:
 
 @pytest.mark.parametrize(("idle", "kind"), [(29, "busy_waiting"), (31, "too_coarse")])
 def test_the_first_finding_decides_between_losses_that_differ_by_a_tenth(idle: int, kind: str) -> None:
-    """The loop took 27 ms longer: 0.9 of 30 ms."""
+    """The loop takes 27 ms longer, which is 0.9 of 30 ms of idle time."""
     causes = inflated_by(busy_waiting=27 * MS)
     evidence = replace(NOTHING_ELSE, causes=causes, findings=(found("busy_waiting"),))
     assert diagnose(point(work=127, idle=idle), evidence).kind == kind
@@ -100,7 +100,7 @@ def test_threads_beyond_the_processors_are_no_verdict_on_the_program(n_cpus: int
 
 
 def handling(scaled: ScalingPoint, n_tasks: int = 0) -> str:
-    """Returns the loss to which the time of the runtime belongs."""
+    """Returns the kind of loss that contains the time of the runtime."""
     (kind,) = (
         loss.kind
         for loss in losses(scaled, Evidence((), 0.0, 8, n_tasks=n_tasks))
@@ -110,7 +110,7 @@ def handling(scaled: ScalingPoint, n_tasks: int = 0) -> str:
 
 
 def of_tasks(work_us: float, handling_us: float, n_tasks: int = 1000) -> str:
-    """Returns the loss of equal tasks, each with this work and this time of the runtime."""
+    """Returns the kind of loss for equal tasks, each with this work and this time of the runtime."""
     work_ms = work_us * n_tasks / 1000
     return handling(point(work=work_ms, one_ms=work_ms, schedule=handling_us * n_tasks / 1000), n_tasks)
 
@@ -123,7 +123,7 @@ def test_tasks_are_fine_altogether_by_number_work_and_cost() -> None:
 
 @pytest.mark.parametrize(("work_us", "kind"), [(95, "too_fine"), (105, "algorithm")])
 def test_tasks_of_a_tenth_of_a_millisecond_are_large_enough(work_us: int, kind: str) -> None:
-    """A thousand tasks, whose program takes 1.2 times as long as the serial one."""
+    """The program has a thousand tasks, and takes 1.2 times as long as the serial one."""
     samples = made(4, StateTimes(work_us * MS), StateTimes(work_us * MS), [round(work_us * MS / 1.2)])
     assert diagnose(scaling_point(samples), Evidence((), 0.0, 8, n_tasks=1000)).kind == kind
 
@@ -139,7 +139,7 @@ def test_an_elision_that_saves_a_tenth_shows_fine_tasks(elision: int, kind: str)
 
 
 def last_point(*, work: float = 100, idle: float = 0, one_create: float = 0) -> tuple[str, ...]:
-    """Returns the bends of a sweep that scales ideally on 2 and 4 threads, and has these times on 8."""
+    """Returns the bends of a sweep with ideal speed-ups on 2 and 4 threads, and these times on 8."""
     ideal = [point(threads, work=100) for threads in (2, 4)]
     return bends([*ideal, point(8, work=work, idle=idle, one_create_ms=one_create)])
 
@@ -233,7 +233,7 @@ SHARED = spot(20, shared=True)
         (MEMORY_USE, 40_000, (35_600, 35_600), "memory_bound"),
         (MEMORY_USE, 40_000, (43_600, 36_400), "replicated_work"),
         (MEMORY_USE, 40_000, (44_400, 35_600), "memory_bound"),
-        # few samples: threads may differ by chance, the sum may not
+        # few samples: threads may differ by chance, but not their sum
         (MEMORY_USE, 100, (109, 109), "replicated_work"),
         (MEMORY_USE, 100, (112, 112), "memory_bound"),
         (COMPUTE, 100, (118, 118), "replicated_work"),
@@ -252,7 +252,7 @@ def test_a_line_is_replicated_within_a_tenth(
     [
         (FIXED, 10_000, (6_400, 6_400), "memory_bound"),
         (FIXED, 10_000, (6_600, 6_600), "false_sharing"),
-        # bandwidth explains twice the time, and 15%; the rest is the error of the samples
+        # bandwidth explains up to 2 * 1.15 times the time; the rest is the error of the samples
         (MEMORY_USE, 10_000, (11_650, 11_650), "memory_bound"),
         (MEMORY_USE, 10_000, (11_900, 11_900), "false_sharing"),
         # a line without samples on one thread may have taken 3 ms there
@@ -329,7 +329,7 @@ def test_a_few_more_tasks_are_more_work(n: int, is_more: bool) -> None:
         (900, 450, 120, False),
         (900, 450, -105, True),
         (900, 450, -120, False),
-        (250, 125, 0, True),  # work outside of loops: a tenth of 1175 ms
+        (250, 125, 0, True),  # at least a tenth of 1175 ms on one thread
         (220, 110, 0, False),
     ],
 )

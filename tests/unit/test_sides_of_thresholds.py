@@ -29,18 +29,18 @@ findings."""
 
 
 def equal(*, n_threads: int = 2, n_tasks: int = 0, **states_ns: float) -> list[RegionRow]:
-    """A region whose threads all do the same."""
+    """Makes the rows of a region whose threads all spend the same times."""
     states = {name: round(ns) for name, ns in states_ns.items()}
     return team(0, [{**states, "n_tasks": n_tasks}] * n_threads)
 
 
 def cores(regions: list[RegionRow], **fields: Any) -> Run:
-    """A run on eight processors whose switches are known."""
+    """Makes a run that records thread switches, on eight processors by default."""
     return on_processors(regions, fields.pop("constructs", []), **fields)
 
 
 def equal_tasks(n: int, work_ns: int, create_ns: int, dispatch_ns: int = 0, other_ns: int = 0) -> Run:
-    """Two threads, each with n tasks, and other work."""
+    """Makes a run of two threads, each with n tasks and other work."""
     rows = equal(
         n_tasks=n, work_ns=n * work_ns + other_ns, create_ns=n * create_ns, schedule_ns=n * dispatch_ns
     )
@@ -61,13 +61,13 @@ TASK_COSTS: list[Side] = [
 
 
 def idle_tasks(idle_ms: int, n: int = 50, **fields: Any) -> Run:
-    """Two threads, each idle for idle_ms of 100 ms."""
+    """Makes a run of two threads, each idle for idle_ms of 100 ms."""
     rows = equal(n_tasks=n, work_ns=(100 - idle_ms) * MS, idle_ns=idle_ms * MS)
     return made_run(rows, [construct(1, k, [(100 - idle_ms) * MS // n] * n, **fields) for k in range(2)])
 
 
 def long_tail(idle_ms: int) -> Run:
-    """Three tasks for two threads; at the end one thread is idle."""
+    """Makes a run of three tasks on two threads, one of which is idle at the end."""
     rows = team(
         0,
         [
@@ -79,14 +79,14 @@ def long_tail(idle_ms: int) -> Run:
 
 
 def instances(n_tasks: int) -> Run:
-    """A region that ran ten times, each time with some tasks of a millisecond."""
+    """Makes a run of a region with ten instances, and n_tasks tasks of a millisecond in all of them."""
     states = {"work_ns": n_tasks // 2 * MS, "idle_ns": 20 * MS, "n_tasks": n_tasks // 2}
     rows = [r.replace(n_instances=10, n_primary=10 * r.n_primary) for r in team(0, [states] * 2)]
     return made_run(rows, [construct(1, k, [MS] * (n_tasks // 2)) for k in range(2)])
 
 
 def one_long_task(n_short: int) -> Run:
-    """A task of 100 ms, and short ones of 5 ms on the other thread."""
+    """Makes a run with a task of 100 ms on one thread, and short ones of 5 ms on the other."""
     rows = team(
         0,
         [
@@ -98,7 +98,7 @@ def one_long_task(n_short: int) -> Run:
 
 
 def producer(n_created: int = 400, implicit_ms: int = 60, create_ms: int = 20) -> Run:
-    """Thread 0 creates n_created of 400 tasks, works on its own code, and is idle for the rest of 100 ms."""
+    """Makes a run of 100 ms: thread 0 creates n_created of 400 tasks, works on its own code, and is idle."""
     rest_ms = 100 - implicit_ms - create_ms
     own = {"work_ns": implicit_ms * MS, "implicit_ns": implicit_ms * MS, "create_ns": create_ms * MS}
     rows = team(
@@ -113,7 +113,7 @@ def producer(n_created: int = 400, implicit_ms: int = 60, create_ms: int = 20) -
 
 
 def fine_producer(create_ms: int) -> list[Finding]:
-    """One thread creates fine tasks for three others, in create_ms of 100 ms; returns the problems."""
+    """Returns the problems of a thread that creates fine tasks for three others in create_ms of 100 ms."""
     own = {"work_ns": (100 - create_ms) * MS, "implicit_ns": (100 - create_ms) * MS}
     others = [{"work_ns": 10 * MS, "idle_ns": 90 * MS, "n_tasks": 40_000}] * 3
     rows = team(0, [{**own, "create_ns": create_ms * MS}, *others])
@@ -127,7 +127,7 @@ def fine_producer(create_ms: int) -> list[Finding]:
 def with_wait(
     flags: int, n_waits: int, *, n_tasks: int = 500, work_ms: int = 250, all_ms: int = 500, **fields: Any
 ) -> Run:
-    """Tasks on two threads, each busy for work_ms of all_ms, and a wait of thread 0."""
+    """Makes a run of tasks on two threads, each busy for work_ms of all_ms, and a wait of thread 0."""
     rows = equal(n_tasks=n_tasks // 2, work_ns=work_ms * MS, idle_ns=(all_ms - work_ms) * MS)
     tasks = [construct(1, k, [2 * work_ms * MS // n_tasks] * (n_tasks // 2)) for k in range(2)]
     kinds = [definition(0, "parallel"), definition(1), definition(2, "wait", flags=flags)]
@@ -135,7 +135,7 @@ def with_wait(
 
 
 def for_events(waited_ms: int) -> Run:
-    """Two threads that wait for the events of ten detached tasks."""
+    """Makes a run of two threads that wait for the events of ten detached tasks."""
     rows = equal(n_tasks=5, work_ns=(100 - waited_ms) * MS, idle_ns=waited_ms * MS)
     events = {"n_events_fulfilled": 5, "n_events_outside": 5, "event_ns": 100 * MS, "n_detached": 5}
     tasks = [construct(1, k, [MS] * 5, **events) for k in range(2)]
@@ -145,7 +145,7 @@ def for_events(waited_ms: int) -> Run:
 
 
 def on_part_of_processors(work_ms: int) -> Run:
-    """Two threads with a quota of 1.5 processors; one thread runs undeferred tasks, one has few."""
+    """Makes a run of two threads with a quota of 1.5 processors; all their tasks are undeferred."""
     rows = equal(n_tasks=50, work_ns=work_ms * MS, idle_ns=(100 - work_ms) * MS)
     tasks = [construct(1, k, [work_ms * MS // 50] * 50, n_undeferred=50) for k in range(2)]
     run = cores(rows, constructs=tasks, n_cpus=2)
@@ -179,14 +179,17 @@ def serial(serial_ms: int, work_ms: int, severity: str) -> list[Finding]:
 
 
 def uneven(own_ms: float, *, even_ms: int = 0, most_ms: int = 100) -> list[RegionRow]:
-    """One thread works for most_ms, the other for own_ms and then waits; in another region both work."""
+    """Makes a region in which one thread works for most_ms, and the other for own_ms and then waits.
+
+    Adds a region in which both work for even_ms, unless that is 0.
+    """
     own_ns = round(own_ms * MS)
     rows = team(0, [{"work_ns": most_ms * MS}, {"work_ns": own_ns, "sync_ns": most_ms * MS - own_ns}])
     return rows + (team(1, [{"work_ns": even_ms * MS}] * 2) if even_ms else [])
 
 
 def uneven_loop(imbalance_ms: int) -> Run:
-    """A loop of 300 ms whose imbalance is imbalance_ms, in regions of 1000 ms."""
+    """Makes a run of a loop of 300 ms whose imbalance is imbalance_ms, in regions of 1000 ms."""
     kinds = [definition(0, "parallel"), definition(1, "parallel"), definition(2, "loop", flags=STATIC_LOOP)]
     own_ms = 300 - imbalance_ms
     loops = [
@@ -197,7 +200,7 @@ def uneven_loop(imbalance_ms: int) -> Run:
 
 
 def regions(n: int = 1000, *, work_us: int = 6, sync_us: float = 4, inner: float = 0) -> Run:
-    """A short region that ran n times, on two threads, with inner barriers in each instance."""
+    """Makes a run of a short region on two threads, with n instances of `inner` inner barriers each."""
     states = {"work_ns": n * work_us * US, "sync_ns": round(n * sync_us * US)}
     rows = [r.replace(n_instances=n, n_primary=n * r.n_primary) for r in team(0, [states] * 2)]
     kinds = [definition(0, "parallel"), definition(1, "wait", flags=BARRIER)]
@@ -207,7 +210,7 @@ def regions(n: int = 1000, *, work_us: int = 6, sync_us: float = 4, inner: float
 
 
 def barriers(n: int = 1000, *, work_us: int = 6, sync_us: float = 4) -> Run:
-    """One region in which two threads together meet n inner barriers, with work_us of work before each."""
+    """Makes a run of two threads that pass n / 2 inner barriers each, with work_us of work before each."""
     rows = equal(work_ns=n // 2 * work_us * US, sync_ns=n // 2 * sync_us * US)
     kinds = [definition(0, "parallel"), definition(1, "wait", flags=BARRIER)]
     waits = [wait(1, k, n_waits=n // 2 + 1, sync_ns=round(n // 2 * sync_us * US)) for k in range(2)]
@@ -219,17 +222,17 @@ def barrier_findings(run: Run) -> list[Finding]:
 
 
 def locked(lock_ms: int) -> Run:
-    """Two threads that wait lock_ms of 1000 ms for locks."""
+    """Makes a run of two threads that wait lock_ms of 1000 ms for locks."""
     return made_run(equal(work_ns=(1000 - lock_ms) * MS, sync_ns=lock_ms * MS, lock_ns=lock_ms * MS))
 
 
 def short(us: int) -> Run:
-    """Two threads that record `us` each, three tenths of it at locks."""
+    """Makes a run of two threads that take `us` microseconds each, 30% of it at locks."""
     return made_run(equal(work_ns=700 * us, sync_ns=300 * us, lock_ns=300 * us))
 
 
 def alone(alone_ms: int) -> list[Finding]:
-    """Two threads were asked for; a region of one thread took alone_ms of 100 ms."""
+    """Returns the findings on two requested threads; a region of one thread takes alone_ms of 100 ms."""
     both_ms = 100 - alone_ms
     both = team(0, [{"work_ns": both_ms * 9 * MS // 10, "sync_ns": both_ms * MS // 10}] * 2)
     one = team(1, [{"work_ns": alone_ms * MS}])
@@ -259,12 +262,12 @@ WITHOUT_TASKS: list[Side] = [
 
 
 def faulting(system_ms: float, n_faults: int = 10**7, *, work_ms: int = 500) -> Run:
-    """Two threads whose page faults take system_ms each."""
+    """Makes a run of two threads whose page faults take system_ms each."""
     return cores(equal(work_ns=work_ms * MS, system_ns=system_ms * MS, n_minor_faults=n_faults))
 
 
 def under_quota(quota: float = 1.0, throttled_ms: float = 0.0) -> Run:
-    """Two threads for 100 ms on two processors, of which a quota allows a part."""
+    """Makes a run of two threads for 100 ms on two processors, of which a quota allows a part."""
     preempted_ns = throttled_ms * MS / 2
     rows = equal(work_ns=100 * MS, preempted_ns=preempted_ns, work_preempted_ns=preempted_ns)
     run = cores(rows, n_cpus=2)
@@ -277,7 +280,10 @@ def under_quota(quota: float = 1.0, throttled_ms: float = 0.0) -> Run:
 
 
 def crowded(sync_ms: float, burnt_ms: float = 0.0) -> list[Finding]:
-    """Four threads on two processors that wait for sync_ms of 100 ms, and burn burnt_ms of it."""
+    """Returns the problems of four threads on two processors that wait for sync_ms of 100 ms.
+
+    They use the processors for burnt_ms of this wait.
+    """
     work_ns = round((100 - sync_ms) * MS)
     rows = equal(
         n_threads=4,
@@ -321,7 +327,7 @@ PROCESSORS: list[Side] = [
 
 
 def loaded(n: int = 200, n_near: int = 0, period: int = 1000) -> list[Finding]:
-    """Loads of lines that another core wrote, and others that take as long."""
+    """Returns the findings on loads of lines that another core wrote, and on others as long."""
     owner = Owner("task", 1)
     near = SampledLoad(0, owner, cycles=400, source="L3", was_modified=False, weight=n_near, period=period)
     taken = SampledLoad(0, owner, cycles=400, source="L3", was_modified=True, weight=n, period=period)
@@ -332,7 +338,7 @@ def loaded(n: int = 200, n_near: int = 0, period: int = 1000) -> list[Finding]:
 def chunked(
     n_chunks: int, *, loop_ms: int = 100, n_runtime: int = 0, n_led: int = 1, of: int = 100
 ) -> list[Finding]:
-    """A dynamic loop of two threads, in a region of 100 ms, with samples in the runtime."""
+    """Returns the findings on a dynamic loop in a region of 100 ms, with samples in the runtime."""
     part = {"time_ns": loop_ms * MS, "n_chunks": n_chunks // 2, "n_taken": n_chunks // 2}
     run = made_run(
         equal(work_ns=100 * MS),
@@ -372,7 +378,7 @@ def test_a_finding_appears_on_one_side_of_its_threshold(
 
 
 AT_LIMIT: list[tuple[str, bool, Run | Iterable[Finding]]] = [
-    # at least ten times the cost, a tenth of a millisecond, at most 5 us, a hundred tasks
+    # limits: ten times the cost, a tenth of a millisecond, 5 us, a hundred tasks
     ("too_fine", False, equal_tasks(10_000, 10_000, US)),
     ("copied_data", False, equal_tasks(100, 100 * US, 15 * US)),
     ("too_fine", True, equal_tasks(1000, 20 * US, 0, 5000)),

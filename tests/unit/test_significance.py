@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rank tests and intervals against plain counting; their error rates on made noise."""
+"""Compares rank tests and intervals with plain counting; measures their error rates on made noise."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ pairs = st.lists(st.tuples(times, times), min_size=1, max_size=7)
 
 
 def counted_groups_p(before: Sequence[int], after: Sequence[int]) -> float:
-    """Returns p by definition: counts every division of the runs, with ranks counted pair by pair."""
+    """Returns p by definition: counts every division of the runs into two sides."""
     everything = [*before, *after]
     ranks = [sum((y < x) + (y <= x) for y in everything) + 1 for x in everything]
     n, mean = len(before), sum(ranks) * len(before) / len(ranks)
@@ -41,7 +41,7 @@ def counted_groups_p(before: Sequence[int], after: Sequence[int]) -> float:
 
 
 def counted_rounds_p(rounds: Sequence[tuple[int, int]]) -> float:
-    """Returns p by definition: counts every choice of the side that is first in its round."""
+    """Returns p by definition: counts every exchange of the two sides within rounds."""
     logs = [round(math.log(b / a), 9) for a, b in rounds]
     ranks = [sum((abs(y) < abs(x)) + (abs(y) <= abs(x)) for y in logs) + 1 if x else 0 for x in logs]
     measured = sum(rank for x, rank in zip(logs, ranks, strict=True) if x > 0)
@@ -145,7 +145,7 @@ def test_too_few_runs_have_no_interval() -> None:
 
 
 def test_adjusted_p_values_are_those_of_benjamini_and_hochberg() -> None:
-    # The example of their paper, table 1: the four smallest of 15 are rejected at 5%.
+    # The example in their paper, table 1: the four smallest of 15 are rejected at 5%.
     values = [0.0001, 0.0004, 0.0019, 0.0095, 0.0201, 0.0278, 0.0298, 0.0344, 0.0459, 0.3240, 0.4262,
               0.5719, 0.6528, 0.7590, 1.0000]  # fmt: skip
     adjusted = adjusted_for_many(values)
@@ -157,7 +157,7 @@ def test_adjusted_p_values_are_those_of_benjamini_and_hochberg() -> None:
 
 
 def skewed(chance: random.Random) -> float:
-    """Returns a time with 1% noise and a tail to long times."""
+    """Returns a time with 1% noise and a tail towards long times."""
     return math.exp(chance.gauss(0, 0.005) + chance.expovariate(1) * 0.009)
 
 

@@ -54,7 +54,7 @@ from unit.test_task_graph import bodies, fib
 
 GOLDEN = Path(__file__).resolve().parent.parent / "golden"
 OUTSIDE_NS = 5  # work outside the region of a made trace
-MANY = 64  # threads, more than any made body has simultaneous tasks
+MANY = 64  # more threads than any made body has simultaneous tasks
 FREE = read_machine().with_topology("pack:1 core:64 pu:1")
 
 
@@ -237,7 +237,7 @@ def test_a_detached_task_completes_with_its_event_while_its_thread_runs_others()
     for policy in POLICIES:
         for threads in (1, 2, 8):
             if policy == "libomp" and threads == 1:
-                continue  # runs each task at once
+                continue  # one thread runs each task at its creation
             run = free_run(program, threads, policy)
             others_first = 3 * 200 // threads  # policies that run the newest task first
             assert 1015 <= region_ns(run) <= 1015 + others_first, policy
@@ -305,7 +305,7 @@ def test_advice_finds_the_cut_off_of_tasks_that_are_too_short(tmp_path: Path) ->
     assert best["depth"].low <= best["depth"].gain <= best["depth"].high
     walls = [tried.wall_ns for tried in best["depth"].tried]
     assert min(walls) == best["depth"].wall_ns
-    assert walls[-1] > 2 * best["depth"].wall_ns  # hardly any cut-off at all
+    assert walls[-1] > 2 * best["depth"].wall_ns  # almost no cut-off
 
 
 def test_advice_omits_changes_without_gain(tmp_path: Path) -> None:
@@ -474,7 +474,8 @@ def test_a_simulated_run_can_be_read_like_a_recorded_one(
         for profile in (_core.read_profile(str(out)), _core.replay_trace(str(out))):
             assert profile.wall_ns == run.wall_ns
             assert states_in(profile, "create") == [run.create_ns]
-            if threads > 1:  # otherwise parts of the recorded team begin and pass barriers within its work
+            # A single thread runs all parts of the recorded team; their begins and barriers count as work.
+            if threads > 1:
                 assert states_in(profile, "work") == [run.work_ns]
         assert not _core.validate(str(out))
         before, after = _core.task_program(str(path)), _core.task_program(str(out))
@@ -640,7 +641,7 @@ def test_a_measured_machine_file_can_be_read(tmp_path: Path) -> None:
         {"task": 50.0, "creation": 20.0, "create": 95.0},
         {"task": 27.0, "creation": 30.0, "create": 9.0},
     )
-    assert recording["schedule"] == 20  # part of the 70 ns that a task in a wait takes longer
+    assert recording["schedule"] == 20  # part of the 70 ns by which recording lengthens a task in a wait
     file.write_text(as_toml("here", {"libomp": costs, "omp_ext": costs, "recording": recording}))
     machine = read_machine(str(file))
     assert machine.costs_of("libomp")["between"] == ((1, 520.0),)
@@ -652,7 +653,7 @@ def test_the_middle_of_equally_good_values_is_advised() -> None:
         return middle_of_shortest(walls, [7] * len(walls))
 
     assert middle([120, 100, 100, 100, 130]) == 2
-    assert middle([100.5, 100.9, 100, 100.4, 101.2, 100]) == 1  # does not cross a worse value
+    assert middle([100.5, 100.9, 100, 100.4, 101.2, 100]) == 1  # ignores values beyond a worse one
     assert middle([3, 2, 1]) == 2
     assert middle([0]) == 0
 
@@ -667,7 +668,7 @@ def test_the_middle_of_equally_good_values_is_that_of_their_numbers_of_tasks() -
 def test_a_trace_without_regions_is_reported(tmp_path: Path) -> None:
     schedule = Schedule((Work(100),), 2)
     for worker in schedule.workers:
-        del worker.log.words[3:]  # all after the begin of the thread
+        del worker.log.words[3:]  # everything after the begin of the thread
     path = write_trace(tmp_path / "none.ompass", schedule)
     with pytest.raises(NothingToShowError, match="holds no parallel regions"):
         read_task_program(path)

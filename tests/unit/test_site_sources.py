@@ -12,7 +12,7 @@ WHERE = {"docs/usage.md": "usage.md", "docs/papers/tbb.md": "papers/tbb.md", "CH
 
 
 def relinked(text: str, source: str = "docs/usage.md") -> tuple[str, list[str]]:
-    """Returns a page with the links of the site, and the files that it keeps."""
+    """Returns a page with the links of the site, and the names of the files that the site copies."""
     kept: list[str] = []
 
     def keep(path: Path) -> str:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Include rules: no cycle among the modules of the tool; which parts each part may include.
+"""Rules of includes and imports: modules form no cycle, and parts and layers use only permitted ones.
 
-A module is a header with its source; it depends on all files that either includes.
+A C++ module is a header with its source; it depends on all files that either includes.
 """
 
 from __future__ import annotations

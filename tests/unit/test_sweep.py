@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sweeps: the order of the jobs, the journal that survives a kill, CPUs and their use by others."""
+"""Sweeps: the order of the jobs, the journal that survives a kill, CPUs and their busy time."""
 
 from __future__ import annotations
 

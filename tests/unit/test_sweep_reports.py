@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The report, the pictures and the remark on a made sweep show its known figures."""
+"""The report, the figures and the remark on a made sweep show its known values."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ US = 1000
 
 
 def region_of(*work_ms: int) -> Run:
-    """A region whose threads work for these times and then are idle."""
+    """Makes a run of a region whose threads work for these times and then are idle."""
     longest = max(work_ms)
     return made_run(team(0, [{"work_ns": ms * MS, "idle_ns": (longest - ms) * MS} for ms in work_ms]))
 
@@ -124,7 +124,7 @@ def test_the_short_report_has_the_speedup_of_the_whole_program_if_it_differs() -
 
 
 def test_tasks_that_are_too_fine_are_to_blame_for_their_longer_work() -> None:
-    """Ten thousand tasks of 1 us take 1.5 us each on two threads; the region's own code takes as long."""
+    """Ten thousand tasks of 1 us take 1.5 us each on two threads. Each thread has 5 ms of other work."""
 
     def run(n_threads: int, work_ns: int) -> Run:
         n = 10_000 // n_threads
@@ -139,7 +139,7 @@ def test_tasks_that_are_too_fine_are_to_blame_for_their_longer_work() -> None:
     assert content.judged is not None and content.judged.verdict is not None
     losses = {loss.kind: loss.ns for loss in content.judged.verdict.losses}
     assert content.judged.point.work_inflation_ns == 5 * MS + 5 * MS, "of tasks, and of the region"
-    # T_1 - T_s: creation on one thread; of the inflation, the part of the tasks
+    # creation on one thread, T_1 - T_s, and the inflation of the tasks
     assert losses["too_fine"] == pytest.approx(10 * MS + 5 * MS)
 
 

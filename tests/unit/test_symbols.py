@@ -153,7 +153,7 @@ def test_function_comes_from_the_symbol_table_when_there_is_no_debug_information
 
 
 def test_separate_debug_file_is_found_by_build_id(tmp_path: Path) -> None:
-    # Libraries with line tables are rare on test machines, so this tests the check of the content.
+    # Test machines rarely have libraries with line tables, so the debug file is no ELF file and is refused.
     build_id = "ab" * 20
     folder = tmp_path / ".build-id" / build_id[:2]
     folder.mkdir(parents=True)
@@ -165,7 +165,7 @@ def test_separate_debug_file_is_found_by_build_id(tmp_path: Path) -> None:
 def test_code_without_a_line_has_its_file_and_function(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Optimised code may have line 0; file and function are then still shown."""
+    """Optimised code may have line 0; its file and function are still known."""
     frames = (Frame("fft_aux.omp_outlined", "/src/fft.c", 0), Frame("main", "/src/fft.c", 0))
     monkeypatch.setattr(program_files, "find_debug_file", lambda *_: DebugFile(tmp_path, True, ""))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Times of a recorded run that its simulation lacks: advice adds some to its predictions."""
+"""Times of a recorded run that its simulation lacks. Advice adds some of them to its predictions."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def trial_of(tmp_path: Path, body: Body) -> Trial:
 
 
 def recorded(trial: Trial, longer_ns: int, lock_ns: int, preempted_ns: int = 0) -> tuple[Run, int]:
-    """Returns a run that took so much longer than its simulation, and its time in regions."""
+    """Returns a run that took longer_ns longer than its simulation, and its time in regions."""
     regions_ns = trial.base.wall_ns - trial.base.serial_ns + longer_ns
     states = {"work_ns": regions_ns - lock_ns, "sync_ns": lock_ns, "lock_ns": lock_ns}
     run = made_run(team(0, [{**states, "preempted_ns": preempted_ns // 2}] * 2))
@@ -44,7 +44,7 @@ def recorded(trial: Trial, longer_ns: int, lock_ns: int, preempted_ns: int = 0) 
 
 
 class Longer:
-    """A recorded program whose regions took a different time."""
+    """A recorded program with another time in regions."""
 
     def __init__(self, trial: Trial, regions_ns: int) -> None:
         self._program = trial.program

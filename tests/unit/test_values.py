@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command line converts values without pydantic, with the results and errors of typer."""
+"""The command line converts values as typer does, with the same errors, but does not load pydantic."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Statistics of a part of a run: two parts add up to the whole."""
+"""Statistics of parts of a run: the parts add up to the whole."""
 
 from __future__ import annotations
 
