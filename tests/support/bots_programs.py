@@ -20,14 +20,14 @@ from toolchains import BUILD, COMPILED, REPOSITORY, neutral_environment
 _LINE = re.compile(r"^bots_program\((?P<words>[^)]*)\)", re.MULTILINE)
 EXTENSION = BUILD / "lib" / "libomp_ext.so"
 
-# Passive: the tests run more threads than there are processors.
+# Threads wait passively, because the tests run more threads than there are processors.
 ENVIRONMENT = {"OMP_WAIT_POLICY": "passive"}
 
 Answer = dict[str, Any]
 
 
 class Kind(NamedTuple):
-    """A kind of tasks; None where a version has no such choice."""
+    """A kind of tasks; a field is None if the version has no such choice."""
 
     cutoff: str | None
     tied: bool | None
@@ -129,7 +129,7 @@ def verify(
 
 @cache
 def built_by_gcc(*programs: str) -> Path:
-    """Builds all versions of these programs (none given: of all) with g++; returns their directory."""
+    """Builds all versions of these programs (default: of all) with g++; returns their directory."""
     folder = COMPILED / "-".join(("bots-gcc", *programs))
     configure = ["cmake", "-G", "Ninja", "-S", str(REPOSITORY / "bots"), "-B", str(folder)]
     configure += ["-DCMAKE_CXX_COMPILER=g++", f"-DBOTS_PROGRAMS={';'.join(programs)}"]

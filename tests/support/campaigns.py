@@ -16,7 +16,7 @@ _Outcome = TypeVar("_Outcome")
 def with_progress(
     outcomes: Iterable[_Outcome], total: int, complaint: Callable[[_Outcome], str]
 ) -> list[_Outcome]:
-    """Returns all outcomes. Writes complaints that are not empty to stderr, and the number of ended runs."""
+    """Returns all outcomes. Writes complaints and the number of finished runs to stderr."""
     begin, ended = time.monotonic(), []
     for number, outcome in enumerate(outcomes, 1):
         ended.append(outcome)

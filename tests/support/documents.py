@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The examples in README.md and docs/*.md: commands, SQL queries and Python, and the output shown for them.
 
-A block is fenced or indented. It is a console block if its first line is a command (after `$ ` or not); the
-other lines of a fenced block with `$ ` are the command's output. Words after two blanks explain a command.
+A block is fenced or indented. It is a console block if its first line is a command. If `$ ` precedes that
+command, lines without `$ ` are output. Words after two blanks explain a command.
 """
 
 from __future__ import annotations

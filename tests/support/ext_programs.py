@@ -21,13 +21,13 @@ STEAL_POLICIES = re.findall(
 def ext_library() -> Path:
     """Returns the extension under test: OMP_EXT_LIBRARY if set, otherwise the one that ./run builds."""
     library = Path(os.environ.get("OMP_EXT_LIBRARY", toolchains.BUILD / "lib" / "libomp_ext.so"))
-    # The loader would go on without it.
+    # The loader only warns about a missing library.
     assert library.is_file(), f"{library} is not built: ./run test builds it"
     return library
 
 
 def ways_to_load(tool: Path) -> dict[str, dict[str, str]]:
-    """Returns the variables that load the tool, the extension or both, by a name; the extension schedules."""
+    """Returns variables that load the tool, the extension or both, by a name. The extension schedules."""
     extension = str(ext_library())
     return {
         "tool": {"OMP_TOOL_LIBRARIES": str(tool)},

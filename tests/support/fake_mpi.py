@@ -14,7 +14,7 @@ SOURCES = PROGRAMS / "mpi"
 
 
 def build_fake_mpi(folder: Path) -> Path:
-    """Returns the library, made in `folder`."""
+    """Builds the library in `folder`; returns its path."""
     library = folder / "libfakempi.so"
     command = ["cc", "-shared", "-fPIC", "-g", "-O1", "-o", str(library), str(SOURCES / "fake_mpi.c")]
     subprocess.run(command, check=True)
@@ -22,7 +22,7 @@ def build_fake_mpi(folder: Path) -> Path:
 
 
 def compile_with(library: Path, source: str, toolchain: Toolchain) -> Path:
-    """Returns the program, linked with the library in its own folder."""
+    """Compiles a program of tests/programs/mpi and links it with the library; returns its path."""
     flags = (f"-L{library.parent}", f"-Wl,-rpath,{library.parent}", "-Wl,--no-as-needed", "-lfakempi")
     return toolchains.compile_source(f"mpi/{source}", toolchain, flags=flags)
 

@@ -9,7 +9,7 @@ _END = "<!-- end -->"
 
 
 def write(text: str, page: Path, command: str) -> None:
-    """Replaces the part of the page that `./run COMMAND` writes by `text`."""
+    """Puts `text` into the part of the page that `./run COMMAND` writes."""
     before, _, after = _divided(page, command)
     page.write_text(f"{before}\n\n{text}\n{after}", encoding="utf-8")
 

@@ -2,8 +2,8 @@
 """Runs the command `ompass` in forks of a process that has loaded its modules, because loading takes 0.3 s.
 
 Each process of the tests starts one such server, which ends with it. The server runs no threads, so its forks
-are safe. A fork differs from a new process in this: modules are loaded, and it has the interpreter's settings
-and the loader's variables of the server. `works_like_a_new_process` excludes environments where that matters.
+are safe. Unlike a new process, a fork has loaded modules, and the server's interpreter settings and loader
+variables. `works_like_a_new_process` excludes environments where these matter.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def works_like_a_new_process(environment: Mapping[str, str]) -> bool:
 
 
 class LoadedCommand:
-    """The server, as seen by the tests. One command at a time."""
+    """The tests' connection to the server. Runs one command at a time."""
 
     def __init__(self) -> None:
         self._socket, others = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -80,7 +80,7 @@ class LoadedCommand:
 
 
 def _as_text(content: bytes) -> str:
-    """Returns what subprocess.run returns with text=True."""
+    """Returns the content as subprocess.run does with text=True."""
     return io.TextIOWrapper(io.BytesIO(content)).read()
 
 
@@ -118,7 +118,7 @@ def loaded_command() -> LoadedCommand:
 
 
 def _load() -> None:
-    """Loads what the commands load, but nothing that starts threads, such as polars."""
+    """Loads the modules of the commands, except those that start threads, such as polars."""
     for name in ("ompass.__main__", "ompass.symbols.lookup", "ompass.commands.main"):
         importlib.import_module(name)
     sys.modules["ompass.commands.main"].application()
@@ -149,7 +149,7 @@ def _serve(requests: socket.socket) -> tuple[list[str], dict[str, str], str]:
 
 
 def _reopen(name: str, mode: str) -> None:
-    """Gives a standard stream a new object, because the server's has noted that its file is seekable."""
+    """Gives a standard stream a new object, because the old one remembers if its file was seekable."""
     old = getattr(sys, name)
     buffering = 1 if name == "stderr" else -1
     setattr(sys, name, os.fdopen(old.fileno(), mode, buffering, old.encoding, old.errors, closefd=False))
@@ -158,7 +158,7 @@ def _reopen(name: str, mode: str) -> None:
 def main() -> None:
     """Serves, and runs the command in each fork."""
     _load()
-    # A copy with a high number, because the forks have files of their own at the low ones.
+    # Copies the socket to a higher number, because each fork replaces its standard streams.
     requests = socket.socket(fileno=os.dup(0))
     words, environment, folder = _serve(requests)
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):

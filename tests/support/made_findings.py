@@ -54,7 +54,7 @@ def serial_run(**fields: Any) -> Run:
 def on_processors(
     rows: list[RegionRow], constructs: list[ConstructRow], n_cpus: int = 8, n_bound: int = 0
 ) -> Run:
-    """A run that knows when its threads were on processors."""
+    """Makes a run that records thread switches."""
     threads = [thread(row.thread, cpu_source="switches") for row in rows if row.construct == 0]
     return made_run(rows, constructs, threads=threads, n_usable_cpus=n_cpus, n_bound_cpus=n_bound)
 

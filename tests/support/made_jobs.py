@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes the ranks of MPI jobs for unit tests: their reports, in directories with the ranks' descriptions."""
+"""Makes reports of the ranks of MPI jobs for unit tests, and directories with their meta.json."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def rank_content(
     name: str = "",
     **states: int,
 ) -> ReportContent:
-    """Makes a rank whose threads work and idle in a region, and which is then in MPI.
+    """Makes the report of a rank whose threads work and idle in a region; then its first thread is in MPI.
 
     `states`: further fields of the rows of its region.
     """

@@ -43,9 +43,9 @@ class Work:
 
 @dataclass(frozen=True)
 class Spawn:
-    """A deferred task; `after_last`: it depends on the previous child of its creator.
+    """A deferred task. With `after_last`, it depends on the previous child of its creator.
 
-    `event_ns`: it is detached, and its event comes so long after its end.
+    With `event_ns`, it is detached, and its event is fulfilled this long after its end.
     """
 
     body: Body
@@ -68,7 +68,7 @@ class Sleep:
 
 @dataclass(frozen=True)
 class Locked:
-    """Work that holds a lock. `lock` 0: in the form of older traces, without its number and its release."""
+    """Work that holds a lock. `lock` 0: as older traces record it, without its number and its release."""
 
     ns: int
     lock: int = 1
@@ -86,7 +86,10 @@ def work_of(body: Body) -> int:
 
 
 def chain_of(body: Body) -> tuple[int, int]:
-    """Returns (length of the body's own chain, longest chain of it and its descendants), by definition."""
+    """Returns (length of the body's own chain, longest chain of it and its descendants), by definition.
+
+    The body has only work, tasks without events, and taskwaits.
+    """
     now, longest, last_end = 0, 0, 0
     children: list[int] = []
     for op in body:
@@ -113,7 +116,7 @@ class Log:
         self.counter = 0
 
     def add(self, kind: int, argument: int, time: int | None, *words: int) -> None:
-        """Appends an event; `time` None: an untimed one."""
+        """Appends an event, which is untimed if `time` is None."""
         delta = 0 if time is None else time - self.now
         assert delta >= 0
         self.words += [delta << 32 | argument << 6 | kind, *words]
@@ -151,14 +154,14 @@ class Schedule:
     """Runs a body on a team; each step advances the thread that is furthest behind."""
 
     def __init__(self, body: Body, n_threads: int = 2, spread: int = 0, wrapper_ns: int = 0) -> None:
-        self.spread = spread  # selects which ready task is taken: changes the schedule, never the span
-        self.wrapper_ns = wrapper_ns  # length of each creation, in the record after it; 0: no wrappers
+        self.spread = spread  # selects the ready task to run: changes the schedule, never the span
+        self.wrapper_ns = wrapper_ns  # length of each creation, recorded after it; 0: no wrappers
         self.tasks: list[Task] = []  # the tasks created so far
         self.queue: list[Task] = []
         self.n_unfinished = 0
         self.region = 1
-        self.free_at: dict[int, int] = {}  # by lock
-        self.events: list[tuple[int, Task]] = []  # of detached tasks that have ended
+        self.free_at: dict[int, int] = {}  # by lock: the time of its release
+        self.events: list[tuple[int, Task]] = []  # of ended detached tasks, with their times
         self.workers = []
         for index in range(n_threads):
             log = Log()
@@ -235,7 +238,7 @@ class Schedule:
             worker.log.add(MUTEX_RELEASED, mutex, worker.clock)
 
     def _fulfill(self, worker: Worker) -> None:
-        """Completes the detached tasks whose events have come."""
+        """Completes the detached tasks whose events are due."""
         for time, task in [event for event in self.events if event[0] <= worker.clock]:
             worker.log.now = max(worker.log.now, time)
             worker.log.words += [TIME, worker.log.now]

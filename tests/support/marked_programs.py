@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs whose waits are at lines with a comment `@name`: finds the lines, repeats disturbed runs."""
+"""Programs that mark lines by comments `@name`: finds the lines, and repeats disturbed recordings."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ Seen = TypeVar("Seen")
 
 
 def lines_of(source: str) -> dict[str, int]:
-    """Returns name -> line for the comments `@name`."""
+    """Returns the line of each comment `@name`, by name."""
     lines = (PROGRAMS / source).read_text(encoding="utf-8").splitlines()
     marked = ((re.search(r"[/!] @(\w+)$", line), number) for number, line in enumerate(lines, 1))
     return {found[1]: number for found, number in marked if found}
 
 
 def in_a_calm_moment(record: Callable[[], Seen], check: Callable[[Seen], None]) -> None:
-    """Checks a recording; repeats it on a failure, because a preempted thread may come too late.
+    """Checks a recording. If the check fails, records again, because a preempted thread may arrive too late.
 
-    `record` has checked that each recording is complete and consistent.
+    `record` checks that each recording is complete and consistent.
     """
     for _ in range(ATTEMPTS - 1):
         seen = record()

@@ -33,7 +33,7 @@ def job_environment(libompass: Path, toolchain: Toolchain, n_threads: int = 1) -
 def compiler_flags(wrapper: str = "mpicc", option: str = "--showme") -> list[str]:
     """Returns the flags that a compiler wrapper adds; they may precede the source.
 
-    `option`: makes the wrapper show its command: `--showme` of OpenMPI, `-show` of MPICH.
+    `option` makes the wrapper show its command: `--showme` for Open MPI, `-show` for MPICH.
     """
     shown = subprocess.run([wrapper, option], capture_output=True, text=True, check=True).stdout
     return ["-Wl,--no-as-needed", *shown.split()[1:]]

@@ -30,7 +30,7 @@ def compile_mpi(
     flags: tuple[str, ...] = (),
     name: str = "",
 ) -> Path:
-    """Returns the program, compiled by the implementation's own command; skips or fails if there is none.
+    """Compiles a program with the implementation's own command; skips or fails the test if there is none.
 
     `source` is below tests/programs, and `name`, by default the source's, begins the program's name.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Skips a test if the machine lacks what it needs, or fails it if the whole matrix is required."""
+"""Skips a test if the machine lacks something that it needs; fails it if the whole matrix is required."""
 
 from __future__ import annotations
 

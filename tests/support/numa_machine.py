@@ -61,11 +61,11 @@ class Finished:
 
 
 class MachineError(AssertionError):
-    """The machine did not come up, or did not report; the message ends with its console."""
+    """The machine did not boot or did not report all jobs; the message includes its output."""
 
 
 def what_is_missing() -> list[str]:
-    """Returns what is missing to start the machine here; empty if nothing is."""
+    """Returns the tools and files that the machine needs and that are missing here."""
     tools = ("qemu-system-x86_64", "busybox", "cpio")
     absent = [tool for tool in tools if shutil.which(tool) is None]
     if not KERNEL.is_file():
@@ -81,7 +81,7 @@ def run_jobs(
     huge_pages: str = "never",
     timeout_s: float = 240.0,
 ) -> dict[str, Finished]:
-    """Boots the machine, runs every job, powers off; returns job name -> result.
+    """Boots the machine, runs every job, powers off; returns the results by job name.
 
     Root's jobs run first, then the user's, each group in the order of its names. `libraries` are copied to
     the machine's library directory, in addition to those that the programs link. `huge_pages` is the kernel's
@@ -134,7 +134,7 @@ def _write_initramfs(
 
 
 def _needed_libraries(files: Sequence[Path], toolchain: Toolchain) -> dict[str, Path]:
-    """Returns name -> file of all libraries that `files` link or open later."""
+    """Returns the files of all libraries that `files` link or open later, by library name."""
     found: dict[str, Path] = {}
     cache = subprocess.run(["/sbin/ldconfig", "-p"], capture_output=True, text=True, check=True).stdout
     later = [
@@ -169,7 +169,7 @@ def _boot(folder: Path, timeout_s: float) -> str:
     """Runs the machine to its end; returns its output on the second serial port."""
     n_cpus = N_NODES * CPUS_PER_NODE
     command = ["qemu-system-x86_64", "-nodefaults", "-no-user-config", "-no-reboot", "-display", "none"]
-    # No KVM: it works in containers too. -cpu max has no AVX-512, so guests are built for x86-64-v3 at most.
+    # Emulation works in containers, too. -cpu max has no AVX-512, so guests use x86-64-v3 at most.
     command += ["-machine", "pc", "-accel", "tcg,thread=multi,tb-size=256", "-cpu", "max"]
     command += ["-smp", f"{n_cpus},sockets={N_NODES},cores={CPUS_PER_NODE},threads=1"]
     command += ["-m", f"{N_NODES * _NODE_MEMORY_MB}M"]
@@ -187,7 +187,7 @@ def _boot(folder: Path, timeout_s: float) -> str:
             command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True, timeout=timeout_s
         )
     except subprocess.TimeoutExpired:
-        pass  # the report is then incomplete, which is checked below
+        pass  # the check below finds the incomplete report
     except subprocess.CalledProcessError as error:
         raise MachineError(f"qemu ended with {error.returncode}: {error.stderr}") from error
     text = report.read_text(errors="replace") if report.exists() else ""

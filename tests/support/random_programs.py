@@ -16,12 +16,12 @@ from second_reading import Reading
 from toolchains import Recorded, Toolchain, compile_source, run_with_tool
 
 SOURCE = "spans/random_tasks.c"
-SIZE = 900  # budget of a program: some hundred tasks
+SIZE = 900  # budget of a program: several hundred tasks
 WAYS = {"with-wrappers": True, "without-wrappers": False}
 
 
 def record(seed: int, toolchain: Toolchain, preload: bool, library: Path, workspace: Path) -> Recorded:
-    """Runs the program of this seed on two to four threads, traced."""
+    """Records a trace of the program of this seed, on two to four threads."""
     program = compile_source(SOURCE, toolchain)
     return run_with_tool(
         program, toolchain, str(seed), str(SIZE), library=library, run_dir=workspace / "run.ompass",

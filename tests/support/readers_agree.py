@@ -2,7 +2,7 @@
 """Compares all readers of a trace: they must show the same tasks at the same integer nanoseconds.
 
 Readers are the SQL tables, the slices of timelines, the tasks of the graph, the records of `dump`, and the
-second reading of tests/support/second_reading.py. Each function returns a sentence for each disagreement.
+second reading of tests/support/second_reading.py. Comparisons return a sentence for each disagreement.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def whole_graph(run_dir: Path, depth: int = 50) -> _core.TaskGraph:
 
 
 def slices_of(run_dir: Path) -> dict[str, list[int]]:
-    """Returns the slices of all threads, from begin to end."""
+    """Returns the slices of all threads in the whole run, by column."""
     slices = _core.slices_of_run(str(run_dir), [])
     assert slices is not None
     return {name: column.tolist() for name, column in slices.as_dict().items()}
@@ -79,9 +79,9 @@ def _differ(what: str, one: dict[int, int], other: dict[int, int]) -> list[str]:
 
 
 def task_times_differ(run_dir: Path, detached: Set[int] = frozenset()) -> list[str]:
-    """Compares creation, start and end of each task in SQL, in the graph and in the timeline: equal integers.
+    """Compares creation, start and end of each task in SQL, in the graph and in the timeline.
 
-    The ends of `detached` tasks are not compared: they end twice, with their body and by their event.
+    Does not compare the ends of `detached` tasks: they end twice, with their body and by their event.
     """
     rows = task_rows_of(run_dir)
     listed = whole_graph(run_dir).tasks
@@ -110,7 +110,7 @@ def task_times_differ(run_dir: Path, detached: Set[int] = frozenset()) -> list[s
 
 
 def creations_outside_their_intervals(run_dir: Path) -> list[str]:
-    """Checks that each creation in SQL is within its interval in `dump`, and starts are equal."""
+    """Checks that each creation in SQL is within its interval in `dump`, and that starts are equal."""
     rows = task_rows_of(run_dir)
     events = _core.read_events(str(run_dir))
     kinds = [name for name, _ in _core.event_kinds()]
@@ -132,7 +132,10 @@ def creations_outside_their_intervals(run_dir: Path) -> list[str]:
 
 
 def second_reading_differs(run_dir: Path, reading: Reading) -> list[str]:
-    """Compares SQL with the second reading. Begins of wrappers may differ by 1 ns (rounding)."""
+    """Compares SQL with the second reading.
+
+    Rounding may change begins of wrappers and ready times by 1 ns, and work by 2 ns per interval.
+    """
     rows = task_rows_of(run_dir)
     tasks = {task.id: task for task in reading.deferred() if task.start_ns >= 0 and task.end_ns != NEVER_NS}
     found = _differ("tasks in SQL and in records", dict.fromkeys(rows, 1), dict.fromkeys(tasks, 1))
@@ -175,7 +178,7 @@ def _parent(task: Task) -> int:
 
 
 def _creation_begins(run_dir: Path) -> dict[int, set[int]]:
-    """Returns when creations began, by thread: the begins of the state's intervals in SQL."""
+    """Returns the begins of creations by thread, which are the begins of their intervals in SQL."""
     begins: dict[int, set[int]] = defaultdict(set)
     for thread, state, _, _, start_ns, *_ in rows_of(run_dir, "stretches"):
         if state == CREATE:

@@ -28,12 +28,12 @@ FIGURES = {
         ("calls", _core.CallRow),
     )
 }
-# An untied task may complete before a thread that has left it reports that. The profile's duration then lacks
-# this part, which counts as inclusive time of its own thread.
+# An untied task may complete before a thread that left it records this. The profile's duration then lacks the
+# part on that thread, which counts as inclusive time of the thread.
 OF_PARTS = ("inclusive_ns", "min_ns", "max_ns")
 OMPT_TASK_UNTIED = 0x10000000
 RELATIVE_TOLERANCE = 0.01
-# If the process ends while a thread counts an off-CPU interval, only one of the two may contain the interval.
+# If the process ends while a thread counts an off-CPU interval, the profile or the events may lack it.
 ABSENT = ("preempted_ns", "blocked_ns")
 ROUNDING_NS = 1_000  # largest difference due to rounding ticks to nanoseconds, event by event
 
@@ -57,7 +57,7 @@ def task_rows(profile: _core.Run) -> list[_core.ConstructRow]:
 
 
 def warm_up_and_after(profile: _core.Run) -> tuple[list[_core.RegionRow], list[_core.RegionRow]]:
-    """Returns the rows of a known answer's first region, its warm-up, and of all regions after it."""
+    """Returns the rows of the first region, a known answer's warm-up, and of all later regions."""
     rows = [row for row in profile.regions if row.construct != OUTSIDE]
     constructs = {row.construct for row in rows}
     assert len(constructs) > 1, f"only {len(constructs)} region construct recorded"
@@ -123,7 +123,7 @@ def check_identity(profile: _core.Run) -> None:
 
 
 def check_constructs(profile: _core.Run) -> None:
-    """Checks the construct rows for consistency in themselves."""
+    """Checks that the rows of each construct are consistent."""
     by_construct: dict[int, list[_core.ConstructRow]] = defaultdict(list)
     for row in profile.constructs:
         by_construct[row.construct].append(row)
@@ -131,7 +131,7 @@ def check_constructs(profile: _core.Run) -> None:
         assert row.min_ns <= row.max_ns, f"shortest is longer than longest in {row}"
         assert row.ready_max_ns <= row.ready_ns, f"one wait is longer than all together in {row}"
     for rows in by_construct.values():
-        # Summed over threads, because the thread that fulfils a detached task completes it.
+        # Sums over threads, because the thread that fulfils the event of a detached task completes the task.
         n_timed = sum(row.n_timed for row in rows)
         n_completed = sum(row.n_completed for row in rows)
         in_histogram = sum(sum(row.histogram) for row in rows)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sweeps of benchmark programs, recorded once on two cores, as profiles in small JSON files.
+"""Sweeps of small programs, recorded once on two cores, as profiles in small JSON files.
 
-Tests on them judge these recordings, so the test machine does not matter. To make one from a sweep:
+Tests judge these recordings, so the test machine does not matter. This command makes one from a sweep:
 
     python tests/support/recorded_sweeps.py cilksort-fine.sweep
 """
@@ -29,7 +29,7 @@ FOLDER = Path(__file__).parents[1] / "unit" / "recorded_sweeps"
 
 @dataclass(frozen=True, slots=True)
 class RecordedSweep:
-    """The runs on one and on two threads of the round with the median time on two threads."""
+    """The runs on one and two threads in the round that has the median time on two threads."""
 
     command: tuple[str, ...]
     one_thread: dict[str, Any]
@@ -84,7 +84,7 @@ def _run_of(path: str, profile: dict[str, Any]) -> Run:
 
 
 def _portable(run: Run) -> dict[str, Any]:
-    """Returns the run's values without places of the recording machine."""
+    """Returns the run's values without directories of the recording machine."""
     values = run.as_dict()
     del values["path"]
     rows = {name: [row.as_dict() for row in values[name]] for name in _ROWS}

@@ -4,10 +4,10 @@
 Interprets the records of `read_events` without the core's walker, graph or replay. Every task is a list of
 steps. The steps form a graph whose edges are work, creations, dependences and joins; the span is its longest
 path, found by visiting every edge.
-Implements the rules of docs/task-graph.md independently; readers_agree.py compares.
+Implements the rules of docs/task-graph.md independently; readers_agree.py compares the results.
 
 Traces lack the tasks that `taskwait depend` waits for, and the begins of taskgroups, so this reader lacks
-them too. During pauses threads switch tasks without records, so traces of paused runs have no second reading.
+them too. During pauses, threads switch tasks without records, so this reader cannot read traces with pauses.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Task:
     creator: Task | None = None
     inline: bool = False  # undeferred: its work belongs to the task in which it runs
     created_ns: int = -1
-    is_wrapped: bool = False  # its creation has the time at which the wrapper began
+    is_wrapped: bool = False  # its creation has the begin time of the wrapper
     born: tuple[int, int] = (0, 0)  # `Step.at` of its creation
     start_ns: int = -1
     end_ns: int = NEVER_NS
@@ -145,7 +145,7 @@ class Reading:
             task.done.sort(key=lambda step: step.at)
 
     def cut_ns(self) -> int:
-        """Returns the longest time that cut threads may have worked without records.
+        """Returns the longest time that the threads in `cut` may have worked without records.
 
         Such a thread may have left its last barrier with the others and worked until the end of the region.
         """
@@ -184,8 +184,8 @@ class _Thread:
         self.stack = [base]
         self.waiting: dict[int, bool] = {}  # by id() of the frame
         self.mark_ns, self.working = 0, False
-        self.in_call = False  # in an MPI call, which is on the path like work, but no work of the task
-        self.regions: list[tuple[int, bool]] = [(0, True)]  # id, is the primary's
+        self.in_call = False  # in an MPI call, which lengthens paths as work does, but is not the task's work
+        self.regions: list[tuple[int, bool]] = [(0, True)]  # id, and True on the primary thread
         self.n_barriers: list[int] = [0]
 
     def read(self) -> None:
@@ -220,7 +220,7 @@ class _Thread:
         self.working = not self.waiting.get(id(self.stack[-1]), False)
 
     def wrapper_begin(self, i: int) -> int | None:
-        """Returns when the wrapper of the creation in record `i` began; None: there is none."""
+        """Returns the begin of the wrapper around the creation in record `i`; None without a wrapper."""
         for record in self.records[i + 1 :]:
             if record.kind in SPANS:
                 return record.time_ns - record.value
@@ -488,7 +488,7 @@ def _link_task(
 def _joined(
     step: Step, children: dict[Task, list[Task]], frames: dict[Task, set[Task]], with_ties: bool
 ) -> Iterable[Task]:
-    """Returns the tasks that a taskwait, or the end of a taskgroup, waits for."""
+    """Yields the tasks that a taskwait, or the end of a taskgroup, waits for."""
     assert step.frame is not None
     until_ns = step.at[0] + (1 if with_ties else 0)
     if step.kind == TASKWAIT:

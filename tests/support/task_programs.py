@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table of the programs in tests/programs/kinds: the needs of each, and where and why it cannot work.
+"""The table of the programs in tests/programs/kinds: their needs, and toolchains on which they cannot work.
 
 A program that is not listed needs nothing. A comment at the head of each program describes it.
 """
@@ -32,7 +32,7 @@ class TaskProgram:
     n_processes: int = 1  # processes that use OpenMP, each of which makes its own run directory
     ends_in_flight: bool = False  # the process ends while tasks are running, some never complete
     ends_in_region: bool = False  # the process ends while other threads are in the middle of an event
-    lacks: Mapping[str, str] = field(default_factory=dict)  # toolchain -> why this program cannot work there
+    lacks: Mapping[str, str] = field(default_factory=dict)  # reasons why it cannot work, by toolchain
     variant: str = ""  # name of this variant, for a program that is listed twice
 
     @property
@@ -120,5 +120,5 @@ def compiled(program: TaskProgram, toolchain: Toolchain, opt_level: str = "-O2")
 
 
 def flags_for(toolchain: Toolchain) -> tuple[str, ...]:
-    """Returns the flags of the programs: masked needs OpenMP 5.1, which is not every clang's default."""
+    """Returns the flags of the programs. masked needs OpenMP 5.1, which is not the default of every clang."""
     return ("-fopenmp-version=51",) if "clang" in toolchain.cc else ()

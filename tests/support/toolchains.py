@@ -53,11 +53,11 @@ class Toolchain:
     link_flags: tuple[str, ...] = ()
     libc_flags: tuple[str, ...] = ()  # the link flags that programs without OpenMP need, too
     fortran_flags: tuple[str, ...] = ("-fopenmp",)
-    is_quick: bool = True  # whether the quick tests run on it, too
+    is_quick: bool = True  # True if quick test runs include it
 
     @property
     def takes_turns(self) -> bool:
-        """True if quick runs of a test with many cases run each case on one such toolchain only."""
+        """True if quick test runs distribute the cases of a test among such toolchains."""
         return self.cc.startswith("clang")
 
     def run_environment(self, extra: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -183,7 +183,7 @@ def _fetched_clang(major: int) -> Toolchain:
     libc_flags = (
         *(f"-L{libc}", "-l:libc.so.6", "-Wl,--allow-shlib-undefined"),
         f"-Wl,--dynamic-linker={libc / 'ld-linux-x86-64.so.2'}",
-        # The older kind of path, which the loader uses for the libraries of libraries, too.
+        # DT_RPATH, which the loader uses for the libraries of libraries, too.
         *("-Wl,--disable-new-dtags", f"-Wl,-rpath,{libc}"),
     )
     clang = _clang(major, is_quick=False)
@@ -246,7 +246,7 @@ OFFLOAD = Toolchain(
     compile_flags=("-fopenmp", "-fopenmp-targets=x86_64-pc-linux-gnu"),
     link_flags=(f"-L{_LLVM_19 / 'lib'}",),
 )
-"""Target regions on the devices of the host's own plugin. clang calls the other programs of its folder."""
+"""Runs target regions on devices of the host plugin. clang calls other programs in its folder."""
 OFFLOAD_LINKER = _LLVM_19 / "bin" / "clang-linker-wrapper"
 
 
@@ -322,7 +322,7 @@ def compile_source(
             check=False,
         )
         assert finished.returncode == 0, f"{source.name} under {toolchain.name}:\n{finished.stderr}"
-        if not executable.exists():  # a test may have recorded the file of another process
+        if not executable.exists():  # another process may have built it, and a test recorded it
             built.replace(executable)
     return executable
 
@@ -343,7 +343,7 @@ def run_with_tool(
     """Runs `program` with the tool loaded and returns it with its run directory.
 
     `preload` loads the tool by LD_PRELOAD (with wrappers) instead of OMP_TOOL_LIBRARIES (without).
-    `check` requires exit status 0. `threads` None leaves OMP_NUM_THREADS alone. `environment` comes last.
+    `check` requires exit status 0. `threads` None leaves OMP_NUM_THREADS alone. `environment` overrides all.
     """
     settings = {
         "LD_PRELOAD" if preload else "OMP_TOOL_LIBRARIES": str(library),

@@ -26,23 +26,23 @@ class Layout:
 
     program: str
     libraries: tuple[str, ...]
-    is_linked: bool = False  # with the first library
+    is_linked: bool = False  # the program is linked with its first library
     is_first: bool = False  # the program's runtime starts before the others are loaded
 
     @property
     def name(self) -> str:
-        """Short, for the names of tests."""
+        """Returns a short name for the names of tests."""
         how = "linked" if self.is_linked else "first" if self.is_first else "dlopen"
         return "+".join([self.program or "none", *self.libraries, how])
 
     @property
     def tasks(self) -> int:
-        """Number of tasks that the program runs."""
+        """Returns the number of tasks that the program runs."""
         return (ROUNDS + self.is_first) * TASKS if self.program else 0
 
     @property
     def library_tasks(self) -> int:
-        """Number of tasks of all libraries; in a region of the program, each thread calls them once more."""
+        """Returns the number of tasks of all libraries; each thread of the program adds a round."""
         return len(self.libraries) * (ROUNDS + (2 if self.program else 1)) * TASKS
 
 
@@ -113,5 +113,5 @@ def command_of(layout: Layout, folder: Path) -> list[str]:
 
 
 def environment_of_two(**settings: str) -> dict[str, str]:
-    """Returns an environment for these programs: two threads, and two LLVM runtimes are allowed."""
+    """Returns an environment with two threads that allows two LLVM runtimes in one process."""
     return neutral_environment() | {"OMP_NUM_THREADS": "2", "KMP_DUPLICATE_LIB_OK": "TRUE"} | settings
