@@ -48,7 +48,7 @@ def test_without_sources_constructs_of_a_function_are_paired_in_order() -> None:
     assert moved([place(10)], [place(10, file="/b/fib.c")]) == {place(10): place(10, file="/b/fib.c")}
 
 
-def test_without_sources_other_numbers_of_constructs_are_not_guessed() -> None:
+def test_without_sources_unclear_pairs_are_not_guessed() -> None:
     assert moved([place(10)], [place(11), place(12)]) == {}
     assert moved([place(10)], [place(10, kind="kernel")]) == {}
     assert moved([place(10)], [place(10), place(12)]) == {place(10): place(10)}

@@ -139,6 +139,6 @@ def test_a_claim_that_does_not_hold_differs_and_shows_its_cause() -> None:
     assert "## Differences\n\n- **1** *The first one is above one.* Ours is small." in text
 
 
-def test_a_claim_without_means_is_never_judged() -> None:
+def test_a_claim_that_cannot_be_measured_is_not_judged() -> None:
     assert "- **2** *The second one is above one.* It needs a large machine." in made_page(0.5)
     assert made_page(2.0).count("| cannot be carried here |") == 1

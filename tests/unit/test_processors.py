@@ -92,7 +92,7 @@ def test_processors_are_limited_by_their_number_and_a_quota(
     assert describe_processors(n_cpus, quota, period) == words
 
 
-def test_a_quota_holds_back_what_the_kernel_counts_or_the_excess() -> None:
+def test_time_held_back_by_a_quota_is_counted_or_estimated() -> None:
     run = made_run(quota_us=15_000, quota_period_us=10_000, n_throttled=2, throttled_ns=70)
     assert held_back_ns(run, 400, 200, 0) == 70
     assert held_back_ns(run.replace(n_throttled=0), 400, 200, 0) == 0

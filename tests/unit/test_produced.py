@@ -30,13 +30,13 @@ def record(path: Path, pid: int, size: int = 1, launch: str = LAUNCHED) -> Path:
     return path
 
 
-def test_chosen_name_is_of_the_program_and_this_launch() -> None:
+def test_the_default_name_contains_program_and_process() -> None:
     assert choose_directory(Path("/bin/fib"), {}, 77) == "fib-77.ompass"
     assert choose_directory(Path("/bin/100%"), {}, 77) == "100%%-77.ompass"
     assert choose_directory(Path("/bin/fib"), {"SLURM_PROCID": "3"}, 77) == "fib-r%r-77.ompass"
 
 
-def test_program_may_change_its_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_patterns_are_made_absolute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     odd = tmp_path / "50%"
     odd.mkdir()
     monkeypatch.chdir(odd)
@@ -65,7 +65,7 @@ def test_patterns_match_the_names_that_the_tool_makes(tmp_path: Path) -> None:
     assert candidates(f"{tmp_path}/%e-%h-r%r-%p.ompass") == made
 
 
-def test_pattern_in_the_folder_is_followed(tmp_path: Path) -> None:
+def test_a_pattern_may_name_folders(tmp_path: Path) -> None:
     made = {record(tmp_path / f"rank{r}" / "run.ompass", 1) for r in (0, 1)}
     assert candidates(f"{tmp_path}/rank%r/run.ompass") == made
 

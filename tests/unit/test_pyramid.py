@@ -163,7 +163,7 @@ def test_a_saved_pyramid_is_reused_unless_it_does_not_match(tmp_path: Path) -> N
     assert not list(path.glob("pyramid.cache.*"))
 
 
-def test_a_pyramid_is_not_saved_in_a_read_only_directory(tmp_path: Path) -> None:
+def test_a_pyramid_that_cannot_be_saved_is_still_read(tmp_path: Path) -> None:
     path = ended(made(MIXED, tmp_path))
     (path / "pyramid.cache").mkdir()  # blocks the file even for root, who may write anywhere
     assert totals(path)[0] is False

@@ -130,7 +130,7 @@ def test_the_plan_is_removed_at_the_end_of_the_leader(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_dead_leader_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ranks_do_not_wait_for_a_dead_leader(monkeypatch: pytest.MonkeyPatch) -> None:
     dead = subprocess.Popen([sys.executable, "-c", ""])
     dead.wait()
     as_rank(monkeypatch, 0, 0)

@@ -41,7 +41,7 @@ def test_a_trace_that_lacks_no_fact_is_predicted() -> None:
         ("n_dependent_alone", 49_000, 51_000, "depend clauses"),
     ],
 )
-def test_a_prediction_is_refused_if_a_tenth_of_it_is_in_doubt(
+def test_a_prediction_is_refused_if_too_much_of_it_is_in_doubt(
     figure: str, below: int, above: int, word: str
 ) -> None:
     little: dict[str, Any] = {figure: below}

@@ -72,13 +72,13 @@ def test_other_tasks_inside_the_tasks_do_not_matter(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("n", "found"), [(2, []), (3, [(2, 2, 8)])])
-def test_a_graph_is_created_three_times_or_more(
+def test_a_graph_counts_from_three_creations_on(
     n: int, found: list[tuple[int, int, int]], tmp_path: Path
 ) -> None:
     assert replays(trace(tmp_path, STEP * n)) == found
 
 
-def test_a_recursion_creates_no_graph_again(tmp_path: Path) -> None:
+def test_a_recursion_has_no_repeated_graph(tmp_path: Path) -> None:
     body: Body = LEAF
     for _ in range(6):
         body = (Spawn(body), Spawn(body), Wait())

@@ -324,12 +324,12 @@ def test_region_is_chosen_by_number() -> None:
     assert shown.breakdown.thread_time_ns == 200 * MS
 
 
-def test_unknown_region_is_answered_with_the_known_ones() -> None:
+def test_the_error_for_an_unknown_region_lists_the_known_ones() -> None:
     with pytest.raises(NothingToShowError, match=r"no parallel region is `nowhere`.*0: "):
         collect(some_run(), scope=Scope.REGION, region="nowhere")
 
 
-def test_constructs_of_one_source_line_are_one() -> None:
+def test_constructs_of_one_source_line_are_merged() -> None:
     here = Location("f", "/a.c", 3)
     run = made_run(constructs=[construct(0, 0, [1]), construct(1, 0, [1]), construct(2, 0, [1])])
     groups = same_place(run, {0: here, 1: here, 2: Location("f", "/a.c", 4)})

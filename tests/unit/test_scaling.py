@@ -249,7 +249,7 @@ def test_inflation_of_fine_tasks_is_not_attributed_to_memory() -> None:
     assert diagnose(point, Evidence((TOO_FINE,), 190.0 * MS, 8)).kind == "too_fine"
 
 
-def test_slow_on_one_thread_already_is_the_algorithm() -> None:
+def test_slowness_on_one_thread_is_due_to_the_algorithm() -> None:
     point = scaling_point(made(2, StateTimes(300 * MS), StateTimes(300 * MS), [100 * MS]))
     assert diagnose(point, NOTHING_ELSE).kind == "algorithm"
     with_elision = scaling_point(made(2, StateTimes(300 * MS), StateTimes(300 * MS), [100 * MS], [110 * MS]))

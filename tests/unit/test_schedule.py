@@ -226,7 +226,7 @@ def test_the_gantt_figure_can_show_where_tasks_come_from_and_single_threads(tmp_
     assert {row["thread"] for row in values(gantt(content, of_one))} == {1}
 
 
-def test_states_over_time_are_at_most_all_threads(tmp_path: Path) -> None:
+def test_states_at_a_time_add_up_to_at_most_all_threads(tmp_path: Path) -> None:
     path = made(MIXED, tmp_path, 2)
     schedule = read_schedule(path, n_bins=20)
     rows = values(over_time(schedule))

@@ -351,7 +351,7 @@ def test_short_work_on_one_thread_needs_no_samples(one_ms: int, known: bool) -> 
 
 
 @pytest.mark.parametrize(("other_growth", "kind"), [(75, "allocator"), (80, "allocator"), (85, "blocked")])
-def test_sleep_is_the_allocators_if_it_is_most_of_the_growth(other_growth: int, kind: str) -> None:
+def test_sleep_counts_as_allocator_time_if_the_allocator_grows_most(other_growth: int, kind: str) -> None:
     key, other = (spot(20, MEMORY), ""), (spot(30), ATOMIC)
     at_p = work(
         {(spot(1), COMPUTE): (500, 500), key: (60, 60), other: (50, 50 + other_growth)}, blocked_ns=300 * MS
@@ -365,7 +365,7 @@ def test_a_page_fault_takes_at_most_20_us(n_faults: int, cause: str) -> None:
     assert divide(2, [at_p], [work(BASE, n_faults=0)], {}).parts[0].kind == cause
 
 
-def test_time_in_the_kernel_without_page_faults_is_of_system_calls() -> None:
+def test_kernel_time_without_page_faults_is_due_to_system_calls() -> None:
     at_p = work({(spot(1), COMPUTE): (500, 500)}, kernel_ns=15_000, n_faults=0)
     part = divide(2, [at_p], [work(BASE, n_faults=0)], {}).parts[0]
     assert (part.kind, part.ns) == ("system_calls", 15_000)

@@ -439,7 +439,7 @@ AT_LIMIT: list[tuple[str, bool, Run | Iterable[Finding]]] = [
 
 
 @pytest.mark.parametrize(("kind", "is_found", "made"), AT_LIMIT)
-def test_a_value_at_the_threshold_is_judged_as_the_threshold_says(
+def test_each_threshold_includes_or_excludes_its_own_value(
     kind: str, is_found: bool, made: Run | Iterable[Finding]
 ) -> None:
     found = findings(made) if isinstance(made, Run) else made
@@ -480,6 +480,6 @@ def test_ten_samples_name_the_serial_part(n: int, is_named: bool) -> None:
 
 
 @pytest.mark.parametrize(("n_waits", "construct_of_wait"), [(19, False), (20, True)])
-def test_starved_threads_wait_behind_a_wait_that_came_often(n_waits: int, construct_of_wait: bool) -> None:
+def test_the_finding_of_starved_threads_names_a_frequent_wait(n_waits: int, construct_of_wait: bool) -> None:
     found = the(with_wait(TASKWAIT, n_waits), "starved")
     assert (found.construct == 2) == construct_of_wait

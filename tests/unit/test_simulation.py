@@ -207,7 +207,7 @@ def test_waits_for_locks_of_older_traces_are_repeated(tmp_path: Path) -> None:
     assert "record it again" in note
 
 
-def test_a_lock_that_is_not_released_holds_nobody_up() -> None:
+def test_a_lock_without_a_release_delays_no_thread() -> None:
     schedule = Schedule(locking(4), 2)
     for worker in schedule.workers:
         words = worker.log.words
@@ -287,7 +287,7 @@ def test_several_producers_create_in_parallel() -> None:
     assert run.n_tasks == 64 + 8
 
 
-def test_phases_without_waits_between_overlap() -> None:
+def test_joined_phases_overlap() -> None:
     phase: tuple[Op, ...] = (Spawn((Work(100),)), Spawn((Work(300),)), Wait())
     program = program_of((Spawn(phase * 4), Wait()))
     shapes = {shape.construct: shape for shape in _core.shapes(program)}
@@ -512,7 +512,7 @@ def test_commands_read_a_simulated_run(command: str, kernels: Path, tmp_path: Pa
     assert result.output
 
 
-def test_a_simulated_run_is_written_once_and_alone(tmp_path: Path) -> None:
+def test_one_simulated_run_is_written_to_a_new_directory(tmp_path: Path) -> None:
     path = write_trace(tmp_path / "made.ompass", Schedule(fib(5), 2))
     out = tmp_path / "out.ompass"
     assert "one run" in error_of(call("simulate", path, "--threads", "1,2", "--record", out))

@@ -49,7 +49,7 @@ def test_the_sidebar_has_the_lists_of_the_start_page() -> None:
     assert site_sources.with_contents(page) == f"{page}\n{tree}"
 
 
-def test_what_is_wrong_with_a_built_site_is_found(tmp_path: Path) -> None:
+def test_every_problem_of_a_built_site_is_found(tmp_path: Path) -> None:
     (tmp_path / "a.html").write_text(
         '<a href="b.html#here"></a><a href="b.html#gone"></a><a href="c.html"></a><a href="#gone"></a>'
         '<script src="https://example.org/x.js"></script><a href="https://example.org/"></a>'

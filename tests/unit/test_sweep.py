@@ -63,7 +63,7 @@ def test_one_thread_is_measured_for_each_value_that_replaces_threads() -> None:
     st.booleans(),
     st.booleans(),
 )
-def test_rounds_are_complete_and_each_begins_elsewhere(
+def test_rounds_are_complete_and_begin_with_different_jobs(
     threads: list[int], repeats: int, unrecorded: bool, serial: bool
 ) -> None:
     spec = replace(SPEC, baseline=("./serial",), elision=("./elision",)) if serial else SPEC
@@ -82,7 +82,7 @@ def test_rounds_are_complete_and_each_begins_elsewhere(
         assert replace(rounds[1][0], repeat=1) != rounds[0][0]
 
 
-def test_finished_jobs_are_there_after_reopening(tmp_path: Path, program: Path) -> None:
+def test_a_reopened_sweep_has_its_finished_jobs(tmp_path: Path, program: Path) -> None:
     first = Done(Job(RECORDED, 2, 0, 1), 5, None, "a.ompass", 0.25)
     second = Done(Job(BASELINE, 1, 0, 1), 6, 7, "")
     with SweepDirectory.open(tmp_path / "s", SPEC, program) as sweep:

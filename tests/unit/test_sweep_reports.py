@@ -123,7 +123,7 @@ def test_the_short_report_has_the_speedup_of_the_whole_program_if_it_differs() -
     assert text(250, 200, Scope.PROGRAM) == "", "the table has these times"
 
 
-def test_tasks_that_are_too_fine_are_to_blame_for_their_longer_work() -> None:
+def test_longer_work_of_fine_tasks_is_a_loss_by_fine_tasks() -> None:
     """Ten thousand tasks of 1 us take 1.5 us each on two threads. Each thread has 5 ms of other work."""
 
     def run(n_threads: int, work_ns: int) -> Run:
@@ -143,7 +143,7 @@ def test_tasks_that_are_too_fine_are_to_blame_for_their_longer_work() -> None:
     assert losses["too_fine"] == pytest.approx(10 * MS + 5 * MS)
 
 
-def test_constructs_of_one_line_are_one() -> None:
+def test_constructs_of_one_line_are_merged() -> None:
     rows = team(0, [{"work_ns": 100 * MS, "n_tasks": 5}])
     tasks = [construct(1, 0, [20 * MS] * 2, create_ns=3), construct(2, 0, [20 * MS] * 3, create_ns=4)]
     work = work_of(collect(made_run(rows, tasks)))

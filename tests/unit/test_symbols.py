@@ -152,7 +152,7 @@ def test_function_comes_from_the_symbol_table_when_there_is_no_debug_information
     assert location.function == readable_name(name)
 
 
-def test_separate_debug_file_is_found_by_build_id(tmp_path: Path) -> None:
+def test_a_debug_file_that_is_no_elf_file_is_refused(tmp_path: Path) -> None:
     # Test machines rarely have libraries with line tables, so the debug file is no ELF file and is refused.
     build_id = "ab" * 20
     folder = tmp_path / ".build-id" / build_id[:2]

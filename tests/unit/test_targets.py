@@ -45,7 +45,7 @@ def test_transfers_that_take_most_of_a_construct_are_reported() -> None:
     assert "costly_transfers" not in kinds(row.replace(launch_ns=30 * MS, time_ns=50 * MS))
 
 
-def test_the_same_data_again_and_again_is_reported_with_its_part_of_the_time() -> None:
+def test_repeated_transfers_are_reported_with_their_part_of_the_time() -> None:
     row = target(
         1, n_runs=100, transfer_ns=20 * MS, launch_ns=40 * MS, n_launches=100, n_to=100, to_bytes=100_000,
         to_ns=16 * MS, n_repeated=75, repeated_bytes=75_000,
@@ -81,7 +81,7 @@ def test_a_host_that_waits_for_kernels_is_reported_unless_they_are_nowait() -> N
     assert "host_waits" not in kinds(row, wall_ns=1000 * MS)
 
 
-def test_time_that_other_programs_took_from_the_serial_part_hides_nothing() -> None:
+def test_preempted_serial_time_hides_no_costly_transfer() -> None:
     run = run_of([target(1, transfer_ns=20 * MS, n_to=1)], wall_ns=1000 * MS)
     assert "costly_transfers" not in findings(run)
     (alone,) = run.regions

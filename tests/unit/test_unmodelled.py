@@ -86,7 +86,7 @@ def test_only_a_change_of_the_lock_removes_the_time_to_pass_it(tmp_path: Path) -
     assert other.wall_ns == trial.wall_ns
 
 
-def test_the_gain_of_shorter_locks_lacks_a_part_while_others_use_the_processors(tmp_path: Path) -> None:
+def test_preemption_hides_a_part_of_the_gain_of_shorter_locks(tmp_path: Path) -> None:
     trial = trial_of(tmp_path, LOCKED)
     for preempted_ms, lock_ms, hidden in ((0, 120, False), (60, 120, True), (60, 5, False)):
         run, _ = recorded(trial, 100 * MS, lock_ms * MS, preempted_ms * MS)

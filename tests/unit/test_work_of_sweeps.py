@@ -57,7 +57,7 @@ def parts_of(scope: Scope = Scope.REGIONS, **of_samples: Any) -> Any:
     return content._parts(made, whole, scope)
 
 
-def test_samples_of_work_count_and_time_without_samples_is_the_kernels() -> None:
+def test_work_without_samples_is_kernel_time() -> None:
     parts = parts_of()
     assert (parts.work_ns, parts.preempted_ns, parts.blocked_ns) == (100 * MS, 10 * MS, 20 * MS)
     assert [dict(counts) for counts in parts.counts.values()] == [{0: 30, 1: 20}]
@@ -71,7 +71,7 @@ def test_samples_of_work_count_and_time_without_samples_is_the_kernels() -> None
     "samples",
     [{"n_lost": 1}, {"n_dropped": 1}, {"unsampled": (1,)}, {"samples": [sample("task", 80)]}],
 )
-def test_without_all_samples_no_time_is_the_kernels(samples: dict[str, Any]) -> None:
+def test_kernel_time_needs_all_samples(samples: dict[str, Any]) -> None:
     assert parts_of(**samples).kernel_ns == 0
 
 
