@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs programs under limits; removes files that killed programs leave in the system before later tests run.
+"""Provides a fixture that runs programs under limits, and removes files that killed programs left behind.
 
 tests/conftest.py has the other fixtures.
 """
@@ -27,7 +27,7 @@ def _no_registrations_of_the_dead() -> None:
 
     libomp registers each process that uses it in a file named by the process id, and removes the file when
     the process ends, but not when it is killed. If a later process has the same id, libomp finds the file and
-    aborts, by a bus error if the file is empty.
+    aborts the process; an empty file causes a bus error.
     """
     if not SHARED_MEMORY.is_dir():
         return
@@ -40,7 +40,7 @@ def _no_registrations_of_the_dead() -> None:
 
 @pytest.fixture
 def run_in(default_toolchain: Toolchain, libompass: Path, tmp_path: Path) -> RunIn:
-    """Runs a program with the tool, by default in tmp_path; see harsh_run.run_program."""
+    """Returns a function that runs a program with the tool, by default in tmp_path; see run_program."""
 
     def run(
         program: Path, *arguments: str, workspace: Path | None = None, **options: Any

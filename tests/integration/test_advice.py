@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Advice on recorded programs with one known defect each: it names the line.
+"""Records programs with one known defect each, and checks that the advice names the line of the defect.
 
-The tasks sleep, so a busy machine hardly changes their times, and the program prints how late it woke
-them: the round with the least lateness counts. tests/slow/test_predictions.py measures the real gain of the
-changed programs, tests/native/test_simulation.cpp the exact gain of made programs.
+The tasks sleep, so a busy machine hardly changes their times. The program prints how late the system woke
+them, and the test uses the round with the least lateness. tests/slow/test_predictions.py measures the real
+gain of the changed programs; tests/native/test_simulation.cpp computes exact gains of synthetic programs.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from toolchains import Record
 
 SOURCE = "simulation/sleepers.c"
 ROUNDS = 8
-LATE_NS = 3_000_000  # lateness that needs no further round
-LEAST = 0.04  # least measured gain; late wake-ups consume the rest
+LATE_NS = 3_000_000  # largest lateness of a round that need not be repeated
+LEAST = 0.04  # least accepted gain, because late wake-ups reduce it; also the tolerated excess
 
 
 def line_of(mark: str) -> int:

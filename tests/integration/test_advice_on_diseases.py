@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The first advice on sick programs expresses their cure. tests/benchmarks/advice.py measures all of them."""
+"""Checks that the first advice on a program with a known disease is its cure.
+
+tests/benchmarks/advice.py measures the advice on all of these programs.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +17,8 @@ from diseases.runs import build
 from ompass.simulation.advice import advise
 from ompass.simulation.reader import read_task_program
 
-# One program for each kind of advice that follows from the structure of the program. Other programs may
-# disturb advice that follows from the costs of the machine.
+# One program for each kind of advice that follows from the structure of the program. Advice that follows from
+# the costs of the machine is not tested here, because other processes may change these costs.
 PROGRAMS = (
     "coarse_blocks.c",
     "undeferred_if.c",
@@ -37,7 +40,7 @@ PROGRAMS = (
 LEAST_GAIN = 0.15
 ROUNDS = 4
 PREEMPTED_NS = 20_000_000
-# The advice names the end of the taskgroup, or the region; but their begin, or a task, is marked.
+# The advice names the end of a taskgroup, or a region; the source marks the beginning instead, or a task.
 MARKED_ELSEWHERE = ("starved_groups.cpp", "wait_in_group.cpp", "producer_prologue.cpp")
 
 
@@ -55,7 +58,7 @@ def test_the_first_advice_expresses_the_cure(name: str, libompass: Path, tmp_pat
 
 
 def least_disturbed(label: Label, libompass: Path, folder: Path) -> Path:
-    """Records the program until no thread was preempted for long, at most ROUNDS times."""
+    """Returns the least disturbed of up to ROUNDS runs; stops when no thread is preempted for long."""
     toolchain = toolchains.toolchain_named(toolchains.DEFAULT_TOOLCHAIN)
     program = build(label, toolchain.name)
     found: list[tuple[int, Path]] = []
@@ -66,7 +69,7 @@ def least_disturbed(label: Label, libompass: Path, folder: Path) -> Path:
                 mode="trace", preload=True, environment=label.environment,
             )  # fmt: skip
         tasks = read_task_program(recorded.run_dir)
-        # Preemption before the first region, while the tool begins, is not recorded as such.
+        # Preemption before the first region is not recorded, so all time outside of regions counts.
         disturbed_ns = max(tasks.preempted_ns, tasks.wall_ns - tasks.regions_ns)
         found.append((disturbed_ns, recorded.run_dir))
     return min(found)[1]
@@ -89,6 +92,6 @@ def test_a_chain_through_many_addresses_has_no_shared_one(libompass: Path, tmp_p
     (label,) = [label for label in all_labels() if label.program == "chain_cells.cpp"]
     content = advise(least_disturbed(label, libompass, tmp_path))
     assert content.changes[0].shared is not None
-    # Each cell is written by one task and read by the next one.
+    # One task writes each cell, and the next task reads it.
     assert (content.changes[0].shared.n_tasks, content.changes[0].shared.n_dependent) == (2, 800)
     assert "through many addresses" in content.advice[0].because

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ompass.h and the Fortran module in C, C++ and Fortran programs, with and without the tool and OpenMP.
+"""Tests ompass.h and the Fortran module in C, C++ and Fortran programs, with and without tool and OpenMP.
 
-The programs, in tests/programs/api, print on their KERNEL and PHASES lines what must be recorded.
+The programs, in tests/programs/api, print the expected kernels and phases as lines KERNEL and PHASES.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from recorded_run import check_accounts_agree, check_facts, check_sound, facts_i
 from toolchains import PROGRAMS, REPOSITORY, CompileProgram, RunRecorded, Toolchain, toolchain_named
 
 FORTRAN_MODULE = REPOSITORY / "ompt_tool" / "fortran" / "ompass.f90"
-# language -> the program, and the sources compiled with it
+# language -> the program, and the other sources that are compiled with it
 SOURCES: dict[str, tuple[str, list[Path]]] = {
     "C": ("api/kernels.c", []),
     "C++": ("api/scoped_kernels.cpp", [PROGRAMS / "api" / "scoped_kernels_other.cpp"]),
@@ -29,7 +29,7 @@ WITH_OPENMP = pytest.mark.parametrize("openmp", [True, False], ids=["with-openmp
 
 @pytest.fixture(params=["clang-19", "gcc-12-libomp-19"])
 def compilers(request: pytest.FixtureRequest) -> Toolchain:
-    """The two toolchains that have a Fortran compiler."""
+    """Returns one of the two toolchains that have a Fortran compiler."""
     toolchain = toolchain_named(request.param)
     assert not toolchain.missing()
     return toolchain
@@ -50,7 +50,7 @@ def run_plainly(program: Path, toolchain: Toolchain, **environment: str) -> str:
 
 
 def kernels_in(stdout: str) -> dict[str, dict[str, int]]:
-    """Returns name -> numbers of the KERNEL lines."""
+    """Returns the numbers of each KERNEL line, by the kernel's name."""
     lines = [line.split() for line in stdout.splitlines() if line.startswith("KERNEL ")]
     return {
         words[1]: {figure: int(value) for figure, value in (word.split("=") for word in words[2:])}
@@ -64,7 +64,7 @@ def phases_in(stdout: str) -> list[str]:
 
 
 def recorded_kernels(profile: _core.Run) -> dict[str, dict[str, int]]:
-    """Returns name -> numbers of the kernel constructs, all threads together."""
+    """Returns the numbers of each kernel construct, summed over threads, by the kernel's name."""
     names = {entry.id: entry.name for entry in profile.definitions if entry.kind == "kernel"}
     found: dict[str, dict[str, int]] = defaultdict(lambda: {"count": 0, "read_bytes": 0, "write_bytes": 0})
     for row in profile.constructs:

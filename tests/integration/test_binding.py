@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Threads are bound with the tool or the extension as without it, for programs of every compiler."""
+"""Checks that neither tool nor extension changes the binding of threads, in programs of every compiler."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ BINDINGS: tuple[dict[str, str], ...] = (
     {"OMP_PROC_BIND": "false"},
     {},
 )
-# libgomp stays loaded in programs of gcc and gfortran, which run on this libomp.
+# compiler -> toolchain and source. Programs of gcc and gfortran still load libgomp when they run on libomp.
 SOURCES = {
     "gcc": ("gcc-12-libomp-19", "binding/masks.c"),
     "gfortran": ("gcc-12-libomp-19", "binding/masks.f90"),
@@ -42,7 +42,8 @@ SOURCES = {
 }
 
 
-# All ways to bind where the tool replaces the runtime; the languages of a compiler share its runtime.
+# gcc programs try every binding, because the tool replaces their runtime. Fortran programs try only one,
+# because they share the runtime of the C compiler.
 BINDINGS_OF = {"gcc": BINDINGS, "gfortran": BINDINGS[4:5], "clang": BINDINGS[::2], "flang": BINDINGS[4:5]}
 
 
@@ -57,7 +58,7 @@ def libomp(default_toolchain: Toolchain) -> Path:
 
 @pytest.fixture
 def environment(libompass: Path, default_toolchain: Toolchain) -> dict[str, str]:
-    """Returns an environment: programs of clang find libomp, programs of gcc the system's libgomp."""
+    """Returns an environment in which clang programs find libomp, and gcc programs the system's libgomp."""
     return {
         **neutral_environment(),
         "OMPASS_LIBRARY": str(libompass),
@@ -83,7 +84,7 @@ def built(compiler: str, compile_program: CompileProgram) -> Path:
 
 
 def masks(environment: Mapping[str, str], cwd: Path, *command: object) -> list[str]:
-    """Returns the lines of the threads of the programs that the command runs, in order."""
+    """Runs a command; returns the sorted `thread` lines that its programs print."""
     done = subprocess.run(
         [str(word) for word in command],
         env=dict(environment), cwd=cwd, capture_output=True, text=True, timeout=PATIENCE_S, check=False,

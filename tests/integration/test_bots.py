@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every benchmark program verifies with all options, checks its command line, and counts correctly.
+"""Every benchmark program verifies its result with all options, checks its command line and counts its tasks.
 
-The programs verify themselves: against their serial version, or by a property that only right results have.
+A program compares its result with that of the serial version, or checks a property that only correct results
+have.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ OF_GCC = ("fib",)  # programs that the quick tests build with gcc and run
 
 @pytest.fixture(scope="session")
 def bots_of_gcc() -> Path:
-    """The directory of some benchmark programs built by gcc."""
+    """Returns the directory of the benchmark programs that gcc built."""
     return bots_programs.built_by_gcc(*OF_GCC)
 
 
@@ -41,7 +42,7 @@ def check_version(
     input_class: str = "test",
     timeout_s: float = 170,
 ) -> None:
-    """All runs verify, do the serial version's work, and create the same number of tasks on any team."""
+    """Checks that all runs verify, do the serial version's work, and create as many tasks on any team."""
     program = version.partition("-")[0]
     [serial] = bots_programs.verify(
         directory / f"{program}-serial", (1,), *options, input_class=input_class, timeout_s=timeout_s
@@ -63,7 +64,7 @@ def check_version(
 def test_every_version_verifies_at_every_cutoff_kind_and_number_of_threads(
     bots_dir: Path, version: str
 ) -> None:
-    # Without the tool, marks are jumps over calls.
+    # One team size is enough for marked versions: without the tool, a mark only jumps over a call.
     check_version(bots_dir, version, THREADS[1:2] if version.endswith("-marked") else THREADS)
 
 
@@ -81,8 +82,8 @@ def test_placed_tasks_and_memory_verify_on_several_domains(
     bots_programs.verify(bots_dir / version, (1, 2, 4), environment=environment)
 
 
-# Without a cut-off these create up to 866 million tasks in class small, which takes hours. So they run with
-# this `--size`, and in class small only with their default cut-off.
+# Without a cut-off, these programs create up to 866 million tasks in class small, which takes hours. So all
+# kinds run with this `--size`; class small itself runs only with the manual cut-off.
 SMALLER = {"fib": 34, "floorplan": 15, "knapsack": 60, "nqueens": 13, "treeadd": 19}
 
 
@@ -108,7 +109,7 @@ def test_every_version_that_gcc_built_verifies(version: str) -> None:
 
 
 def libraries(path: Path) -> str:
-    """Returns the libraries with which a program is linked."""
+    """Returns the output of ldd, which lists the libraries of a program."""
     return subprocess.run(["ldd", path], capture_output=True, text=True, check=True).stdout
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The benchmark programs' numbers: known answers from other sources, and task counts that the tool confirms.
+"""Compares the results of the benchmark programs with known answers, and their task counts with the tool's.
 
-Expected numbers are published, with their source, or computed here in another way than in the programs.
+Each expected number is published, with the source given here, or this file computes it by another algorithm.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ RECORDED = [name for name in bots_programs.versions() if not re.search(r"-serial
 
 
 def result_of(program: Path, *options: str) -> str:
-    """Returns the line `result` of a verified run."""
+    """Returns the text of the line `result` of a verified run."""
     ended = subprocess.run(
         [program, *options],
         env=neutral_environment(),
@@ -68,7 +68,7 @@ def check_counts(program: Path, libompass: Path, tmp_path: Path, kinds: Iterable
 def test_the_report_counts_the_tasks_that_the_program_counts(
     bots_dir: Path, version: str, libompass: Path, tmp_path: Path
 ) -> None:
-    """Without a cut-off the program creates its largest number of tasks."""
+    """Runs the first kind, which has no cut-off and so creates the most tasks."""
     program = bots_dir / version
     check_counts(program, libompass, tmp_path, islice(bots_programs.kinds(program), 1), threads=2)
 
@@ -115,7 +115,7 @@ def test_queens_have_the_published_numbers_of_solutions(bots_dir: Path, n: int, 
 
 
 def placements(n: int, columns: tuple[int, ...] = ()) -> int:
-    """Counts the ways to place one or more further queens, by comparing every pair of queens."""
+    """Counts the ways to place one or more further queens. Compares every pair of queens."""
     if len(columns) == n:
         return 0
     row = len(columns)
@@ -164,7 +164,7 @@ def check_sample_tree(program: Path, tree: str) -> None:
 
 
 def test_the_tiny_tree_follows_its_rule(bots_dir: Path) -> None:
-    """The tree is geometric, with about four children, to depth six; hashlib's SHA-1 searches it here."""
+    """Searches the tree here with hashlib's SHA-1: geometric, about four children per node, depth six."""
 
     def search(state: bytes, depth: int) -> tuple[int, int]:
         number = (int.from_bytes(state[16:], "big") & 0x7FFFFFFF) / 2**31
@@ -182,7 +182,7 @@ MASK = 2**64 - 1
 
 
 def mixed(word: int) -> int:
-    """Returns SplitMix64's finalizer (Steele, Lea, Flood, 2014) of a word."""
+    """Applies SplitMix64's finalizer (Steele, Lea, Flood, 2014) to a word."""
     word = (word ^ (word >> 30)) * 0xBF58476D1CE4E5B9 & MASK
     word = (word ^ (word >> 27)) * 0x94D049BB133111EB & MASK
     return word ^ (word >> 31)
@@ -217,7 +217,7 @@ def test_knapsacks_have_the_optimum_of_another_recurrence(bots_dir: Path, n_item
 
 
 def least_floorplan(n_cells: int) -> int:
-    """Returns the least area: tries every shape and place of every cell, without a bound."""
+    """Returns the least area. Tries every shape and position of every cell, without a bound."""
     words = random_words(19830401)
     cells = []
     for i in range(n_cells):

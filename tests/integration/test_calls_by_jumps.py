@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Constructs whose calls return into the runtime have the place of the loop, region or task around them."""
+"""Constructs that call the runtime by a jump (a tail call) are located at the enclosing construct.
+
+Such a call returns into the runtime, so its return address does not show the construct's own line.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ from toolchains import Record, Toolchain, toolchain_named
 
 SOURCE = "waits/jumps.c"
 LINES = lines_of(SOURCE)
-GCC_LINES = 4  # gcc gives its calls the line of a neighbour
+GCC_LINES = 4  # largest error of a line: gcc attributes its calls to nearby lines
 Marked = set[tuple[str, int]]
 
 
@@ -37,7 +40,7 @@ def in_runtime(run: Run, definition: Definition) -> bool:
 
 
 def shown_around(run: Run) -> Marked:
-    """Returns kind and line of the constructs that have the place of the task or region around them."""
+    """Returns the kind and line of each construct that is located at the task or region around it."""
     resolver = Resolver.of_run(run)
     return {(kind_of(d), resolver.locate(d).line) for d in run.definitions if d.is_place_around}
 
@@ -57,14 +60,14 @@ def test_no_construct_is_in_the_runtime(
     around = shown_around(run)
     expected = {"parallel": "outer_region", "region barrier": "outer_region"}
     expected["implementation barrier" if is_gcc else "explicit barrier"] = "region_of_barrier"
-    if is_gcc:  # the functions of clang's tasks return a value, so their last calls are no jumps
+    if is_gcc:  # the functions of clang's tasks return a value, so their last calls are not jumps
         expected["taskwait"] = "task_of_taskwait"
     assert {kind for kind, _ in around} == expected.keys()
     assert all(is_near(line, expected[kind], toolchain) for kind, line in around), around
 
 
 def test_a_barrier_at_the_end_of_a_single_is_at_the_single(record: Record, toolchain: Toolchain) -> None:
-    """The loop that the region ends with is known, so nothing is uncertain."""
+    """The region ends with a known loop, the single, so the barrier's place is not uncertain."""
     run = open_run(record(SOURCE, toolchain=toolchain, preload=True).run_dir)
     resolver = Resolver.of_run(run)
     kinds = ("worksharing barrier", "implicit barrier", "implementation barrier")  # of old and new runtimes
@@ -73,7 +76,7 @@ def test_a_barrier_at_the_end_of_a_single_is_at_the_single(record: Record, toolc
         for d in run.definitions
         if kind_of(d) in kinds and is_near(resolver.locate(d).line, "single", toolchain)
     ]
-    assert at_single or toolchain.name.startswith("gcc")  # there, the region's end is the single's barrier
+    assert at_single or toolchain.name.startswith("gcc")  # gcc's single ends at the barrier of the region
     assert not any(d.is_place_around for d in at_single)
 
 

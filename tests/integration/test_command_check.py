@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`ompass check` as a command: exit codes with real programs, forms of the report, the workflow in the docs.
+"""Tests `ompass check` as a command: exit codes, formats of the report, and the workflow in the docs.
 
-The machine of a test may be busy. A verdict is then open, but equal programs are never worse.
+On a busy machine a verdict may stay open, but equal programs are never judged worse.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def environment(libompass: Path, default_toolchain: Toolchain) -> dict[str, str]
 
 @pytest.fixture
 def programs(compile_program: CompileProgram, default_toolchain: Toolchain, tmp_path: Path) -> Path:
-    """A directory with two equal builds, `old` and `new`."""
+    """Makes a directory with two equal builds, `old` and `new`."""
     program = compile_program(PROGRAM, default_toolchain)
     for name in ("old", "new"):
         shutil.copy(program, tmp_path / name)
@@ -47,7 +47,7 @@ def programs(compile_program: CompileProgram, default_toolchain: Toolchain, tmp_
 
 
 def check(environment: dict[str, str], folder: Path, *arguments: object) -> tuple[int, dict[str, Any], str]:
-    """Returns exit status, JSON and stderr of a check."""
+    """Runs a check; returns its exit status, JSON and stderr."""
     ended = subprocess.run(
         command_line("check", "--json", "-t", 2, *arguments), env=environment, cwd=folder,
         capture_output=True, text=True, timeout=PATIENCE_S, check=False,
@@ -80,11 +80,11 @@ def test_equal_builds_are_not_worse(environment: dict[str, str], programs: Path)
     assert ElementTree.parse(programs / "c.xml").getroot().get("failures") == "0"
     assert json.loads((programs / "b.json").read_text())[0]["name"] == "equal: time"
     assert json.loads((programs / "m.json").read_text())["equal"]["latency"]["value"] > 0
-    # The same runs, as recorded runs.
+    # Compares the same runs again, now as recorded runs.
     again, recorded, _ = check(environment, programs, "runs/before", "--", "runs/after")
     assert again in (0, 2)
     assert recorded["alternating"]
-    # A single recorded run: counts, and no verdict on times.
+    # A single recorded run is enough for counts, but not for a verdict on times.
     first = sorted((programs / "runs" / "before").glob("*.ompass"))[0]
     single, one, _ = check(environment, programs, first, "--no-traces", "--", "./new", "tasks", 100)
     assert (single, one["verdict"]) == (2, "single")
@@ -125,7 +125,7 @@ def workflow() -> Any:
 def test_the_workflow_of_the_docs_works(
     environment: dict[str, str], default_toolchain: Toolchain, tmp_path: Path
 ) -> None:
-    """Runs the steps as GitHub does (`bash -e`); installing packages and checking out are given."""
+    """Runs the steps as GitHub does (`bash -e`). Stubs replace the checkout and the installation of packages."""
     steps = workflow()["jobs"]["check"]["steps"]
     checked_out = [step["with"]["path"] for step in steps if "uses" in step]
     assert sorted(checked_out) == ["after", "before"]
@@ -133,7 +133,7 @@ def test_the_workflow_of_the_docs_works(
         (tmp_path / path).mkdir()
         source = PROGRAM.read_text(encoding="utf-8")
         assert _USAGE in source
-        # The example takes no arguments.
+        # The workflow gives its program no arguments.
         source = source.replace(_USAGE, 'char *given[] = {"", "tasks", "50"};\n    argv = given;')
         (tmp_path / path / "program.c").write_text(source, encoding="utf-8")
     commands = tmp_path / "bin"

@@ -16,7 +16,7 @@ from ompass import _core
 from recorded_run import OUTSIDE, warm_up_and_after
 from toolchains import Record
 
-# Parallelism of programs with a known graph: their spins are equal except for the machine's noise.
+# Parallelism of programs with a known graph, whose spins are equally long except for noise; None: above 1.5.
 KNOWN = {"dependence_chain": 1.0, "serial_producer": 30 / 21, "balanced_tasks": None, "taskgroup": None}
 KINDS = [
     "depend", "detach_late_task", "nested_in_task", "nested_parallel", "pthread_regions", "taskgroup",
@@ -40,7 +40,7 @@ def test_work_equals_the_replays_and_the_span_is_not_longer(
         expected = sum(row.work_ns + row.create_ns for row in inside)
     else:
         expected = sum(row.work_ns for row in inside)
-    # The replay excludes from work the creation of undeferred tasks that were not timed individually.
+    # The replay's work excludes the creation of undeferred tasks that were not timed individually.
     n_undeferred = sum(row.n_undeferred for row in replay.constructs)
     assert graph.work_ns == pytest.approx(expected, abs=1000) or n_undeferred
     assert graph.n_undeferred == n_undeferred

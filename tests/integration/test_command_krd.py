@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`ompass krd` on recorded runs: known accesses with known distances, and the marked benchmark programs."""
+"""Tests `ompass krd` on programs with known reuse distances and on the marked benchmark programs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from command import ompass
 from ompass import _core
 from toolchains import CompileProgram, RunRecorded, Toolchain
 
-# One thread: blocks a and b of 1000 bytes, then both halves of a and b as one range that overlaps both.
+# One thread accesses blocks a and b of 1000 bytes, then one range: the second half of a and the first of b.
 ONE_THREAD = """\
 #include "ompass.h"
 static char data[4096];
@@ -33,7 +33,7 @@ int main(void) {
 }
 """
 
-# Two threads take turns in a fixed order: 0 reads, 1 writes the same bytes, 0 reads them twice.
+# Two threads take turns in a fixed order: thread 0 reads, 1 writes the same bytes, 0 reads them twice.
 TURNS = """\
 #include <omp.h>
 #include "ompass.h"
@@ -119,7 +119,7 @@ def test_runs_without_accesses_say_what_to_do(
 
 
 def by_hand(events: _core.EventTable, kinds: Sequence[str]) -> dict[str, int]:
-    """Returns cold bytes and bins (keys as text) of all accesses, over the pieces that no access cuts."""
+    """Computes cold bytes and bins (keys are texts) naively, for each piece between bounds of accesses."""
     import numpy as np
 
     names = np.array(kinds)[np.asarray(events.kind)]
@@ -149,7 +149,7 @@ def by_hand(events: _core.EventTable, kinds: Sequence[str]) -> dict[str, int]:
 def test_recorded_programs_have_the_distances_of_their_events(
     program: str, bots_dir: Path, run_recorded: RunRecorded, default_toolchain: Toolchain
 ) -> None:
-    # One thread, because times in `dump` are coarser than ticks and would not order threads.
+    # On one thread, because times in `dump` are coarser than ticks and do not order events of two threads.
     recorded = run_recorded(bots_dir / program, default_toolchain, "--class", "test", mode="trace", threads=1)
     value = krd(str(recorded.run_dir))
     events = _core.read_events(str(recorded.run_dir))
@@ -163,7 +163,7 @@ def test_recorded_programs_have_the_distances_of_their_events(
 
 
 def under_one_cache(run: Path) -> tuple[int, list[int]]:
-    """Returns cold bytes and bins of all kernels, with all threads in one stream."""
+    """Returns cold bytes and bins of all kernels, as if all threads shared one cache."""
     (group,) = _core.reuse_of_run(str(run), [0] * 8, [], [(1 << 18, 1 << 22)]).groups
     bins = [sum(column) for column in zip(*(kernel.bins for kernel in group.kernels), strict=True)]
     return sum(kernel.cold_bytes for kernel in group.kernels), bins
@@ -182,7 +182,10 @@ def touched_in_order(run: Path) -> list[int]:
 def test_matmul_reuses_alike_under_any_scheduler_unless_threads_share_a_cache(
     bots_dir: Path, run_recorded: RunRecorded, default_toolchain: Toolchain
 ) -> None:
-    """As in Pericàs et al.: another task order on one thread has the same reuse; no thread moves its data."""
+    """As in Pericàs et al., the order of tasks on one thread does not change the reuse.
+
+    The accesses of two threads in one cache do change it.
+    """
 
     def recorded(version: str, threads: int) -> Path:
         arguments = ("--class", "test", "--threads", str(threads))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`ompass query` and `ompass export` on a recorded run: their tables agree with the report's counts."""
+"""Tests `ompass query` and `ompass export` on a recorded run: their tables agree with the replay."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`ompass report`, info, dump, validate and doctor on recorded runs of one program."""
+"""Tests `ompass report`, info, dump, validate and doctor on recorded runs of a few small programs."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def program(tmp_path: Path, compile_program: CompileProgram) -> Path:
     source = tmp_path / "spawn.cpp"
     source.write_text(SOURCE, encoding="utf-8")
     built = compile_program(source)
-    # a copy, for tests that change it
+    # Makes a copy for tests that change the program.
     return Path(shutil.copy(built, tmp_path / "spawn"))
 
 
@@ -204,7 +204,7 @@ def test_program_without_debug_information_still_has_functions(
     trace: Path, program: Path, default_toolchain: Toolchain
 ) -> None:
     require_commands("strip")
-    # The build id stays, so the file is still recognised as the recorded one.
+    # The build id stays, so Ompass still recognises the file as the recorded program.
     subprocess.run(["strip", "--strip-debug", program], check=True)
     report = json_of("report", trace)
     assert any("compile with -g" in problem for problem in report["problems"])

@@ -18,7 +18,7 @@ import pytest
 from needs import require_commands, require_toolchain
 from toolchains import CompileProgram, Toolchain, neutral_environment, toolchain_named
 
-# Recursive tasks with a known number: fib(n) creates two tasks for each call with n >= 2.
+# A program with a known number of recursive tasks: fib(n) creates two tasks for each call with n >= 2.
 FIB = """\
 #include <signal.h>
 #include <stdio.h>
@@ -58,7 +58,7 @@ int main(int argc, char **argv) {
 """
 LINES_OF_TASKS = (11, 13)
 N = 15
-N_TASKS = 1972  # sum over calls fib(k), k >= 2, of 2
+N_TASKS = 1972  # two for each call fib(k) with k >= 2
 
 
 def tasks_of(n: int) -> int:
@@ -78,7 +78,7 @@ def fib(source: Path, compile_program: CompileProgram) -> Path:
 
 
 class Launcher:
-    """Calls the command in its own directory."""
+    """Runs the command `ompass` in a given directory."""
 
     def __init__(self, directory: Path, library: Path, toolchain: Toolchain) -> None:
         self.directory = directory
@@ -223,7 +223,7 @@ def test_limit_that_is_no_size_is_refused(ompass: Launcher, fib: Path) -> None:
 
 
 def test_ranks_that_share_a_pattern_are_no_children_of_each_other(ompass: Launcher, fib: Path) -> None:
-    """All ranks record at the same time, as under mpiexec; the first one reports for all."""
+    """All ranks record at the same time, as under mpiexec. Only the first one reports, for all ranks."""
     job = 'i=0; while [ $i -lt 5 ]; do SLURM_PROCID=$i "$@" & i=$((i + 1)); done; wait'
     words = ompass.command("run", "--no-report", "-o", "q-%r", "--", fib, str(N))
     done = subprocess.run(
@@ -261,7 +261,7 @@ def test_gcc_program_is_recorded_on_libomp(
 ) -> None:
     gcc = require_toolchain(toolchain_named("gcc-12-libomp-19"))
     program = compile_program(source, gcc)
-    # The command must find the library itself: no variable leads to a libomp under libgomp's name.
+    # The command must find libomp itself: no variable points to a libomp that has libgomp's file name.
     del ompass.environment["LD_LIBRARY_PATH"]
     doctor = ompass("doctor", program)
     assert "in place of gcc's libgomp" in doctor.stdout

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`ompass scale` as a command: killed sweeps resume, failures are reported, all forms of the report agree.
+"""Tests `ompass scale` as a command: it resumes sweeps, reports failures, and all forms of its report agree.
 
-Recorded sweeps (tests/unit) and real ones (tests/slow) test that it names the right disease.
+tests/unit (on recorded sweeps) and tests/slow (on real ones) test that it names the right disease.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def test_a_killed_sweep_loses_nothing_and_repeats_nothing(
     lines = journal.read_text(encoding="utf-8").splitlines()
     assert lines[: len(kept)] == kept
     assert len(lines) == len(set(lines)) == n_jobs
-    # Every job runs once, and the killed one twice.
+    # Every job runs once; only the killed one may run twice.
     assert n_jobs <= len(runs_in(environment)) <= n_jobs + 1
     assert sum(p["rounds"] + p["rounds_left_out"] for p in report["points"]) == n_jobs
     again = call(environment, tmp_path, "scale", "-o", "s.sweep", "--json")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`ompass timeline` on recorded runs: readers of each format read the output back."""
+"""Tests `ompass timeline` on recorded runs: a reader of each format reads the output back."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ompass.readers.timeline import fitting_windows
 from ompass.units import parse_duration
 from toolchains import Record, Recorded
 
-# Tasks that wait for their children, undeferred ones among them, a critical section and a taskgroup.
+# Tasks that wait for two children, one of which is undeferred. The children enter a critical section.
 SOURCE = """\
 static int sum;
 static void leaf(void) {
@@ -65,7 +65,7 @@ def slices_of(run: Path) -> list[dict[str, int]]:
 
 
 def task_times(run: Path) -> Counter[tuple[int, int, int]]:
-    """Returns (thread, begin, end) of every interval of a task."""
+    """Counts the intervals of tasks by (thread, begin, end)."""
     return Counter((s["thread"], s["begin_ns"], s["end_ns"]) for s in slices_of(run) if s["kind"] == 2)
 
 
@@ -215,14 +215,14 @@ def test_events_over_time_are_all_events(recorded: Recorded) -> None:
     for n_parts in (1, 7, 1000):
         counts: Any = _core.events_over_time(run, [], 1 << 40, n_parts)
         assert len(counts) == n_parts
-        # Records of codes and places of tasks count here, but are not events of `dump`.
+        # The counts include records of codes and of task places, which `dump` does not list as events.
         assert n_events <= int(counts.sum()) <= 2 * n_events + len(kinds)
     of_thread: list[Any] = [_core.events_over_time(run, [n], 1 << 40, 1) for n in (0, 1)]
     assert sum(one.sum() for one in of_thread) == counts.sum()
 
 
 def test_names_of_a_trace_keep_exports_readable(tmp_path: Path, record: Record) -> None:
-    """File names with control characters must not make the drawing of a figure abort."""
+    """A file name with control characters must not stop an export, and no output contains them."""
     path = tmp_path / "a\x1b[31m[red]\u202e.c"
     path.write_text(SOURCE)
     run = record(path, mode="trace", threads=2).run_dir

@@ -24,11 +24,11 @@ ALL = MappingProxyType({BLOCKS: BLOCKS, ROWS: ROWS, REGION: REGION})
 
 
 class Edit(NamedTuple):
-    """An edit: the sources after it, and for each construct on both sides, the line that follows it."""
+    """The sources after an edit, and the constructs, each named by text in the line that follows it."""
 
     sources: Sources
-    kept: Mapping[str, str] = ALL  # before: after
-    new: tuple[str, ...] = ()
+    kept: Mapping[str, str] = ALL  # constructs on both sides, text before the edit: text after it
+    new: tuple[str, ...] = ()  # constructs that the edit added
 
 
 def function(name: str) -> str:
@@ -123,7 +123,10 @@ def line_before(text: str, following: str) -> int:
 
 
 def place_of(sources: Sources, following: str) -> tuple[str, int]:
-    """Returns the file and line of a construct, by the next line that is not a brace."""
+    """Returns the file and line of the construct before the line that contains `following`.
+
+    Skips a brace on a line of its own.
+    """
     name, text = next((name, text) for name, text in sources.items() if following in text)
     line = line_before(text, following)
     return name, line - (text.splitlines()[line - 1].strip() == "{")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`omp_control_tool` ends and pauses a recording with wrapped creations, as `ompass run` makes it."""
+"""Tests that `omp_control_tool` ends and pauses recordings with wrappers, as `ompass run` makes them."""
 
 from __future__ import annotations
 

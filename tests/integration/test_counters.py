@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hardware counters, compared with programs that execute a known number of instructions."""
+"""Compares hardware counters with the known number of instructions that a program executes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from recorded_run import check_sound
 from toolchains import CompileProgram, Record, RunRecorded, Toolchain
 
 N_TASKS, N_ITERATIONS = 20, 20_000_000
-# As many as the processor of a virtual machine may count at once; unknown ones are left out.
+# As many as the processor of a virtual machine may count at once. The tool leaves out counters that are
+# unknown there.
 NAMES = ("PAPI_TOT_INS", "PAPI_TOT_CYC", "PAPI_L1_DCM", "PAPI_L2_DCM", "PAPI_BR_MSP")
 
 
@@ -42,7 +43,7 @@ def test_instructions_of_tasks_are_counted_together_with_samples(
 def test_counter_without_room_is_left_out_and_not_shown_as_0(
     sixth: str, compile_program: CompileProgram, run_recorded: RunRecorded, default_toolchain: Toolchain
 ) -> None:
-    # Six, as many as an AMD processor counts; a virtual machine may count five of them.
+    # An AMD processor counts these six at once; a virtual machine may count only five of them.
     names = (*NAMES, sixth)
     recorded = run_recorded(
         compile_program("counted.c", default_toolchain),

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Detached tasks: the region that they belong to, who fulfils their events, and how late.
+"""Tests the records of detached tasks: their region, and the threads that fulfil their events, and the delay.
 
-The program measures each event's delay itself.
+The program itself measures the delay of each event.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from recorded_run import OUTSIDE, check_accounts_agree, check_sound, task_rows
 from toolchains import CompileProgram, RunRecorded, Toolchain
 
 N_TASKS = 5
-ERROR_NS = 1_000_000  # the program reads the clock before the task ends, and before it fulfils the event
+ERROR_NS = 1_000_000  # because the program reads the clock before the task's end and before the fulfilment
 SOURCE = "waits/detached.c"
 
 
@@ -72,7 +72,7 @@ class Seen:
 def test_a_detached_task_belongs_to_its_region_and_its_event_is_timed(
     toolchain: Toolchain, mode: str, by: str, compile_program: CompileProgram, run_recorded: RunRecorded
 ) -> None:
-    if toolchain.name.startswith("gcc"):  # asks for a version of omp_fulfill_event that libomp lacks
+    if toolchain.name.startswith("gcc"):  # needs a symbol version of omp_fulfill_event that libomp lacks
         return
     program = compile_program(SOURCE, toolchain, opt_level="-O0")
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The first finding is the disease, for a dozen real programs that a busy machine does not disturb.
+"""Checks that the first finding is the disease, for real programs that a busy machine does not disturb.
 
 `./run diseases` judges all programs of tests/diseases, on more threads and under worse conditions.
 """
@@ -36,12 +36,12 @@ def found_in(
 ) -> tuple[str, ...]:
     """Returns the kinds of problem in a run on two threads, in order.
 
-    Repeats a run that others disturbed, up to ATTEMPTS runs.
+    Repeats a run that other processes disturbed, up to ATTEMPTS runs.
     """
     case = Case(LABELS[program], compiler, 2, QUIET, 0, cured)
     if program.startswith("page_faults"):
         # In a virtual machine, the host provides memory at its very first use. That takes three times as
-        # long as the kernel's work, and counts as time in the kernel.
+        # long as the kernel's work, and counts as time in the kernel. So a first run uses the memory.
         record(case, libompass, tmp_path / "first.ompass")
     for attempt in range(ATTEMPTS):
         record(case, libompass, tmp_path / f"{attempt}.ompass")
@@ -77,7 +77,7 @@ def test_processor_time_before_the_first_use_of_openmp_is_recorded(libompass: Pa
 
 
 def findings_of(case: Case, libompass: Path, run_dir: Path) -> dict[str, str]:
-    """Returns the evidence of the findings of one recording, by kind."""
+    """Records a case; returns the evidence of each finding, by its kind."""
     record(case, libompass, run_dir)
     return {finding.kind: finding.because for finding in collect(open_run(run_dir)).findings}
 

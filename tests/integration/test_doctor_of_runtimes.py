@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The doctor tries each runtime, under the tool and under the extension; it trusts no version."""
+"""Checks that the doctor runs a trial on each runtime, with tool and with extension, and trusts no version."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ LIBC_FAULT = "GLIBC"  # a runtime that needs a newer libc than this system has
 
 @pytest.fixture(scope="module")
 def future_runtime(tmp_path_factory: pytest.TempPathFactory, default_toolchain: Toolchain) -> Path:
-    """A real runtime whose file names a release that does not exist yet, as a later libomp will."""
+    """Makes a copy of a real runtime that claims a release that does not exist yet."""
     path = tmp_path_factory.mktemp("future") / "libomp.so.5"
     content = default_toolchain.runtime_library.read_bytes()
     assert b"build compiler: Clang 19.1" in content
-    # A function that came with the newest release that is tested replaces a function of the same length.
+    # The text that names the release keeps its length; the functions stay those of libomp 19.
     path.write_bytes(content.replace(b"build compiler: Clang 19.1", b"build compiler: Clang 99.1"))
     return path
 
