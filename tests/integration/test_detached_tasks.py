@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests the records of detached tasks: their region, and the threads that fulfil their events, and the delay.
+"""Tests the records of detached tasks: their region, the thread that fulfils their event, and its delay.
 
 The program itself measures the delay of each event.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks that the doctor runs a trial on each runtime, with tool and with extension, and trusts no version."""
+"""Checks that the doctor tries each runtime with the tool and the extension, and does not trust versions."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every command, query and piece of Python in README.md and docs/ gives the shown output.
+"""Checks that every command, query and piece of Python in README.md and docs/ gives the shown output.
 
-The examples of a page run in order in a new directory. It contains the programs and recorded runs
-that the page names but does not make. NOT_RUN lists the commands that cannot run in a test.
+The examples of a page run in order in a new directory. It contains the programs and recorded runs that the
+page names but does not make. NOT_RUN lists the commands that this test does not run.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from toolchains import REPOSITORY, CompileProgram, Toolchain
 EXAMPLES = all_examples()
 PATIENCE_S = 60
 
-# The beginning of a command, and why no test runs it.
+# The beginning of a command, and the reason why this test does not run it.
 NOT_RUN = {
     "./run demo": "installs packages and builds everything; the demo is ./run's own test",
     "./run test": "runs this test",
@@ -86,7 +86,7 @@ class Folder:
         )
 
     def record(self, name: str, **environment: str) -> None:
-        """Makes a traced run of the example program under this name."""
+        """Records a trace of the example program under this name."""
         arguments = ("run", "-q", "--mode", "trace", "-o", name, "--", "./program")
         call({**self.environment, **environment}, self.path, *arguments)
 
@@ -140,7 +140,7 @@ def prepare(folder: Folder, examples: list[Example]) -> None:
 
 
 def joined(examples: list[Example]) -> list[Example]:
-    """Joins the pieces of Python of a page into one program: later pieces use names of earlier ones."""
+    """Joins the Python of a page into one program, because later pieces use names of earlier ones."""
     pieces = [example for example in examples if example.kind == "python"]
     if not pieces:
         return examples

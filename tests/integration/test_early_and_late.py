@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""OpenMP before and after main: no task of constructors, static objects, exit handlers, destructors is lost.
+"""Checks that no task before or after main is lost: in constructors, exit handlers and destructors.
 
-The constructor of a library that links the runtime may run before the constructors of the tool and of the
+A library that links the runtime may run its constructor before the constructors of the tool and the
 extension, and its destructor after theirs. The program is tests/programs/loading/early_and_late.cpp.
 """
 
@@ -20,8 +20,8 @@ from recorded_run import check_accounts_agree, check_facts, check_sound, facts_i
 from toolchains import Toolchain, compile_source, toolchain_named
 
 SOURCE = "loading/early_and_late.cpp"
-TASKS_OF_LIBRARY = 400  # constructor and destructor function, constructor and destructor of an object
-TASKS_OF_PROGRAM = 300  # main, an exit handler, the destructor of an object
+TASKS_OF_LIBRARY = 400  # 100 each: constructor and destructor of the library and of a static object
+TASKS_OF_PROGRAM = 300  # 100 each: main, an exit handler, the destructor of an object
 TOOLCHAINS = ("clang-19", "gcc-12-libomp-19")
 
 
@@ -31,7 +31,7 @@ def toolchain(request: pytest.FixtureRequest) -> Toolchain:
 
 
 def command_of(toolchain: Toolchain, *, linked: bool, uses: bool) -> list[str]:
-    """Returns the command that runs the program; `uses`: it uses OpenMP as its library does."""
+    """Returns the command that runs the program. `uses`: the program uses OpenMP, as its library does."""
     library = compile_source(SOURCE, toolchain, flags=("-DLIBRARY", "-shared", "-fPIC"))
     if not linked:
         return [str(compile_source(SOURCE, toolchain, openmp=uses)), str(library)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`ompass report --format`: the findings of a recorded program at its lines, in the editors' forms."""
+"""Tests `ompass report --format`, which writes findings with their source lines in formats for editors."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random sequences of OMPT events, which a made runtime (tests/events) reports to libompass.so.
+"""Random sequences of OMPT events, which a simulated runtime (tests/events) reports to libompass.so.
 
 No runtime that exists orders its events in all these ways, or reports free agents and numbers that no
 specification knows yet. tests/benchmarks/event_sequences.py plays 20,000 sequences.
@@ -23,7 +23,7 @@ PLAYER = toolchains.BUILD / "bin" / "ompass-events"
 
 
 def play(library: Path, folder: Path, *arguments: str) -> dict[str, Any]:
-    """Plays sequences and returns what became of them."""
+    """Plays sequences; returns the player's JSON result, which lists the failures."""
     if not PLAYER.is_file():
         pytest.fail(f"{PLAYER} is not built: ./run test builds it")
     done = subprocess.run(

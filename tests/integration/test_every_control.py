@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every control of each kind of page is used in a real browser, and has an effect.
+"""Uses every control of each kind of page in a real browser, and checks that it has an effect.
 
 The lists of controls and keys come from the pages: all elements that a reader can press, fill or focus, all
-elements with listeners, and the keys that the timeline handles. A control that USES lacks fails a test.
+elements with listeners, and the keys that the timeline handles. A control without an entry in USES fails.
 """
 
 from __future__ import annotations
@@ -34,16 +34,17 @@ pytestmark = pytest.mark.timeout(600)
 
 
 class Use(NamedTuple):
-    """How a reader uses a control, and a JavaScript expression whose value the use changes.
+    """The use of a control.
 
-    `first` brings the page into a state in which the control can have an effect. Without an effect, `act`
-    checks it.
+    `act` uses the control, and so changes the value of `effect`, a JavaScript expression. If `effect` is
+    empty, `act` itself checks the effect. `first` brings the page into a state in which the control can have
+    an effect.
     """
 
     act: Callable[[Page, ElementHandle], None]
     effect: str = ""
     first: Callable[[Page], None] | None = None
-    spoils: bool = False  # the page must be loaded again for other controls
+    spoils: bool = False  # the page must be loaded again before other controls are used
 
 
 def click(_: Page, it: ElementHandle) -> None:
@@ -51,7 +52,7 @@ def click(_: Page, it: ElementHandle) -> None:
 
 
 def click_on_group(page: Page, _: ElementHandle) -> None:
-    """Opens a group below the first, and presses a key on it, which still has the focus."""
+    """Opens the second group, which then still has the focus, and presses Enter on it."""
     page.click(ON_GROUP)
     page.keyboard.press("Enter")
 
@@ -100,7 +101,7 @@ def zoom_until(page: Page, found: str) -> None:
 
 
 def zoom(page: Page) -> None:
-    """Shows a window in which intervals of several lines are drawn one by one."""
+    """Shows a window in which the intervals of several lines are drawn individually."""
     zoom_until(
         page,
         "ompassTimeline.shown.length > 6 && new Set(ompassTimeline.shown.map(each => each.line)).size > 1",
@@ -139,7 +140,7 @@ def search(page: Page, it: ElementHandle) -> None:
 
 
 def handle_canvas(page: Page, it: ElementHandle) -> None:
-    """Points, turns the wheel, drags, clicks twice, presses a key, and leaves."""
+    """Points at the canvas, turns the wheel, drags, double-clicks, leaves the canvas and presses a key."""
     it.scroll_into_view_if_needed()
     box = it.bounding_box()
     assert box is not None
@@ -186,7 +187,7 @@ def layer(page: Page, it: ElementHandle) -> None:
     page.wait_for_function("ompassTimeline.layers.on.size && !ompassTimeline.due")
 
 
-# By selector, if there are many of one kind; else by area, element and name.
+# The use of each control. A key is a selector if many controls are of one kind, else area, element and name.
 USES = {
     "#theme": Use(click, "document.documentElement.dataset.theme"),
     ".skip": Use(press("Enter"), HASH),
@@ -243,7 +244,7 @@ USES = {
     '.graph button "PNG"': Use(save),
 }  # fmt: skip
 
-UNUSUAL = {"pointercancel"}  # events that no reader makes
+UNUSUAL = {"pointercancel"}  # events that a reader does not cause
 
 WATCH = Path(__file__).with_name("every_control.js").read_text()
 
@@ -261,7 +262,7 @@ def load(page: Page, url: str) -> None:
     page.goto("about:blank")
     page.goto(url)
     page.wait_for_function("document.documentElement.dataset.ready === ''")
-    # A served page then has all sections, as in print.
+    # These events make a served page load all its sections, as for printing.
     page.evaluate("dispatchEvent(new Event('beforeprint')), dispatchEvent(new Event('afterprint'))")
     page.wait_for_function(
         "(!window.ompassTimeline || ompassTimeline.drawn) && !document.querySelector('[data-later]')"
@@ -277,8 +278,8 @@ def merge(found: dict[str, set[str]], more: Any) -> None:
 def use_all(page: Page, url: str) -> None:
     """Uses every control of a page, including those that appear when others are used.
 
-    A control is used on the page as the others have left it. If it is not visible there, or has no effect, it
-    must have one on a page that is loaded again.
+    First uses a control on the page as the earlier controls have left it. If the control is not visible there
+    or has no effect, it must have an effect on the reloaded page.
     """
     found: dict[str, set[str]] = {}
     used: dict[str, set[str]] = {}
@@ -288,7 +289,7 @@ def use_all(page: Page, url: str) -> None:
     while left := found.keys() - done:
         assert left <= USES.keys(), f"no use of {sorted(left - USES.keys())}"
         for kind in sorted(left):
-            page.set_default_timeout(1000)  # other controls may have spoilt the state
+            page.set_default_timeout(1000)  # short, because earlier controls may have hidden this one
             if problem_of_use(page, kind, USES[kind]):
                 load(page, url)
                 problem = problem_of_use(page, kind, USES[kind])
@@ -304,7 +305,7 @@ def use_all(page: Page, url: str) -> None:
 
 
 def problem_of_use(page: Page, kind: str, use: Use) -> str:
-    """Uses a control once; returns why it has no effect, or an empty text."""
+    """Uses a control once. Returns the problem if it has no effect, else an empty string."""
     try:
         if use.first:
             use.first(page)
@@ -323,7 +324,7 @@ def problem_of_use(page: Page, kind: str, use: Use) -> str:
 
 
 def many(n: int) -> ReportContent:
-    """Makes a run with more task constructs than a table shows, and samples."""
+    """Makes a run with samples and n task constructs."""
     run = made_run(
         regions=team(0, [{"work_ns": 60 * MS}] * 2),
         constructs=[construct(k, 0, [k * 1000]) for k in range(1, n + 1)],

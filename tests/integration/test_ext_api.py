@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""omp_ext.h, its scope guard and the Fortran module on every runtime; the paper's Fig. 8; variables.
+"""Tests omp_ext.h, its scope guard, the Fortran module, the paper's Fig. 8 and the environment variables.
 
 The programs, in tests/programs/ext_api and ext, check themselves. The tests divide the machine into parts
-(OMP_EXT_DOMAINS=4) or describe another one, so every machine has domains; test_numa_machine.py tests
-memory on real nodes.
+(OMP_EXT_DOMAINS=4) or describe another one, so there are domains on every machine. test_numa_machine.py tests
+memory on nodes.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ def test_a_wrong_value_is_reported_in_one_line(
 
 def test_a_missing_hwloc_is_reported_in_one_sentence(default_toolchain: Toolchain, tmp_path: Path) -> None:
     program = compile_with_ext("ext_api/calls.c", default_toolchain)
-    # The loader finds a library of that name first that is not hwloc.
+    # The loader first finds a library of hwloc's name that is not hwloc.
     (tmp_path / "empty.c").write_text("int nothing;\n")
     subprocess.run(
         [default_toolchain.cc, "-shared", "-o", tmp_path / "libhwloc.so.15", tmp_path / "empty.c"], check=True
@@ -142,7 +142,7 @@ def test_a_privileged_program_reads_no_variables(tmp_path: Path, default_toolcha
     shutil.copy(compile_with_ext("ext/privileged.c", default_toolchain, runtime), program)
     nogroup = 65534
     os.chown(program, 0, nogroup)
-    # Only the group changes: root can still read the libraries in this tree.
+    # The program changes only its group, so it can still read the libraries in this tree.
     program.chmod(0o2755)
     settings = {
         "OMP_EXT_DOMAINS": "4",

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every kind of task under the scheduler of libomp_ext.so keeps its OpenMP semantics.
+"""Checks that every kind of task keeps its OpenMP semantics under the scheduler of libomp_ext.so.
 
-The programs of tests/programs/kinds check themselves. On the default toolchain all programs run preloaded on
-1, 2, 4 and 8 threads, strict and not, in one, two and four domains; on the others each program runs once. The
-time limit of each run detects hangs.
+The programs of tests/programs/kinds check themselves. On the default toolchain, each program runs with the
+preloaded extension in all of EVERY_WAY: on 1, 2, 4 and 8 threads, strict and not, in one, two and four
+domains. On the other toolchains it runs in two ways. The time limit of each run detects hangs.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from toolchains import DEFAULT_TOOLCHAIN, TOOLCHAINS, Toolchain, compile_source,
 
 WATCHDOG_S = 60.0
 
-# (threads, OMP_EXT_DOMAINS, further settings)
+# (threads, OMP_EXT_DOMAINS, other settings)
 EVERY_WAY: tuple[tuple[int, str, dict[str, str]], ...] = (
     (1, "1", {}),
     (4, "1", {}),
@@ -44,7 +44,7 @@ CASES = [
 def run(
     command: list[str], toolchain: Toolchain, settings: dict[str, str]
 ) -> subprocess.CompletedProcess[str]:
-    """Runs the program to its end; pytest.fail if it hangs."""
+    """Runs the program to its end; fails the test if it hangs."""
     try:
         return toolchain.run(command, settings, timeout_s=WATCHDOG_S)
     except subprocess.TimeoutExpired:
@@ -64,7 +64,7 @@ def test_construct_keeps_its_meaning_in_every_way(program: TaskProgram, default_
 def check_meaning(
     program: TaskProgram, toolchain: Toolchain, ways: tuple[tuple[int, str, dict[str, str]], ...]
 ) -> None:
-    """Runs a program that checks itself under the extension's scheduler, in each of these ways."""
+    """Runs a program, which checks itself, under the extension's scheduler in each of these ways."""
     command = compiled(program, toolchain)
     for threads, domains, others in ways:
         settings = {
@@ -98,7 +98,7 @@ def test_linked_library_behaves_like_a_preloaded_one(
         *itertools.product(
             (toolchain.name for toolchain in TOOLCHAINS if toolchain.name != "gcc-12-libomp-19"), (2, 4)
         ),
-        ("clang-19", 1),  # before libomp 17 a thread alone fails an assertion at detachable tasks
+        ("clang-19", 1),  # before libomp 17, a single thread fails an assertion at detachable tasks
     ],
 )
 def test_a_library_loaded_later_may_need_the_tasks_of_the_runtime(
@@ -130,7 +130,7 @@ def test_tasks_that_nothing_announced_do_not_hang(threads: int, toolchain: Toolc
     }
     finished = run([str(program)], toolchain, settings)
     assert finished.returncode == 0, finished.stdout + finished.stderr
-    # The tasks of the first region, which others had begun without the scheduler, belong to the runtime.
+    # Threads had begun the first region without the scheduler, so its tasks belong to the runtime.
     assert "tasks: 200 created, 200 run" in finished.stderr
 
 
@@ -224,8 +224,8 @@ def test_a_task_that_waits_steps_aside(how: str, toolchain: Toolchain) -> None:
         assert finished.stdout.endswith(NONE_ELSEWHERE)
 
 
-# A light task changes settings in a task of the runtime, which it gets before or after its suspension, or
-# never.
+# A light task needs a task of the runtime to change settings. It gets that task before its suspension, after
+# it, or never.
 @pytest.mark.parametrize("after", ["0", "1"])
 @pytest.mark.parametrize("before", ["0", "1"])
 def test_a_light_task_that_stepped_aside_has_its_own_settings(
@@ -294,7 +294,7 @@ def test_a_relaxed_wait_does_not_cover_the_holder_of_a_lock(how: str, default_to
         assert finished.stdout.endswith("rescued 0\n")
 
 
-# Ordered loops whose threads wait, in their turn, for tasks of the next thread: tests/programs/ext/ordered.c.
+# The loops in tests/programs/ext/ordered.c. In its turn, each thread waits for a task in the next domain.
 WAYS_TO_BE_ORDERED = ("static", "dynamic", "guided", "every_second", "nowait", "doacross", "doacross_nest")
 
 
@@ -323,9 +323,9 @@ def test_tasks_of_fortran_step_aside(name: str) -> None:
         assert finished.stdout.endswith(NONE_ELSEWHERE)
 
 
-# Two threads in two domains, and one task that waits for the other domain.
+# Two threads, each in a domain of its own.
 ONE_EACH = {"OMP_NUM_THREADS": "2", "OMP_EXT_DOMAINS": "2", "OMP_EXT_STRICT": "1"}
-# Stacks of 1000G: not even one fits into the address space.
+# Limits the address space, so that not even one stack of 1000G fits into it.
 WITHOUT_STACKS = ("sh", "-c", 'ulimit -v 50000000; exec "$@"', "sh")
 
 
@@ -496,8 +496,9 @@ def test_empty_tasks_of_a_loop_are_shared(threads: str, toolchain: Toolchain) ->
     assert finished.returncode == 0, finished.stdout + finished.stderr
 
 
-# The default chunks of a loop of 1,000 iterations, ten for each thread, take less time than waking a thread.
-# On a busy machine the other threads may come too late in most runs; if tiny tasks were not shared, in all.
+# A loop of 1,000 iterations has ten chunks for each thread by default, which take less time than waking a
+# thread. On a busy machine the other threads may come too late in most runs. If the scheduler did not share
+# tiny tasks, they would come too late in all runs.
 @pytest.mark.parametrize("threads", ["4", "8"])
 def test_tiny_tasks_of_the_first_region_are_shared(threads: str, toolchain: Toolchain) -> None:
     program = compile_source("ext/taskloop_default.c", toolchain)
@@ -587,7 +588,7 @@ def test_random_dependences_give_the_results_of_a_serial_run(
         assert finished.returncode == 0, f"{settings}: {finished.stdout}{finished.stderr}"
 
 
-# ---------------------------------------------------------------- unused, unknown and missing runtimes
+# ---------------------------------------------------------------- programs without placement; wrong settings
 
 
 def test_a_program_without_placement_runs_on_its_runtime_alone(default_toolchain: Toolchain) -> None:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The memory of tasks under the extension: no use after the runtime has freed a task, and no block is lost.
+"""Checks that, under the extension, no task is used after the runtime has freed it, and no memory is lost.
 
-Here the runtime returns each large block to glibc at once, and glibc unmaps it. So a use of an ended task is
-a segmentation fault.
+The settings make the runtime return each large block to glibc at once, and glibc unmap it. So a use of an
+ended task is a segmentation fault.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ WAYS = {
 
 
 def compile_freed(toolchain: Toolchain) -> Path:
-    # libomp has no omp_fulfill_event of the version that gcc's programs ask for.
+    # libomp lacks the symbol version of omp_fulfill_event that gcc programs need.
     flags = () if toolchain.cc.startswith("gcc") else ("-DHAS_DETACH",)
     return compile_source("ext/freed.c", toolchain, flags=flags)
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tasks of OpenMP 6.0 under libomp_ext.so, created by the calls of newer compilers than the tests have.
+"""Tests OpenMP 6.0 tasks under libomp_ext.so. Most programs make the calls of a newer compiler themselves.
 
-clang 23 marks tasks of the clauses `threadset(omp_pool)` and `transparent`. libomp 14 to 20 take the first
-mark for hidden helper tasks, and no libomp up to 23 observes the second.
+clang 23 marks tasks with the clauses `threadset(omp_pool)` and `transparent`. libomp 14 to 20 mistake the
+first mark for the mark of hidden helper tasks, and no libomp up to 23 observes the second.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from ompass import _core
 from recorded_run import OUTSIDE, check_accounts_agree, check_sound
 from toolchains import TOOLCHAINS, Toolchain, compile_source, toolchain_named
 
-# Tasks of each clause. Of four ways to create transparent tasks, one has another level, and one a taskloop
-# of four tasks.
+# Number of tasks in the program for each clause. It creates transparent tasks in four ways: one of them adds
+# a level of tasks, and another is a taskloop of four tasks.
 N_TASKS = {"pool": 2000, "later": 2000, "transparent": 32 + 32 + 40 + 28}
 
 TOOLCHAIN = pytest.mark.parametrize(
@@ -39,7 +39,7 @@ def scheduled(
     mode: Mapping[str, str] | None = None,
     flags: Sequence[str] = (),
 ) -> tuple[int, str]:
-    """Runs a program under the extension; returns the number of tasks created there, and all messages."""
+    """Runs a program under the extension; returns the number of tasks that it scheduled, and stderr."""
     program = compile_source(source, toolchain, flags=flags)
     settings = {
         "LD_PRELOAD": str(ext_library()),

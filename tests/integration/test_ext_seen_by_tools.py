@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tasks that libomp_ext.so holds, as tools see them: their creators, times and executing threads.
+"""Checks the creators, times and threads that tools see for the tasks that libomp_ext.so schedules.
 
-Ompass sees them through the observer of omp_ext_tool.h, in any load order of the two libraries. Other tools
-see them through OMPT, and the life cycle of each task must be valid. The programs are those of
+Ompass observes these tasks through omp_ext_tool.h, in any load order of the two libraries. Other tools
+observe them through OMPT and must see a valid life cycle of each task. The programs are those of
 test_task_kinds.py.
 """
 
@@ -36,7 +36,7 @@ from task_programs import TASK_PROGRAMS, TaskProgram, compiled, flags_for
 from toolchains import RunRecorded, Toolchain, compile_source, toolchain_named
 
 SCHEDULED = {"OMP_EXT_SCHEDULE": "1", "OMP_EXT_DOMAINS": "2"}
-# The other programs end while tasks are running, so a tool cannot sum them up.
+# Programs at whose end a tool can check all life cycles. The others end while tasks are running, or fork.
 SUMMED_UP = [
     program
     for program in TASK_PROGRAMS
@@ -137,7 +137,7 @@ def test_a_profile_counts_held_tasks_though_it_times_only_some(
 
 @pytest.mark.parametrize("name", ["clang-14", "clang-19-libomp-15", "clang-19", "clang-19-libiomp5"])
 def test_target_tasks_have_no_domain(name: str, libompass: Path, run_recorded: RunRecorded) -> None:
-    # Threads of the team run target tasks up to libomp 15 and on Intel's runtime.
+    # Up to libomp 15 and on Intel's runtime, threads of the team run target tasks.
     toolchain = require_toolchain(toolchain_named(name))
     recorded = run_recorded(
         compile_source("kinds/hidden_helper.c", toolchain),
@@ -202,7 +202,7 @@ def test_nothing_is_lost_among_short_tasks(
         },
     )
     facts = facts_in(recorded.process.stdout)
-    if act == "pauses":  # a task that is open when a pause begins or ends counts on one side only
+    if act == "pauses":  # a task that runs when a pause begins or ends is recorded only in part
         profile = _core.read_profile(str(recorded.run_dir))
         assert not _core.validate(str(recorded.run_dir))
         check_identity(profile)
@@ -220,7 +220,7 @@ def test_nothing_is_lost_among_short_tasks(
         replay = _core.replay_trace(str(recorded.run_dir))
         check_accounts_agree(profile, replay)
         assert counted(replay) == counted(profile)
-    if act != "settings" and (mode == "profile" or threads == 1):  # settings need tasks of the runtime
+    if act != "settings" and (mode == "profile" or threads == 1):  # changed settings need the runtime's tasks
         assert 0 < sum(row.n_timed for row in profile.constructs) < counted(profile)["tasks"] / 4
 
 
@@ -253,8 +253,8 @@ def test_gcc_programs_are_recorded_correctly(
     assert of_tasks == {executable.name}, "constructs outside of the program"
 
 
-# On one thread the runtime runs each task at its creation, and the extension's tasks are recorded in the same
-# way.
+# On one thread, the runtime runs each task when it is created. The tool must record the extension's tasks as
+# it records these.
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("mode", ["profile", "trace"])
 @pytest.mark.parametrize("comes_first", ["tool", "extension", "loaded"])
@@ -360,7 +360,7 @@ def test_any_tool_sees_a_conforming_life_cycle(program: TaskProgram, default_too
         assert told and all(line.endswith("faults 0") for line in told), finished.stderr
 
 
-# Programs whose tasks step aside: tests/programs/ext.
+# Programs in tests/programs/ext whose tasks step aside.
 STEP_ASIDE = [
     *(
         ("ext/aside.c", how, "40")
@@ -372,7 +372,7 @@ STEP_ASIDE = [
     ("ext/aside_exceptions.cpp",),
     ("ext/tree.c", "10"),
 ]
-UNTIED = ("ext/untied.c", "tree", "8")  # with other tools, libomp 19 fails one of its assertions
+UNTIED = ("ext/untied.c", "tree", "8")  # not with other tools, because libomp 19 then fails an assertion
 
 
 @pytest.mark.parametrize("mode", ["profile", "trace"])
@@ -474,6 +474,6 @@ def test_report_shows_constructs_domains_and_steals(
 
 
 def numbers_of(stdout: str) -> list[int]:
-    """Returns the numbers of the line with the library's counters."""
+    """Returns the numbers in the line that shows the extension's counters."""
     line = next(line for line in stdout.splitlines() if line.startswith("created "))
     return [int(part.split()[-1]) for part in line.split(",")]

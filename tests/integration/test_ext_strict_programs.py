@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Strict mode on every benchmark program: no task runs outside of its domain, for any placement."""
+"""Checks in strict mode, with random placement, that no task of a benchmark runs outside of its domain."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import bots_programs
 from ext_programs import ext_library
 from toolchains import Toolchain, compile_source
 
-# A described machine, because fewer than four CPUs cannot be divided into four places.
+# A description of a machine, because the tests cannot divide fewer than four CPUs into four places.
 FOUR_PLACES = "synthetic:pack:4 numa:1 l3:1 core:8 pu:1"
 
 

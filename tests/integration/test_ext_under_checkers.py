@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tasks that step aside look the same to sanitizers and a debugger as tasks of the runtime alone.
+"""Sanitizers and a debugger see tasks that step aside as they see tasks of the runtime.
 
 ThreadSanitizer learns about OpenMP's synchronization from LLVM's tool Archer, which comes with libomp.
 """
@@ -20,7 +20,8 @@ from toolchains import Toolchain, toolchain_named
 STRICT = {"OMP_EXT_DOMAINS": "2", "OMP_EXT_STRICT": "1", "OMP_MAX_ACTIVE_LEVELS": "2"}
 ARCHER = Path("/usr/lib/llvm-19/lib/libarcher.so")
 
-# Program and arguments: all kinds of waits, of locks and exceptions held during a wait, and of resumption.
+# Programs and arguments. They cover all kinds of waits, of resumption, and of locks and exceptions that a
+# task holds while it waits.
 ASIDE = ("taskwait", "taskgroup", "taskloop", "taskyield", "critical", "lock", "nest_lock", "nested_region")
 COMMON = [
     *(("ext/aside.c", how, "40") for how in ASIDE),
@@ -30,7 +31,8 @@ COMMON = [
     ("ext/aside_exceptions.cpp",),
     ("ext/tree.c", "10", "2"),
 ]
-# Under Archer, libomp 19 fails one of its assertions in undeferred tasks with dependences.
+# These run without Archer: with a tool, libomp 19 fails assertions in undeferred tasks with dependences, and
+# in untied tasks.
 WITHOUT_TOOL = [
     ("ext/aside.c", "depend", "40"),
     ("ext/aside.c", "undeferred", "40"),
@@ -97,7 +99,7 @@ def test_backtraces_of_tasks_end_where_their_stack_does(name: str) -> None:
     require_commands("gdb")
     toolchain = toolchain_named(name)
     program = compile_with_ext("ext/aside.c", toolchain, *flags_for(toolchain), "-O0")
-    # Stops at the fiftieth task that resumes with the lock that it held during its wait.
+    # Stops after more than fifty others at a task that resumed with the lock that it held during its wait.
     steps = ("break end_alone", "run", "ignore 1 50", "continue", "thread apply all backtrace")
     commands = [word for step in steps for word in ("-ex", step)]
     finished = toolchain.run(
