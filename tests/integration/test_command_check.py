@@ -125,7 +125,7 @@ def workflow() -> Any:
 def test_the_workflow_of_the_docs_works(
     environment: dict[str, str], default_toolchain: Toolchain, tmp_path: Path
 ) -> None:
-    """Runs the steps as GitHub does (`bash -e`). Stubs replace the checkout and the installation of packages."""
+    """Runs the steps as GitHub does (`bash -e`), with stubs for checkout and package installation."""
     steps = workflow()["jobs"]["check"]["steps"]
     checked_out = [step["with"]["path"] for step in steps if "uses" in step]
     assert sorted(checked_out) == ["after", "before"]

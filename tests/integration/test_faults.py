@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A few runs of the fault campaign, and its judge notices what it should."""
+"""Runs a few cases of the fault campaign, and checks that its judge notices missing tasks and output."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`ompass PROGRAM` alone leads to the change that makes a program faster, on one screen.
+"""Checks that `ompass PROGRAM` alone leads to the change that makes a program faster, on one screen.
 
-Runs each program as a newcomer does: in its directory, with no option.
+The tests run programs as a newcomer does, most of them without options.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ N = "40000"
 
 
 class Newcomer:
-    """Calls the command on a terminal of 80 columns."""
+    """Runs the command with an output width of 80 columns."""
 
     def __init__(self, directory: Path, library: Path, toolchain: Toolchain) -> None:
         self.directory = directory
@@ -33,7 +33,7 @@ class Newcomer:
         )
 
     def __call__(self, *arguments: object, stdin: int | IO[str] = subprocess.DEVNULL) -> str:
-        """Returns what the command prints."""
+        """Runs the command; returns its stderr and stdout."""
         done = subprocess.run(
             command_line(*arguments), cwd=self.directory, env=self.environment, stdin=stdin,
             capture_output=True, text=True, timeout=PATIENCE_S, check=False,
@@ -42,7 +42,7 @@ class Newcomer:
         return done.stderr + done.stdout
 
     def seconds(self, program: Path) -> float:
-        """Returns the time of one run of quicksort without Ompass."""
+        """Runs quicksort without Ompass; returns the time that it prints."""
         done = subprocess.run(
             [program, N], env=self.environment, capture_output=True, text=True, timeout=PATIENCE_S, check=True
         )
@@ -75,7 +75,7 @@ def test_the_name_of_a_program_leads_to_the_depth_of_its_cut_off(
     (notice,) = [line for line in lines if "running it again" in line]
     assert len(notice) <= 80 and "--once" in notice
     report = lines[next(k for k, line in enumerate(lines) if line.startswith("──")) :]
-    # On a busy machine, a long start of the program may come before it.
+    # On a busy machine, advice on the program's long start may come before this one.
     found = re.search(r"Cut off below depth (\d+): (\d+)% less time predicted \(\d", "\n".join(report))
     assert found, "\n".join(lines)
     assert "quicksort.c:" in "\n".join(report[:10])
@@ -180,7 +180,7 @@ def test_a_trace_that_outgrows_its_limit_is_reported_in_a_line(ompass: Newcomer,
 def test_a_program_that_writes_a_file_or_reads_a_pipe_runs_once(
     ompass: Newcomer, compile_program: CompileProgram
 ) -> None:
-    """A second run would append to its results again, or read an empty input."""
+    """A second run would append its results again, or read an empty input."""
     program = shutil.copy(compile_program("first_steps/sum.c", opt_level="-O2"), ompass.directory / "sum")
     with (ompass.directory / "numbers").open("w+", encoding="utf-8") as numbers:
         numbers.write("1 2 3 " * 500)

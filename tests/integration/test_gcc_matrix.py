@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gcc programs have the result of libgomp on LLVM's runtimes, or are refused by name: a slice of the matrix.
+"""Checks that gcc programs have the same results on LLVM's runtimes as on libgomp, or are refused by name.
 
-`./run gcc-matrix` runs all of it, several times, and writes docs/gcc-programs.md.
+These tests run a slice of the matrix. `./run gcc-matrix` runs all of it, several times, and writes
+docs/gcc-programs.md.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from gcc_matrix.runs import OTHER, REFUSED, RUNTIMES, SAME, Campaign, Case, Outc
 from needs import require
 from toolchains import REPOSITORY, neutral_environment
 
-# Programs that failed on some runtime before the tool replaced or refused their calls, and the right outcome.
+# Programs that failed on a runtime before the tool replaced or refused their calls, with the right outcomes.
 SLICE = {
     "allocators.c": SAME,
     "cancel_loops.c": REFUSED,
@@ -87,7 +88,7 @@ def test_a_function_is_judged_by_the_runs_of_programs_that_call_it(gcc: str) -> 
     assert [cells[name][NEWEST] for name in functions] == [OTHER, "same or refused", SAME, UNKNOWN]
 
 
-# Functions that later versions of gcc added to libgomp, by the version of the symbol.
+# Functions that later versions of gcc added to libgomp, with their symbol versions.
 LATER = {
     "GOMP_taskwait_depend_nowait": "GOMP_5.1.1",  # gcc 13
     "omp_get_mapped_ptr": "OMP_5.1.1",

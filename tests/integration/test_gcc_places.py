@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The constructs of gcc programs have the lines of their pragmas, whatever code precedes them."""
+"""Checks that constructs of gcc programs have the lines of their pragmas, whatever code precedes them."""
 
 from __future__ import annotations
 
@@ -63,12 +63,13 @@ def test_constructs_have_the_lines_of_their_pragmas(
     marked = {line.split()[-2]: (number, line.split()[-1]) for number, line in lines if "// GOMP" in line}
     for name, (line, function) in marked.items():
         assert found[name][1] == function
-        # A wait has no body, and -O2 moves the first statement of a short body to its begin.
+        # The line of a wait, which has no body, may be off by one, and so may the line of a task, because -O2
+        # moves the first statement of a short body.
         assert abs(found[name][0] - line) <= (name in ("GOMP_task", "GOMP_taskwait")), name
 
 
 def calls(program: Path) -> Iterator[tuple[str, int]]:
-    """Yields the name of each called function of gcc's runtime, and the address to which it returns."""
+    """Yields the function's name and the return address of each call of gcc's runtime."""
     stubs = imported_functions(program)
     for start, size, _ in read_functions(program).functions:
         code = code_between(program, start, start + size)

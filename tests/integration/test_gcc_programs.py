@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gcc programs on an LLVM runtime print the same as on libgomp, or are refused with the missing name."""
+"""gcc programs print the same on an LLVM runtime as on libgomp, or are refused with the missing function."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""libomp's hidden helper threads, which run `target nowait` tasks, are no team members and not idle."""
+"""libomp's hidden helper threads, which run `target nowait` tasks, count neither in teams nor as idle."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from toolchains import Record, Toolchain
 
 N_TASKS, N_TARGETS, N_HELPERS = 200, 20, 8  # counts of the program; libomp starts N_HELPERS helper threads
 TEAM_SIZE = 2
-LEAST_NS = N_TARGETS * 200_000  # the target tasks' work
+LEAST_NS = N_TARGETS * 200_000  # least work of the target tasks
 WITHOUT_HELPERS = {"LIBOMP_NUM_HIDDEN_HELPER_THREADS": "0"}
 
 RecordWithHelpers = Callable[..., Path]
@@ -24,7 +24,10 @@ RecordWithHelpers = Callable[..., Path]
 
 @pytest.fixture
 def record_helpers(toolchain: Toolchain, record: Record) -> RecordWithHelpers:
-    """Records the program on each runtime that has hidden helper threads; returns the run directory."""
+    """Returns a function that records the program and returns the run directory.
+
+    Skips runtimes without hidden helper threads.
+    """
     if "libiomp5" in toolchain.name or toolchain.cc.startswith("gcc"):
         pytest.skip("Intel's runtime has the team run these tasks; libomp lacks the entry of gcc's")
     return lambda **options: record("kinds/helper_threads.c", toolchain=toolchain, **options).run_dir

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The HTML report in a real browser: figures are drawn, tables sort and unfold, keys work.
+"""Tests the HTML report in a real browser: it draws figures, tables sort and unfold, keys work.
 
 The page sends no requests and prints no errors on the console.
 """
@@ -27,7 +27,7 @@ WIDTHS = (400, 1600)
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The page of a traced run with kernels, a profiled run, and a sweep."""
+    """Makes the page of a traced run with kernels, a profiled run, and a sweep."""
     folder = tmp_path_factory.mktemp("html")
     bots = REPOSITORY / "build" / "release" / "bots"
     for name, mode, program in (
@@ -72,7 +72,7 @@ def browser() -> Iterator[Browser]:
 
 
 class Visit:
-    """An open page and the errors on it."""
+    """An open page, with its errors and requests."""
 
     def __init__(self, page: Page) -> None:
         self.page = page
@@ -108,7 +108,7 @@ def visit_in_each_width(request: pytest.FixtureRequest, browser: Browser, report
 
 
 def test_figures_are_drawn_without_a_complaint_or_a_request(visit_in_each_width: Visit, report: Path) -> None:
-    """All figures fit the window."""
+    """Also checks that all figures fit into the window."""
     visit = visit_in_each_width
     visit.scroll_through()
     assert visit.page.locator(".plot svg.marks").count() >= 11
@@ -157,8 +157,8 @@ def test_the_schedule_of_a_trace_is_drawn_and_can_be_zoomed(visit: Visit, report
         "() => { const {view, begin, end, due} = ompassTimeline;"
         " return view.end - view.begin < 0.6 * (end - begin) && !due; }"
     )
-    visit.page.wait_for_function("ompassTimeline.shown.length > 0")  # one by one
-    # The shares of the whole run equal the shares of the intervals.
+    visit.page.wait_for_function("ompassTimeline.shown.length > 0")  # intervals drawn individually
+    # The page's shares of the whole run equal the sums of the recorded intervals.
     visit.page.evaluate("ompassTimeline.fit(), ompassTimeline.select(0, ompassTimeline.end)")
     shares = visit.page.locator(".shares tr.row").evaluate_all(
         "rows => Object.fromEntries(rows.map(({children}) =>"
@@ -167,13 +167,13 @@ def test_the_schedule_of_a_trace_is_drawn_and_can_be_zoomed(visit: Visit, report
     sql = "SELECT state, sum(end_ns - start_ns) AS ns FROM stretches GROUP BY state"
     command = [sys.executable, "-m", "ompass", "query", str(report.parent / "sort.ompass"), sql, "--json"]
     found = subprocess.run(command, check=True, capture_output=True).stdout.splitlines()
-    for row in map(json.loads, found):  # parts of a bin are rounded to 65,535ths
+    for row in map(json.loads, found):  # the page rounds parts of a bin to 65,535ths
         assert shares[row["state"]] == pytest.approx(row["ns"], rel=1e-3, abs=1000)
-    assert visit.page.locator("section[id=schedule-2]").count() == 0  # a profile
+    assert visit.page.locator("section[id=schedule-2]").count() == 0  # a profile has no schedule
 
 
 def test_tables_sort_by_their_numbers(visit: Visit) -> None:
-    # By keyboard, because a click can miss when a newly drawn figure moves the table.
+    # Uses the keyboard, because a click can miss when a newly drawn figure moves the table.
     header = visit.page.locator("section[id=tasks-1] th", has_text="mean work")
     header.locator("button").press("Enter")
     expect(header).to_have_attribute("aria-sort", "descending")

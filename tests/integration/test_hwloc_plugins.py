@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""hwloc's plugins, which bring X11 and OpenCL, stay out of recorded programs."""
+"""Checks that hwloc loads no plugins, and so neither X11 nor OpenCL, into recorded programs."""
 
 from __future__ import annotations
 

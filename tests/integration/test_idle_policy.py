@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Threads that wait spin or sleep by the runtime's settings; teams may be smaller than asked for."""
+"""Waiting threads spin or sleep as the runtime's settings state; a team may be smaller than requested."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MODES = pytest.mark.parametrize("mode", ["profile", "trace"])
 
 
 def recorded(record: Record, toolchain: Toolchain, what: str, mode: str, environment: dict[str, str]) -> Run:
-    """Returns a run; its trace, if it has one, gives the same statistics."""
+    """Records a run and returns it. Checks that a trace gives the same statistics as the profile."""
     run_dir = record(SOURCE, what, toolchain=toolchain, mode=mode, environment=environment).run_dir
     run = open_run(run_dir)
     if mode == "trace":
@@ -65,7 +65,7 @@ def test_a_worker_spins_or_sleeps_between_regions(record: Record, toolchain: Too
     slept = waits_outside_regions(recorded(record, toolchain, "serial", mode, PASSIVE))
     assert spun is not None
     assert slept is not None
-    # On a busy machine, the worker may begin late.
+    # The limits are low, because the worker may begin late on a busy machine.
     assert spun.spun_ns + spun.preempted_ns > 50 * MS > spun.slept_ns
     assert slept.slept_ns > 50 * MS > slept.spun_ns
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An installation: libraries that build systems find, manual pages, completion.
+"""Checks that build systems find the installed libraries, and that manual pages and completion work.
 
-Tests two installations: by `cmake --install`, and inside the Python package.
+Tests two installations: one by `cmake --install`, and one inside the Python package.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ COMPILERS = ("clang-19", "gcc-12-libomp-19")
 
 @pytest.fixture(scope="module")
 def prefix(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The result of `cmake --install`, moved to another directory."""
+    """Runs `cmake --install`; returns the installation, moved to another directory."""
     require_commands("cmake")
     first = tmp_path_factory.mktemp("installed") / "first"
     subprocess.run(
@@ -52,7 +52,7 @@ def prefix(tmp_path_factory: pytest.TempPathFactory) -> Path:
     params=[("prefix", "clang-19"), ("package", "gcc-12-libomp-19")], ids=lambda pair: "-".join(pair)
 )
 def installed(request: pytest.FixtureRequest) -> tuple[Path, Toolchain]:
-    """The root of each installation, and a compiler."""
+    """Returns the root of an installation, and a toolchain."""
     where, name = request.param
     root: Path = request.getfixturevalue("prefix") if where == "prefix" else installation.native_prefix()
     return root, require_toolchain(toolchains.toolchain_named(name))
@@ -60,7 +60,7 @@ def installed(request: pytest.FixtureRequest) -> tuple[Path, Toolchain]:
 
 @pytest.fixture
 def command_on_path(tmp_path: Path) -> Path:
-    """A directory that contains the command `ompass`."""
+    """Makes a directory that contains the command `ompass`."""
     folder = tmp_path / "bin"
     folder.mkdir()
     (folder / "ompass").write_text(f'#!/bin/sh\nexec {shlex.join(command_line())} "$@"\n')
@@ -69,7 +69,7 @@ def command_on_path(tmp_path: Path) -> Path:
 
 
 def output_of(program: Path, environment: Mapping[str, str]) -> str:
-    """Runs a program in its own directory, which must succeed; returns its stdout."""
+    """Runs a program, which must succeed, in its own directory; returns its stdout."""
     return subprocess.run(
         [program],
         env=environment,
@@ -82,7 +82,7 @@ def output_of(program: Path, environment: Mapping[str, str]) -> str:
 
 
 def build_and_run(way: str, toolchain: Toolchain, folder: Path, environment: Mapping[str, str]) -> None:
-    """Builds the consumers in one way and runs them; checks their output and their recordings."""
+    """Builds the programs in one way and runs them; checks their output and the recording."""
     subprocess.run(
         [CONSUMER / "build", way, folder],
         env={**neutral_environment(), "CC": toolchain.cc, **environment},

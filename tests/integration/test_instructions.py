@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The behaviour of loops is read from the code that compilers make of them."""
+"""Checks that Ompass recognises the behaviour of loops in their machine code."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ EXPECTED = {"waits": WAITING, "atomic": ATOMIC, "fixed": FIXED, "memory": MEMORY
 
 
 def behaviours(program: Path) -> dict[str, Counter[str]]:
-    """Returns the behaviours of the addresses in each function whose name promises one."""
+    """Counts the behaviours of the addresses in each function whose name begins with a behaviour."""
     instructions = Instructions(MACHINE, program, FrameTable.of_file(program).function_at)
     return {
         name: Counter(instructions.behaviour(address) for address in range(start, start + size))
@@ -41,7 +41,7 @@ def test_loops_have_the_behaviour_that_their_names_promise(
     for name, counts in found.items():
         promised = EXPECTED[name.partition("_")[0]]
         others = set(counts) - {promised}
-        # Code around a loop, and cold instructions in it, have another behaviour, but never wait.
+        # Code around a loop, and cold instructions in it, may have another behaviour, but never wait.
         if not counts[promised] or (WAITING in others):
             wrong[name] = counts
     assert wrong == {}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One launch records all ranks of an MPI job: behind a launcher, and in front of each rank."""
+"""One command records all ranks of an MPI job: `ompass run` starts the launcher, or is started by it."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def cpu_s() -> float:
 
 @pytest.mark.slow  # a timed test
 def test_a_further_rank_costs_little_processor_time(environment: dict[str, str], tmp_path: Path) -> None:
-    """One rank plans; each further one took half a second when it loaded the whole package."""
+    """Only one rank plans the job. The others took half a second each while they loaded the whole package."""
     require_commands("mpirun")
     costs = []
     for n_ranks in (2, 18):
@@ -97,7 +97,7 @@ def test_a_check_compares_jobs_with_the_counts_of_all_ranks(
     words = command_line(
         "check", "--json", "--no-traces", "--time-limit", "1ms", "-o", "runs", shlex.join(map(str, job))
     )
-    done = run_words(environment, tmp_path, *words, "--", *job, status=2)  # one round is too few
+    done = run_words(environment, tmp_path, *words, "--", *job, status=2)  # no verdict after one round
     counts = {count["figure"]: count for count in json.loads(done.stdout)["counts"]}
     assert counts["ranks"]["values_before"] == counts["ranks"]["values_after"] == [2]
     assert counts["regions"]["values_before"] == counts["regions"]["values_after"] == [4]

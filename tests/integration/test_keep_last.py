@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs that keep only the last part of their trace: its size, its readers, its statistics, its dumps."""
+"""Tests runs that keep only the last part of their trace: its size, readers, statistics and dumps."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from readers_agree import rows_of
 from recorded_run import check_facts, check_identity, facts_in
 from toolchains import CompileProgram, Record, Recorded, Toolchain
 
-LAST_TASKS = 500  # of the last round of long_run.c
+LAST_TASKS = 500  # tasks in the last round of long_run.c
 TASKS, INTERVALS = "tasks", "stretches"
 
 
@@ -37,7 +37,7 @@ def log_bytes(run_dir: Path) -> int:
 
 
 def kept(recorded: Recorded) -> _core.Run:
-    """Checks that the run is sound and begins late; returns the profile of the whole run."""
+    """Checks that a run is sound and its trace begins late; returns the profile of the whole run."""
     assert _core.validate(str(recorded.run_dir)) == []
     profile = _core.read_profile(str(recorded.run_dir))
     assert profile.complete, profile.incomplete_reasons
@@ -53,7 +53,7 @@ def last_ns_of_first(run: _core.Run) -> int:
 
 
 def last_round(run: _core.Run) -> _core.ConstructRow:
-    """Returns the sum over threads for the construct that creates the last round's tasks."""
+    """Returns the row, summed over threads, of the construct that creates the tasks of the last round."""
     sums: dict[int, _core.ConstructRow] = {}
     for row in run.constructs:
         sums[row.construct] = sums[row.construct] + row if row.construct in sums else row
@@ -77,7 +77,7 @@ def test_trace_takes_no_more_than_the_requested_space(record: Record, size: str)
 
 
 def test_window_has_the_last_events_and_their_statistics(record: Record) -> None:
-    """Every reader starts at the begin of the window and reads all later events."""
+    """The replay and the tables begin with the window and contain all later events."""
     recorded = record(
         "survival/long_run.c", "2000", mode="trace", environment={"OMPASS_KEEP_LAST": "2M"}, threads=2
     )
@@ -193,7 +193,7 @@ def test_killed_program_leaves_its_last_events(
     ) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "waits\n"
-        running = _core.replay_trace(str(run_dir))  # readable while it runs
+        running = _core.replay_trace(str(run_dir))  # works while the program runs
         assert running.trace_begin_ns > 0 or size_text == "60s"
         process.kill()
     assert _core.validate(str(run_dir)) == []
@@ -203,7 +203,7 @@ def test_killed_program_leaves_its_last_events(
 
 
 def begins_late(run_dir: Path) -> bool:
-    """True as soon as the trace of a running program has lost its begin."""
+    """True if the trace of a running program has lost its beginning."""
     return (run_dir / "kept.log").exists() and _core.read_profile(str(run_dir)).trace_begin_ns > 0
 
 
@@ -271,7 +271,7 @@ def test_dump_holds_the_events_before_it(
     dumps = dumps_of(recorded.run_dir)
     assert dumps, "no dump"
     assert not any(_core.validate(str(path)) for path in (*dumps, recorded.run_dir))
-    # On a busy machine, other regions may be long, too.
+    # On a busy machine, other regions may also be long and cause dumps.
     n_rounds = [
         sum(row.n_primary for row in _core.read_profile(str(dump)).regions if row.construct >= 0)
         for dump in dumps
@@ -305,7 +305,7 @@ def test_commands_on_a_kept_part(record: Record, tmp_path: Path) -> None:
 
 
 def test_damaged_kept_log_is_refused_or_partly_read(record: Record) -> None:
-    """Readers never crash, and the profile stays readable, whatever bytes the file holds."""
+    """Whatever bytes the file holds, readers do not crash, and the profile stays readable."""
     recorded = record(
         "survival/long_run.c", "1500", mode="trace", environment={"OMPASS_KEEP_LAST": "1M"}, threads=2
     )

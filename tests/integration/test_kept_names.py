@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run keeps its names: every command gives the same answer without the program and its sources."""
+"""A run keeps its names, so every command gives the same answer without the program and its sources."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ VIEWS = {
 
 
 def views(workshop: Workshop, folder: Path | None = None) -> dict[str, str]:
-    """Returns the output of every command, and the page, by name."""
+    """Returns the outputs of the commands in VIEWS, the HTML page and an exported table, by name."""
     place = folder or workshop.folder
     shown = {name: workshop.read(*arguments, folder=place) for name, arguments in VIEWS.items()}
     workshop.read("report", "q.ompass", "--html", "page.html", "--sources", folder=place)
@@ -49,7 +49,7 @@ def workshop(tmp_path: Path, default_toolchain: Toolchain, libompass: Path) -> W
 
 
 def rebuilt(workshop: Workshop) -> Path:
-    """Inserts lines above all constructs and renames a function, in the same files."""
+    """Inserts lines above all constructs, renames a function, and rebuilds the program in place."""
     source = workshop.folder / "steps.c"
     source.write_text("\n\n\nint unused;\n" + source.read_text().replace("blocks", "bricks"))
     workshop.build()
@@ -63,7 +63,7 @@ def removed(workshop: Workshop) -> Path:
 
 
 def copied(workshop: Workshop) -> Path:
-    """Copies the run to a place without the program and its sources, as to another machine."""
+    """Copies the run to a directory without the program, as to another machine; deletes the originals."""
     elsewhere = workshop.folder.parent / "elsewhere"
     elsewhere.mkdir()
     shutil.copytree(workshop.folder / "q.ompass", elsewhere / "q.ompass")
@@ -131,7 +131,7 @@ def test_a_directory_that_is_not_writable_can_be_read(workshop: Workshop) -> Non
     names = workshop.folder / "q.ompass" / NAMES
     before = json.loads(workshop.read("report", "q.ompass", "--json"))
     names.unlink()
-    names.mkdir()  # prevents the file even for root, who may write anywhere
+    names.mkdir()  # prevents even root from writing the file
     again = json.loads(workshop.read("report", "q.ompass", "--json"))
     assert {**again, "problems": []} == before
     assert [path.name for path in names.parent.glob("names*")] == [NAMES]

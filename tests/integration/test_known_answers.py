@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Programs whose breakdown follows from the length of their spins: each state within 3% or 200 us.
 
-The programs, in tests/programs/answers, print the answer themselves, in the format of answer.h. On a busy
-machine the tests check only the number of tasks of every construct, and that work is at least the spun time.
-The slow tests check everything, on an otherwise idle machine. They repeat an attempt that misses the answer
-or whose threads waited for a processor. Three misses of an undisturbed program fail the test, and so does a
-machine on which the program is always disturbed.
+The programs, in tests/programs/answers, print the answer themselves, in the format of answer.h. Because a
+busy machine adds time, the quick tests check only the number of tasks of every construct, and that work is at
+least the spun time. The slow tests check everything, on an otherwise idle machine. They repeat an attempt
+that misses the answer. They fail after three misses without a disturbance, or if attempts are still disturbed
+after PATIENCE_S.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ Answer = dict[str, int]
 CLOCK_ERROR_NS = 1_000  # error of a spin, because program and tool use different clocks
 N_TRIES = 3
 PATIENCE_S = 90
-DISTURBED_NS = 100_000  # run delay above which a wrong answer does not prove a fault of the tool
+DISTURBED_NS = 100_000  # least run delay at which a wrong answer does not prove a fault of the tool
 RELATIVE_TOLERANCE = 0.03
 ABSOLUTE_TOLERANCE_NS = 200_000
 
 # The answers assume that threads wait actively: a sleeping thread wakes late.
 ENVIRONMENT = {"OMP_WAIT_POLICY": "active", "OMP_DYNAMIC": "false"}
 
-# program -> toolchains where it cannot work, for the reasons that task_programs.py gives for detach and loops
+# program -> toolchains on which it cannot work; task_programs.py gives the reasons for similar programs
 LACKS = {"detach": {"gcc-12-libomp-19"}, "ordered_wait": {"clang-19-libomp-15"}}
 ANSWERS = sorted(path.stem for path in (PROGRAMS / "answers").glob("*.c"))
 
@@ -51,7 +51,7 @@ def is_close(measured_ns: int, expected_ns: int) -> bool:
 
 
 def measured_states(profile: _core.Run) -> Answer:
-    """Returns the thread-time of all regions after the warm-up."""
+    """Returns the thread-time in each state, summed over all regions after the warm-up."""
     _, rows = warm_up_and_after(profile)
     return {
         "work_ns": sum(row.work_ns for row in rows),
@@ -64,7 +64,7 @@ def measured_states(profile: _core.Run) -> Answer:
 
 
 def measured_constructs(profile: _core.Run) -> list[Answer]:
-    """Returns the task constructs, all threads together."""
+    """Returns the counts and times of each task construct, for all threads together."""
     by_construct: dict[int, list[_core.ConstructRow]] = defaultdict(list)
     for row in task_rows(profile):
         by_construct[row.construct].append(row)
@@ -80,7 +80,7 @@ def measured_constructs(profile: _core.Run) -> list[Answer]:
 
 
 def misses(profile: _core.Run, stdout: str) -> list[str]:
-    """Returns every figure that is too far from the answer."""
+    """Returns each time that is too far from the answer; asserts the numbers of tasks."""
     (states,) = answers_in(stdout, "EXPECT")
     expected = {"create_ns": 0, "schedule_ns": 0} | states
     measured = measured_states(profile)
@@ -107,7 +107,7 @@ def misses(profile: _core.Run, stdout: str) -> list[str]:
 
 
 def shortfalls(profile: _core.Run, stdout: str) -> list[str]:
-    """Returns every count that differs from the answer, and every work time below it; noise only adds."""
+    """Returns each work time below the answer, as noise only adds; asserts the numbers of tasks."""
     (states,) = answers_in(stdout, "EXPECT")
     answers = sorted(answers_in(stdout, "CONSTRUCT"), key=lambda answer: answer["tasks"])
     constructs = sorted(measured_constructs(profile), key=lambda construct: construct["tasks"])

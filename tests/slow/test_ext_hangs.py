@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Long runs of the scheduler: many runs under random sleeps, and very many strictly placed tasks.
+"""Long tests of the scheduler: many runs under random sleeps, and very many strictly placed tasks.
 
-OMPASS_EXT_RUNS and OMPASS_EXT_TASKS make them shorter or longer; `-rA` shows the counters of each.
+OMPASS_EXT_RUNS sets the number of runs, and OMPASS_EXT_TASKS the number of tasks; `-rA` shows the counters.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def test_random_sleeps_hang_no_program(version: str, bots_dir: Path) -> None:
     print(f"{version}: {N_RUNS} runs")
 
 
-# Fewer threads than domains are not tested: the neighbour's threads serve a domain without threads.
+# Never fewer threads than domains, because the threads of a neighbour serve a domain without threads.
 @pytest.mark.parametrize("tied", ["strict", "relaxed"])
 @pytest.mark.parametrize(("threads", "domains"), [(2, 2), (4, 2), (8, 2), (4, 4), (8, 4)])
 def test_strict_mode_holds_over_very_many_tasks(

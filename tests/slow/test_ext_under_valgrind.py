@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tasks that step aside under valgrind, which knows their stacks: no error, no warning about a switch."""
+"""Valgrind knows the stacks of tasks that step aside: it reports no error and no switch of stacks."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The efficiencies of MPI jobs are within two points of their values by construction.
+"""The efficiencies of MPI jobs are within two percentage points of the values that the programs print.
 
-An attempt that misses them is repeated, because other programs change times. Run these tests on an otherwise
-idle machine with a processor for each rank.
+These values follow from the construction of the programs. The tests repeat an attempt that misses them,
+because other programs change times. Run the tests on an otherwise idle machine with a processor per rank.
 """
 
 from __future__ import annotations

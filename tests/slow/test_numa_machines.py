@@ -49,7 +49,7 @@ def test_every_runtime_places_tasks(toolchain: Toolchain) -> None:
 
 @pytest.mark.parametrize("n_pages", [128, 4 * HUGE_PAGE_PAGES])
 def test_huge_pages_keep_the_requested_placement(default_toolchain: Toolchain, n_pages: int) -> None:
-    """With transparent huge pages, a huge page that several parts share is where it was touched first."""
+    """A transparent huge page that several parts share lies on the node that touched it first."""
     placement = compile_with_ext("numa/placement.c", default_toolchain, "-O1")
     finished = numa_machine.run_jobs(
         [Job("placement", placement, [str(n_pages)])],

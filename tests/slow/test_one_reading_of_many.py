@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """All readers agree on two hundred random task programs, recorded with and without wrappers.
 
-tests/integration/test_one_reading.py tests a handful.
+tests/integration/test_one_reading.py tests a few such programs.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Predictions, compared with recorded runs of known times and with the changed program.
+"""Compares predictions with the measured times of other numbers of threads and of changed programs.
 
 The tasks sleep, so their times do not depend on the machine's load, and the program prints how late the
-system woke them. The rounds with the least lateness count, whether or not the prediction was right. If four
-threads share two processors, the schedule of a tree is random, so trees are predicted for two threads.
+system woke them. Only the rounds with the least lateness count. If four threads share two processors, the
+schedule of a tree is random, so the tests predict trees for at most two threads.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ def least_late(rounds: list[tuple[int, int]]) -> int:
 
 
 def told(output: str) -> tuple[int, int]:
-    """(lateness, wall time), ns."""
+    """Returns the lateness and the wall time that the program prints, in ns."""
     match = re.search(r"WALL ns=(\d+) late=(\d+)", output)
     assert match
     return int(match[2]), int(match[1])
 
 
 def wall_ns(program: Path, runs: Mapping[str, tuple[int, Shape]]) -> dict[str, int]:
-    """Returns the wall time of each kind of run (threads, arguments), without the tool; kinds alternate."""
+    """Returns the wall time of each kind of run (threads, arguments), without the tool; alternates kinds."""
     found: dict[str, list[tuple[int, int]]] = {name: [] for name in runs}
     for _ in range(ROUNDS):
         for name, (threads, arguments) in runs.items():
@@ -66,7 +66,7 @@ def wall_ns(program: Path, runs: Mapping[str, tuple[int, Shape]]) -> dict[str, i
 def traces(
     run_recorded: RunRecorded, toolchain: Toolchain, program: Path, threads: int, *arguments: str
 ) -> list[tuple[int, Path, TaskProgram]]:
-    """Returns (lateness, directory, program) of the recorded rounds with the least lateness."""
+    """Records ROUNDS runs; returns (lateness, directory, program) of those with the least lateness."""
     found = []
     for _ in range(ROUNDS):
         run = run_recorded(program, toolchain, *arguments, mode="trace", threads=threads, preload=True)

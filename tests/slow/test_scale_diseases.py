@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`ompass scale` names the disease of real programs; needs two idle CPUs.
+"""Checks that `ompass scale` names the disease of real programs; needs two idle CPUs.
 
 The cases of health and cilksort follow Acar et al., Fig. 3: a small input with a small cut-off, a cut-off
 above the input, a large input with a small cut-off. Two cores cannot saturate the memory of a server, so the
-memory bound program here has tasks that contend for one cache line.
+tasks of the memory-bound program here contend for one cache line instead.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two programs on one processor: each is preempted half the time, and runs as long as it does alone."""
+"""Each of two programs on one processor is preempted half the time, and runs as long as it does alone."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from command import ompass
 from toolchains import CompileProgram, Toolchain
 
 ROUNDS, TASKS = "20000000", "60"
-N_TRIES = 3  # other processes may want that processor too
+N_TRIES = 3  # because other processes may use the same processor
 
 
 def start(program: Path, toolchain: Toolchain, libompass: Path, run_dir: Path) -> subprocess.Popen[bytes]:

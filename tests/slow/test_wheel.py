@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The wheel in a fresh Debian 12 with only Python, clang and libomp: it installs, records and reports.
-Programs are built with its libraries by `ompass config`, then by pkg-config and CMake.
+"""Checks that the wheel installs, records and reports in a fresh Debian 12 with Python, clang and libomp.
 
-Needs root for the fresh system, and the network for its packages and for the wheel's dependences.
+The test builds programs with the wheel's libraries: with `ompass config`, with pkg-config and with CMake. It
+needs root for the fresh system, and the network for its packages and for the wheel's dependencies.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ pytestmark = pytest.mark.timeout(3600)
 
 @dataclass(frozen=True)
 class System:
-    """A Debian in a directory; its directory /work holds the user's programs, /wheels the wheels."""
+    """A Debian system in a directory. Its /work holds the user's programs, and its /wheels the wheels."""
 
     root: Path
 
     def run(self, command: str) -> str:
-        """Runs a shell command in /work; returns its stdout; AssertionError, with its stderr, if it fails."""
+        """Runs a shell command in /work; returns its stdout. Raises AssertionError if the command fails."""
         root = shlex.quote(str(self.root))
         inside = f"mount -t proc proc {root}/proc && exec chroot {root}"
         script = f"set -e; export PATH=/environment/bin:$PATH; cd /work; {command}"
@@ -52,7 +52,7 @@ class System:
 
 
 def attempt(what: str, *command: object) -> None:
-    """Runs a command; skips the test if it fails, most likely because the network is missing."""
+    """Runs a command. If it fails, probably for lack of a network, skips the test."""
     ended = subprocess.run([*map(str, command)], capture_output=True, text=True, timeout=1200, check=False)
     if ended.returncode != 0:
         lines = (ended.stderr + ended.stdout).strip().splitlines()
@@ -74,7 +74,7 @@ def fresh_debian(tmp_path_factory: pytest.TempPathFactory) -> Iterator[System]:
         )
         subprocess.run([REPOSITORY / "run", "wheel"], check=True, timeout=3000)
         (wheel,) = (REPOSITORY / "dist").glob(f"ompass-*-cp{PYTHON.replace('.', '')}-manylinux_*.whl")
-        # The Python of that version, in the environment of `./run wheel`, selects the wheels that fit.
+        # pip of this Python version, in the environment of `./run wheel`, selects the wheels that fit.
         python = REPOSITORY / "build" / "wheel" / f"env-{PYTHON}" / "bin" / "python"
         attempt(
             "fetch what the wheel depends on",
@@ -88,7 +88,7 @@ def fresh_debian(tmp_path_factory: pytest.TempPathFactory) -> Iterator[System]:
 
 
 def check_programs(system: System, folder: str) -> None:
-    """Checks the programs' output, and that the program with the linked tool is recorded."""
+    """Checks the output of the programs, and the recording of the one that links the tool."""
     system.run(f"rm -rf {folder}/run.ompass")
     for program, said in EXPECTED.items():
         assert system.run(f"cd {folder}; OMPASS_DIR=run.ompass ./{program}").strip() == said
