@@ -42,7 +42,7 @@ def check_version(
     input_class: str = "test",
     timeout_s: float = 170,
 ) -> None:
-    """Checks that all runs verify, do the serial version's work, and create as many tasks on any team."""
+    """Checks that all runs verify, do the serial version's work, and create equally many tasks."""
     program = version.partition("-")[0]
     [serial] = bots_programs.verify(
         directory / f"{program}-serial", (1,), *options, input_class=input_class, timeout_s=timeout_s

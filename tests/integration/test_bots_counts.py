@@ -164,7 +164,7 @@ def check_sample_tree(program: Path, tree: str) -> None:
 
 
 def test_the_tiny_tree_follows_its_rule(bots_dir: Path) -> None:
-    """Searches the tree here with hashlib's SHA-1: geometric, about four children per node, depth six."""
+    """Searches the tree (geometric, about four children per node, depth six) here with hashlib's SHA-1."""
 
     def search(state: bytes, depth: int) -> tuple[int, int]:
         number = (int.from_bytes(state[16:], "big") & 0x7FFFFFFF) / 2**31

@@ -222,7 +222,7 @@ def test_events_over_time_are_all_events(recorded: Recorded) -> None:
 
 
 def test_names_of_a_trace_keep_exports_readable(tmp_path: Path, record: Record) -> None:
-    """A file name with control characters must not stop an export, and no output contains them."""
+    """A file name with control characters must not stop an export, and commands must not print them."""
     path = tmp_path / "a\x1b[31m[red]\u202e.c"
     path.write_text(SOURCE)
     run = record(path, mode="trace", threads=2).run_dir

@@ -19,7 +19,7 @@ from recorded_run import OUTSIDE, check_accounts_agree, check_sound, task_rows
 from toolchains import CompileProgram, RunRecorded, Toolchain
 
 N_TASKS = 5
-ERROR_NS = 1_000_000  # because the program reads the clock before the task's end and before the fulfilment
+ERROR_NS = 1_000_000  # of a delay: the program reads the clock before the task's end and the fulfilment
 SOURCE = "waits/detached.c"
 
 

@@ -41,7 +41,7 @@ def found_in(
     case = Case(LABELS[program], compiler, 2, QUIET, 0, cured)
     if program.startswith("page_faults"):
         # In a virtual machine, the host provides memory at its very first use. That takes three times as
-        # long as the kernel's work, and counts as time in the kernel. So a first run uses the memory.
+        # long as the kernel's work, and counts as time in the kernel. So an extra run uses the memory first.
         record(case, libompass, tmp_path / "first.ompass")
     for attempt in range(ATTEMPTS):
         record(case, libompass, tmp_path / f"{attempt}.ompass")

@@ -3,7 +3,7 @@
 
 The programs, in tests/programs/ext_api and ext, check themselves. The tests divide the machine into parts
 (OMP_EXT_DOMAINS=4) or describe another one, so there are domains on every machine. test_numa_machine.py tests
-memory on nodes.
+memory on NUMA nodes.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Valgrind knows the stacks of tasks that step aside: it reports no error and no switch of stacks."""
+"""Valgrind knows the stacks of tasks that step aside: it reports no error and no unknown switch of stacks."""
 
 from __future__ import annotations
 
