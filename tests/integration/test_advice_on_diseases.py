@@ -79,7 +79,7 @@ def test_every_program_with_known_advice_is_in_the_corpus() -> None:
     assert advised_kinds().keys() <= {label.program for label in all_labels() if not label.is_healthy}
 
 
-def test_a_false_dependence_is_named_with_its_address(libompass: Path, tmp_path: Path) -> None:
+def test_the_variable_of_a_false_dependence_is_named(libompass: Path, tmp_path: Path) -> None:
     (label,) = [label for label in all_labels() if label.program == "false_grid.c"]
     first = advise(least_disturbed(label, libompass, tmp_path)).changes[0]
     assert first.kind == "dependence"
@@ -88,7 +88,7 @@ def test_a_false_dependence_is_named_with_its_address(libompass: Path, tmp_path:
     assert first.shared.name == "grid"
 
 
-def test_a_chain_through_many_addresses_has_no_shared_one(libompass: Path, tmp_path: Path) -> None:
+def test_a_chain_through_many_addresses_is_reported_as_such(libompass: Path, tmp_path: Path) -> None:
     (label,) = [label for label in all_labels() if label.program == "chain_cells.cpp"]
     content = advise(least_disturbed(label, libompass, tmp_path))
     assert content.changes[0].shared is not None

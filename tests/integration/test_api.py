@@ -183,7 +183,7 @@ def test_header_compiles_without_warnings(compiler: str, language_flags: tuple[s
 
 
 @pytest.mark.parametrize("compiler", ["gfortran-12", "flang-new-19"])
-def test_fortran_module_compiles_as_the_standard_has_it(compiler: str, tmp_path: Path) -> None:
+def test_fortran_module_compiles_under_strict_standard_flags(compiler: str, tmp_path: Path) -> None:
     strict = (
         ["-std=f2018", "-Wall", "-Wextra", "-Werror"]
         if compiler.startswith("gfortran")

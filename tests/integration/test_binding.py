@@ -167,7 +167,7 @@ def test_an_unreplaced_libgomp_binds_its_threads(
 
 
 @pytest.mark.parametrize("replaced", [True, False], ids=["replaced", "in use"])
-def test_a_libgomp_of_a_wheel_binds_only_where_nothing_replaced_it(
+def test_a_libgomp_of_a_wheel_binds_threads_only_if_it_is_not_replaced(
     replaced: bool, environment: dict[str, str], libompass: Path, libomp: Path, tmp_path: Path
 ) -> None:
     found = subprocess.run(

@@ -66,7 +66,7 @@ def test_no_construct_is_in_the_runtime(
     assert all(is_near(line, expected[kind], toolchain) for kind, line in around), around
 
 
-def test_a_barrier_at_the_end_of_a_single_is_at_the_single(record: Record, toolchain: Toolchain) -> None:
+def test_the_barrier_of_a_single_is_located_at_the_single(record: Record, toolchain: Toolchain) -> None:
     """The region ends with a known loop, the single, so the barrier's place is not uncertain."""
     run = open_run(record(SOURCE, toolchain=toolchain, preload=True).run_dir)
     resolver = Resolver.of_run(run)
@@ -99,7 +99,9 @@ def test_without_jumps_there_is_no_note(record: Record) -> None:
     assert not any("returns into" in text for text in note_parts(collect(run)))
 
 
-def test_tasks_of_a_taskloop_have_its_region_without_wrappers(record: Record, toolchain: Toolchain) -> None:
+def test_without_wrappers_tasks_of_a_taskloop_are_located_at_its_region(
+    record: Record, toolchain: Toolchain
+) -> None:
     run = open_run(record("kinds/taskloop_many.c", toolchain=toolchain, preload=False).run_dir)
     assert not any(in_runtime(run, d) for d in run.definitions)
     assert any(kind == "task" and line for kind, line in shown_around(run))

@@ -179,7 +179,7 @@ def touched_in_order(run: Path) -> list[int]:
     return [int(offset) for offset in address - address.min()]
 
 
-def test_matmul_reuses_alike_under_any_scheduler_unless_threads_share_a_cache(
+def test_matmul_has_the_same_reuse_under_any_scheduler_unless_threads_share_a_cache(
     bots_dir: Path, run_recorded: RunRecorded, default_toolchain: Toolchain
 ) -> None:
     """As in Pericàs et al., the order of tasks on one thread does not change the reuse.

@@ -44,7 +44,7 @@ def recorded(bots_dir: Path, run_recorded: RunRecorded, default_toolchain: Toolc
     return run_recorded(program, default_toolchain, "--class", "test", mode="trace", preload=True)
 
 
-def test_tables_have_the_counts_of_the_profile(recorded: Recorded, tmp_path: Path, ompass: Command) -> None:
+def test_tables_have_the_counts_of_the_replay(recorded: Recorded, tmp_path: Path, ompass: Command) -> None:
     run, out = str(recorded.run_dir), tmp_path / "tables"
     ompass("export", run, "--parquet", str(out))
     tables = {path.stem: polars.read_parquet(path) for path in out.glob("*.parquet")}

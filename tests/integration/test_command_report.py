@@ -178,7 +178,7 @@ def test_report_refuses_and_validate_reports_a_damaged_log(
     assert ompass("validate", trace).returncode == 4
 
 
-def test_program_that_was_rebuilt_since_is_noticed(
+def test_a_program_that_was_rebuilt_since_the_run_is_reported(
     trace: Path, program: Path, default_toolchain: Toolchain
 ) -> None:
     source = program.with_suffix(".cpp")
@@ -212,7 +212,7 @@ def test_program_without_debug_information_still_has_functions(
     assert {r["line"] for r in report["regions"]} == {None}
 
 
-def test_debug_information_in_a_file_of_its_own_is_found(trace: Path, program: Path) -> None:
+def test_debug_information_in_a_separate_file_is_found(trace: Path, program: Path) -> None:
     require_commands("objcopy")
     debug = program.with_name("spawn.debug")
     subprocess.run(["objcopy", "--only-keep-debug", program, debug], check=True)

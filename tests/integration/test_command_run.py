@@ -215,14 +215,14 @@ def test_limit_takes_units(ompass: Launcher, fib: Path, size: str) -> None:
     assert (done.returncode, done.stderr) == (0, "to stderr\n")
 
 
-def test_limit_that_is_no_size_is_refused(ompass: Launcher, fib: Path) -> None:
+def test_limit_that_is_not_a_size_is_refused(ompass: Launcher, fib: Path) -> None:
     done = ompass("run", "--limit-mb", "12kg", "--", fib, str(N))
     assert done.returncode == 2
     assert "--limit 12kg" in done.stderr
     assert "1.5G" in done.stderr
 
 
-def test_ranks_that_share_a_pattern_are_no_children_of_each_other(ompass: Launcher, fib: Path) -> None:
+def test_ranks_that_share_a_pattern_are_not_reported_as_children(ompass: Launcher, fib: Path) -> None:
     """All ranks record at the same time, as under mpiexec. Only the first one reports, for all ranks."""
     job = 'i=0; while [ $i -lt 5 ]; do SLURM_PROCID=$i "$@" & i=$((i + 1)); done; wait'
     words = ompass.command("run", "--no-report", "-o", "q-%r", "--", fib, str(N))
@@ -240,7 +240,7 @@ def test_ranks_that_share_a_pattern_are_no_children_of_each_other(ompass: Launch
     assert done.stderr.count("recorded 5 ranks in q-0 to q-4") == 1
 
 
-def test_children_of_the_program_are_found_and_many_are_one_line(ompass: Launcher, fib: Path) -> None:
+def test_children_of_the_program_are_reported_and_many_share_one_line(ompass: Launcher, fib: Path) -> None:
     def children(n: int) -> list[str]:
         loop = f'i=0; while [ $i -le {n} ]; do "{fib}" {N} > /dev/null; i=$((i + 1)); done'
         done = ompass("run", "--no-report", "-o", f"c{n}", "--", "sh", "-c", loop)
@@ -339,7 +339,7 @@ def test_killed_program_leaves_a_report(ompass: Launcher, fib: Path) -> None:
     assert report["tasks"] == N_TASKS
 
 
-def test_run_directory_is_never_overwritten(ompass: Launcher, fib: Path) -> None:
+def test_run_directory_is_not_overwritten_without_force(ompass: Launcher, fib: Path) -> None:
     for _ in range(3):
         assert ompass("run", "-q", "-o", "mine.ompass", "--", fib, "5").returncode == 0
     assert ompass.run_directories() == ["mine-2.ompass", "mine-3.ompass", "mine.ompass"]

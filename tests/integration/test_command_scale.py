@@ -86,7 +86,7 @@ def test_a_failing_program_is_reported_and_the_sweep_can_be_resumed(
     assert "Factored speed-up" in call(environment, tmp_path, *command[:1], "--full", *command[1:]).stdout
 
 
-def test_threads_in_arguments_are_replaced_and_one_thread_is_measured_for_each(
+def test_threads_in_arguments_are_replaced_and_each_command_also_runs_on_one_thread(
     program: Path, environment: dict[str, str], tmp_path: Path
 ) -> None:
     script = tmp_path / "by_threads.sh"

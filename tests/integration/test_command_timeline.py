@@ -163,7 +163,7 @@ def test_figures_show_the_tasks(recorded: Recorded, tmp_path: Path) -> None:
     assert "cannot be written" in ompass("timeline", run, "--figure", "/absent/t.svg", status=7).stderr
 
 
-def test_windows_and_threads_choose_what_is_exported(recorded: Recorded, tmp_path: Path) -> None:
+def test_windows_and_threads_restrict_the_export(recorded: Recorded, tmp_path: Path) -> None:
     run = str(recorded.run_dir)
     tasks = [s for s in slices_of(recorded.run_dir) if s["kind"] == 2]
     middle = sorted(s["begin_ns"] for s in tasks)[len(tasks) // 2]
@@ -207,7 +207,7 @@ def test_windows_that_fit_hold_no_more_than_the_limit(counts: list[int], limit: 
         assert windows[0][1] - windows[0][0] == max(lengths)
 
 
-def test_events_over_time_are_all_events(recorded: Recorded) -> None:
+def test_events_over_time_count_all_events(recorded: Recorded) -> None:
     run = str(recorded.run_dir)
     kinds = _core.event_kinds()
     kind: Any = _core.read_events(run).kind
@@ -221,7 +221,7 @@ def test_events_over_time_are_all_events(recorded: Recorded) -> None:
     assert sum(one.sum() for one in of_thread) == counts.sum()
 
 
-def test_names_of_a_trace_keep_exports_readable(tmp_path: Path, record: Record) -> None:
+def test_control_characters_in_file_names_do_not_break_exports(tmp_path: Path, record: Record) -> None:
     """A file name with control characters must not stop an export, and commands must not print them."""
     path = tmp_path / "a\x1b[31m[red]\u202e.c"
     path.write_text(SOURCE)

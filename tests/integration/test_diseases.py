@@ -82,7 +82,7 @@ def findings_of(case: Case, libompass: Path, run_dir: Path) -> dict[str, str]:
     return {finding.kind: finding.because for finding in collect(open_run(run_dir)).findings}
 
 
-def test_the_serial_part_is_named_by_what_ran_in_it(libompass: Path, tmp_path: Path) -> None:
+def test_the_finding_on_a_serial_part_names_the_code_that_ran(libompass: Path, tmp_path: Path) -> None:
     case = Case(LABELS["serial_between.cpp"], CLANG, 2, QUIET, 0)
     because = findings_of(case, libompass, tmp_path / "run.ompass")["serial_fraction"]
     assert "of its samples are in take_steps" in because

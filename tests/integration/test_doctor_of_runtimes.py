@@ -35,7 +35,7 @@ def test_tool_and_extension_work_on_every_runtime(toolchain: Toolchain, libompas
     assert trial.problem_of_extension(toolchain.runtime_library, ext_library()) == ""
 
 
-def test_version_is_the_one_of_the_matrix(toolchain: Toolchain) -> None:
+def test_version_matches_the_directory_of_the_runtime(toolchain: Toolchain) -> None:
     version = runtime_version(toolchain.runtime_library)
     home = toolchain.runtime_library.resolve().parents[1].name
     if home == "intel":
@@ -49,7 +49,7 @@ def test_a_runtime_that_lies_about_its_release_is_judged_by_its_functions(future
     assert runtime_version(future_runtime).name == "LLVM 19 to 20"
 
 
-def test_trial_names_what_is_wrong(default_toolchain: Toolchain, tmp_path: Path, libompass: Path) -> None:
+def test_trial_names_the_problem(default_toolchain: Toolchain, tmp_path: Path, libompass: Path) -> None:
     not_a_tool = tmp_path / "libempty.so"
     not_a_tool.write_bytes(default_toolchain.runtime_library.read_bytes())
     assert trial.problem_of_tool(default_toolchain.runtime_library, not_a_tool) == "nothing was recorded"

@@ -46,7 +46,7 @@ def test_the_finding_is_at_the_line_of_its_construct(run: Path, tmp_path: Path) 
     assert place["region"]["startLine"] == int(line)
 
 
-def test_a_program_without_lines_says_that_its_findings_have_none(
+def test_findings_without_lines_ask_for_debug_information(
     compile_program: CompileProgram, run_recorded: RunRecorded
 ) -> None:
     bare = run_recorded(compile_program(PROGRAM, flags=["-g0"])).run_dir

@@ -479,7 +479,7 @@ def test_teams_of_several_threads_end(
     assert finished.returncode == 0, finished.stdout + finished.stderr
 
 
-def test_a_wait_for_target_tasks_is_not_written_to_after_its_end(toolchain: Toolchain) -> None:
+def test_target_tasks_do_not_write_to_a_wait_that_has_ended(toolchain: Toolchain) -> None:
     if "clang" not in toolchain.name:
         pytest.skip("libomp does not have gcc's entries for target constructs")
     program = compile_source("ext/target_depend.c", toolchain)

@@ -258,7 +258,7 @@ def test_gcc_programs_are_recorded_correctly(
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("mode", ["profile", "trace"])
 @pytest.mark.parametrize("comes_first", ["tool", "extension", "loaded"])
-def test_light_tasks_stay_light_under_this_tool_alone(
+def test_light_tasks_stay_light_under_ompass_alone(
     comes_first: str,
     mode: str,
     threads: int,

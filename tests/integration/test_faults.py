@@ -22,7 +22,7 @@ def case_of(name: str, seed: int = 1) -> Case:
 
 
 @pytest.mark.parametrize("name", ["kill", "exit", "fork", "dlclose"])
-def test_program_with_a_fault_is_as_without_the_tool_and_loses_nothing(
+def test_program_with_a_fault_behaves_as_without_the_tool_and_loses_nothing(
     name: str, libompass: Path, tmp_path: Path
 ) -> None:
     perform(case_of(name), tmp_path, libompass)

@@ -121,7 +121,7 @@ def test_a_serial_part_before_the_first_region_is_named_by_its_line(
     ompass("validate", ompass.run_directory)
 
 
-def test_the_program_of_a_forked_child_has_no_samples_of_its_parent(
+def test_the_run_of_a_forked_child_has_no_samples_of_its_parent(
     ompass: Newcomer, compile_program: CompileProgram
 ) -> None:
     program = compile_program("first_steps/forked.c", opt_level="-O2", flags=["-lm"])
@@ -170,7 +170,7 @@ def test_a_program_with_more_threads_than_processors_runs_once(
     assert "less time" not in printed
 
 
-def test_a_trace_that_outgrows_its_limit_is_reported_in_a_line(ompass: Newcomer, quicksort: Path) -> None:
+def test_a_trace_that_outgrows_its_limit_is_reported_in_one_line(ompass: Newcomer, quicksort: Path) -> None:
     printed = ompass("--twice", "--limit", "100k", quicksort, N)
     (line,) = [line for line in printed.splitlines() if "no prediction" in line]
     assert line == "ompass: no prediction: the trace became too large (--limit SIZE allows more)"

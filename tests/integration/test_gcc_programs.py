@@ -82,7 +82,7 @@ def test_a_scan_is_refused_when_it_begins(
         assert f"calls {function}, which" in refused.stderr
 
 
-def test_a_library_that_is_loaded_later_is_refused_when_it_calls(
+def test_a_library_that_is_loaded_later_is_refused_when_it_calls_a_missing_function(
     gcc: Toolchain, compile_program: CompileProgram, environment: dict[str, str], tmp_path: Path
 ) -> None:
     library = tmp_path / "library.so"

@@ -223,7 +223,7 @@ def test_the_page_reports_when_it_is_ready(visit: Visit) -> None:
     assert visit.page.evaluate("document.documentElement.dataset.ready") == ""
 
 
-def test_the_source_shows_its_cost_and_only_on_request(visit: Visit, report: Path, tmp_path: Path) -> None:
+def test_sources_have_costs_and_appear_only_on_request(visit: Visit, report: Path, tmp_path: Path) -> None:
     source = visit.page.locator("section[id=source-1]")
     files = source.locator("h4").all_inner_texts()  # the hottest line depends on the machine
     assert any("sort" in name for name in files), files
@@ -311,7 +311,7 @@ def test_a_row_unfolds_by_the_keyboard(visit_in_each_width: Visit) -> None:
     assert not details.is_visible()
 
 
-def test_the_first_key_leads_to_the_report(visit: Visit) -> None:
+def test_the_first_tab_stop_is_the_link_to_the_report(visit: Visit) -> None:
     visit.page.keyboard.press("Tab")
     assert visit.page.evaluate("document.activeElement.textContent") == "To the report"
 

@@ -171,7 +171,9 @@ def test_config_quotes_for_a_shell_and_names_what_exists() -> None:
     assert asked == f"{shown['cflags']} {shown['libs']}\n"
 
 
-def test_config_says_why_the_extension_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_extension_is_reported_with_its_cause(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(installation, "native_prefix", lambda: tmp_path)
     with pytest.raises(IncompleteInstallationError, match=r"libomp_ext.so .*hwloc.h.*libhwloc-dev"):
         installation.library_path(Component.EXT)

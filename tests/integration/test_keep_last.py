@@ -280,7 +280,7 @@ def test_dump_holds_the_events_before_it(
     check_facts(facts_in(recorded.process.stdout), _core.read_profile(str(recorded.run_dir)))
 
 
-def test_commands_on_a_kept_part(record: Record, tmp_path: Path) -> None:
+def test_commands_read_or_refuse_a_kept_part(record: Record, tmp_path: Path) -> None:
     recorded = record(
         "survival/long_run.c", "2000", mode="trace", environment={"OMPASS_KEEP_LAST": "1M"}, threads=2
     )

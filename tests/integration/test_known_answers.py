@@ -159,7 +159,7 @@ def check_answer(
 
 @pytest.mark.parametrize("preload", [False, True], ids=["without-wrappers", "with-wrappers"])
 @pytest.mark.parametrize("program", ANSWERS)
-def test_work_is_at_least_what_was_spun(program: str, preload: bool, record: Record) -> None:
+def test_work_is_at_least_the_spun_time(program: str, preload: bool, record: Record) -> None:
     for mode in ("profile", "trace"):
         recorded = record(
             f"answers/{program}.c", opt_level="-O0", mode=mode, preload=preload, environment=ENVIRONMENT
@@ -172,7 +172,7 @@ def test_work_is_at_least_what_was_spun(program: str, preload: bool, record: Rec
 @pytest.mark.parametrize("preload", [False, True], ids=["without-wrappers", "with-wrappers"])
 @pytest.mark.parametrize("mode", ["profile", "trace"])
 @pytest.mark.parametrize("program", ANSWERS)
-def test_breakdown_is_the_formula_of_the_spins(
+def test_breakdown_follows_from_the_spins(
     program: str,
     mode: str,
     preload: bool,
@@ -194,7 +194,7 @@ def test_breakdown_is_the_formula_of_the_spins(
     ],
     indirect=["toolchain"],
 )
-def test_breakdown_is_the_formula_on_every_toolchain(
+def test_breakdown_follows_from_the_spins_on_every_toolchain(
     program: str, toolchain: Toolchain, compile_program: CompileProgram, run_recorded: RunRecorded
 ) -> None:
     # Without wrappers, libomp attributes gcc's tasks to the region if they are created inside its barrier.

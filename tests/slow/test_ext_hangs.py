@@ -25,7 +25,7 @@ TASK_VERSIONS = [name for name in bots_programs.versions() if name.endswith(("-t
 
 
 @pytest.mark.parametrize("version", TASK_VERSIONS)
-def test_random_sleeps_hang_no_program(version: str, bots_dir: Path) -> None:
+def test_no_program_hangs_under_random_sleeps(version: str, bots_dir: Path) -> None:
     program = bots_dir / version
     ways = itertools.cycle(
         itertools.product(bots_programs.kinds(program), ("1", "2", "4"), ("0", "1"), (2, 4, 8))
@@ -80,7 +80,7 @@ def test_strict_mode_holds_over_very_many_tasks(
         "nest_lock",
     ],
 )
-def test_random_sleeps_hang_no_task_that_steps_aside(how: str, default_toolchain: Toolchain) -> None:
+def test_no_task_that_steps_aside_hangs_under_random_sleeps(how: str, default_toolchain: Toolchain) -> None:
     program = compile_with_ext("ext/aside.c", default_toolchain, "-fopenmp-version=51")
     library = ext_library().with_name("libomp_ext_injected.so")
     ways = itertools.cycle(((2, 2), (4, 2), (4, 4), (8, 4)))

@@ -48,7 +48,7 @@ def misses(job: dict[str, Any], stdout: str) -> list[str]:
         *(("jobs.f90", kind) for kind in ("imbalanced", "communication", "serialised", "in_task", "even")),
     ],
 )
-def test_efficiencies_are_those_of_the_construction(
+def test_efficiencies_follow_from_the_construction(
     source: str, kind: str, compile_program: CompileProgram, libompass: Path, tmp_path: Path
 ) -> None:
     if len(os.sched_getaffinity(0)) < 2:

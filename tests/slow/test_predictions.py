@@ -142,7 +142,7 @@ def test_the_causal_profile_predicts_the_changed_program(
         ("uneven", 2, "schedule"),
     ],
 )
-def test_the_gain_of_an_advice_is_the_gain_of_the_changed_program(
+def test_the_predicted_gain_is_the_gain_of_the_changed_program(
     sleepers: Path,
     run_recorded: RunRecorded,
     default_toolchain: Toolchain,
