@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fixtures that every test may use: the toolchain matrix, compiled programs, recorded runs.
 
-support/toolchains.py does the work; this file only decides what happens when something is missing.
+support/toolchains.py compiles and runs the programs. This file skips or fails a test if something is missing,
+and chooses the tests of quick runs.
 """
 
 from __future__ import annotations
@@ -32,35 +33,35 @@ from toolchains import (
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-# A busy machine must not fail a test.
+# No deadlines, because a busy machine must not fail a test.
 hypothesis.settings.register_profile("patient", deadline=None)
 hypothesis.settings.load_profile("patient")
 
-# Keeps the tests' caches out of the user's home directory.
 os.environ.pop("DEBUGINFOD_URLS", None)  # tests use no network
+# Keeps the tests' caches out of the user's home directory.
 os.environ["XDG_CACHE_HOME"] = str(toolchains.BUILD.parent / "cache")
 
 
 @pytest.fixture(scope="session", params=[toolchain.name for toolchain in toolchains.TOOLCHAINS])
 def toolchain(request: pytest.FixtureRequest) -> Toolchain:
-    """Each compiler and runtime of the matrix in turn."""
+    """Returns each compiler and runtime of the matrix in turn."""
     return require_toolchain(toolchains.toolchain_named(request.param))
 
 
 def newest_toolchain() -> Toolchain:
-    """Returns the newest compiler on its own runtime; skips or fails the test if it is missing."""
+    """Returns the default toolchain; skips or fails the test if it is missing."""
     return require_toolchain(toolchains.toolchain_named(toolchains.DEFAULT_TOOLCHAIN))
 
 
 @pytest.fixture(scope="session")
 def default_toolchain() -> Toolchain:
-    """The newest compiler on its own runtime, for tests whose claim does not depend on the toolchain."""
+    """Returns clang 19 on its own runtime, for tests whose claim does not depend on the toolchain."""
     return newest_toolchain()
 
 
 @pytest.fixture(scope="session")
 def libompass(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The tool under test: OMPASS_LIBRARY if set, otherwise the one that ./run builds."""
+    """Returns the tool under test: OMPASS_LIBRARY if set, otherwise the library that ./run builds."""
     library = Path(os.environ.get("OMPASS_LIBRARY", toolchains.BUILD / "lib" / "libompass.so"))
     if not library.is_file():
         pytest.fail(f"{library} is not built: ./run test builds it")
@@ -73,7 +74,7 @@ def libompass(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def bots_dir() -> Path:
-    """The directory of the benchmark programs (fib-tasks, fib-serial, ...)."""
+    """Returns the directory of the benchmark programs (fib-tasks, fib-serial, ...)."""
     directory = toolchains.BUILD / "bots"
     if not directory.is_dir():
         pytest.fail(f"{directory} is not built: ./run test builds it")
@@ -82,7 +83,7 @@ def bots_dir() -> Path:
 
 @pytest.fixture(scope="session")
 def compile_program() -> CompileProgram:
-    """Compiles a program of tests/programs (or any path) with a toolchain; cached in build/tests."""
+    """Compiles a program of tests/programs (or any path) with a toolchain. Caches it in build/tests."""
 
     def compile_source(
         source: str | Path, toolchain: Toolchain | None = None, **options: Unpack[CompileOptions]
@@ -94,7 +95,7 @@ def compile_program() -> CompileProgram:
 
 @pytest.fixture
 def run_recorded(libompass: Path, tmp_path: Path) -> RunRecorded:
-    """Runs a program with the tool loaded, each time into a fresh directory below tmp_path."""
+    """Runs a program with the tool loaded; each run records into a fresh directory below tmp_path."""
     numbers = itertools.count(1)
 
     def run(
@@ -116,7 +117,7 @@ def run_recorded(libompass: Path, tmp_path: Path) -> RunRecorded:
 
 @pytest.fixture
 def record(compile_program: CompileProgram, run_recorded: RunRecorded) -> Record:
-    """Compiles a program and runs it with the tool loaded, by default with the newest compiler."""
+    """Compiles a program and runs it with the tool loaded. Without a toolchain, uses the default one."""
 
     def compile_and_run(source: str | Path, *arguments: str, **options: Unpack[RecordOptions]) -> Recorded:
         chosen: dict[str, Any] = dict(options)
@@ -128,22 +129,22 @@ def record(compile_program: CompileProgram, run_recorded: RunRecorded) -> Record
 
 
 def pytest_configure() -> None:
-    """Resets what programs would inherit from the tests: signals that nohup ignores, the terminal's width."""
+    """Stops programs from inheriting ignored signals (of nohup or a shell's `&`) and the terminal's width."""
     for number in (signal.SIGHUP, signal.SIGINT):
         if signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(number, signal.SIG_DFL)
-    os.environ.pop("COLUMNS", None)  # the width of the terminal of the tests
+    os.environ.pop("COLUMNS", None)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Prints why tests had to be repeated: pytest shows only the names of those that pass later."""
+    """Prints why tests were repeated. If a repeated test passes, pytest itself prints only its name."""
     for report in terminalreporter.stats.get("rerun", []):
         terminalreporter.write_line(f"RERUN {report.nodeid}:")
         terminalreporter.write_line("\n".join(report.longreprtext.splitlines()[-12:]))
 
 
 def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
-    """Marks as slow: all tests under tests/slow, and on toolchains what quick runs leave out."""
+    """Marks tests as slow: all of tests/slow, and those on toolchains that quick runs leave out."""
     left_out = _left_out_of_quick_runs(items)
     for item in items:
         if item in left_out or "slow" in item.path.relative_to(toolchains.REPOSITORY).parts:
@@ -154,10 +155,11 @@ TOOLCHAIN_OF = {toolchain.name: toolchain for toolchain in toolchains.TOOLCHAINS
 
 
 def _left_out_of_quick_runs(items: Sequence[pytest.Item]) -> set[pytest.Item]:
-    """Returns tests on toolchains that quick runs leave out, and those on toolchains that are not in turn.
+    """Returns the tests that quick runs leave out: on slow toolchains, and on clangs whose turn it is not.
 
-    A test with the fixture `toolchain` and further parameters has many cases. Each case runs on gcc, whose
-    programs call other entries, and on one clang; the clangs and their runtimes take turns.
+    A test with the fixture `toolchain` and further parameters has many cases. Quick runs execute each case
+    on gcc, whose programs call other functions of the runtime, and on one clang. The clangs and their
+    runtimes take turns.
     """
     left_out: set[pytest.Item] = set()
     cases: dict[str, dict[str, dict[Toolchain, pytest.Item]]] = {}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes a sequence of events contradict itself.
+// Changes a sequence of events at random places, so that it contradicts itself.
 #include <algorithm>
 #include <random>
 

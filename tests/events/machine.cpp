@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The machine's threads, regions and waits, and how its runtime reports them.
+// The machine's threads, regions and waits, and the events by which its runtime reports them.
 #include "machine.h"
 
 #include <algorithm>
@@ -9,12 +9,12 @@ namespace ompass::events {
 
 namespace {
 
-// Numbers of OMPT.
+// Values of OMPT's enumerations.
 constexpr int kBegin = 1, kEnd = 2, kBeginEnd = 3;
 constexpr int kInitialFlag = 1, kImplicitFlag = 2;
 constexpr int kTaskwait = 5, kTaskgroup = 6, kReduction = 7;
 
-// The style of libomp.
+// libomp's style.
 constexpr Style kUsualStyle = {.begins_threads = true,
                                .ends_threads = true,
                                .reports_initial = true,
@@ -125,7 +125,7 @@ Sequence Machine::run() {
         if (style_.ends_threads && threads_[static_cast<size_t>(thread)].begun)
             add({.call = Call::kThreadEnd, .thread = static_cast<uint16_t>(thread)});
     for (const MadeThread &thread : threads_)
-        if (thread.frames.size() != (&thread == threads_.data())) abort(); // the machine hangs
+        if (thread.frames.size() != (&thread == threads_.data())) abort(); // a thread is stuck: an error in the machine
     if (style_.reports_initial) {
         Step end = initial;
         end.endpoint = kEnd;
@@ -134,7 +134,7 @@ Sequence Machine::run() {
     return std::move(made_);
 }
 
-// Lets a thread act; thread 0 always can.
+// Lets a thread act. Returns false only while finishing, if the thread has nothing left to do.
 bool Machine::act(int thread) {
     MadeThread &state = threads_[static_cast<size_t>(thread)];
     if (state.frames.empty()) return act_idle(thread) || !finishing_;
@@ -146,7 +146,7 @@ bool Machine::act(int thread) {
 
 bool Machine::act_idle(int thread) {
     MadeThread &state = threads_[static_cast<size_t>(thread)];
-    if (!state.aside.empty()) return continue_own(thread, kNull), true; // of a free agent
+    if (!state.aside.empty()) return continue_own(thread, kNull), true; // only a free agent gets here
     if (state.joining >= 0) return join(thread), true;
     if (state.left_region >= 0) {
         if (!regions_[static_cast<size_t>(state.left_region)].ended || !(finishing_ || chance(30))) return false;
@@ -240,7 +240,7 @@ void Machine::leave_barrier(int thread) {
     if (!style_.ends_workers_late) report_left(thread);
 }
 
-// Reports that the implicit task of a worker has ended.
+// Reports the end of a worker's implicit task.
 void Machine::report_left(int thread) {
     MadeThread &state = threads_[static_cast<size_t>(thread)];
     const MadeRegion &left = regions_[static_cast<size_t>(state.left_region)];

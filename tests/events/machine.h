@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A made OpenMP machine: its threads, tasks and regions while it makes a sequence of events. Its threads act at random.
+// A synthetic OpenMP machine that generates a sequence of events. Its threads act at random.
 #pragma once
 
 #include <cstdint>
@@ -14,20 +14,20 @@ namespace ompass::events {
 inline constexpr int kExplicitBarrier = 3, kLastBarrier = 9; // kinds of waits
 constexpr bool is_barrier(int kind) { return kind == kExplicitBarrier || kind == kLastBarrier; }
 
-// How a runtime orders and completes its events, where the specification leaves it free.
+// A runtime's order and completeness of events, where the specification leaves a choice.
 struct Style {
     bool begins_threads, ends_threads, reports_initial;
     bool ends_region_first; // parallel_end precedes the end of the primary's implicit task
     bool ends_workers_late; // workers report the end of their implicit task after the region
-    bool names_region_at_end; // the end of an implicit task has data of the region
-    bool ends_worker_waits; // workers report the end of a region's last barrier
-    bool names_prior, names_next; // else null at the begin or end of a task
+    bool names_region_at_end; // the end of an implicit task names its region
+    bool ends_worker_waits; // workers report the end of a region's last barrier, unless they end late
+    bool names_prior, names_next; // false: null as the prior task at a start, or as the next task at an end
     bool chains; // a completed task names a fresh task as the next one
-    bool switches_stacks; // a suspended task continues although others are suspended on top of it
+    bool switches_stacks; // may continue a task under other suspended tasks before it runs ready ones
     bool reports_sync_regions;
     bool joins_ends; // ompt_scope_beginend for constructs that do nothing
     bool free_agents;
-    bool codes_everywhere; // else workers and loops report no address
+    bool codes_everywhere; // false: loops, acquired locks and workers at the last barrier have no address
 };
 
 struct MadeTask {
@@ -35,13 +35,13 @@ struct MadeTask {
     int parent, region, group;
     bool undeferred = false, untied = false, detached = false, dependent = false, free_agent = false, fulfilled = false;
     bool started = false, code_over = false, over = false;
-    int n_predecessors = 0; // that are not over
+    int n_predecessors = 0; // predecessors that are not over
     std::vector<int> successors{};
-    uint32_t last_step = 0; // its creation or suspension
-    std::vector<uint32_t> before{}; // the ends of its predecessors
+    uint32_t last_step = 0; // its latest event, which its next event must follow
+    std::vector<uint32_t> before{}; // events that ended its predecessors
 };
 
-struct Waited { // tasks that a wait waits for
+struct Waited { // tasks that a wait awaits
     int n_left = 0;
     std::vector<uint32_t> ends{};
 };
@@ -54,8 +54,8 @@ struct Barrier {
 struct MadeRegion {
     int32_t cell = kNull;
     uint32_t code = 0, begin_step = 0, end_step = 0;
-    int n_barriers = 1; // with the last one
-    std::vector<int> team{}; // threads; the first is the primary
+    int n_barriers = 1; // including the last one
+    std::vector<int> team{}; // numbers of its threads; the primary first
     std::vector<Barrier> barriers{};
     Waited tasks{};
     std::deque<int> ready{}; // tasks that may start or continue
@@ -66,19 +66,19 @@ struct Frame {
     enum Kind : uint8_t { kInitial, kImplicit, kExplicit } kind = kInitial;
     int task = 0; // number of the task
     int region = 0;
-    int member = 0; // implicit: its number in the team
+    int member = 0; // thread number in the team, of an implicit task
     int waits_for = 0; // kind of the wait; 0: none
-    int barrier = 0; // barriers that the implicit task has reached
-    int group = -1; // waits of taskgroups
-    int work = 0; // open loop; 0: none
-    int lock = 0, lock_kind = 0; // held lock; 0: none
+    int barrier = 0; // number of barriers that the implicit task has reached
+    int group = -1; // open taskgroup; -1: none
+    int work = 0; // kind of the open worksharing construct; 0: none
+    int lock = 0, lock_kind = 0; // number of the held lock plus 1; 0: none
 };
 
 struct MadeThread {
     std::vector<Frame> frames{};
-    std::vector<Frame> aside{}; // suspended, not on top of each other
-    int joining = -1, member = 0; // region that the thread will join
-    int left_region = -1; // region whose implicit task's end has not been reported
+    std::vector<Frame> aside{}; // suspended on stacks of their own
+    int joining = -1, member = 0; // region that the thread will join (-1: none), and its number in the team
+    int left_region = -1; // left region whose implicit task has no reported end yet; -1: none
     int32_t left_cell = kNull;
     bool begun = false;
 };
@@ -146,9 +146,9 @@ private:
     std::vector<Waited> groups_;
     std::vector<MadeRegion> regions_;
     std::vector<MadeThread> threads_;
-    std::vector<uint32_t> lock_steps_; // last release of each lock
+    std::vector<uint32_t> lock_steps_; // step of each lock's last release; 0: none
     std::vector<bool> lock_held_;
-    std::vector<int> detached_; // tasks whose code is over and whose event is not fulfilled
+    std::vector<int> detached_; // tasks that await only their event
     int level_ = 0;
     bool finishing_ = false;
 };

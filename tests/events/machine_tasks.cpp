@@ -8,7 +8,7 @@ namespace ompass::events {
 
 namespace {
 
-// Numbers of OMPT.
+// Values of OMPT's enumerations and flags.
 constexpr int kComplete = 1, kYield = 2, kCancel = 3, kDetach = 4, kEarlyFulfil = 5, kLateFulfil = 6, kSwitch = 7;
 constexpr int kTaskwaitComplete = 8;
 constexpr uint32_t kExplicitFlag = 4, kTaskwaitFlag = 16, kImporting = 0x02000000, kExporting = 0x04000000;
@@ -16,7 +16,7 @@ constexpr uint32_t kUndeferred = 0x08000000, kUntied = 0x10000000, kFinal = 0x20
 
 } // namespace
 
-// Returns the taskgroup of the tasks that the task of this frame creates; -1: none.
+// Returns the taskgroup that the frame's task adds new tasks to; -1: none.
 int Machine::group_of(const Frame &frame) const {
     return frame.group >= 0 ? frame.group : tasks_[static_cast<size_t>(frame.task)].group;
 }
@@ -88,7 +88,7 @@ void Machine::create_undeferred(int thread, uint32_t flags) {
     state.frames.push_back({.kind = Frame::kExplicit, .task = task, .region = frame.region});
 }
 
-// `taskwait depend`, which OMPT reports as a task.
+// Reports a `taskwait depend`: OMPT treats it as a task.
 void Machine::wait_for_dependences(int thread) {
     const Frame &frame = threads_[static_cast<size_t>(thread)].frames.back();
     const int32_t cell = new_cell();
@@ -102,7 +102,8 @@ void Machine::wait_for_dependences(int thread) {
     schedule(thread, cell, kTaskwaitComplete, style_.names_next ? cell_of(frame) : kNull);
 }
 
-// True if the tied tasks that are suspended under `frame` allow its thread to run this task. Only a barrier allows any.
+// True if the thread of `frame` may run this task: any task at a barrier, otherwise only a descendant of the frame's
+// task, as OpenMP demands for tied tasks.
 bool Machine::may_run(const Frame &frame, int task) const {
     if (frame.kind == Frame::kImplicit && is_barrier(frame.waits_for)) return true;
     while (task != frame.task && task != tasks_[static_cast<size_t>(task)].parent)
@@ -110,7 +111,8 @@ bool Machine::may_run(const Frame &frame, int task) const {
     return task == frame.task;
 }
 
-// Takes a task that may run, for a free agent if `frame` is null. Returns -1 if there is none.
+// Removes a random task that may run from the ready tasks; if `fresh`, one that has not started. A null `frame` stands
+// for a free agent. Returns -1 if no task qualifies.
 int Machine::take_ready(int region, const Frame *frame, bool fresh) {
     std::deque<int> &ready = regions_[static_cast<size_t>(region)].ready;
     std::vector<size_t> places;
@@ -200,7 +202,7 @@ void Machine::be_over(int number_of_task, uint32_t step) {
     }
 }
 
-// Suspends an untied task, which any thread may continue.
+// Suspends the thread's task if it is untied; another thread may continue it.
 void Machine::suspend(int thread) {
     MadeThread &state = threads_[static_cast<size_t>(thread)];
     MadeTask &task = tasks_[static_cast<size_t>(state.frames.back().task)];
@@ -212,7 +214,7 @@ void Machine::suspend(int thread) {
     regions_[static_cast<size_t>(task.region)].ready.push_back(number_of_task);
 }
 
-// Continues the task that was suspended last on a stack of its own.
+// Continues the task that was last suspended on a stack of its own.
 void Machine::continue_own(int thread, int32_t prior) {
     MadeThread &state = threads_[static_cast<size_t>(thread)];
     const Frame next = state.aside.back();
@@ -221,7 +223,8 @@ void Machine::continue_own(int thread, int32_t prior) {
     state.frames.push_back(next);
 }
 
-// Continues a tied task that is suspended under others, or on a stack of its own.
+// Continues the task that was last suspended on a stack of its own. If there is none, continues a task whose wait may
+// end although tied tasks are suspended on top of it. Returns false if neither exists.
 bool Machine::continue_aside(int thread) {
     MadeThread &state = threads_[static_cast<size_t>(thread)];
     const Frame top = state.frames.back();
@@ -256,7 +259,7 @@ void Machine::discard_ready(int thread) {
     made_.known.n_cancelled++;
 }
 
-// Fulfils the event of a detached task whose code is over, or of one that has not ended.
+// Fulfils the event of a detached task: if possible of one whose code is over. Returns false if it finds none.
 bool Machine::fulfil_any(int thread) {
     MadeThread &state = threads_[static_cast<size_t>(thread)];
     const int32_t current = state.frames.empty() ? kNull : cell_of(state.frames.back());

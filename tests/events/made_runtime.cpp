@@ -29,13 +29,13 @@ ompt_interface_fn_t look_up(const char *name) {
     return nullptr;
 }
 
-// Calls the tool if it has registered this callback.
+// Calls the tool's function for this event, if the tool has registered one.
 template <typename Function, typename... Arguments>
 void report(ompt_callbacks_t event, Arguments... arguments) {
     if (callbacks[event]) reinterpret_cast<Function>(callbacks[event])(arguments...);
 }
 
-// Return addresses of the program: outside of this program, which is the runtime.
+// Returns the return address with this number. It lies in libc, because this program plays the runtime.
 const void *address_of(uint32_t code) {
     static const char *const program = reinterpret_cast<const char *>(dlsym(RTLD_DEFAULT, "qsort"));
     return code ? program + 8 * code : nullptr;
@@ -155,7 +155,7 @@ private:
     const bool in_turn_;
     std::vector<ompt_data_t> cells_;
     std::array<ompt_data_t, 8> garbage_{};
-    std::vector<std::atomic<int>> over_; // the first is over; then one for each step
+    std::vector<std::atomic<int>> over_; // 1 if the step is over, by its number from 1; number 0 is always over
 };
 
 } // namespace

@@ -13,9 +13,9 @@ namespace ompass::events {
 
 class MadeRuntime {
 public:
-    // Loads the tool and starts it. Returns a message if that fails, else an empty text.
+    // Loads and starts the tool. Returns an error message, or an empty text on success.
     std::string start(const char *library);
-    // Reports the events. One thread acts at a time if `in_turn`; else each event waits for its `after` only.
+    // Reports the events: one by one in their order if `in_turn`, otherwise each as soon as its `after` steps are over.
     void play(const Sequence &sequence, bool in_turn) const;
     void finish();
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plays random sequences of OMPT events to the tool, and prints as JSON what became of each batch of sequences.
+// Plays random sequences of OMPT events to the tool, and prints the failures as JSON.
 //
 //   ompass-events --library libompass.so [--first 1] [--sequences 200] [--batch 20] [--directory DIR] [--keep]
 //                 [--kind usual|conforming|unknown|disturbed|all] [--at-once] [--mode trace|profile|both]
 //
-// A batch is one recorded process. After a batch that fails, each of its sequences is played alone.
+// Each batch of sequences is one recorded process. If a batch fails, the program plays each of its sequences alone.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -27,7 +27,8 @@ namespace {
 
 constexpr unsigned kLongestSeconds = 240;
 
-// Sequences of libomp's order, of any order, with unknown numbers, with contradictions; all of the last three.
+// Sequences in any order that OMPT allows, also with unknown numbers, also with contradictions, or in libomp's order.
+// `kAll`: batches of the first three kinds in turn.
 enum class Kind : uint8_t { kConforming, kUnknown, kDisturbed, kUsual, kAll };
 
 struct Arguments {
@@ -38,7 +39,7 @@ struct Arguments {
     bool keep = false, at_once = false, traces = true, profiles = true;
 };
 
-// The kind of a sequence; a batch has sequences of one kind.
+// Returns the kind of all sequences of a batch.
 Kind kind_of(const Arguments &arguments, uint64_t batch) {
     return arguments.kind == Kind::kAll ? static_cast<Kind>(batch % 3) : arguments.kind;
 }
@@ -62,7 +63,7 @@ void compare(std::vector<std::string> &found, const std::string &what, uint64_t 
     if (has != expected) found.push_back(what + ": " + std::to_string(has) + ", not " + std::to_string(expected));
 }
 
-// Compares the figures of a recorded run with the known ones of the sequences.
+// Compares the counts of a recorded run with the known counts of its sequences.
 void check_counts(const std::string &directory, const Known &known, std::vector<std::string> &found) {
     RunFiles run;
     if (open_run(directory, run)) return;
@@ -180,7 +181,7 @@ int run(const Arguments &arguments) {
         for (uint64_t seed = first; n > 1 && seed < first + n; seed++)
             if (const Outcome alone = play_apart(arguments, seed, 1, kind); alone.failed)
                 note(alone.text), any = true, n_failed++;
-        if (!any) note(batch.text), n_failed++; // alone, or fails only together
+        if (!any) note(batch.text), n_failed++; // a batch of one sequence, or one that fails only as a whole
     }
     printf("{\"sequences\": %llu, \"failed\": %llu, \"explained_batches\": %llu, \"failures\": [%s]}\n",
            static_cast<unsigned long long>(arguments.n_sequences), static_cast<unsigned long long>(n_failed),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The events of a made OpenMP runtime: what each thread reports, and which events must precede it.
+// The events of a synthetic OpenMP runtime: the reports of each thread, and the events that must precede each report.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ enum class Call : uint8_t {
     kCalls
 };
 
-// Values of a cell in an event, apart from the numbers of cells.
+// Values in place of a cell's number.
 inline constexpr int32_t kNull = -1; // no data
 inline constexpr int32_t kGarbage = -2; // data that the tool has not written: kGarbage, kGarbage - 1, …
 
@@ -37,14 +37,15 @@ struct Step {
     uint16_t thread = 0;
     int32_t kind = 0; // of thread, sync region, mutex, work, dispatch or dependence; status of a task
     int32_t endpoint = 0;
-    uint32_t flags = 0; // of tasks
-    uint64_t count = 0; // team size, iterations, lock, or whether a task has dependences
-    int32_t first = kNull, second = kNull; // cells: of the region and the task, or of the prior and the next task
+    uint32_t flags = 0; // of tasks and parallel regions
+    uint64_t count = 0; // team size, iterations, lock, number of dependences; 1 if a new task has any
+    // Cells: region and task, or two tasks (prior and next, creator and created, predecessor and successor).
+    int32_t first = kNull, second = kNull;
     uint32_t code = 0; // number of the return address; 0: none
-    std::vector<uint32_t> after{}; // earlier steps that must be over, apart from the same thread's
+    std::vector<uint32_t> after{}; // numbers (from 1) of steps, on any thread, that must be over; 0: none
 };
 
-// The counts that a tool must have after a conforming sequence.
+// The counts that the tool must record for a conforming sequence.
 struct Known {
     uint64_t n_deferred = 0, n_undeferred = 0, n_completed = 0, n_cancelled = 0, n_regions = 0;
 
@@ -59,19 +60,19 @@ struct Known {
 };
 
 struct Sequence {
-    std::vector<Step> steps; // in an order that could have happened
+    std::vector<Step> steps; // in a possible order
     uint32_t n_cells = 0, n_threads = 0;
     Known known;
 };
 
-// `kUsual`: a runtime that orders and completes its events as libomp does. `kAny`: one that orders them in its own way.
-// `kAnyUnknown`: its events also have numbers that no OpenMP specification knows.
+// `kUsual`: the order and completeness of libomp's events. `kAny`: a random choice that OMPT allows. `kAnyUnknown`: the
+// same, with some numbers that no OpenMP specification defines.
 enum class Order : uint8_t { kUsual, kAny, kAnyUnknown };
 
-// Returns the events of a random program on a made runtime, all of which conform to OMPT.
+// Returns the events of a random program, in an order that conforms to OMPT.
 Sequence conforming_sequence(uint64_t seed, Order order);
 
-// Drops, repeats and changes some events of a sequence.
+// Drops, repeats, moves and changes some events of a sequence.
 void disturb(Sequence &sequence, uint64_t seed);
 
 } // namespace ompass::events

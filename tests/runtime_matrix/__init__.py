@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The programs of tests/programs/kinds on every runtime and compiler, under the tool and the extension."""
+"""Runs tests/programs/kinds and a Fortran program on every runtime, under the tool and the extension."""

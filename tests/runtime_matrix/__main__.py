@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`./run runtime-matrix`: runs the programs on every runtime and compiler, and writes docs/runtimes.md."""
+"""`./run runtime-matrix`: runs the programs on every runtime and compiler; updates docs/runtimes.md."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def main() -> int:
 
 
 def run(campaign: Campaign, cases: Sequence[Case], at_once: int) -> list[Outcome]:
-    """Runs all cases. Writes each wrong case and the progress to stderr."""
+    """Runs all cases and returns their outcomes. Writes wrong cases and the progress to stderr."""
     return with_progress(
         campaign.run_all(cases, at_once),
         len(cases),
@@ -47,7 +47,7 @@ def run(campaign: Campaign, cases: Sequence[Case], at_once: int) -> list[Outcome
 
 
 def repeat_late(tool: Path, outcomes: Sequence[Outcome]) -> list[Outcome]:
-    """Repeats those that did not end in time, with or without the tool, alone and with more time."""
+    """Repeats late cases and those that fail without the tool, one at a time with a longer limit."""
     campaign = Campaign(tool, _PATIENCE_S)
     return [
         campaign.run(outcome.case) if outcome.is_late or not outcome.is_ours else outcome

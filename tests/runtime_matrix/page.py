@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table in docs/runtimes.md: how many programs are right on each runtime, by compiler and way."""
+"""The table in docs/runtimes.md: the number of right programs by runtime, compiler and way to load."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ PAGE = toolchains.REPOSITORY / "docs" / "runtimes.md"
 
 
 def table(pairs: Sequence[Pair], ways: Sequence[Way], outcomes: Sequence[Outcome]) -> str:
-    """Returns the table, and below it the programs that are wrong, with the reason."""
+    """Returns the table, the wrong programs with their reasons, and the programs that fail without the tool."""
     head = f"| runtime | compiler | {' | '.join(way.name for way in ways)} |\n|---|---|{'---|' * len(ways)}"
     rows = [
         f"| {pair.runtime} | {pair.compiler} | {' | '.join(_cell(pair, way, outcomes) for way in ways)} |"

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs of the programs: the pairs of compiler and runtime, the ways to load tool and extension, the verdict.
 
-A run is right if its output is the output without tool and extension, if the recorded counts are the
-program's counts, and if the identity holds (thread time is the sum of its states). Under the extension alone,
-every task that it created must have run.
+A run is right if it prints the same as without tool and extension, if the recorded counts equal the program's
+counts, and if thread time is the sum of its states. Under the extension alone, all tasks that the extension
+created must have run, except in programs that cancel or detach tasks or end early.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ _STATISTICS = re.compile(r"tasks: (\d+) created, (\d+) run")
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A compiler and a runtime, with their names in the table."""
+    """A compiler and a runtime, and their names in the table."""
 
     compiler: str
     runtime: str
     toolchain: Toolchain
 
     def lacks(self, program: TaskProgram) -> bool:
-        """True if the compiler or the runtime cannot run the program at all, as task_programs.py states."""
+        """True if task_programs.py states that the program cannot run here, or if a Fortran compiler is missing."""
         known = {self.toolchain.name} | ({"gcc-12-libomp-19"} if self.compiler == "gcc 12" else set())
         return bool(known & set(program.lacks)) or (program is FORTRAN and self.toolchain.fc is None)
 
@@ -51,7 +51,7 @@ class Way:
 
     name: str
     settings: Mapping[str, str]
-    mode: str = ""  # of the tool; empty: without it
+    mode: str = ""  # of the tool; empty: no tool
     preload: bool = False
 
 
@@ -68,7 +68,7 @@ WAYS = (
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One program, on one pair, in one way."""
+    """One program on one pair, loaded in one way."""
 
     program: TaskProgram
     pair: Pair
@@ -80,16 +80,16 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """A case and the reason why it is wrong; empty if it is right."""
+    """A case, and the reason why it is wrong (empty if it is right)."""
 
     case: Case
     wrong: str
-    is_late: bool = False  # did not end in time, perhaps because of other programs
-    is_ours: bool = True  # a fault of the tool or the extension, not of the runtime or the compiler alone
+    is_late: bool = False  # reached the time limit, perhaps because the machine was busy
+    is_ours: bool = True  # False if the program fails even without tool and extension
 
 
 def pairs() -> list[Pair]:
-    """Returns all pairs: the matrix of the tests, gcc on several, the newest clang on an older one."""
+    """Returns all pairs: the tests' matrix, gcc on more runtimes, the newest clang on an older runtime."""
     newest = toolchain_named("clang-23")
     older = replace(newest, name="clang-23-libomp-22", runtime_dir=RUNTIMES / "llvm-22" / "lib")
     every = [
@@ -111,7 +111,7 @@ def _runtime_name(toolchain: Toolchain) -> str:
 
 
 def _gcc_on(home: str) -> Toolchain:
-    """Returns gcc on the runtime in this folder, which gets the file name of libgomp."""
+    """Returns gcc with the runtime of RUNTIMES / `home`, linked under the file name of libgomp."""
     folder = toolchains.COMPILED / "runtime_matrix" / home
     folder.mkdir(parents=True, exist_ok=True)
     link = folder / "libgomp.so.1"
@@ -132,7 +132,7 @@ def _gcc_on(home: str) -> Toolchain:
 
 
 def cases_of(chosen: Sequence[Pair], ways: Sequence[Way], only: str = "") -> list[Case]:
-    """Returns each program, or those that `only` names, on each pair in each way."""
+    """Returns a case per program, pair and way. If `only` is set, takes only the programs that it names."""
     wanted = set(only.split(",")) if only else set()
     return [
         Case(program, pair, way)
@@ -144,7 +144,7 @@ def cases_of(chosen: Sequence[Pair], ways: Sequence[Way], only: str = "") -> lis
 
 
 class Campaign:
-    """Runs cases with one build of the tool; keeps the outputs without tool and extension."""
+    """Runs cases with one build of the tool. Runs each program once without it, and keeps that output."""
 
     def __init__(self, tool: Path, limit_s: float = _LIMIT_S) -> None:
         self._tool = tool
@@ -152,7 +152,7 @@ class Campaign:
         self._plain: dict[tuple[str, str], str | None] = {}
 
     def run_all(self, cases: Sequence[Case], at_once: int) -> Iterator[Outcome]:
-        """Yields the outcomes of these cases in their order; runs `at_once` cases at a time."""
+        """Yields the outcomes in the order of the cases; runs `at_once` cases at a time."""
         with ThreadPoolExecutor(at_once) as pool:
             list(
                 pool.map(
@@ -162,7 +162,7 @@ class Campaign:
             yield from pool.map(self.run, cases)
 
     def run(self, case: Case) -> Outcome:
-        """Returns the outcome of one case; a wrong one has the reason in one line."""
+        """Runs one case. Returns its outcome, with a reason of one line if it is wrong."""
         expected = self._run_plain(case)
         if expected is None:
             return Outcome(case, "fails without tool and extension, too", is_ours=False)
@@ -200,7 +200,7 @@ class Campaign:
         return case.pair.toolchain.run(_command(case), settings, cwd=run_dir.parent, timeout_s=self._limit_s)
 
     def _run_plain(self, case: Case) -> str | None:
-        """Returns the output without tool and extension; None if the program fails there, too."""
+        """Returns the output without tool and extension; None if the program fails."""
         key = case.pair.toolchain.name, case.program.name
         if key not in self._plain:
             settings = {"OMP_NUM_THREADS": str(_THREADS), **case.program.environment}
@@ -217,7 +217,7 @@ class Campaign:
 
 
 def _command(case: Case) -> list[str]:
-    """Returns the command that runs the program; compiles it first."""
+    """Compiles the program and returns the command that runs it."""
     if case.program is not FORTRAN:
         return compiled(case.program, case.pair.toolchain)
     module = toolchains.REPOSITORY / "ompt_tool" / "fortran" / "ompass.f90"
@@ -225,7 +225,7 @@ def _command(case: Case) -> list[str]:
 
 
 def _without_facts(stdout: str) -> str:
-    """Returns the lines before the FACTS line, which must not depend on the schedule."""
+    """Returns all lines but FACTS lines. They must not depend on the schedule."""
     return "\n".join(line for line in stdout.splitlines() if not line.startswith("FACTS "))
 
 
@@ -238,16 +238,16 @@ def _check_recording(case: Case, run_dir: Path, stdout: str) -> None:
 
 
 def _check_statistics(case: Case, stderr: str) -> None:
-    """Checks the statistics of the extension, which a program that ends early does not print."""
+    """Checks the extension's statistics, if any: a program that ends early prints none."""
     for created, run in _STATISTICS.findall(stderr):
         assert int(created) >= int(run), f"{created} tasks created, {run} run"
-        # Cancelled tasks never run; an event may complete a detached task on a thread that is not a worker.
+        # Cancelled tasks never run. A thread that is not a worker may complete a detached task.
         if not (case.program.ends_in_flight or re.match("cancel|detach", case.program.name)):
             assert created == run, f"{created} tasks created, {run} run"
 
 
 def by_cell(outcomes: Sequence[Outcome]) -> Callable[[Pair, Way], list[Outcome]]:
-    """Returns a function that returns the outcomes of a pair in a way."""
+    """Returns a function from a pair and a way to their outcomes."""
     cells: dict[tuple[str, str, str], list[Outcome]] = {}
     for outcome in outcomes:
         case = outcome.case
