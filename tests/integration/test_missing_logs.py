@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Threads whose logs cannot be created: their number, their tasks, and the system's reason are reported."""
+"""The tool reports threads whose logs it cannot create: their number, their tasks and the system's reason."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ N_TASKS = 9000
 
 @pytest.fixture
 def open_folder() -> Iterator[Path]:
-    """Makes a directory outside of pytest's, which only root may use."""
+    """Yields a directory that every user may enter. Pytest's are closed to other users."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         folder.chmod(0o755)

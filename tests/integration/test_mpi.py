@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""MPI calls with OpenMPI and MPICH, in C and Fortran: how long each rank waits, and where."""
+"""MPI calls with OpenMPI and MPICH, in C and Fortran: the waiting time of each rank, and its lines."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def environment(libompass: Path, default_toolchain: Toolchain) -> dict[str, str]
 
 
 def calls_by_rank(folder: Path) -> list[dict[tuple[str, int], CallTotals]]:
-    """Returns the calls of rank 0 and rank 1, by function and line."""
+    """Returns the calls of rank 0 and of rank 1, by function and line."""
     found = []
     for path in sorted(folder.glob("*-r[01]-*.ompass")):
         check_sound(path)
@@ -76,7 +76,7 @@ def test_the_rank_that_waits_has_the_time_at_the_line_of_its_call(
             assert late[function, lines[mark]].time_ns < LATE_NS // 2
         received = waiting["MPI_Recv", lines["exchange"]]
         assert received.n_in_tasks == 1
-        assert received.n_calls in (1, 3)  # 1: this MPI does not allow several threads
+        assert received.n_calls in (1, 3)  # 1: this MPI does not let several threads call
         assert 0 < received.task_ns <= received.time_ns
         assert received.serial_ns == 0
 
@@ -113,12 +113,12 @@ MESSAGES = {
     "iallreduce": ["collective of 2 ranks"] * 2,
     "allgather": ["collective of 2 ranks"] * 2,
 }
-"""The messages of messages.c by line, on rank 0 and 1."""
+"""The expected steps of messages.c, by the name of the line: on rank 0 and on rank 1."""
 BYTES = {"send": 12, "ssend": 8, "recv": 32, "irecv": 8, "bcast": 5, "iallreduce": 8, "allgather": 8}
 
 
 def dumped_steps(environment: dict[str, str], run: Path, source: str = "messages.c") -> dict[int, list[str]]:
-    """Returns the steps of calls in the list of events, by the line of the call."""
+    """Returns the steps of MPI calls that `ompass dump` lists, by the line of the call."""
     steps: dict[int, list[str]] = {}
     for line in call(environment, None, "dump", run, "--kind", "call").stdout.splitlines():
         if found := re.search(rf"{re.escape(source)}:(\d+) .*: (.*)$", line):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """libompass_mpi.so forwards every call with all its arguments, and the tool records the outermost calls.
 
-The programs call the tests' own library with MPI's function names, so the length of every call is known.
+The programs call a fake MPI library of the tests, so the length of every call is known.
 """
 
 from __future__ import annotations
@@ -157,7 +157,7 @@ def check_states(recording: tuple[ReportContent, str]) -> None:
     of_tasks_ns = sum(call.task_ns for call in content.mpi)
     assert abs(sum(row.mpi_ns for row in tasks) - of_tasks_ns) <= ROUNDING_NS
     assert sum(row.work_ns for row in tasks) >= 16 * MS
-    # MPI_Reduce counts up to its operation, which has a region of its own.
+    # MPI_Reduce leaves the state mpi when its operation begins a parallel region.
     serial = sum(row.mpi_ns for row in run.regions if row.construct == OUTSIDE)
     assert 40 * MS <= serial <= sum(call.serial_ns for call in content.mpi) - 10 * MS
     if all(thread.cpu_source == "switches" for thread in run.threads):
@@ -227,7 +227,7 @@ def test_advice_keeps_the_time_in_mpi(recorded: Any) -> None:
         in_mpi_ns, program, advice = found
         assert program.called_ns == pytest.approx(in_mpi_ns, rel=0.05)
         assert "order" not in {change["kind"] for change in advice["advice"]}
-        # Outside of regions, work is a part of MPI_Reduce only, after its operation.
+        # Outside of regions, only the part of MPI_Reduce after its operation counts as work.
         serial_ns = sum(part.work_ns for part in serial_parts(program))
         assert serial_ns < in_mpi_ns / 3
 
@@ -252,7 +252,7 @@ def test_calls_in_every_kind_of_construct_are_accounted_exactly(
     assert calls_of(run)["MPI_Reduce"] == 3
     accounted_ns = sum(row.time_ns - row.unaccounted_ns for row in run.calls)
     in_states_ns = sum(row.mpi_ns for row in run.regions)
-    assert in_states_ns <= accounted_ns  # of a call that runs OpenMP code, only the first part is a state
+    assert in_states_ns <= accounted_ns  # a call leaves the state mpi when it runs OpenMP code
     operations_ns = sum(
         row.time_ns for row in run.calls if run.definitions[row.construct].name == "MPI_Reduce"
     )
@@ -285,7 +285,7 @@ def test_a_call_costs_little_also_in_programs_that_call_at_many_places(
 
     def check(cost_ns: list[float]) -> None:
         outside_ns, inside_ns, many_ns = cost_ns
-        # docs/cost.md has the figures of a quiet machine: a quarter of this limit.
+        # The limit allows for other programs: docs/cost.md states about 40 ns per call.
         assert max(outside_ns, inside_ns) <= 150, cost_ns
         assert many_ns <= 1.5 * outside_ns + 10, cost_ns
 

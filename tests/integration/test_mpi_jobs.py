@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """MPI jobs of known shape: one launch records all ranks; the first finding on the job is the right one.
 
-tests/slow/test_mpi_efficiencies.py compares the efficiencies with their values by construction.
+tests/slow/test_mpi_efficiencies.py compares the efficiencies with the known values of the programs.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ ATTEMPTS = 3
 def first_finding(
     environment: dict[str, str], folder: Path, program: Path, kind: str, found: str
 ) -> dict[str, Any] | None:
-    """Returns the expected first finding on a job; None on a machine that is always disturbed."""
+    """Returns the expected first finding on a job; None if other programs disturb every attempt."""
     for attempt in range(ATTEMPTS):
         place = folder / str(attempt)
         place.mkdir()
@@ -73,7 +73,7 @@ def test_the_first_finding_on_a_job_is_the_right_one(
 def test_efficiencies_are_those_that_the_ranks_measure(
     kind: str, program: Path, libompass: Path, default_toolchain: Toolchain, tmp_path: Path
 ) -> None:
-    """Both measure the same run, but not at the same moments; the slow tests demand 2 points."""
+    """Tool and program measure the same run at slightly different moments, so this test allows 5 points."""
     environment = job_environment(libompass, default_toolchain, 2 if kind == "in_task" else 1)
 
     def record() -> tuple[dict[str, float], dict[str, float]]:

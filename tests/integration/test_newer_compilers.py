@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Recorded programs of a compiler newer than the tool, which call functions that the tool does not know."""
+"""Programs of compilers newer than the tool: calls of functions that it does not know, and workdistribute."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_a_creation_ends_when_the_runtime_reports_it(record: Record, name: str, 
 
 @pytest.mark.parametrize("name", ["clang-23"])
 def test_workdistribute_is_a_distributed_loop_at_its_line(record: Record, name: str) -> None:
-    # flang 23 makes such loops of it. OMPT has a kind of its own, which no runtime reports yet.
+    # flang 23 compiles it to such loops. OMPT has a kind of its own for it, which no runtime reports yet.
     source = "waits/workdistribute.f90"
     flags = ("-fopenmp-version=60",)
     run = record(source, toolchain=toolchain_named(name), flags=flags, threads=2, preload=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All cells of docs/notebook.ipynb run, and every result is shown."""
+"""All cells of docs/notebook.ipynb run and show their results."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NOTEBOOK = json.loads((REPOSITORY / "docs" / "notebook.ipynb").read_text("utf-8"
 CELLS = ["".join(cell["source"]) for cell in NOTEBOOK["cells"] if cell["cell_type"] == "code"]
 _VOID = {"img", "br", "input"}
 
-# Runs the cells as a kernel does, and prints how each result would be shown.
+# Runs the cells as a kernel does, and prints the form in which a notebook would show each result.
 RUNNER = """\
 import ast, json, sys
 shared, shown = {}, []
@@ -45,7 +45,7 @@ def results(
     compile_program: CompileProgram,
     libompass: Path,
 ) -> list[dict[str, str]]:
-    """The results of all cells, in a folder with the recordings that the notebook names."""
+    """Makes the recordings that the notebook names, and returns the results of all its cells."""
     folder = tmp_path_factory.mktemp("notebook")
     source = REPOSITORY / "tests" / "diseases" / "programs" / "fine_tree.c"
     for name, flags in (("fib", ()), ("fib-changed", ("-DCURED",))):
@@ -71,7 +71,7 @@ def results(
 
 
 class Checker(HTMLParser):
-    """Counts elements, and finds tags that are not closed."""
+    """Counts elements, and finds unclosed tags."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -127,7 +127,7 @@ def test_results_need_no_network_and_no_script(results: list[dict[str, str]]) ->
 
 @pytest.mark.slow
 def test_the_text_form_is_short(results: list[dict[str, str]]) -> None:
-    """Notebooks store it with every result."""
+    """Notebooks store the text form of every result."""
     for name in ("Recording", "Simulated", "Advised", "Sweep", "Comparison"):
         assert len(of_type(results, name)["text"]) < 200, name
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Placement on four NUMA nodes: a virtual machine boots once, and every test checks a part of its report.
+"""Placement on four NUMA nodes: a virtual machine boots once, and every test checks a part of its output.
 
 The programs, in tests/programs/numa, ask the kernel where pages and threads are (move_pages, getcpu).
 """
@@ -55,13 +55,13 @@ def output_of(finished: dict[str, Finished], job: str) -> str:
 
 
 def claims_in(output: str) -> dict[str, tuple[int, int]]:
-    """Returns claim -> (how often it held, how often it was checked)."""
+    """Returns, for each claim, the number of checks that held and the number of all checks."""
     found = re.findall(r"^CLAIM (\S+) (\d+)/(\d+)$", output, re.MULTILINE)
     return {name: (int(held), int(of)) for name, held, of in found}
 
 
 class Member:
-    """A line of tests/programs/numa/membership.c."""
+    """A line in the output of tests/programs/numa/membership.c: one thread of a team."""
 
     def __init__(self, outer: str, thread: str, domain: str, cpu: str, may: str) -> None:
         self.outer, self.thread, self.domain, self.cpu = int(outer), int(thread), int(domain), int(cpu)
@@ -69,7 +69,7 @@ class Member:
 
 
 def members_in(output: str, team: str) -> list[Member]:
-    """Returns the members of the last team of that name by their numbers."""
+    """Returns the members of the last team with that name, sorted by thread number."""
     found = re.findall(
         rf"^MEMBER {team} (\d+)\.(\d+) domain=(\d+) cpu=(\d+) may=(\S+)$", output, re.MULTILINE
     )

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """All readers of a trace give a creation the same time, with and without wrappers.
 
-First, programs of tests/programs/spans with a known span: they compute its share of their work from the
-measured spins. The span must not be shorter. A busy machine adds time between the spins, which may make it
-longer, so a miss is repeated. The tolerance excludes readers that date a creation by the record before it
-(0.33 for the chain, 0.25 for the fan, 0.54 for the dependent tasks). Then random programs: their span is the
-longest path by tests/support/second_reading.py, and all readers show the same times for each task.
+The first tests run programs of tests/programs/spans, whose span is a known share of their work. The programs
+compute this share from their measured spins. The tool's span must not be shorter. On a busy machine it may be
+longer, because time passes between the spins; then the test repeats the run. A reader that gave a creation
+the time of the preceding record would exceed the tolerance: it would find shares of 0.33 for the chain, 0.25
+for the fan and 0.54 for the dependent tasks.
+
+The other tests run random programs. Their span must equal the longest path that
+tests/support/second_reading.py finds, and all readers must show the same times for each task.
 """
 
 from __future__ import annotations
@@ -44,7 +47,7 @@ from toolchains import (
 )
 
 N_TRIES = 5
-CLOCK_ERROR_NS = 200_000  # error of all spins together, because program and tool use different clocks
+CLOCK_ERROR_NS = 200_000  # error of all spins together; program and tool use different clocks
 
 
 class KnownSpan(NamedTuple):
@@ -68,7 +71,7 @@ DEPENDENT = KnownSpan("dependent", (6 * 0.01 + 2 * 0.005) / (6 * 0.02), 0.02)
 
 
 def check_share(known: KnownSpan, measure: Callable[[], Measured]) -> None:
-    """Checks that one of several tries has the program's answer, which is the known one without noise."""
+    """Checks that in one of several tries the tool finds the share that the program measured."""
     seen = []
     for _ in range(N_TRIES):
         measured = measure()
@@ -178,7 +181,7 @@ class RandomRun(NamedTuple):
 def random_run(
     libompass: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Callable[[int, str, str], RandomRun]:
-    """Records the program of a seed, once for all tests."""
+    """Returns a function that records the program of a seed, once for all tests."""
 
     @cache
     def run(seed: int, name: str, way: str) -> RandomRun:

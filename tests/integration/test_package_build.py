@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""pip builds the tool and the core without optional headers, and the extension if they exist."""
+"""A package contains the tool even without optional headers, and the extension if hwloc's header exists."""
 
 import subprocess
 from pathlib import Path

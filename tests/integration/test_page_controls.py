@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The controls of the page in a real browser: findings' cards, search, layers, overview, keys, printing."""
+"""The controls of the page in a real browser: cards of findings, search, layers, overview, keys, printing."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ __all__ = ["browser"]
 
 @pytest.fixture(scope="module")
 def dependent(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A recording that is short enough for a page with every interval and dependence."""
+    """Returns a recording short enough for a page with every interval and dependence."""
     return recorded(tmp_path_factory.mktemp("dependent"), "lu-depend", "--size", "128", "--block", "16")
 
 
 @pytest.fixture(scope="module")
 def page(dependent: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The page of this recording, with findings on its most expensive tasks and on its longest wait."""
+    """Returns the page of this recording, with findings on its costliest tasks and its longest wait."""
     run = open(dependent).run
     content = collect(run)
     findings = (
@@ -69,7 +69,7 @@ def shown(browser: Browser, page: Path) -> Iterator[Visit]:
 
 
 def zoom_to_tasks(visit: Visit) -> None:
-    """Shows a window in the middle of the construct with most tasks, where intervals are drawn one by one."""
+    """Zooms to a median task of the construct with most tasks, until the timeline draws single intervals."""
     visit.page.evaluate(
         "() => { const rows = [...ompassTimeline.source.intervals(0).values()].flat().filter("
         "each => each.task !== '0' && !each.state);"
@@ -142,7 +142,7 @@ def test_a_construct_is_found_by_its_line_and_shown(shown: Visit) -> None:
     n_found = len({each for each in labels if line.lower() in each.lower()})
     found = page.locator(".finder .found")
     expect(found).to_have_text(f"{n_found} found")
-    # Enter chooses the next task, or zooms to the place with most of them if they are too short to see.
+    # Enter chooses the next task of the line, or zooms to most of them if they are too short to see.
     page.keyboard.press("Enter")
     page.wait_for_function(
         "() => { const {chosen, layers, view, end} = ompassTimeline;"
@@ -162,7 +162,7 @@ def test_waits_dependences_and_the_critical_path_are_drawn_on_request(shown: Vis
         ("Dependences", "ompassTimeline.layers.arrows > 0"),
         ("Critical path", "ompassTimeline.layers.loaded.get('critical')[0].length > 0"),
     ):
-        if name == "Critical path":  # it may not pass through the window
+        if name == "Critical path":  # the path may lie outside the window
             page.evaluate("ompassTimeline.fit()")
             page.wait_for_function("!ompassTimeline.due")
         before = page.evaluate("ompassTimeline.canvas.toDataURL()")
@@ -181,7 +181,7 @@ def test_the_critical_path_covers_as_much_as_it_takes(shown: Visit) -> None:
     page = shown.page
     page.locator(".tools button", has_text="Critical path").click()
     page.wait_for_function("ompassTimeline.layers.loaded.get('critical') && !ompassTimeline.due")
-    # One opaque pixel is one pixel's time: short steps add up and do not look long.
+    # One opaque pixel stands for one pixel's time, so short steps do not look longer than they are.
     ink, length = page.evaluate(
         "() => { const t = ompassTimeline; let sum = 0;"
         " const own = {globalAlpha: 1, fillRect(x, y, w) { sum += w * this.globalAlpha; }};"
@@ -348,13 +348,14 @@ def test_sampled_stacks_open_by_click_and_by_keys(browser: Browser, tmp_path: Pa
     outer = flame.locator(".group", has_text="outer").first
     whole = flame.locator(".group").first.evaluate(width)
     assert outer.evaluate(width) == pytest.approx(0.4 * whole, rel=0.02)
-    outer.click()  # alone, with its callers
+    outer.click()  # shows it alone, with its callers
     assert flame.locator(".group", has_text="outer").first.evaluate(width) == pytest.approx(whole, rel=0.01)
     assert "outer: 40" in flame.locator("[role=status]").inner_text()
     flame.locator("button", has_text="All").click()
     assert flame.locator(".group", has_text="main; x").count() == 1
     flame.locator(".group").first.focus()
-    for key in ("ArrowDown", "ArrowRight", "Enter"):  # to the first owner, to the second, which opens
+    # To the first owner, to the second, and opens that one.
+    for key in ("ArrowDown", "ArrowRight", "Enter"):
         visit.page.keyboard.press(key)
     assert flame.locator(".group", has_text="main; x").count() == 0
     visit.page.keyboard.press("Escape")
@@ -491,7 +492,7 @@ def test_the_page_reconnects_as_often_as_the_connection_ends(browser: Browser, d
         if len(requests) > 16:
             break
     page.wait_for_timeout(300)
-    # Eleven connections that delivered data, and then six in a row that did not.
+    # Eleven connections deliver data. After six more that deliver none, the page gives up.
     assert len(requests) == 11 + 6
     context.close()
     end(server)

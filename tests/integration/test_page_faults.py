@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Page faults and system time: programs that touch a known number of fresh pages in known places."""
+"""Page faults and system time of programs that touch a known number of fresh pages in known regions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def compiled(compile_program: CompileProgram, toolchain: Toolchain) -> Path:
 
 
 def regions_in_order(profile: _core.Run) -> list[list[_core.RegionRow]]:
-    """Returns the rows of each parallel construct, by construct in the order of the first instances."""
+    """Returns a list of rows for each parallel construct, in the order of first execution."""
     numbers = sorted({row.construct for row in profile.regions} - {OUTSIDE})
     return [[row for row in profile.regions if row.construct == number] for number in numbers]
 
@@ -37,7 +37,7 @@ def test_faults_belong_to_the_region_and_thread_that_touched(
     n_threads = len(first)
     for row in first:
         assert row.n_minor_faults == pytest.approx(PAGES / n_threads, rel=0.01), row
-        assert 0 <= row.n_major_faults < 10  # code that the kernel had not read yet
+        assert 0 <= row.n_major_faults < 10  # pages of code that the kernel had not yet read
         assert 0 < row.system_ns <= row.total_ns
     assert all(0 <= row.n_minor_faults < 0.01 * PAGES for row in second)
     (serial,) = (row for row in profile.regions if row.construct == OUTSIDE)

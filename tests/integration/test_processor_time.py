@@ -24,7 +24,7 @@ from recorded_run import check_accounts_agree, check_sound, run_directories
 from toolchains import CompileProgram, Record, RunRecorded, Toolchain
 
 SLEEPS = "processor/sleeps.c"
-AROUND_NS = 5_000_000  # time to enter and leave the region, on a busy machine
+AROUND_NS = 5_000_000  # to enter and leave the region on a busy machine
 PASSIVE = {"OMP_WAIT_POLICY": "passive", "KMP_BLOCKTIME": "0"}
 
 
@@ -51,17 +51,17 @@ def objects_with_states(value: Any) -> Iterator[dict[str, Any]]:
 
 
 def running_ns_by_tid(stdout: str) -> dict[int, int]:
-    """Returns the threads' processor time in the region, from the program's getrusage."""
+    """Returns each thread's processor time in the region, as the program measured it with getrusage."""
     return {int(tid): int(ns) for tid, ns in re.findall(r"THREAD tid=(\d+) running_ns=(\d+)", stdout)}
 
 
 def stolen_so_far_ns() -> int:
-    """Returns steal time of the host: the tool counts it as running, the programs do not."""
+    """Returns the host's steal time so far. The tool counts it as running, getrusage does not."""
     return stolen_ns(os.sched_getaffinity(0)) or 0
 
 
 def check_running(running_ns: int, known_ns: int, stolen: int, within_ns: float) -> None:
-    most_stolen = stolen + step_ns() if stolen else 0  # steal time below a step is not reported yet
+    most_stolen = stolen + step_ns() if stolen else 0  # the kernel reports steal time in whole steps
     assert known_ns - within_ns <= running_ns <= known_ns + most_stolen + within_ns
 
 
@@ -92,7 +92,7 @@ def test_parts_of_thread_time_add_up_exactly(
     report = report_of(recorded.run_dir)
     (tasks,) = report["constructs"]
     assert sum(tasks["work_cpu"].values()) == tasks["work_ns"]
-    assert tasks["work_cpu"]["blocked_ns"] >= 40 * 1_000_000  # each of 40 slept for 1 ms
+    assert tasks["work_cpu"]["blocked_ns"] >= 40 * 1_000_000  # each of the 40 tasks slept for 1 ms
     if mode == "trace":
         profile, replay = _core.read_profile(str(recorded.run_dir)), _core.replay_trace(str(recorded.run_dir))
         check_accounts_agree(profile, replay)
@@ -127,7 +127,7 @@ def test_tasks_that_sleep_half_their_time_are_blocked_half(
     check_running(cpu["running_ns"], computed_ns, stolen, 0.02 * computed_ns)
     asleep = re.search(r"ASLEEP ns=(\d+)", recorded.process.stdout)
     assert asleep is not None
-    # On a busy machine a woken thread waits for a processor; the program's clock includes that.
+    # On a busy machine, a woken thread waits for a processor. The program's clock includes this time.
     assert cpu["blocked_ns"] == pytest.approx(int(asleep[1]), rel=0.03)
 
 
@@ -150,7 +150,7 @@ def test_a_clock_replaces_records_that_are_too_frequent(record: Record) -> None:
         "processor/yields.c", "3000", "100", opt_level="-O1", threads=3, mode="trace", environment=PASSIVE
     )
     switches = re.findall(r"switches=(\d+) ns=(\d+)", recorded.process.stdout)
-    # With other programs, a thread that yields is off-CPU for milliseconds, and switches are rare.
+    # If other programs run, a thread that yields is off-CPU for milliseconds, so switches are rare.
     is_thick = min(int(n) * 1e9 / int(ns) for n, ns in switches) > 20_000
     profile = check_sound(recorded.run_dir)
     recorded_ns = sum(thread.last_ns - thread.first_ns for thread in profile.threads)
@@ -162,19 +162,19 @@ def test_a_clock_replaces_records_that_are_too_frequent(record: Record) -> None:
     tids = {thread.thread: thread.tid for thread in profile.threads}
     (share,) = report["regions"]
     for thread in share["thread_breakdown"]:
-        # The kernel counts a part of each switch as the thread's time; its records do not.
+        # The kernel counts a part of each switch as the thread's time. Its records exclude that part.
         assert thread["cpu"]["running_ns"] == pytest.approx(known[tids[thread["thread"]]], rel=0.1)
-    # The tasks yield, and a thread that yields could have run.
+    # A task that yields is preempted, not blocked: its thread could have run.
     assert report["work_cpu"]["preempted_ns"] > 0.4 * report["work_ns"]
     assert report["work_cpu"]["blocked_ns"] < 0.1 * report["work_ns"]
     check_accounts_agree(profile, _core.replay_trace(str(recorded.run_dir)))
-    # Samples cost as much as records, and stop with them.
+    # A sample costs as much as a record of a switch, so sampling stops when these records stop.
     if is_thick:
         assert report["samples"]["samples"] < 0.5 * report["work_cpu"]["running_ns"] / 10_000_000
 
 
 def test_threads_that_wait_for_each_other_are_not_preempted_in_their_work(record: Record) -> None:
-    n_threads = 4 * len(os.sched_getaffinity(0))  # waiting threads yield at once
+    n_threads = 4 * len(os.sched_getaffinity(0))  # so many that waiting threads yield immediately
     recorded = record("processor/meetings.c", "400", "20000", opt_level="-O1", threads=n_threads)
     assert sum(thread.by_clock_ns for thread in check_sound(recorded.run_dir).threads) > 0
     report = report_of(recorded.run_dir)

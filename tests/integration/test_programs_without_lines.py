@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs without debug information: functions and libraries instead of addresses; debuginfod servers."""
+"""Programs without debug information: reports show functions, libraries, or lines of a debuginfod server."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ INNER_LINE = 3
 
 @pytest.fixture
 def program(tmp_path: Path, compile_program: CompileProgram) -> Path:
-    """A program with debug information, to be stripped."""
+    """Returns a program with debug information. The tests strip it."""
     require_commands("objcopy", "strip")
     source = tmp_path / "work.c"
     source.write_text(SOURCE, "utf-8")
@@ -98,7 +98,7 @@ def test_samples_without_names_are_grouped_by_library(program: Path, run_recorde
 
 
 def test_names_in_a_compressed_symbol_table_are_read(program: Path, tmp_path: Path) -> None:
-    """Fedora strips programs, but leaves them such a table."""
+    """Fedora strips its programs, but leaves such a table in them."""
     inner = next(f for f in read_functions(program).functions if f[2] == "inner")
     table = tmp_path / "table"
     strip(program, "--strip-debug")
@@ -144,7 +144,7 @@ class Server:
 
 @pytest.fixture
 def stripped(program: Path, tmp_path: Path) -> Iterator[tuple[Path, Server]]:
-    """The program without its debug information, and a server that has it."""
+    """Yields the program without its debug information, and a server that has this information."""
     if library_is_missing():
         pytest.skip("libdebuginfod is not installed")
     debug = tmp_path / "work.debug"
@@ -193,7 +193,7 @@ def test_a_server_without_the_file_is_named_in_a_sentence(
 
 
 def n_connections(server: socket.socket) -> int:
-    """Returns how many clients wait, and drops them."""
+    """Drops all waiting clients and returns their number."""
     n = 0
     server.settimeout(0.5)
     with contextlib.suppress(TimeoutError):

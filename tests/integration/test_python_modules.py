@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Python programs whose modules bring gcc's libgomp: `ompass run` names the runtime that replaces it."""
+"""Python modules that bring their own copy of libgomp: `ompass run` names a runtime that replaces it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ COPY = "libgomp-a34b3233.so.1"
 
 @pytest.fixture
 def packages(tmp_path: Path) -> Path:
-    """A folder of packages with a wheel of one module, built by gcc, and its own libgomp."""
+    """Returns a folder of packages with one wheel: a module built by gcc, and its own libgomp."""
     require_commands("gcc")
     if not any(r.has_ompt and r.has_gomp for r in find_runtimes({})):
         pytest.skip("needs an installed libomp")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A program under a real CPU quota is throttled; skipped if no control group can be created."""
+"""Reports of programs under a real CPU quota. Skipped if no control group can be created."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from command import ompass
 from toolchains import CompileProgram
 
 GROUPS = Path("/sys/fs/cgroup")
-QUOTA_US, PERIOD_US = 20_000, 100_000  # two threads reach it even on a busy machine
+QUOTA_US, PERIOD_US = 20_000, 100_000  # two threads exceed it even on a busy machine
 SPIN = """
 #include <omp.h>
 #include <stdlib.h>
@@ -32,12 +32,12 @@ int main(int argc, char **argv) {
 
 @dataclass(frozen=True)
 class Group:
-    """A control group with a quota of less than a processor."""
+    """A control group with a quota of less than one processor."""
 
     folder: Path
 
     def inside(self, *command: str | Path) -> list[str]:
-        """Returns a command that runs in the group; the launcher stays outside."""
+        """Returns a command that runs `command` in the group; `ompass run` stays outside."""
         return ["sh", "-c", f'echo $$ > {self.folder}/cgroup.procs && exec "$@"', "sh", *map(str, command)]
 
 
@@ -55,7 +55,7 @@ def group() -> Iterator[Group]:
             continue
         try:
             if not (folder / file).exists():
-                raise OSError  # an ordinary folder
+                raise OSError  # a folder of another file system, not a control group
             (folder / file).write_text(text, encoding="ascii")
         except OSError:
             folder.rmdir()
@@ -74,7 +74,7 @@ def spin(tmp_path: Path, compile_program: CompileProgram) -> Path:
 
 
 def recorded(directory: Path, *command: str | Path, status: int = 0) -> dict[str, Any]:
-    """Records a command; returns the processors' part of `ompass info`."""
+    """Records a command. Returns the field `processors` of `ompass info`."""
     ompass("run", "-q", "-t", "2", "-o", str(directory), "--", *command, status=status)
     processors: dict[str, Any] = json.loads(ompass("info", str(directory), "--json").stdout)["processors"]
     return processors

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ranks of an MPI job: one command records, one analyses, locally and on a Dask cluster."""
+"""The ranks of an MPI job: one command records them all, and one analyses them, here or on a Dask cluster."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def program(compile_program: CompileProgram) -> Path:
 
 
 def run_job(environment: Mapping[str, str], cwd: Path, *command: object) -> list[str]:
-    """Runs a job of two ranks in `cwd`; returns its run directories, by rank."""
+    """Runs a job of two ranks in `cwd`. Returns the names of its run directories, by rank."""
     done = subprocess.run(
         ["mpirun.openmpi", "-n", str(N_RANKS), *(str(word) for word in command)],
         cwd=cwd, env=dict(environment), capture_output=True, text=True, timeout=PATIENCE_S, check=False,
@@ -59,7 +59,7 @@ def run_job(environment: Mapping[str, str], cwd: Path, *command: object) -> list
 
 @pytest.fixture(scope="module")
 def job(program: Path, environment: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The directory with the run directories of a traced job."""
+    """Returns the directory with the run directories of a traced job."""
     folder = tmp_path_factory.mktemp("job")
     run_job(environment, folder, *command_line("run", "-q", "--mode", "trace", "--", program))
     return folder
@@ -67,7 +67,7 @@ def job(program: Path, environment: dict[str, str], tmp_path_factory: pytest.Tem
 
 @pytest.fixture(scope="module")
 def cluster(environment: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a Dask scheduler with two workers, both local processes."""
+    """Yields the address of a Dask scheduler with two workers, all local processes."""
     folder = tmp_path_factory.mktemp("cluster")
     file = folder / "scheduler.json"
     place = ["--scheduler-file", str(file), "--no-dashboard"]
@@ -169,7 +169,7 @@ def test_a_damaged_rank_is_reported_by_the_cluster(
     assert done.stderr.count("\n") == 1
 
 
-@pytest.mark.slow  # waits for an answer
+@pytest.mark.slow  # waits until the connection times out
 def test_a_missing_scheduler_is_reported_in_one_sentence(job: Path, environment: dict[str, str]) -> None:
     done = call(environment, job, "report", *names(job), "--dask", "tcp://127.0.0.1:1", status=2)
     assert "no Dask scheduler answers there" in done.stderr

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Recorded programs that create a graph of tasks again and again: the simulation finds the graphs.
+"""The simulation finds task graphs that recorded programs create repeatedly.
 
-tests/unit/test_repeated_graphs.py has the exact gain on made traces.
+tests/unit/test_repeated_graphs.py checks the exact gain on synthetic traces.
 """
 
 from __future__ import annotations

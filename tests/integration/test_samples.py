@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Samples of programs whose lines have known shares of the time, of killed programs, and without samples."""
+"""Samples: lines with known shares of the time, killed programs, and machines or runs without samples."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SOURCES = PROGRAMS / "samples"
 
 
 def shares_by_line(*files: Path) -> dict[tuple[str, int], float]:
-    """Returns the shares in the comments of the sources, by file and line."""
+    """Returns the shares that comments in the sources state, by file and line."""
     return {
         (file.name, number): int(match[1]) / 100
         for file in files
@@ -43,7 +43,7 @@ def report_of(run_dir: Path) -> dict[str, Any]:
 def sampled(
     run_recorded: RunRecorded, program: Path, toolchain: Toolchain, n_tasks: int = 600, **options: Any
 ) -> dict[str, Any]:
-    """Returns the field `samples` of a run with enough samples."""
+    """Records a program long enough for its samples. Returns the field `samples` of the report."""
     environment = {"OMPASS_SAMPLE": str(HZ), **options.pop("environment", {})}
     recorded = run_recorded(program, toolchain, str(n_tasks), environment=environment, **options)
     check_sound(recorded.run_dir)
@@ -112,7 +112,7 @@ def test_lines_of_other_languages_have_their_shares(
 def test_optimised_code_of_several_lines_belongs_to_the_preceding_line(
     bots_dir: Path, run_recorded: RunRecorded, default_toolchain: Toolchain
 ) -> None:
-    """clang gives it line 0; in health, also the instruction after the load that takes most of the time."""
+    """clang gives such code line 0. In health, this includes the instruction after the costliest load."""
     program = bots_dir / "health-tasks"
     lookup = Lookup(program, True)
     of_no_line = [
@@ -175,7 +175,7 @@ def test_tasks_that_alternate_in_the_period_of_the_samples_have_their_shares(
     n_first = sum(sample.weight for sample in samples if sample.construct == first)
     n_all = sum(sample.weight for sample in samples)
     assert n_first / n_all == pytest.approx(0.3, abs=0.12)
-    # Periods differ, and weights make up for that. A thread that loses its processor lengthens some gaps.
+    # The tool varies the period; weights make up for it. A thread that loses its processor lengthens gaps.
     assert {sample.weight for sample in samples} <= {1, 2}
     assert n_all / 500 == pytest.approx(800 * period_ns / 1e9, rel=0.12)
     times = [sample.time_ns for sample in samples]
@@ -238,7 +238,7 @@ def test_a_killed_program_keeps_its_samples(
 
 
 def test_a_long_serial_part_is_sampled_to_its_end(record: Record) -> None:
-    # Runs for about 2 s; the ring of the first thread holds a tenth of its samples.
+    # Runs for about 2 s. The ring of the first thread has room for a tenth of its samples.
     recorded = record("samples/long_serial.c", environment={"OMPASS_SAMPLE": str(HZ)})
     samples = report_of(recorded.run_dir)["samples"]
     assert samples["lost"] > 100, "the program is too short"

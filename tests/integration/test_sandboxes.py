@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs that enter a sandbox: the tool opens no file there, and reports what is missing."""
+"""Programs that enter a sandbox: the tool opens no file there, and reports its losses."""
 
 from __future__ import annotations
 
@@ -55,7 +55,8 @@ def test_sandbox_entered_after_the_first_region_only_ends_the_recording(
     check_identity(profile)
     assert profile.n_unlogged == 2, "the threads that began inside"
     recorded = counted(profile)["tasks"]
-    if forbidden in ("write", "events"):  # otherwise the program ends by _exit, and nothing counts them
+    # Under the other filters, the program ends by _exit, so the tool does not record its unlogged tasks.
+    if forbidden in ("write", "events"):
         assert recorded + profile.n_unlogged_tasks == 300128
     assert recorded >= 200128, "existing logs grew"
     assert profile.n_throttled == -1, "files of control groups are not opened in the sandbox"
@@ -86,6 +87,6 @@ def test_program_that_first_uses_openmp_in_its_sandbox_is_not_recorded(
     assert harsh.returncode == plain.returncode, harsh.stderr
     assert harsh.stdout == plain.stdout
     assert not run_dir.exists()
-    if plain.returncode == 0:  # the program may fail, because libomp opens files when it starts
+    if plain.returncode == 0:  # if not, libomp itself failed to open a file at its start
         (line,) = tool_lines(harsh.stderr)
         assert "nothing is recorded" in line and "sandbox (seccomp)" in line

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The OMPASS_* variables, the names of run directories, other tools in the process, and omp_control_tool.
 
-docs/usage.md lists the variables; test_command_*.py test how the command sets them.
+docs/usage.md lists the variables. The tests in test_command_*.py check that the command sets them.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ BAD_VALUES = [
 
 @pytest.fixture
 def tied(default_toolchain: Toolchain) -> Path:
-    """A small program with 3192 tasks in one region."""
+    """Returns a small program with 3192 tasks in one region."""
     return compile_source("kinds/tied.c", default_toolchain)
 
 
@@ -104,7 +104,7 @@ def test_unknown_counter_is_answered_with_the_available_ones(
     finished = run_in(tied, environment=settings)
     assert finished.returncode == 0
     lines = tool_lines(finished.stderr)
-    if "available: none" in lines[0]:  # libpapi finds no counters on this machine: both are refused
+    if "available: none" in lines[0]:  # libpapi has no counters on this machine, so the tool refuses both
         assert [line.split()[2] for line in lines] == ["NO_SUCH_COUNTER", "perf::PAGE-FAULTS"]
         assert all("perf_event_paranoid" in line for line in lines)
         return
@@ -115,9 +115,9 @@ def test_unknown_counter_is_answered_with_the_available_ones(
 
 @pytest.fixture
 def papi_of_a_user(default_toolchain: Toolchain, tmp_path: Path) -> str:
-    """Returns LD_LIBRARY_PATH with a libpapi that accepts the scheduler's events and counts none of them.
+    """Returns an LD_LIBRARY_PATH with a fake libpapi, which accepts scheduler events but never counts them.
 
-    It counts at most three events at a time, and reads them slowly except through the kernel.
+    It counts at most three events at a time. Reading them is slow, except through the kernel.
     """
     built = compile_source(
         "survival/papi_of_a_user.c", default_toolchain, flags=("-shared", "-fPIC"), openmp=False
@@ -161,7 +161,7 @@ def test_incompatible_counters_are_left_out_and_the_others_counted(
     finished = run_in(tied, environment=settings)
     assert finished.returncode == 0
     lines = tool_lines(finished.stderr)
-    if last in FITTING:  # named twice, counted once
+    if last in FITTING:  # the same counter twice
         assert lines == []
     else:
         (line,) = lines
@@ -195,7 +195,7 @@ def test_counters_are_read_in_the_cheaper_way(
 def test_counters_do_no_harm_where_paths_are_long(
     long: str, tied: Path, tmp_path: Path, run_in: RunIn
 ) -> None:
-    """libpapi ends the process if a mapped file's path has more than 1023 characters."""
+    """libpapi ends the process if the path of a mapped file has more than 1023 characters."""
     deep = tmp_path.joinpath(*["d" * 200] * 6)
     deep.mkdir(parents=True)
     run_dir = (deep if long == "run-directory" else tmp_path) / "run.ompass"
@@ -318,7 +318,7 @@ def test_many_processes_at_once_get_a_directory_each(tied: Path, tmp_path: Path,
 
 @pytest.fixture(params=["accepts", "declines"])
 def other_tool(request: pytest.FixtureRequest, default_toolchain: Toolchain) -> tuple[Path, bool]:
-    """Another OMPT tool, and True if it agrees to be the tool of the process."""
+    """Returns another OMPT tool, and True if it agrees to be the tool of the process."""
     flags = ["-shared", "-fPIC", *(["-DDECLINES"] if request.param == "declines" else [])]
     return compile_source("survival/other_tool.c", default_toolchain, flags=flags), request.param == "accepts"
 
@@ -345,7 +345,7 @@ def test_another_tool_that_is_loaded_first_is_active(
 def test_wrappers_of_an_inactive_tool_do_no_harm(
     tied: Path, default_toolchain: Toolchain, libompass: Path, tmp_path: Path, run_in: RunIn
 ) -> None:
-    """Preloaded after another tool, libompass.so wraps the runtime's functions but is never initialized."""
+    """If another tool is preloaded first, libompass.so wraps the runtime's functions but never starts."""
     other = compile_source("survival/other_tool.c", default_toolchain, flags=["-shared", "-fPIC"])
     settings = {"LD_PRELOAD": f"{other} {libompass}", "OMPASS_DIR": "run.ompass", "OMPASS_MODE": "trace"}
     finished = run_in(tied, tool=None, environment=settings)
@@ -358,7 +358,7 @@ def test_wrappers_of_an_inactive_tool_do_no_harm(
 def test_preload_into_programs_without_openmp_does_nothing(
     libompass: Path, tmp_path: Path, run_in: RunIn
 ) -> None:
-    """A preloaded library is also loaded into shells and the programs that they start."""
+    """The loader also loads a preloaded library into shells and the programs that they start."""
     settings = {"LD_PRELOAD": str(libompass), "OMPASS_SUMMARY": "on"}
     arguments = ("-c", "ls / >/dev/null; echo done | cat; exit 3")
     finished = run_in(Path("/bin/sh"), *arguments, tool=None, environment=settings)
@@ -371,7 +371,7 @@ def test_preload_into_programs_without_openmp_does_nothing(
     [
         {"OMPASS_WRAPPERS": "on"},
         {"OMPASS_WRAPPERS": "off"},
-        {"OMPASS_BRACKETS": "off"},  # the former name
+        {"OMPASS_BRACKETS": "off"},  # the former name of OMPASS_WRAPPERS
         {"OMPASS_WRAPPERS": "on", "OMPASS_BRACKETS": "off"},
     ],
 )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A trace of one thread, whose team runs every task at once, shows where more threads would wait."""
+"""A team of one thread runs each task immediately. Its trace still shows where more threads would wait."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_one_simulated_thread_has_the_recorded_work(
     recorded = run_recorded(program, default_toolchain, "1", mode="trace", threads=1)
     tasks = read_task_program(recorded.run_dir)
     run = predict(tasks, read_machine(), "libomp", 1)
-    assert run.operations["inlined"][1] == 0  # the recorded times include it
+    assert run.operations["inlined"][1] == 0  # the recorded times include this overhead
     assert run.work_ns == tasks.work_ns
 
 

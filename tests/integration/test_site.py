@@ -30,12 +30,12 @@ ANSWERS = {
     "Which exit code means a damaged run?": "usage.html",
     "What may change in the next version?": "versions.html#what-is-stable",
 }
-"""Questions of users, and the places that answer them."""
+"""Users' questions, and the places that answer them."""
 
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The site, built as `./run docs` builds it."""
+    """Builds the site as `./run docs` does."""
     missing = [name for name in ("sphinx", "furo", "myst_parser") if importlib.util.find_spec(name) is None]
     require("this Python", missing)
     out = tmp_path_factory.mktemp("site")
@@ -46,7 +46,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def clicks_to_every_page(site: Path) -> dict[str, int]:
-    """Returns the fewest clicks from the start page to every page, and to every linked anchor."""
+    """Returns the least number of clicks from the start page to each page and each linked anchor."""
     clicks = {"index.html": 0}
     waiting = deque(clicks)
     while waiting:
@@ -63,7 +63,7 @@ def test_answers_are_three_clicks_from_the_start_page(site: Path) -> None:
     clicks = clicks_to_every_page(site)
     assert {question: place for question, place in ANSWERS.items() if clicks.get(place, 99) > 3} == {}
     pages = {path.relative_to(site).as_posix() for path in site.rglob("*.html")}
-    assert pages - set(clicks) == {"search.html"}  # the field at the side opens it
+    assert pages - set(clicks) == {"search.html"}  # the search field opens it
 
 
 def test_generated_pages_have_their_contents(site: Path) -> None:

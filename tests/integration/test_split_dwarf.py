@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs compiled with -gsplit-dwarf: the same frames as without it, from .dwo and .dwp files."""
+"""Programs compiled with -gsplit-dwarf: .dwo and .dwp files give the same frames as unsplit programs."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def compiler(request: pytest.FixtureRequest) -> Compiler:
 
 
 def built(folder: Path, compiler: Compiler, *options: str) -> Path:
-    """Compiles and links a library; code is the same with and without splitting."""
+    """Compiles and links a library. Its code is the same with and without -gsplit-dwarf."""
     require_commands(compiler.name)
     folder.mkdir()
     for file, text in (("main.cpp", SOURCE), ("other.cpp", OTHER)):
@@ -113,13 +113,13 @@ def built(folder: Path, compiler: Compiler, *options: str) -> Path:
 
 @pytest.fixture
 def build(tmp_path: Path) -> Build:
-    """Returns `built` for folders of the test."""
+    """Returns a function that builds the library in a new folder of the test."""
     return lambda compiler, name, *options: built(tmp_path / name, compiler, *options)
 
 
 @pytest.fixture(scope="module")
 def whole_frames(tmp_path_factory: pytest.TempPathFactory) -> Frames:
-    """Returns a function that returns all frames of the library without splitting, by compiler."""
+    """Returns a function from a compiler to all frames of the unsplit library."""
 
     @cache
     def frames(compiler: Compiler) -> list[tuple[str, int, Names]]:
@@ -136,7 +136,7 @@ def run(folder: Path, *command: str) -> None:
 
 
 def all_frames(path: Path) -> Iterator[tuple[str, int, Names]]:
-    """Yields the frames of every address of the functions."""
+    """Yields the frames of each address in the functions of a file."""
     lookup = Lookup(path, True)
     for start, size, name in read_functions(path).functions:
         for k in range(size):
@@ -161,7 +161,7 @@ def test_split_programs_have_the_same_frames(
     check_equal(whole_frames(compiler), split)
 
 
-# binutils' dwp knows only DWARF 4.
+# binutils' dwp does not know DWARF 5.
 PACKED = [(c, p) for c in COMPILERS for p in ("llvm-dwp", "dwp") if p == "llvm-dwp" or c.version < 5]
 
 
@@ -201,7 +201,7 @@ def test_files_are_found_next_to_a_moved_program(build: Build, tmp_path: Path) -
 
 
 def resolved(path: Path) -> tuple[set[str], list[str]]:
-    """Returns the functions of all code of `other`, and the problems."""
+    """Returns the functions (also inlined) at all addresses of `other`, and the resolver's problems."""
     facts = read_facts(path)
     resolver = Resolver([Module(path=str(path), build_id=facts.build_id)])
     start, size, _ = next(f for f in read_functions(path).functions if f[2].startswith("_Z5other"))
@@ -251,13 +251,13 @@ def test_a_damaged_file_is_no_error(compiler: Compiler, build: Build) -> None:
 
 
 def split_dwarf_again(path: Path) -> None:
-    """Makes the reader open the file anew."""
+    """Replaces the file by a copy, so that the reader opens it again."""
     shutil.copy(path, f"{path}.new")
     Path(f"{path}.new").rename(path)
 
 
 def test_bodies_without_a_name_get_the_function_around_them(build: Build) -> None:
-    """clang gives the body of a task only a name such as `.omp_outlined.`."""
+    """clang gives a task's body only a name such as `.omp_outlined.`."""
     split = build(COMPILERS[1], "split", "-gsplit-dwarf")
     address = next(f for f in read_functions(split).functions if f[2].startswith("_ZN4area4WorkIlE3sum"))[0]
     name = enclosing_function(split, address, str(split.parent / "main.cpp"), SPAWN_LINE + 1)
@@ -290,7 +290,7 @@ def test_a_recorded_run_shows_functions_lines_and_what_is_missing(
     files = [tmp_path / "work-main.dwo", tmp_path / "work-other.dwo"]
     for moved in files:
         moved.rename(f"{moved}.gone")
-    for _ in range(2):  # incomplete names are not kept in the run
+    for _ in range(2):  # the run directory does not keep incomplete names
         (task,) = report()["constructs"]
         assert (task["line"], task["function"]) == (SPAWN_LINE, "main")
         (problem,) = (p for p in report()["problems"] if ".dwo" in p)

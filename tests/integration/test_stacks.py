@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The stack that a tool takes from each thread, as docs/limitations.md states it."""
+"""The stack space that the tool and the extension use, as docs/limitations.md states it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def bytes_per_level(program: Path, toolchain: Toolchain, n_threads: int, **envir
     return int(ended.stdout)
 
 
-# Stack frame of a wrapper, per task that runs inside its creation.
+# A wrapper's stack frame: one per task that runs inside its creation.
 WRAPPER_BYTES = 96
 
 

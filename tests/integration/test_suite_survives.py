@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`./run suite` with real programs: results, failures, and kills at any moment."""
+"""`./run suite` with real and fake programs: results, failures, and kills at any moment."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from toolchains import REPOSITORY, neutral_environment
 
 SUITE = (sys.executable, "-m", "suite")
 
-# A program of the suite that sleeps, fails as its name states, and writes a line at every start.
+# A fake program of the suite: sleeps, fails as its name states, and writes a line at each start.
 FAKE = (
     f"#!{sys.executable} -S\n"
     + """
@@ -81,7 +81,7 @@ def identity(run: dict[str, Any]) -> tuple[Any, ...]:
 
 
 def journalled(path: Path) -> Iterator[dict[str, Any]]:
-    """Yields the measurements of a journal, without a last incomplete line."""
+    """Yields the measurements in a journal; skips an incomplete last line."""
     content = path.read_text() if path.exists() else ""
     for line in content[: content.rfind("\n") + 1].splitlines()[1:]:
         yield json.loads(line)["run"]
@@ -110,8 +110,8 @@ def test_a_suite_measures_real_programs_on_every_runtime(
     )
     assert ended.returncode == 0, ended.stderr
     runs = json.loads(result.read_text())["runs"]
-    # Per round: three serial versions (fib's also by gcc); and fib, treeadd, fib on libgomp and treeadd-tbb,
-    # each with 2 numbers of threads and 2 cut-offs.
+    # Each round runs three serial versions (fib, treeadd, and fib built by gcc) and four parallel ones (fib,
+    # treeadd, fib on libgomp, treeadd-tbb). The parallel ones run with 2 numbers of threads and 2 cut-offs.
     assert len(runs) == 2 * (3 + 4 * 4)
     assert all(run["verified"] and run["seconds"] > 0 and run["error"] is None for run in runs)
     assert len({identity(run) for run in runs}) == len(runs)
@@ -194,7 +194,7 @@ def test_a_killed_suite_resumes_without_repeating_or_losing_a_measurement(
     assert Counter(map(identity, runs)).most_common(1)[0][1] == 1
     assert len(runs) == n_all
     assert sum(not run["verified"] for run in runs) == n_all // 3
-    # Only noted and interrupted measurements were started, and none of their processes is alive.
+    # The suites started only measurements that they noted or that a kill interrupted. No process is left.
     starts = [line.split() for line in (tmp_path / "starts").read_text().splitlines()]
     assert n_all <= len(starts) <= n_all + n_kills
     assert not any(alive(int(pid), name) for pid, name in starts)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Recordings survive every end of a program and every lack of resources; the tool never harms its host.
 
-Covers SIGKILL at random moments, every other end of a process, and full disks, limits and lost files.
+Covers SIGKILL at random moments, other ends of a process, full disks, limits, and closed streams.
 """
 
 from __future__ import annotations
@@ -38,18 +38,18 @@ from toolchains import CompileProgram, Record, RunRecorded, Toolchain
 
 N_THREADS = 3
 SLOT = struct.Struct("=q120x")  # struct slot of endless_tasks.c
-UNPUBLISHED = 2  # tasks per thread that may be recorded but not yet published; see endless_tasks.c
+UNPUBLISHED = 2  # a thread may have recorded this many tasks but not yet published them; see endless_tasks.c
 
 
 def published(path: Path) -> list[int]:
-    """Returns how many tasks of each thread must have been recorded."""
+    """Returns the number of tasks of each thread that the tool must have recorded."""
     return [number for (number,) in SLOT.iter_unpack(path.read_bytes())]
 
 
 def kill_at_random_moment(
     program: Path, toolchain: Toolchain, workspace: Path, tool: Path, mode: str, seed: int
 ) -> Path:
-    """Starts endless_tasks, kills it some time after its first tasks; returns its run directory."""
+    """Starts endless_tasks and kills it up to 0.2 s after its first tasks. Returns its run directory."""
     progress = workspace / "progress"
     run_dir = workspace / "run.ompass"
     settings = {
@@ -170,7 +170,7 @@ def test_every_end_of_a_process_keeps_its_status_and_what_was_recorded(
 
 
 def run_while_read(command: list[str], environment: dict[str, str], run_dir: Path) -> int:
-    """Runs a program without output while reading its run directory repeatedly; returns its status."""
+    """Runs a program without output, and reads its run directory meanwhile. Returns its exit status."""
     process = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
     try:
         give_up_s = time.monotonic() + 60
@@ -213,7 +213,7 @@ def test_recording_is_sound_whenever_the_program_ends(
     libompass: Path,
     tmp_path: Path,
 ) -> None:
-    """Tasks run, wrappers are open and a reader reads while the recording ends; forks keep it complete."""
+    """While the recording ends, tasks run, wrappers are open, and a reader reads the run directory."""
     flags = [str(libompass), f"-Wl,-rpath,{libompass.parent}"] if loading == "linked" else []
     program = compile_program("survival/ends_anyhow.c", default_toolchain, flags=flags)
     for seed in range(n_seeds):
@@ -244,7 +244,7 @@ def test_recording_is_sound_whenever_the_program_ends(
 def test_end_inside_an_undeferred_task_leaves_a_sound_trace(
     way: str, status: int, seed: int, record: Record
 ) -> None:
-    """libomp reports an exit there as the end of an initial task, with the data of the undeferred one."""
+    """libomp reports such an exit as the end of an initial task, with the data of the undeferred task."""
     recorded = record("survival/ends_anyhow.c", str(seed), way, mode="trace", threads=1, check=False)
     assert recorded.process.returncode == status
     assert _core.validate(str(recorded.run_dir)) == []
@@ -274,7 +274,7 @@ def test_process_that_becomes_another_program_leaves_two_runs(record: Record) ->
 
 @contextlib.contextmanager
 def small_disk(directory: Path, size: str) -> Iterator[None]:
-    """Mounts a small file system on `directory`, which only root can do."""
+    """Mounts a small file system on `directory`. Skips the test unless it runs as root."""
     if os.geteuid() != 0:
         pytest.skip("only root can mount a small file system; the file size limit is tested anyway")
     mounted = subprocess.run(
@@ -413,7 +413,7 @@ def test_program_under_tight_limits_continues(
 def test_log_never_gets_the_descriptor_of_a_closed_stream(
     compile_program: CompileProgram, tmp_path: Path, run_in: RunIn
 ) -> None:
-    """If the standard streams are closed, other files get their numbers; messages must not go there."""
+    """Files opened after the standard streams are closed get their numbers, and so the program's output."""
     program = compile_program("kinds/tied.c")
     run_dir = tmp_path / "run.ompass"
     settings = {
@@ -528,7 +528,7 @@ def test_directory_that_cannot_be_created_is_reported_and_harms_nothing(
         closed = tmp_path / "closed"
         closed.mkdir(mode=0o500)
         run_dir = closed / "run.ompass"
-        if os.access(closed, os.W_OK):  # true for root, except on some file systems
+        if os.access(closed, os.W_OK):  # as root, except on some file systems
             run_dir = Path("/sys/run.ompass")
     else:
         run_dir = Path("/proc/none/run.ompass")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Target constructs on the host plugin: bytes and counts are exact, and kernels belong to the device."""
+"""Target constructs on the host plugin: bytes and counts are exact; kernels count as device code."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ RecordTarget = Callable[..., Recorded]
 
 @pytest.fixture(scope="module")
 def offload() -> Toolchain:
-    """clang 19 with the host plugin."""
+    """Returns clang 19 with the host plugin."""
     require("offload", [] if OFFLOAD_LINKER.exists() else [str(OFFLOAD_LINKER)])
     return require_toolchain(OFFLOAD)
 
@@ -42,7 +42,7 @@ def record_target(offload: Toolchain, record: Record, tmp_path: Path) -> RecordT
     def run(
         source: str, *arguments: str, environment: Mapping[str, str] | None = None, **options: Any
     ) -> Recorded:
-        # The host plugin leaves its kernels in files there.
+        # The host plugin leaves its kernels as files in TMPDIR.
         folder = {"TMPDIR": str(tmp_path), **(environment or {})}
         return record(f"target/{source}", *arguments, toolchain=offload, environment=folder, **options)
 
@@ -69,7 +69,7 @@ def figures_of(run: Run) -> dict[tuple[int, str, int], dict[str, int]]:
 
 
 def check_expected(recorded: Recorded) -> Run:
-    """Checks every construct of the program, in the profile and, if there is one, in the trace."""
+    """Checks every construct of the program in the profile and, in trace mode, also in the trace."""
     check_sound(recorded.run_dir)
     run = open_run(recorded.run_dir)
     expected = {
@@ -88,7 +88,7 @@ def check_expected(recorded: Recorded) -> Run:
 def test_bytes_and_counts_of_all_maps_are_exact(
     mode: str, preload: bool, record_target: RecordTarget
 ) -> None:
-    # Optimized code has no exact line for constructs without a kernel.
+    # In optimized code, constructs without a kernel have no exact line.
     run = check_expected(record_target("maps.c", mode=mode, preload=preload, opt_level="-O0"))
     for row in run.targets:
         assert row.time_ns == row.transfer_ns + row.launch_ns + row.wait_ns

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every kind of task and its situations, on every toolchain: output does not change, the counts are right.
+"""Every kind of task on every toolchain: the tool does not change the output, and its counts are right.
 
-task_programs.py lists the programs, recorded_run.py checks recorded runs. On the default toolchain all
-programs run in five ways, in quick runs in two of them; on the others each program runs once, and in the slow
-tests once more, in the other mode and without optimization.
+task_programs.py lists the programs, and recorded_run.py checks recorded runs. On the default toolchain, quick
+runs record each program in two ways and the slow tests in three more. On the other toolchains, each program
+runs in one way, and in the slow tests also in profile mode without optimization.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def run_without_tool(
 
 
 def without_facts(stdout: str) -> list[str]:
-    """Returns the lines before the FACTS line, which must not depend on the schedule."""
+    """Returns all lines but FACTS lines. They must not depend on the schedule."""
     return [line for line in stdout.splitlines() if not line.startswith("FACTS ")]
 
 
@@ -95,7 +95,7 @@ def test_tool_records_what_happened_and_changes_nothing(
     stdout = recorded.process.stdout
     plain = run_without_tool(command, program, toolchain, threads)
     assert without_facts(stdout) == without_facts(plain.stdout)
-    assert recorded.process.stderr == plain.stderr  # a runtime's own warnings come with and without a tool
+    assert recorded.process.stderr == plain.stderr  # a runtime may warn, but equally with and without a tool
 
     assert len(run_directories(recorded.run_dir.parent)) == program.n_processes
     profile = check_sound(recorded.run_dir)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The tool built with AddressSanitizer and UndefinedBehaviorSanitizer, loaded into every kind of program.
 
-Searches for memory and arithmetic errors inside the tool only; other tests check what it records.
+These tests look only for memory errors and undefined behaviour. Other tests check the recordings.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ import pytest
 from toolchains import PROGRAMS, REPOSITORY, Record
 
 SANITIZERS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer")
-# Left out: dlopen_library, which loads a library without a sanitizer runtime, and detached_thread, in which
-# main returns while a thread is in libomp: libomp 19 may crash then, with any tool.
+# dlopen_library loads a library without a sanitizer runtime. In detached_thread, main returns while a thread
+# is in libomp; libomp 19 may crash then, with any tool.
 LEFT_OUT = {"dlopen_library", "detached_thread"}
 KINDS = sorted(
     path.relative_to(PROGRAMS).as_posix()
@@ -44,7 +44,7 @@ def test_sanitizers_find_no_error_in_the_tool(kind: str, sanitized_tool: Path, r
             environment={
                 "OMP_TOOL_LIBRARIES": str(sanitized_tool),
                 "OMP_CANCELLATION": "true",
-                # No search for leaks, because logs stay mapped until the process ends.
+                # Logs stay mapped until the process ends, which LeakSanitizer would report.
                 "ASAN_OPTIONS": "detect_leaks=0",
             },
         )

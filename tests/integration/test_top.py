@@ -27,7 +27,7 @@ FIB = [str(BOTS / "fib-tasks"), "--size", "23", "--cutoff", "none", "--threads",
 
 
 class Terminal:
-    """A terminal of 110 columns, run by tmux."""
+    """A terminal of 110 columns in tmux."""
 
     def __init__(self, folder: Path) -> None:
         self.socket = folder / "tmux"
@@ -50,7 +50,7 @@ class Terminal:
         )
 
     def shown(self, pattern: str, timeout_s: float = 90) -> re.Match[str]:
-        """Returns the match on a stable screen; a screen during an update mixes old and new text."""
+        """Returns the match on a stable screen. During an update, the screen mixes old and new text."""
         deadline = time.monotonic() + timeout_s
         before = ""
         while True:

@@ -27,7 +27,7 @@ from two_runtimes import (
 )
 
 PATIENCE_S = 60
-TASKS_OF_LOOP = 10  # tasks of each taskloop; each call runs one taskloop
+TASKS_OF_LOOP = 10  # tasks of the one taskloop in each call
 
 
 def run(command: list[str], **environment: str) -> subprocess.CompletedProcess[str]:
@@ -82,7 +82,7 @@ def test_tool_records_the_tasks_of_one_runtime(preload: bool, libompass: Path, t
 
 
 def library_of(toolchain: str) -> str:
-    """Returns the real path of the runtime of a toolchain."""
+    """Returns the path of a toolchain's runtime, without symbolic links."""
     return str(toolchain_named(toolchain).runtime_library.resolve())
 
 
@@ -95,7 +95,7 @@ def library_of(toolchain: str) -> str:
         (Layout("", (CLANG, WHEEL)), "libgomp-1.so"),
         (Layout("", (INTEL, CLANG)), "libomp.so.5"),
         (Layout("", (CLANG, INTEL)), "libiomp5.so"),
-        (Layout(CLANG, (GCC,), is_first=True), ""),  # libomp has gcc's functions: all run on it
+        (Layout(CLANG, (GCC,), is_first=True), ""),  # libomp also has gcc's functions, so all tasks run on it
         (Layout(CLANG, (CLANG,)), ""),
     ],
     ids=lambda value: value.name if isinstance(value, Layout) else value or "none",

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plugins loaded at one address in turn: each has its own constructs with all their counts.
+"""Plugins loaded one after another at the same address: each has its own constructs with all their counts.
 
-The programs are tests/programs/plugins/*.cpp. The host fails unless nearly all plugins are mapped at the
-address of the one before.
+The programs are tests/programs/plugins/*.cpp. The host fails if more than a quarter of the plugins are mapped
+elsewhere than the preceding one.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from recorded_run import check_accounts_agree, check_sound, facts_in
 from toolchains import Toolchain, compile_source, toolchain_named
 
 HOST, PLUGIN = "plugins/host.cpp", "plugins/plugin.cpp"
-TASKS = {"first": 60, "other": 100}  # deferred tasks; each plugin also has as many undeferred ones
+TASKS = {"first": 60, "other": 100}  # deferred tasks; each plugin also creates as many undeferred ones
 ROUNDS = 3
 
-# Ways to load the tool; in IN_FRONT the tool receives the program's calls of dlclose.
+# Ways to load the tool. In those of IN_FRONT, the program's calls of dlclose reach the tool.
 IN_FRONT = ("preload", "extension-tool")
 LOADINGS = ("tool", *IN_FRONT)
 
@@ -64,7 +64,7 @@ def run_host(
 
 
 def settings(loading: str, tool: Path, run_dir: Path, **more: str) -> dict[str, str]:
-    """Returns the environment that records into `run_dir`; `loading`: see LOADINGS."""
+    """Returns an environment that loads the tool in one way of LOADINGS and records into `run_dir`."""
     return {"OMPASS_DIR": str(run_dir), "OMPASS_SUMMARY": "off", **ways_to_load(tool)[loading], **more}
 
 
@@ -86,11 +86,11 @@ def tasks_of(run: _core.Run, module: Path) -> Counter[str]:
 
 
 def check_plugin(run: _core.Run, module: Path, name: str, rounds: int) -> None:
-    """Checks every count of a plugin that ran its region in `rounds` rounds."""
+    """Checks the counts of a plugin that ran its region `rounds` times."""
     n = TASKS[name] * rounds
     assert tasks_of(run, module) == Counter(constructs=2, completed=2 * n, undeferred=n)
     regions = definitions_of(run, "parallel", module)
-    # The extension forwards gcc's regions, so the runtime may record its address instead of the program's.
+    # The extension forwards gcc's regions, so the runtime may report an address in the extension.
     assert len(regions) == 1 or any(known.path == str(ext_library()) for known in run.modules)
     assert sum(row.n_primary for row in run.regions if row.construct in regions) == rounds * len(regions)
     loops = definitions_of(run, "loop", module)
@@ -176,7 +176,7 @@ def test_plugin_that_is_loaded_a_thousand_times_is_defined_once(
 def test_runtime_may_be_loaded_and_unloaded_with_a_plugin(
     compiler: str, loading: str, libompass: Path, tmp_path: Path
 ) -> None:
-    """After Intel's runtime, unlike LLVM's, is unloaded, the libraries before it no longer call it."""
+    """Intel's runtime is unloaded with the plugin, LLVM's is not. The tool must not call an unloaded one."""
     toolchain = require_toolchain(toolchain_named(compiler))
     run_dir = tmp_path / "run.ompass"
     if loading == "extension":
@@ -205,5 +205,5 @@ def test_samples_fall_in_the_plugin_that_ran(
     for sample in next(thread for thread in samples.threads if thread.thread == 0).samples:
         module = (sample.chain[0] >> 48) - 1 if sample.chain else -1
         in_modules[profile.modules[module].path if module >= 0 else ""] += sample.weight
-    for path in map(str, loaded):  # 200 ms in each round, at 1000 a second
+    for path in map(str, loaded):  # 200 ms in each round, at 1000 samples a second
         assert 0.8 * 200 * ROUNDS <= in_modules[path] <= 1.2 * 200 * ROUNDS, in_modules

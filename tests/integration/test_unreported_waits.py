@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Waits in calls of the runtime that OMPT does not report: sync at their line, not work.
+"""Waits in the runtime that OMPT does not report: the tool counts them as sync at their line, not as work.
 
-The programs measure each wait themselves. For a few kinds of wait they check that OMPT does report them.
+The programs measure each wait themselves. The last test checks a few kinds of wait that OMPT does report.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ MODES = pytest.mark.parametrize("mode", ["profile", "trace"])
 
 
 class Seen:
-    """A recording of one wait: its entry in the report, and the time that the program measured."""
+    """A recording of one wait: its report, and the wait's length as the program measured it."""
 
     def __init__(self, source: str, kind: str, run_dir: Path, mode: str, stdout: str) -> None:
         (line,) = (line for line in stdout.splitlines() if line.startswith("WAITED "))
@@ -39,9 +39,9 @@ class Seen:
         self.waits = [wait for wait in self.report["waits"] if wait["kind"].endswith(kind)]
 
     def check(self, state: str) -> None:
-        """Checks that the thread waited as long as it says, in this state, and that only the spin is work.
+        """Checks that the wait has its measured length in this state, and that only the known spin is work.
 
-        A thread that polls, and is off the processor between two calls, works meanwhile.
+        If the waiting thread polls, the time that it is off-CPU between two calls counts as work.
         """
         polls = self.waits[0]["kind"] == "taskyield"
         away_ns = sum(row.work_preempted_ns + row.work_blocked_ns for row in self.rows)
@@ -60,7 +60,7 @@ class InRegion(Protocol):
 
 @pytest.fixture
 def in_region(toolchain: Toolchain, compile_program: CompileProgram, run_recorded: RunRecorded) -> InRegion:
-    """Records one case of a program, and returns its waits of a kind."""
+    """Returns a function that records one case of a program, and returns its waits of one kind."""
 
     def record(what: str, kind: str, mode: str, source: str = "waits/unreported.c") -> Seen:
         program = compile_program(source, toolchain, opt_level="-O0")
@@ -82,10 +82,10 @@ def test_a_wait_that_ompt_does_not_report_is_sync_at_its_line(
         (wait,) = seen.waits
         assert wait["line"] == seen.lines[what] or toolchain.name.startswith("gcc")
         assert sum(row.lock_ns for row in seen.rows) == wait["sync_ns"]
-        if what == "taskyield":  # consecutive calls are one wait, however many thousand
+        if what == "taskyield":  # thousands of consecutive calls are one wait
             assert wait["count"] < seen.waited_ns // 10_000
         kinds = {found["kind"] for found in seen.report["findings"]}
-        assert kinds & {finding, "disturbed"}  # on a busy machine, waits are not judged
+        assert kinds & {finding, "disturbed"}  # on a busy machine, the report does not judge waits
 
     in_a_calm_moment(lambda: in_region(what, what, mode), check)
 

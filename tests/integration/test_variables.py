@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Addresses of global and static variables have names. Other addresses and other builds have none."""
+"""Addresses in global and static variables have names. Other addresses and other builds have none."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`ompass view` in a real browser and by HTTP: every zoom of many tasks; access control."""
+"""`ompass view` in a real browser and by HTTP: all zoom levels of a large trace; access control."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ OMPASS = [sys.executable, "-m", "ompass"]
 HOSTILE = '<img src=x onerror="alert(1)">'
 
 
-# Runs the command with another time that a page may be gone, the first argument.
+# Runs the command. The first argument replaces the time in seconds that the server waits for a closed page.
 IMPATIENT = (
     "import sys; import ompass.serving.server as server; server._PATIENCE_S = float(sys.argv.pop(1));"
     " from ompass.__main__ import main; main()"
@@ -38,7 +38,7 @@ IMPATIENT = (
 
 
 def start(*directories: Path, patience_s: float | None = None) -> tuple[subprocess.Popen[str], str]:
-    """Starts the server; returns its process and the address of its page."""
+    """Starts the server. Returns its process and the address of its page."""
     command = OMPASS if patience_s is None else [sys.executable, "-c", IMPATIENT, str(patience_s)]
     server = subprocess.Popen(
         [*command, "view", "--no-browser", *map(str, directories)], stderr=subprocess.PIPE, text=True
@@ -66,7 +66,7 @@ def recorded(folder: Path, program: str, *words: str, threads: int = 2) -> Path:
     return path
 
 
-N_TASKS = {"25": 242_000, "28": 1_028_000}  # at least, by the size of fib
+N_TASKS = {"25": 242_000, "28": 1_028_000}  # a lower bound, by the size of fib
 
 
 @pytest.fixture(scope="module", params=["25", pytest.param("28", marks=pytest.mark.slow)])
@@ -76,7 +76,7 @@ def size(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture(scope="module")
 def large(size: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A trace of many tasks, in the slow tests of more than a million."""
+    """Returns a trace of many tasks; of more than a million in the slow tests."""
     folder = tmp_path_factory.mktemp("large")
     return recorded(folder, "fib-tasks", "--size", size, "--cutoff", "none")
 
@@ -104,10 +104,10 @@ class Viewed(Visit):
         self.url = url
         page.goto(url)
         self.settle()
-        page.evaluate("ompassTimeline.place.scrollIntoView()")  # below a long list of findings
+        page.evaluate("ompassTimeline.place.scrollIntoView()")  # it is below a long list of findings
 
     def settle(self) -> None:
-        """Waits until all data of the picture are loaded and drawn."""
+        """Waits until the page has loaded and drawn all data of the timeline."""
         self.page.wait_for_function(
             "() => { const t = window.ompassTimeline, s = t.source;"
             " return t.drawn && !t.due && (!s.isServed || (!s.loading.size && !s.missing.size)); }"
@@ -123,7 +123,7 @@ class Viewed(Visit):
         return view["begin"], view["end"]
 
     def sums(self) -> dict[str, list[float]]:
-        """Returns, for each drawn line, nanoseconds by legend entry, summed over all columns."""
+        """Returns the nanoseconds of each legend entry on each drawn line, summed over all columns."""
         found: dict[str, list[float]] = self.page.evaluate(
             "() => Object.fromEntries(ompassTimeline.values(ompassTimeline.canvas.width)"
             ".map(({line, values}) => [line.row.id, ompassTimeline.entries().map((_, k, all) =>"
@@ -155,8 +155,8 @@ def sql(path: Path, query: str) -> list[Any]:
 
 def test_it_zooms_to_a_single_task(viewed: Viewed, large: Path, size: str) -> None:
     assert sql(large, "SELECT count(*) AS n FROM tasks")[0]["n"] > N_TASKS[size]
-    # The shortest stolen task, or the begin of a long one: if threads share processors, all stolen tasks may
-    # be long, and in a window of the whole task its intervals would be too narrow to be drawn.
+    # Shows the shortest stolen task, or only the begin of a long one: if threads share processors, all stolen
+    # tasks may be long. In a window of a whole long task, its intervals would be too narrow to draw.
     task = sql(
         large,
         "SELECT task, thread, created_ns, start_ns, end_ns FROM tasks WHERE deferred AND creator <> thread "
@@ -192,7 +192,7 @@ def test_a_saved_page_of_many_tasks_is_small_and_soon_interactive(
     path = tmp_path / "page.html"
     subprocess.run([*OMPASS, "report", str(large), "--html", str(path)], check=True)
     assert path.stat().st_size < 5_000_000
-    # The processor time of the page's thread: other programs do not lengthen it. The least of three visits.
+    # Takes the least of three processor times of the page's thread: other programs hardly lengthen it.
     seconds = []
     for _ in range(3):
         page = browser.new_page(viewport={"width": 1400, "height": 900})
@@ -207,7 +207,7 @@ def test_a_saved_page_of_many_tasks_is_small_and_soon_interactive(
 
 
 def recorded_ns(run: Path, windows: Sequence[tuple[int, int]]) -> list[dict[tuple[str, str], int]]:
-    """Returns time by timeline row and state in each window, from SQL."""
+    """Returns, for each window, the time by timeline row and state, from SQL."""
     parts = [
         f"SELECT {number} AS part, thread, state, "
         f"sum(least(end_ns, {high}) - greatest(start_ns, {low})) AS ns FROM stretches "
@@ -231,7 +231,7 @@ def test_proportions_match_the_recorded_states(viewed: Viewed, large: Path) -> N
             if line == "0":
                 continue
             for state, shown in zip(states, sums, strict=True):
-                # A bin at the window's edge is divided proportionally; it is shorter than a pixel.
+                # The page divides a bin at the window's edge proportionally. A bin is shorter than a pixel.
                 assert shown == pytest.approx(known.get((line, state), 0), abs=2 * (high - low) / 1000)
 
 
@@ -268,7 +268,7 @@ def of_dependent(browser: Browser, dependent: Path) -> Iterator[Viewed]:
 
 
 def click_on(visit: Visit, found: str) -> Any:
-    """Clicks the first drawn interval for which the expression is true; returns that interval."""
+    """Clicks the first drawn interval for which the expression is true. Returns this interval."""
     find = f"ompassTimeline.shown.find(({{interval, left, right}}) => right - left > 3 && ({found}))"
     visit.page.wait_for_function(find)
     visit.page.locator(".threads canvas").scroll_into_view_if_needed()
@@ -378,7 +378,7 @@ def test_a_selected_window_has_the_breakdown_of_the_report(viewed: Viewed, large
     values = json.loads(report.stdout)
     assert shown == {state: values[f"{state}_ns"] for state in shown}
     assert len(shown) == 5
-    assert sum(shown.values()) == pytest.approx(2 * (stop - begin), abs=4)  # the borders are ticks
+    assert sum(shown.values()) == pytest.approx(2 * (stop - begin), abs=4)  # the borders are rounded to ticks
 
 
 def test_a_dragged_window_is_selected_and_a_link_brings_it_back(viewed: Viewed, browser: Browser) -> None:
@@ -422,7 +422,7 @@ def test_one_construct_alone_keeps_its_colour(viewed: Viewed) -> None:
 def test_everything_can_be_done_by_the_keyboard(viewed: Viewed) -> None:
     page = viewed.page
     whole = viewed.view()
-    for _ in range(80):  # moves to the picture with Tab only
+    for _ in range(80):  # moves to the timeline with Tab only
         page.keyboard.press("Tab")
         if page.evaluate("document.activeElement.tagName") == "CANVAS":
             break
@@ -519,7 +519,7 @@ def test_hundreds_of_threads_are_groups_that_open(browser: Browser, tmp_path: Pa
     context = browser.new_context(viewport={"width": 1400, "height": 900})
     visit = Viewed(context.new_page(), url)
     labels = visit.page.locator(".gutter .label").all_inner_texts()
-    assert len(labels) == 1 + 512 // 16  # one line for all, and one per group of 16
+    assert len(labels) == 1 + 512 // 16  # one line for all threads, and one per group of 16
     sums = visit.sums()
     whole = sums.pop("0")
     assert len(sums) == 512 // 16

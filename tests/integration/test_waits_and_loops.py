@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Waits and loops at known lines, on every toolchain and in both modes: their cost and their cause.
 
-The programs, in tests/programs/waits, mark each line with a comment `@name`. Times have only lower bounds,
-because the machine may be busy; test_known_answers.py checks exact states.
+The programs, in tests/programs/waits, mark each line with a comment `@name`. Most times have only lower
+bounds, because the machine may be busy. test_known_answers.py checks exact states.
 """
 
 from __future__ import annotations
@@ -28,9 +28,10 @@ Entry = dict[str, Any]
 
 
 class Reported:
-    """The JSON report of a recorded program, by the names of its lines.
+    """The JSON report of a recorded program; finds its entries by the names of lines.
 
-    gcc gives many of its calls the line of a neighbour, so entries of its programs are found by kind.
+    gcc gives many calls the line of a neighbour. For its programs, `exact` is False, and entries of the right
+    kind on other lines count too.
     """
 
     def __init__(self, source: str, run_dir: Path, mode: str, *, exact: bool) -> None:
@@ -42,7 +43,7 @@ class Reported:
         self.report: Entry = plain(run_report(collect(profile)))
 
     def entry(self, what: str, name: str, kind: str) -> Entry:
-        """Returns the entry of `waits` or `loops` of that kind (the end of its name) at the line `name`."""
+        """Returns the entry of `waits` or `loops` whose kind ends in `kind`, nearest to the line `name`."""
         line = self.lines[name]
         near = [e for e in self.report[what] if e["kind"].endswith(kind) and e["line"]]
         near = [e for e in near if e["line"] == line or not self.exact]
@@ -56,7 +57,7 @@ class Reported:
         return self.entry("loops", name, kind)
 
     def check_waited_for(self, wait: Entry, kind: str, name: str) -> None:
-        """Checks that threads waited there for one construct, of that kind and at that line."""
+        """Checks that threads waited for only one construct: of this kind, at the line `name`."""
         (entry,) = wait["waited_for"]
         assert entry["construct_kind"] == kind
         assert entry["line"] == self.lines[name] or not self.exact
@@ -68,7 +69,7 @@ class Reported:
         ("clang-19", (), ["first", "first", "second"]),
         ("clang-19", ("-DUNNAMED",), ["", "first", "first", "second"]),
         ("gcc-12-libomp-19", (), ["first", "first", "second"]),
-        # gcc's unnamed sections have no variable, so they cannot be distinguished from named ones
+        # gcc's unnamed sections have no variable, so the tool cannot distinguish them from named ones
         ("gcc-12-libomp-19", ("-DUNNAMED",), [None] * 4),
     ],
 )
@@ -150,7 +151,7 @@ def check_waits(seen: Reported) -> None:
 def test_tasks_ready_at_the_same_moment_share_one_idle_time(
     toolchain: Toolchain, compile_program: CompileProgram, run_recorded: RunRecorded
 ) -> None:
-    # A thread that is preempted between the first task's end and the release of the others idles too.
+    # If a thread is preempted between the first task's end and the release of the others, it adds idle time.
     in_a_calm_moment(
         lambda: recorded("waits/one_before_many.c", toolchain, "trace", compile_program, run_recorded),
         check_shared_idle_time,
@@ -220,7 +221,7 @@ def check_loops(seen: Reported, toolchain: Toolchain) -> None:
 def test_a_fortran_program_names_its_most_uneven_loop(
     name: str, mode: str, compile_program: CompileProgram, run_recorded: RunRecorded
 ) -> None:
-    # A thread that is preempted in the even loop makes that loop the most uneven one.
+    # If a thread is preempted in the even loop, that loop may be the most uneven one.
     in_a_calm_moment(
         lambda: recorded(
             "waits/loops.f90", toolchain_named(name), mode, compile_program, run_recorded, "-O2"

@@ -12,7 +12,7 @@ PAGE = toolchains.REPOSITORY / "docs" / "runtimes.md"
 
 
 def table(pairs: Sequence[Pair], ways: Sequence[Way], outcomes: Sequence[Outcome]) -> str:
-    """Returns the table, the wrong programs with their reasons, and the programs that fail without the tool."""
+    """Returns the table, the wrong programs with reasons, and the programs that fail without the tool."""
     head = f"| runtime | compiler | {' | '.join(way.name for way in ways)} |\n|---|---|{'---|' * len(ways)}"
     rows = [
         f"| {pair.runtime} | {pair.compiler} | {' | '.join(_cell(pair, way, outcomes) for way in ways)} |"

@@ -40,7 +40,7 @@ class Pair:
     toolchain: Toolchain
 
     def lacks(self, program: TaskProgram) -> bool:
-        """True if task_programs.py states that the program cannot run here, or if a Fortran compiler is missing."""
+        """True if task_programs.py excludes the program here, or if its Fortran compiler is missing."""
         known = {self.toolchain.name} | ({"gcc-12-libomp-19"} if self.compiler == "gcc 12" else set())
         return bool(known & set(program.lacks)) or (program is FORTRAN and self.toolchain.fc is None)
 
