@@ -87,6 +87,6 @@ def test_program_that_first_uses_openmp_in_its_sandbox_is_not_recorded(
     assert harsh.returncode == plain.returncode, harsh.stderr
     assert harsh.stdout == plain.stdout
     assert not run_dir.exists()
-    if plain.returncode == 0:  # if not, libomp itself failed to open a file at its start
+    if plain.returncode == 0:  # otherwise libomp itself could not open a file at its start
         (line,) = tool_lines(harsh.stderr)
         assert "nothing is recorded" in line and "sandbox (seccomp)" in line
