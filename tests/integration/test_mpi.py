@@ -48,7 +48,7 @@ def calls_by_rank(folder: Path) -> list[dict[tuple[str, int], CallTotals]]:
 
 @pytest.mark.parametrize("mode", ["profile", "trace"])
 @implementations
-def test_the_rank_that_waits_has_the_time_at_the_line_of_its_call(
+def test_the_waiting_rank_has_the_time_at_the_line_of_its_call(
     implementation: str, mode: str, environment: dict[str, str], default_toolchain: Toolchain, tmp_path: Path
 ) -> None:
     program = compile_mpi("mpi/waits.c", implementation, default_toolchain, tmp_path)
@@ -156,7 +156,7 @@ def test_a_trace_has_the_messages_of_calls(
 
 
 @implementations
-def test_a_handle_that_belongs_to_another_object_has_the_size_and_members_of_that(
+def test_a_reused_handle_has_the_size_and_members_of_its_new_object(
     implementation: str, environment: dict[str, str], default_toolchain: Toolchain, tmp_path: Path
 ) -> None:
     program = compile_mpi("mpi/reused_handles.c", implementation, default_toolchain, tmp_path)

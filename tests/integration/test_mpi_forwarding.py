@@ -168,7 +168,7 @@ def check_states(recording: tuple[ReportContent, str]) -> None:
         assert 0 <= time_ns - int(slept_ns[function]) <= MS, function
 
 
-def test_a_program_that_is_killed_in_a_call_was_in_mpi(recorded: Any) -> None:
+def test_a_call_in_which_the_program_is_killed_is_recorded(recorded: Any) -> None:
     times = []
     for mode in ("profile", "trace"):
         done = recorded("states.c", "killed", mode=mode, check=False)
@@ -183,7 +183,7 @@ def test_a_program_that_is_killed_in_a_call_was_in_mpi(recorded: Any) -> None:
     assert times == [[], []]
 
 
-def test_the_report_has_a_table_of_calls_and_the_state(recorded: Any) -> None:
+def test_the_report_shows_mpi_calls_and_the_mpi_state(recorded: Any) -> None:
     done = recorded("states.c")
     run = check_sound(done.run_dir)
     report = run_report(collect(run))
@@ -269,7 +269,7 @@ def test_logs_of_threads_that_ended_are_closed(recorded: Any, mode: str) -> None
     assert calls_of(run)["MPI_Wait"] == 100
 
 
-def test_a_call_costs_little_also_in_programs_that_call_at_many_places(
+def test_a_call_costs_little_even_in_programs_with_many_call_sites(
     recorded: Any, fake_mpi: Path, default_toolchain: Toolchain
 ) -> None:
     program = compile_with(fake_mpi, "speed.c", default_toolchain)

@@ -94,7 +94,7 @@ def members_in(output: str, team: str) -> list[Member]:
         "affinity_clause_after_move",
     ],
 )
-def test_pages_and_tasks_are_where_the_program_said(
+def test_pages_and_tasks_are_where_the_program_placed_them(
     finished: dict[str, Finished], job: str, claim: str
 ) -> None:
     held, of = claims_in(output_of(finished, job))[claim]
@@ -116,7 +116,7 @@ def test_every_level_of_a_recursion_runs_in_its_domain(finished: dict[str, Finis
     assert "RESCUED 0\n" in output
 
 
-def test_distances_are_the_firmwares(finished: dict[str, Finished]) -> None:
+def test_distances_match_the_firmware(finished: dict[str, Finished]) -> None:
     rows = re.findall(r"^DISTANCES (.*)$", output_of(finished, "placement"), re.MULTILINE)
     measured = [[int(word) for word in row.split()] for row in rows]
     pairs = DISTANCES | {(b, a): value for (a, b), value in DISTANCES.items()}

@@ -106,7 +106,7 @@ def test_the_span_of_a_chain_is_its_work(way: str, toolchain: Toolchain, record:
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("known", [FAN, DEPENDENT], ids=lambda known: str(known.program))
-def test_a_child_begins_where_its_creator_was(known: KnownSpan, way: str, record: Record) -> None:
+def test_a_child_begins_when_its_creator_creates_it(known: KnownSpan, way: str, record: Record) -> None:
 
     def measure() -> Measured:
         return measured(record(f"spans/{known.program}.c", mode="trace", preload=WAYS[way]))
@@ -115,7 +115,7 @@ def test_a_child_begins_where_its_creator_was(known: KnownSpan, way: str, record
 
 
 @pytest.mark.parametrize("schedule", ["0", "1"], ids=["runtime", "extension"])
-def test_a_task_that_stepped_aside_has_the_span_that_it_has_elsewhere(
+def test_stepping_aside_does_not_change_the_span(
     schedule: str, default_toolchain: Toolchain, run_recorded: RunRecorded
 ) -> None:
     program = compile_with_ext("spans/aside.c", default_toolchain)
@@ -155,7 +155,7 @@ def test_the_command_records_and_reads_known_spans(
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_dependent_tasks_are_created_after_the_works_between_them(way: str, record: Record) -> None:
+def test_dependent_tasks_are_created_after_the_work_between_them(way: str, record: Record) -> None:
     run_dir = record("spans/dependent.c", mode="trace", preload=WAYS[way]).run_dir
     created_ns = sorted(row.created_ns for row in task_rows_of(run_dir).values())
     assert len(created_ns) == 12

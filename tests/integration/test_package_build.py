@@ -14,7 +14,7 @@ _ROOT = Path(__file__).resolve().parents[2]
     [("/usr/include;/usr/local/include", False), ("", True)],
     ids=["without", "with"],
 )
-def test_the_package_needs_no_hwloc_header_and_holds_the_extension_where_it_is(
+def test_the_package_has_the_extension_only_if_the_hwloc_header_exists(
     ignored: str, has_extension: bool, tmp_path: Path
 ) -> None:
     # Configures as scikit-build-core does; CMAKE_IGNORE_PATH hides the headers of hwloc and PAPI.

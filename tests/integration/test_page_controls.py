@@ -177,7 +177,7 @@ def test_waits_dependences_and_the_critical_path_are_drawn_on_request(shown: Vis
         assert page.evaluate("ompassTimeline.canvas.toDataURL()") == before, name
 
 
-def test_the_critical_path_covers_as_much_as_it_takes(shown: Visit) -> None:
+def test_the_critical_path_is_drawn_to_scale(shown: Visit) -> None:
     page = shown.page
     page.locator(".tools button", has_text="Critical path").click()
     page.wait_for_function("ompassTimeline.layers.loaded.get('critical') && !ompassTimeline.due")
@@ -240,7 +240,7 @@ def test_lanes_are_high_if_they_are_few_and_the_axis_has_one_offset(shown: Visit
     assert all(len(text) < 12 for text in texts[1:])
 
 
-def test_the_keys_are_behind_a_question_mark(shown: Visit) -> None:
+def test_a_question_mark_shows_and_hides_the_keys(shown: Visit) -> None:
     keys = shown.page.locator(".keys")
     assert not keys.is_visible()
     shown.page.locator(".tools button", has_text="?").click()
@@ -250,7 +250,7 @@ def test_the_keys_are_behind_a_question_mark(shown: Visit) -> None:
     assert not keys.is_visible()
 
 
-def test_nothing_is_white_in_the_dark(browser: Browser, page: Path) -> None:
+def test_no_control_is_bright_in_the_dark_theme(browser: Browser, page: Path) -> None:
     context = browser.new_context(viewport={"width": 1400, "height": 900}, color_scheme="dark")
     visit = Visit(context.new_page())
     visit.page.goto(page.as_uri())
@@ -266,7 +266,7 @@ def test_nothing_is_white_in_the_dark(browser: Browser, page: Path) -> None:
     context.close()
 
 
-def test_figures_are_there_before_they_are_scrolled_to_and_in_print(
+def test_figures_are_drawn_before_they_are_scrolled_to_and_for_print(
     browser: Browser, page: Path, tmp_path: Path
 ) -> None:
     context = browser.new_context(viewport={"width": 1400, "height": 900}, color_scheme="dark")
@@ -298,7 +298,7 @@ NEVER_IN_SIGHT = (
 )
 
 
-def test_a_print_of_a_served_page_has_the_sections_that_nobody_scrolled_to(
+def test_printing_a_served_page_includes_sections_that_nobody_scrolled_to(
     browser: Browser, dependent: Path
 ) -> None:
     server, url = start(dependent)
@@ -473,7 +473,9 @@ FAST = (
 )
 
 
-def test_the_page_reconnects_as_often_as_the_connection_ends(browser: Browser, dependent: Path) -> None:
+def test_the_page_reconnects_until_six_connections_in_a_row_deliver_nothing(
+    browser: Browser, dependent: Path
+) -> None:
     server, url = start(dependent)
     context = browser.new_context()
     page = context.new_page()

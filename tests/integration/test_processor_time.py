@@ -184,7 +184,7 @@ def test_threads_that_wait_for_each_other_are_not_preempted_in_their_work(record
     assert report["work_cpu"]["running_ns"] == pytest.approx(int(computed[1]), rel=0.1)
 
 
-def test_nothing_is_known_when_it_is_switched_off(
+def test_processor_times_are_unknown_if_switched_off(
     sleeps: Path, default_toolchain: Toolchain, run_recorded: RunRecorded
 ) -> None:
     recorded = run_recorded(sleeps, default_toolchain, "100", "5", environment={"OMPASS_CPU": "off"})
@@ -240,7 +240,7 @@ def test_clocks_replace_forbidden_records(record: Record, sleeps: Path) -> None:
     assert "perf_event_open" in remark["because"]
 
 
-def test_a_killed_program_leaves_what_it_closed(sleeps: Path, record: Record) -> None:
+def test_a_killed_program_keeps_its_processor_times(sleeps: Path, record: Record) -> None:
     recorded = record("processor/shares.c", "1000000", "20", "kill", opt_level="-O1", check=False)
     assert recorded.process.returncode == -signal.SIGKILL
     report = report_of(recorded.run_dir)

@@ -182,7 +182,7 @@ def test_lines_come_from_a_debuginfod_server(
     assert server.asked == [], "no server is asked unless DEBUGINFOD_URLS names it"
 
 
-def test_a_server_without_the_file_is_named_in_a_sentence(
+def test_a_file_that_no_server_has_is_reported_in_one_sentence(
     stripped: tuple[Path, Server], run_recorded: RunRecorded, tmp_path: Path
 ) -> None:
     program, server = stripped

@@ -184,7 +184,7 @@ def test_tasks_that_alternate_in_the_period_of_the_samples_have_their_shares(
     assert max(shortest) - min(shortest) > 0.015 * 2_000_000, "all periods are the same"
 
 
-def test_default_is_a_hundred_a_second_of_processor_time(record: Record) -> None:
+def test_default_is_100_samples_per_second_of_processor_time(record: Record) -> None:
     recorded = record("samples/shares.c", "600")
     report = report_of(recorded.run_dir)
     assert report["samples"]["frequency_hz"] == 100
@@ -201,7 +201,7 @@ def test_samples_can_be_switched_off(record: Record) -> None:
     assert report_of(recorded.run_dir)["samples"] is None
 
 
-def test_a_machine_without_load_samples_reports_it_once_and_samples_time(record: Record) -> None:
+def test_the_tool_reports_once_that_it_cannot_sample_loads_and_samples_time(record: Record) -> None:
     environment = {"OMPASS_SAMPLE": "loads:5000", "OMP_NUM_THREADS": "2"}
     recorded = record("samples/shares.c", "100", environment=environment)
     check_sound(recorded.run_dir)

@@ -253,7 +253,7 @@ def test_rank_names_the_directory(variable: str, tied: Path, tmp_path: Path, run
     assert run_dir.name == f"{tied.name}-r7-{check_sound(run_dir).pid}.ompass"
 
 
-def test_rank_with_leading_zeros_is_a_number_of_json(tied: Path, tmp_path: Path, run_in: RunIn) -> None:
+def test_rank_with_leading_zeros_is_a_json_number(tied: Path, tmp_path: Path, run_in: RunIn) -> None:
     for text, number in (("007", 7), ("000", 0)):
         settings = {"OMPASS_DIR": f"{text}.ompass", "SLURM_PROCID": text}
         run_in(tied, environment=settings)
@@ -398,7 +398,7 @@ def test_control_tool_starts_pauses_and_ends_the_record(mode: str, record: Recor
         assert counted(replay)["tasks"] == counted(profile)["tasks"]
 
 
-def test_control_tool_is_answered_without_the_tool(
+def test_control_tool_has_no_effect_without_the_tool(
     compile_program: CompileProgram, tmp_path: Path, run_in: RunIn
 ) -> None:
     program = compile_program("survival/controlled.c")

@@ -240,7 +240,7 @@ def test_a_file_of_another_build_is_not_used(compiler: Compiler, build: Build) -
     assert "other.dwo is of another build" in problem
 
 
-def test_a_damaged_file_is_no_error(compiler: Compiler, build: Build) -> None:
+def test_a_damaged_file_causes_no_error(compiler: Compiler, build: Build) -> None:
     split = build(compiler, "split", "-gsplit-dwarf")
     whole = (split.parent / "other.dwo").read_bytes()
     for size in range(0, len(whole), max(len(whole) // 12, 1)):
@@ -264,7 +264,7 @@ def test_bodies_without_a_name_get_the_function_around_them(build: Build) -> Non
     assert name == "area::Work<long>::spawn(std::vector<long, std::allocator<long>>&, int)"
 
 
-def test_a_recorded_run_shows_functions_lines_and_what_is_missing(
+def test_a_recorded_run_shows_functions_lines_and_missing_files(
     tmp_path: Path, run_recorded: RunRecorded
 ) -> None:
     require_commands("clang++-19")

@@ -207,7 +207,7 @@ def alive(pid: int, name: str) -> bool:
         return False
 
 
-def test_an_interrupted_suite_says_how_to_resume(tmp_path: Path, environment: dict[str, str]) -> None:
+def test_an_interrupted_suite_states_how_to_resume(tmp_path: Path, environment: dict[str, str]) -> None:
     bots = fakes(tmp_path / "bots", "one")
     process = subprocess.Popen(
         [*SUITE, "--rounds", "1000", "--json", "r.json", "--bots", str(bots)],

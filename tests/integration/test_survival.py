@@ -130,7 +130,7 @@ def test_program_killed_while_it_starts_leaves_no_damaged_log(
     assert n_recorded > 0, "every kill came too early"
 
 
-def test_report_says_that_a_killed_run_was_cut_short(
+def test_report_states_that_a_killed_run_was_cut_short(
     default_toolchain: Toolchain, compile_program: CompileProgram, libompass: Path, tmp_path: Path
 ) -> None:
     program = compile_program("survival/endless_tasks.c", default_toolchain)
@@ -153,7 +153,7 @@ def test_report_says_that_a_killed_run_was_cut_short(
         ("fault", -signal.SIGSEGV, False),
     ],
 )
-def test_every_end_of_a_process_keeps_its_status_and_what_was_recorded(
+def test_a_process_keeps_its_status_and_its_recording_however_it_ends(
     way: str, status: int, complete: bool, mode: str, record: Record
 ) -> None:
     recorded = record("kinds/exit_in_region.c", way, mode=mode, check=False)

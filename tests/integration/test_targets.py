@@ -169,7 +169,7 @@ def test_a_construct_with_a_kernel_has_its_line_and_function_at_any_optimization
 
 @BOTH_WAYS
 @BOTH_MODES
-def test_kernels_of_the_host_plugin_are_no_regions_of_the_host(
+def test_kernels_of_the_host_plugin_are_not_regions_of_the_host(
     mode: str, preload: bool, record_target: RecordTarget
 ) -> None:
     recorded = record_target("kernels.c", mode=mode, preload=preload)

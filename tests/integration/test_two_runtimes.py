@@ -149,7 +149,7 @@ def test_report_leads_with_the_second_runtime_and_its_cure_works(
         assert kinds[0] == "second_runtime" or "serial_fraction" not in kinds
 
 
-def test_replaced_libgomp_is_no_second_runtime(libompass: Path, tmp_path: Path) -> None:
+def test_replaced_libgomp_is_not_a_second_runtime(libompass: Path, tmp_path: Path) -> None:
     environment = environment_of_two(OMPASS_LIBRARY=str(libompass))
     command = command_of(Layout(GCC, ()), tmp_path)
     call(environment, tmp_path, "run", "-q", "-o", "run.ompass", "--", *command)

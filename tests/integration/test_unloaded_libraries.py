@@ -151,7 +151,7 @@ def test_plugins_are_distinguished_inside_a_region_with_other_tasks(
 
 
 @pytest.mark.parametrize("loading", LOADINGS)
-def test_plugin_that_is_loaded_a_thousand_times_is_defined_once(
+def test_plugins_that_are_loaded_500_times_are_defined_once(
     loading: str, libompass: Path, default_toolchain: Toolchain, tmp_path: Path
 ) -> None:
     loaded = plugins(default_toolchain)

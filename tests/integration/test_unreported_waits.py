@@ -91,7 +91,7 @@ def test_a_wait_that_ompt_does_not_report_is_sync_at_its_line(
 
 
 @pytest.mark.parametrize("what", ["doacross", "taskyield"])
-def test_such_a_wait_in_fortran_is_sync(what: str, toolchain: Toolchain, in_region: InRegion) -> None:
+def test_an_unreported_wait_in_fortran_is_sync(what: str, toolchain: Toolchain, in_region: InRegion) -> None:
     if toolchain.fc is None or (what == "doacross" and "flang" in toolchain.fc):
         return
     in_a_calm_moment(

@@ -449,7 +449,7 @@ def test_everything_can_be_done_by_the_keyboard(viewed: Viewed) -> None:
     assert page.evaluate("document.activeElement.getAttribute('aria-expanded')") == "false"
 
 
-def test_dark_and_light_draw_on_their_own_paper(viewed: Viewed) -> None:
+def test_the_dark_and_the_light_theme_have_their_own_background(viewed: Viewed) -> None:
     corner = (
         "() => { const copy = document.createElement('canvas');"
         " const context = copy.getContext('2d', {willReadFrequently: true});"
@@ -565,7 +565,7 @@ def test_hundreds_of_ranks_are_groups_that_open(browser: Browser, tmp_path: Path
     assert page.stat().st_size < 5 << 20
 
 
-def test_dependences_are_on_a_page_that_stands_alone(browser: Browser, tmp_path: Path) -> None:
+def test_a_saved_page_contains_the_dependences(browser: Browser, tmp_path: Path) -> None:
     # Short enough that the page contains every interval.
     short = recorded(tmp_path, "lu-depend", "--size", "128", "--block", "16")
     pairs = Counter(
