@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`./run faults`: runs programs with faults under the tool and lists those that did not go as expected."""
+"""`./run faults`: runs programs with faults under the tool and lists unexpected outcomes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ompass.errors import OmpassError, UsageError
 from ompass.journal import Journal
 
 FOLDER = toolchains.REPOSITORY / "build" / "faults"
-MOST_CHARACTERS = 500  # of a complaint; the journal has all
+MOST_CHARACTERS = 500  # of a printed complaint; the journal has the whole text
 
 
 def main() -> int:
@@ -51,7 +51,7 @@ def main() -> int:
 
 
 def chosen_cases(arguments: argparse.Namespace) -> list[Case]:
-    """Returns the requested cases, one seed of each kind after the other. UsageError: an unknown kind."""
+    """Returns the requested cases: seed by seed, all kinds. Raises UsageError for an unknown kind."""
     names = arguments.only.split(",") if arguments.only else list(KINDS)
     if unknown := [name for name in names if name not in KINDS]:
         raise UsageError(unknown[0], "no such fault", f"there are {', '.join(KINDS)}")
@@ -64,7 +64,7 @@ def complaint(outcome: Outcome) -> str:
 
 
 def summary(outcomes: Sequence[Outcome]) -> str:
-    """Returns the number of runs and failures by kind."""
+    """Returns the numbers of runs and failures by kind, and of skipped runs, as text."""
     runs = Counter(outcome["kind"] for outcome in outcomes)
     failures = Counter(outcome["kind"] for outcome in outcomes if outcome["failure"])
     skipped = Counter(outcome["skipped"] for outcome in outcomes if outcome["skipped"])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Derives everything about a run from its kind and seed, so that a failure can be repeated."""
+"""Derives all properties of a run from its kind and seed, so failures are repeatable."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TOOLCHAINS: Final = (
     "clang-19-libiomp5",
     "gcc-12-libomp-19",
 )
-# Settings that change the work of the tool on the path of events.
+# Settings that change the tool's work on each event, or the events.
 SETTINGS: Final[tuple[dict[str, str], ...]] = (
     {},
     {},
@@ -51,7 +51,7 @@ class Case:
         return cls(KINDS[name], int(seed))
 
     def random(self, purpose: str) -> random.Random:
-        """Returns a source of numbers for one purpose, so that a new purpose does not change the others."""
+        """Returns a random source for one purpose. A new purpose does not change the numbers of others."""
         return random.Random(f"{self.key} {purpose}")
 
     @cached_property
@@ -70,8 +70,8 @@ class Case:
     @property
     def place(self) -> str:
         chosen = self.random("place").choice(PLACES)
-        # If another thread calls exit() while tasks run, libomp frees what its threads use. A program with an
-        # exit handler that takes a moment then crashes, without the tool, too.
+        # If another thread calls exit() while tasks run, libomp frees memory that its threads still use. A
+        # program with a slow exit handler then crashes, even without the tool.
         return "task" if chosen == "thread" and self.kind.ends == "exit" else chosen
 
     @property
@@ -80,7 +80,7 @@ class Case:
 
     @property
     def settings(self) -> dict[str, str]:
-        """Variables of the tool and the runtime, without those that load the tool."""
+        """Returns the variables of the tool and the runtime, except those that load the tool."""
         modes = {
             "profile": {"OMPASS_MODE": "profile"},
             "trace": {"OMPASS_MODE": "trace"},

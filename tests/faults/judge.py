@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Judges a run: the program is as without the tool, nothing is lost, missing parts are stated."""
+"""Judges a run: the program must behave as without the tool, and the recording must be complete.
+
+If the fault permits missing parts, the recording must state them.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ MOST_MESSAGES = 2  # of the tool: about its directory and its logs, or about a l
 
 
 def check_program(case: Case, plain: Ended, recorded: Ended) -> None:
-    """Checks that the tool changes nothing that the program's user sees, but for its messages."""
+    """Checks that the tool changes nothing that the user sees, except for its own messages."""
     assert recorded.status == case.kind.status, f"status {recorded.status}: {recorded.stderr}"
     if case.kind.name == "killed":  # the program without the tool ran to its end
         assert plain.stdout.startswith(recorded.stdout), "the output differs"
@@ -29,7 +32,7 @@ def check_program(case: Case, plain: Ended, recorded: Ended) -> None:
 
 
 def check_two(case: Case, run_dir: Path, plain: Ended, *programs: Ended) -> None:
-    """Checks that each of two programs that recorded into one directory has a run of its own."""
+    """Checks that two programs with one OMPASS_DIR recorded into two run directories."""
     found = sorted(run_dir.parent.glob("*.ompass"))
     assert len(found) == len(programs), f"there are {[path.name for path in found]}"
     for program, directory in zip(programs, found, strict=True):
@@ -51,7 +54,7 @@ def check_recording(case: Case, run_dir: Path, recorded: Ended) -> None:
     problems = _core.validate(str(run_dir))
     assert not problems, problems
     check_identity(profile)
-    # A pause or an end may come between the counts of a task's duration and of its end.
+    # A pause or the program's end may fall between the tool's counts of a task's duration and of its end.
     if case.kind.ends == "whole" and not case.kind.pauses:
         check_constructs(profile)
     assert profile.complete == (not profile.incomplete_reasons)
@@ -69,7 +72,7 @@ def is_recorded(run_dir: Path) -> bool:
 
 
 def check_trace(run_dir: Path, profile: _core.Run, *, may_lack: bool) -> None:
-    """Compares trace and profile. `may_lack`: the tool said that the disk, or a limit, refused something."""
+    """Compares trace and profile. `may_lack`: True if the tool reported lost data (disk, limit)."""
     try:
         replay = _core.replay_trace(str(run_dir))
     except _core.LogError as error:

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The faults, and how the program and its recording end by each.
+"""The faults, and how each of them ends the program and its recording.
 
-faulty.c makes the first ones, surroundings.py the others:
+faulty.c makes the first ones itself. surroundings.py and one_run.py make the others:
 killed: SIGKILL at a moment of real time; full-disk, few-files: a file system without room for data or files;
-as, nofile, fsize: limits (setrlimit); removed: the run directory is removed while the program runs; read: the
-readers read while it runs; two: two programs record into one directory.
+read-only: a read-only file system; as, nofile, fsize: limits (setrlimit); removed: the run directory is
+removed while the program runs; read: the readers read the run directory while the program runs; two: two
+programs record into one directory.
 """
 
 from __future__ import annotations
@@ -18,11 +19,12 @@ from typing import Final
 class Kind:
     """A fault.
 
-    status: exit status of the program, without the tool too.
-    ends: how the program ends: "whole" (it runs to its end), "exit" (exit() before) or "cut" (at once).
-    misses: whether the recording may lack tasks, if it states that.
-    pauses: whether the program pauses the recording, which then lacks the tasks of the pauses.
-    runs: the argument of faulty.c; None: the name.
+    status: exit status of the recorded program; also without the tool if the program makes the fault itself.
+    ends: "whole" (the program runs to its end), "exit" (it calls exit() earlier) or "cut" (it stops earlier
+    without exit()).
+    misses: True if the recording may lack tasks, provided that it states so.
+    pauses: True if the program pauses or ends the recording, which then lacks tasks.
+    runs: the FAULT argument of faulty.c; None: `name`.
     """
 
     name: str

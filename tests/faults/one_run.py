@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs and judges cases, each in a process of its own, because a wrong reader may crash."""
+"""Runs and judges cases, each in a process of its own, because a defective reader may crash."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ Outcome = dict[str, Any]
 
 
 def perform(case: Case, folder: Path, library: Path) -> None:
-    """Runs a case in an empty folder. AssertionError: the tool, or a reader, is wrong. SkippedError."""
+    """Runs and judges a case in an empty folder.
+
+    Raises AssertionError if the tool or a reader is wrong, and SkippedError if the case cannot run here.
+    """
     with surroundings_of(case, folder) as around:
         environment = {"OMPASS_DIR": str(around.run_dir)}
         plain = runs.run(case, folder, "plain", None, prepare=around.limit)
@@ -57,7 +60,7 @@ def perform(case: Case, folder: Path, library: Path) -> None:
 
 
 def outcome_of(case: Case, folder: Path, library: Path) -> Outcome:
-    """Performs a case. `failure` is empty if all went as expected."""
+    """Performs a case and returns its outcome. `failure` is empty if the run passed or was skipped."""
     failure = skipped = ""
     try:
         perform(case, folder, library)
@@ -71,7 +74,7 @@ def outcome_of(case: Case, folder: Path, library: Path) -> Outcome:
 
 
 def run_all(cases: Sequence[Case], library: Path, folder: Path, at_once: int) -> Iterator[Outcome]:
-    """Yields the outcome of each case, `at_once` at a time. Only the folders of failed runs remain."""
+    """Runs `at_once` cases at a time and yields their outcomes. Keeps only the folders of failed runs."""
     waiting = list(reversed(cases))
     running: dict[int, Case] = {}
     try:
@@ -89,7 +92,7 @@ def run_all(cases: Sequence[Case], library: Path, folder: Path, at_once: int) ->
 
 
 def _begin(case: Case, folder: Path, library: Path) -> int:
-    """Begins a case in a new process; returns its number."""
+    """Starts a case in a new process; returns the process id."""
     if (folder / "disk").is_mount():  # left by a killed process
         subprocess.run(["umount", "--lazy", str(folder / "disk")], check=True)
     shutil.rmtree(folder, ignore_errors=True)
@@ -106,7 +109,7 @@ def _begin(case: Case, folder: Path, library: Path) -> int:
 
 
 def _outcome(case: Case, folder: Path, status: int) -> Outcome:
-    """Returns the outcome of an ended process."""
+    """Returns the outcome of an ended process. Removes its folder unless it failed."""
     written = folder / "outcome.json"
     if written.exists():
         outcome: Outcome = json.loads(written.read_text(encoding="utf-8"))

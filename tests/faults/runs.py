@@ -22,7 +22,7 @@ TIMEOUT_S: Final = 120
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """The own counts of the program; see faulty.c."""
+    """The program's own counts, which faulty.c explains."""
 
     n_started: int
     n_certain: int
@@ -71,9 +71,10 @@ def run(
     prepare: Callable[[], None] | None = None,
     beside: Beside | None = None,
 ) -> Ended:
-    """Runs the program of a case, with the tool if `library` is given; files are named after `name`.
+    """Runs the program of a case, with the tool if `library` is given. Names its files after `name`.
 
-    `prepare` runs in the new process before the program. AssertionError if the program does not end.
+    Calls `prepare` in the new process before the program starts, and `beside` while it runs. Raises
+    AssertionError if the program does not end.
     """
     progress = folder / f"{name}.progress"
     progress.write_bytes(bytes(PROGRESS.size))

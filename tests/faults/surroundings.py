@@ -24,9 +24,10 @@ _MIB: Final = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """The directory of the recording, limits of the process, and acts during the run.
+    """The directory of the recording, and two optional functions.
 
-    limit: runs in the process before the program, without the tool, too.
+    beside: acts on the recorded program while it runs.
+    limit: limits the new process before the program starts, with and without the tool.
     """
 
     run_dir: Path
@@ -36,7 +37,7 @@ class Surroundings:
 
 @contextlib.contextmanager
 def surroundings_of(case: Case, folder: Path) -> Iterator[Surroundings]:
-    """Makes the surroundings of a case in its folder. SkippedError: this machine cannot."""
+    """Makes the surroundings of a case in its folder. Raises SkippedError if this machine cannot."""
     usual = folder / "run.ompass"
     chosen = case.random("surroundings")
     name = case.kind.name
@@ -74,7 +75,7 @@ LIMITS: Final[dict[str, tuple[int, tuple[int, ...]]]] = {
 
 @contextlib.contextmanager
 def mounted(directory: Path, option: str) -> Iterator[Path]:
-    """Mounts a file system in memory with this option. SkippedError: not allowed."""
+    """Mounts a file system in memory with this option. Raises SkippedError if mounting is not permitted."""
     directory.mkdir()
     command = ["mount", "-t", "tmpfs", "-o", option, "ompass-faults", str(directory)]
     if subprocess.run(command, capture_output=True, check=False).returncode != 0:
@@ -95,7 +96,7 @@ def wait_for_tasks(folder: Path, process: subprocess.Popen[str]) -> None:
 
 
 def kill_later(case: Case, folder: Path) -> Beside:
-    """Returns an act that kills the program some time after its first task."""
+    """Returns a function that kills the program up to 0.1 s after its first task."""
 
     def act(process: subprocess.Popen[str]) -> None:
         wait_for_tasks(folder, process)
@@ -106,7 +107,7 @@ def kill_later(case: Case, folder: Path) -> Beside:
 
 
 def remove_later(case: Case, folder: Path, run_dir: Path) -> Beside:
-    """Returns an act that removes the run directory while the program runs."""
+    """Returns a function that removes the run directory up to 0.05 s after the first task."""
 
     def act(process: subprocess.Popen[str]) -> None:
         wait_for_tasks(folder, process)
@@ -117,7 +118,7 @@ def remove_later(case: Case, folder: Path, run_dir: Path) -> Beside:
 
 
 def read_meanwhile(run_dir: Path) -> Beside:
-    """Returns an act that reads the run directory again and again until the program ends."""
+    """Returns a function that reads the run directory repeatedly until the program ends."""
 
     def act(process: subprocess.Popen[str]) -> None:
         begun = False

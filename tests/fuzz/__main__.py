@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`./run fuzz`: runs the fuzzer. It begins with the golden runs and the inputs that it has kept."""
+"""`./run fuzz`: runs the fuzzer on the golden runs, the inputs that it kept earlier, and their mutations."""
 
 from __future__ import annotations
 

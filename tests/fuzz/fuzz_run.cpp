@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzzes the readers of a run.
-// The input is a packed run (packed_run.h). A mutation changes a few bytes of a piece, and leaves the others in place.
+// Fuzzes the readers of a run. The input is a packed run (packed_run.h). A mutation changes a few bytes of some pieces
+// or removes pieces, and leaves the other pieces intact.
 #include <algorithm>
 #include <cstdlib>
 #include <functional>
@@ -17,7 +17,7 @@ extern "C" size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size);
 namespace ompass::fuzz {
 namespace {
 
-// Returns a directory of this process for runs. Whoever starts the fuzzer removes it: ./run fuzz sets TMPDIR.
+// Returns this process's directory for runs, below TMPDIR. ./run fuzz sets TMPDIR and removes it at the end.
 const std::string &directory() {
     static const std::string name = [] {
         const char *parent = getenv("TMPDIR");
@@ -28,7 +28,7 @@ const std::string &directory() {
     return name;
 }
 
-// Mutates up to 64 bytes of a piece.
+// Mutates the head of a piece, or up to 64 of its bytes.
 void mutate(Piece &piece, std::mt19937 &random) {
     constexpr size_t kMost = 64;
     if (piece.bytes.empty() || random() % 8 == 0) {
@@ -50,7 +50,7 @@ void mutate(Piece &piece, std::mt19937 &random) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     using namespace ompass::fuzz;
     unpack(pieces_of({data, size}), directory());
-    // One reader for each input, because together they are slow; mutations of an input go to others.
+    // Runs only one reader, because all together are slow. The hash selects other readers for mutations of the input.
     const size_t hash = std::hash<std::string_view>()({reinterpret_cast<const char *>(data), size});
     read_by(hash % n_readers(), directory());
     return 0;

@@ -23,7 +23,7 @@ std::string name_of(unsigned file) {
     return name;
 }
 
-// Ends the fuzzer: without files it would test nothing.
+// Ends the fuzzer if the condition is false, because without files it would test nothing.
 void require(bool condition, const std::string &path) {
     if (condition) return;
     perror(path.c_str());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A run directory as the input of a fuzzer: a sequence of pieces, each a head and bytes, without the zeros between them.
-// seeds.py packs recorded runs.
+// A run directory as the input of a fuzzer: a sequence of pieces, each a head and bytes, without the zeros between
+// them. seeds.py packs recorded runs.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace ompass::fuzz {
 
-// The file of a piece, by number: process.log, kept.log, logs of threads, samples of threads.
+// Numbers of files: process.log, kept.log, then the logs of all threads, then their samples.
 inline constexpr unsigned kMostThreads = 32;
 inline constexpr unsigned kFiles = 2 + 2 * kMostThreads;
 
@@ -26,11 +26,11 @@ struct Piece {
     std::vector<uint8_t> bytes;
 };
 
-// Returns the pieces of an input; the last one may be cut.
+// Returns the pieces of an input. If the input ends early, the last piece is shorter.
 std::vector<Piece> pieces_of(std::span<const uint8_t> input);
 std::vector<uint8_t> packed(std::span<const Piece> pieces);
 
-// Writes the files into an existing directory and removes older ones. Files have whole pages.
+// Writes the files, padded to whole pages, into an existing directory. Removes files that have no piece.
 void unpack(std::span<const Piece> pieces, const std::string &directory);
 
 } // namespace ompass::fuzz

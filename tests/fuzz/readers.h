@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Everything that reads the logs of a run.
+// Runs the readers of a run's logs.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@ namespace ompass::fuzz {
 
 size_t n_readers();
 
-// Opens a run directory and analyses it by one reader. Ignores the result, and a problem.
+// Opens a run directory and analyses it with one reader. Ignores results and errors.
 void read_by(size_t reader, const std::string &directory);
 
 } // namespace ompass::fuzz

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Packs the golden runs as first inputs of the fuzzer; packed_run.h describes the bytes."""
+"""Packs the golden runs as first inputs of the fuzzer. packed_run.h describes the format."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MOST_WORDS: Final = 0xFFFF
 
 
 def file_number(name: str) -> int | None:
-    """Returns the number of a file in packed runs; None if they have no such file."""
+    """Returns the number of a file in packed runs; None if packed runs omit the file."""
     if name in ("process.log", "kept.log"):
         return ("process.log", "kept.log").index(name)
     found = re.fullmatch(r"thread-(\d{5})\.(log|samples)", name)
@@ -28,7 +28,7 @@ def file_number(name: str) -> int | None:
 
 
 def stretches(content: bytes) -> Iterator[tuple[int, bytes]]:
-    """Yields (words of zeros, bytes up to the next two zero words) of a file, in order."""
+    """Yields (number of zero words, bytes after them up to the next two zero words) of a file, in order."""
     content += bytes(-len(content) % 8)
     words = [content[place : place + 8] for place in range(0, len(content), 8)]
     place = 0

@@ -52,7 +52,7 @@ class Tests(Protocol):
 
 
 def files_of(language: str, only: str) -> list[Path]:
-    """Returns the files whose paths contain `only`."""
+    """Returns the source files of a language whose paths contain `only`."""
     suffixes = {".py"} if language == "python" else {".cpp", ".h"}
     return [
         file
@@ -63,13 +63,13 @@ def files_of(language: str, only: str) -> list[Path]:
 
 
 def equivalent() -> set[str]:
-    """Returns the listed changes that change no behaviour, without reasons (indented) and comments (#)."""
+    """Returns the changes in equivalent.txt. Skips its comments (#) and its reasons (indented)."""
     lines = EQUIVALENT.read_text(encoding="utf-8").splitlines()
     return {line for line in lines if line and line[0] not in " #"}
 
 
 def run_campaign(tests: Tests, changes: dict[str, Change], folder: Path, jobs: int) -> dict[str, str]:
-    """Judges all changes and returns the results."""
+    """Judges all changes and returns the result of each."""
     results: dict[str, str] = {}
     free: SimpleQueue[int] = SimpleQueue()
     for job in range(jobs):
@@ -107,7 +107,7 @@ def run_campaign(tests: Tests, changes: dict[str, Change], folder: Path, jobs: i
 
 
 def main() -> int:
-    """Runs the campaign and prints its result; 0 if at least 85% of the changes were noticed."""
+    """Runs the campaign and prints its result. Returns 0 if the tests notice at least 85% of the changes."""
     parser = argparse.ArgumentParser(prog="./run mutants", description=__doc__, add_help=True)
     parser.add_argument("--language", choices=list(SOURCES), default="python")
     parser.add_argument("-n", type=int, default=0, help="number of changes (200 in Python, 100 in C++)")

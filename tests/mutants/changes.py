@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Chooses small wrong changes: a comparison, a sign, a constant, an `and` or an `or`.
 
-Owns the places that may change. Python's are nodes of the syntax tree; C++'s are tokens outside of comments,
-strings and directives.
+Owns the choice of places to change: in Python, nodes of the syntax tree; in C++, tokens outside of comments,
+strings, directives, templates and assertions.
 """
 
 from __future__ import annotations
@@ -28,13 +28,16 @@ class Change:
     new: str
 
     def shown(self, text: bytes) -> str:
-        """Returns the changed line, with the change in brackets. Other lines do not affect it."""
+        """Returns the changed line, with the change in brackets.
+
+        The text stays the same if other lines are edited.
+        """
         begin, end = text.rfind(b"\n", 0, self.begin) + 1, text.find(b"\n", self.end)
         line = f"{text[begin : self.begin].decode()}[{self.old} -> {self.new}]{text[self.end : end].decode()}"
         return f"{self.file}: {line.strip()}"
 
     def apply(self, text: bytes) -> bytes:
-        """Returns the changed text. ValueError if the text is another one."""
+        """Returns the changed text. Raises ValueError if `old` is not at its place in the text."""
         if text[self.begin : self.end] != self.old.encode():
             raise ValueError(f"{self.file} does not have {self.old} at byte {self.begin}")
         return text[: self.begin] + self.new.encode() + text[self.end :]
@@ -45,7 +48,7 @@ _HARMFUL: Final = re.compile(r"\bkill|\brmtree\b|\bunlink\b")
 
 
 def all_changes(root: Path, files: Sequence[Path]) -> Iterator[tuple[str, Change]]:
-    """Yields all changes of these files, each with its line."""
+    """Yields all possible changes of these files, each after its `shown` text. Skips harmful ones."""
     for file in sorted(files):
         text = file.read_bytes()
         name = str(file.relative_to(root))
@@ -56,7 +59,10 @@ def all_changes(root: Path, files: Sequence[Path]) -> Iterator[tuple[str, Change
 
 
 def choose(changes: Mapping[str, Change], n: int, seed: int) -> dict[str, Change]:
-    """Returns n random changes in random order. The choice among unchanged lines remains the same."""
+    """Returns n random changes in random order.
+
+    An edit of the sources does not affect the order of the changes in other lines.
+    """
 
     def order(shown: str) -> bytes:
         return hashlib.sha1(f"{seed} {shown}".encode(), usedforsecurity=False).digest()
@@ -73,7 +79,7 @@ _OPERATORS: Final[dict[type[ast.AST], tuple[str, str]]] = {
 
 
 def python_changes(name: str, text: bytes) -> Iterator[Change]:
-    """Yields all changes of a Python file."""
+    """Yields all possible changes of a Python file."""
     starts = [0]
     for line in text.splitlines(keepends=True):
         starts.append(starts[-1] + len(line))
@@ -110,11 +116,14 @@ def python_changes(name: str, text: bytes) -> Iterator[Change]:
 
 
 _TIME: Final = 100
-"""Larger integers are times and sizes: a change by one would not be wrong."""
+"""Integers from here on are times and sizes, which are not wrong if they change by one."""
 
 
 def _other(value: object) -> str:
-    """Returns another number in Python's notation: plus 1 for counts, plus a half for times."""
+    """Returns another number in Python's notation.
+
+    Adds 1 to a count. Multiplies a time, a size or a float by 1.5; 0.0 becomes 0.5.
+    """
     if isinstance(value, int):
         return repr(value + max(1, value // 2 if value >= _TIME else 0))
     assert isinstance(value, float)
@@ -144,7 +153,7 @@ _TOKEN: Final = re.compile(
 
 
 def cpp_changes(name: str, text: bytes) -> Iterator[Change]:
-    """Yields all changes of a C++ file."""
+    """Yields all possible changes of a C++ file."""
     code = _NO_CODE.sub(lambda match: re.sub(rb"[^\n]", b"\0", match[0]), text)
     for match in _TOKEN.finditer(code):
         old = match[0].decode()

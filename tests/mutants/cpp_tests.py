@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Builds the libraries and native tests with one change of the C++ sources, and runs the tests of this part.
+"""Builds the libraries and native tests with one change in the C++ sources, and runs the tests of that part.
 
-Native tests run first. Programs that run with the changed library follow, on the newest toolchain only.
+Runs the native tests first, then test programs with the changed library, on the newest toolchains only.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _OTHER_TOOLCHAINS: Final = "not clang-14 and not clang-16 and not gcc and not li
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of the sources, what to build after a change there, and the tests that notice it."""
+    """A part of the sources, the targets to build after a change in it, and the tests that may notice it."""
 
     folder: str
     targets: tuple[str, ...]
@@ -70,7 +70,7 @@ class CppTests:
         self._source = folder / "source"
 
     def prepare(self, jobs: int, changes: Collection[Change]) -> None:
-        """Copies the sources and builds them. SystemExit if a test of these parts fails without a change."""
+        """Copies and builds the sources. Raises SystemExit if a test fails without a change."""
         if jobs != 1:
             sys.exit("changes of C++ are judged one at a time: --jobs 1")
         names = subprocess.run(
@@ -89,7 +89,7 @@ class CppTests:
                 sys.exit(f"without a change, {result}: {by}")
 
     def digest(self) -> str:
-        """Returns a digest of the tests: if it differs, survivors are judged again."""
+        """Returns a digest of the tests. If it differs, the campaign judges survivors again."""
         native = sorted((ROOT / "tests" / "native").iterdir())
         return digest(*native, *(ROOT / "tests" / "integration" / name for p in PARTS for name in p.programs))
 

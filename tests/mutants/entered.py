@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A pytest plugin that records the functions of the package that each test enters, or runs only chosen tests.
 
-ENTERED names a folder: each process writes there the functions that its tests entered. CHOSEN names a file
-with the ids of the tests to run, in this order.
+The environment variable ENTERED names a folder, where each process writes the functions that its tests enter.
+The variable CHOSEN names a file with the ids of the tests to run, in this order.
 """
 
 from __future__ import annotations
@@ -26,8 +26,10 @@ _current: set[str] | None = None
 
 
 def enter(function: str) -> None:
-    """Records that the current test enters a function. The copies of the package that `noting` made call
-    this."""
+    """Records that the current test enters a function.
+
+    The functions of a package that `noting` changed call this.
+    """
     if _current is not None:
         _current.add(function)
 
@@ -65,7 +67,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    """Notes failures."""
+    """Remembers failed tests, whose entries are not written."""
     if report.failed and ENTERED in os.environ:
         _failed.add(report.nodeid)
 
@@ -79,7 +81,7 @@ def pytest_sessionfinish() -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keeps the chosen tests, in their order."""
+    """Keeps only the chosen tests, in the order of the file."""
     if CHOSEN in os.environ:
         chosen = Path(os.environ[CHOSEN]).read_text(encoding="utf-8").splitlines()
         order = {name: k for k, name in enumerate(chosen)}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the unit tests on a package with one change: only the tests that enter the changed code.
+"""Runs the unit tests that enter changed code, on a copy of the package with one change.
 
 Owns the map of the functions that each test enters, and updates it for changed test files.
 """
@@ -32,8 +32,7 @@ OF_CORE: Final = frozenset(
     f"test_{name}.py"
     for name in ("child", "made_wrappers", "one_walker", "pyramid", "pyramid_tasks", "reuse_distance")
 )
-"""Slow tests of the compiled core and of processes: they do not run for changes of these parts of the
-package."""
+"""Slow tests of the compiled core and of processes. Changes of the Python package do not run them."""
 
 LIMIT_S: Final = 600
 FAILED: Final = re.compile(r"^(?:FAILED|ERROR) (\S+)", re.MULTILINE)
@@ -48,7 +47,7 @@ def digest(*files: Path) -> str:
 
 
 class PythonTests:
-    """Judges changes of the package. `job` is the number of one of the parallel judges."""
+    """Judges changes of the package. `job` numbers the parallel judges; each has its own copy."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -75,7 +74,7 @@ class PythonTests:
         self.entered = {test: entry for part in known.values() for test, entry in part["tests"].items()}
 
     def digest(self) -> str:
-        """Returns a digest of the tests: if it differs, survivors are judged again."""
+        """Returns a digest of the tests. If it differs, the campaign judges survivors again."""
         return digest(*sorted(UNIT.glob("*.py")))
 
     def judge(self, change: Change, job: int) -> tuple[str, str]:
@@ -93,7 +92,7 @@ class PythonTests:
             self._write(target, original)
 
     def _write(self, target: Path, content: bytes) -> None:
-        """Writes a file with a unique time: Python recognizes compiled files by time and size."""
+        """Writes a file with a unique time, because Python detects stale bytecode by time and size."""
         target.write_bytes(content)
         time_s = next(self._times)
         os.utime(target, (time_s, time_s))
@@ -172,8 +171,10 @@ def _environment(*first: Path) -> dict[str, str]:
 
 
 def functions_with(change: Change) -> Iterator[str]:
-    """Yields the changed function as FILE:NAME; for a change outside of functions, all that use the changed
-    name."""
+    """Yields the changed function as FILE:NAME.
+
+    For a change outside of functions, yields all functions that use the changed name.
+    """
     module = _Module.of(ROOT / change.file)
     file = change.file.removeprefix("analysis/ompass/")
     name = module.function_at(change.line)
@@ -209,7 +210,7 @@ class _Module:
         return cls._known[path]
 
     def function_at(self, line: int) -> str:
-        """Returns the innermost function that contains a line, or nothing."""
+        """Returns the name of the innermost function that contains a line, or an empty string."""
         around = [
             node
             for node in ast.walk(self._tree)
@@ -218,7 +219,7 @@ class _Module:
         return max(around, key=lambda node: node.lineno).name if around else ""
 
     def names_at(self, line: int) -> set[str]:
-        """Returns the name that an assignment outside of functions defines, and its class."""
+        """Returns the names that an assignment at this line, outside of functions, defines, and its class."""
         classes = [(node, node.name) for node in ast.walk(self._tree) if isinstance(node, ast.ClassDef)]
         return {
             name
@@ -235,7 +236,7 @@ class _Module:
 
     @cached_property
     def targets(self) -> list[tuple[str, set[str]]]:
-        """Returns the names that assignments outside of functions define, with the names that these use."""
+        """Returns the names that assignments outside of functions define, each with the names used there."""
         return [(target, _names(node)) for node, target in self._assignments()]
 
     def _assignments(self) -> Iterator[tuple[ast.stmt, str]]:

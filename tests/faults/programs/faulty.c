@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Tasks of every kind, and at a moment that the seed determines one fault: faulty SEED FAULT PLACE PROGRESS [PLUGIN].
+ * Runs tasks of every kind, and makes a fault at a moment that depends on the seed:
+ *   faulty SEED FAULT PLACE PROGRESS [PLUGIN]
  * PLACE is where the fault happens: in a `task`, in the `serial` part between two regions, or in a `thread` that OpenMP
- * does not know, while a task waits for it. After each region the program writes a line, so its output, too, depends on
- * nothing but its arguments.
+ * does not know, while a task waits for that thread. The program's output depends only on its arguments.
  *
- * PROGRESS is a file of one struct progress, which outlives the process. At any moment:
- *   n_certain <= completed tasks of a log <= n_started
- * A task of depth 0 is certain when its thread begins the next task: it has no point at which the thread may change to
- * another one, and the runtime reports its end and the next begin to a tool before it calls the next body. All others
- * are certain when their region has ended.
+ * PROGRESS is a file with one struct progress, which survives the process. At any moment:
+ *   n_certain <= completed tasks in the recording <= n_started
+ * A task of depth 0 is certain when its thread begins the next task: it has no task scheduling point, and the runtime
+ * reports its end and the next task's start to the tool before it calls the next body. All other tasks are certain when
+ * their region has ended.
  */
 #include "../../programs/facts.h"
 
@@ -33,7 +33,7 @@ enum {
     kAtOnce = 3
 };
 
-/* As omp_control_tool_t, which gcc 12's omp.h lacks, like the function. Weak: as gcc 12's libgomp. */
+/* gcc 12's omp.h lacks omp_control_tool_t and the function. The function is weak, because libgomp 12 lacks it, too. */
 enum command { kStart = 1, kPause = 2, kFlush = 3, kEnd = 4 };
 __attribute__((weak)) int omp_control_tool(int command, int modifier, void *argument);
 
@@ -48,7 +48,7 @@ static unsigned seed, round_number;
 static long moment;
 static const char *fault, *place, *plugin;
 static unsigned long sum;
-static long is_ending; /* 1: the program has called exit(); the recording may lack what threads do from then on */
+static long is_ending; /* 1: the program calls exit(); the recording may lack all later events */
 static _Thread_local unsigned leaf_of_round; /* 1 + the round of the last task of depth 0 on this thread; 0: none */
 
 static unsigned draw(unsigned *state) {
@@ -61,7 +61,7 @@ static int is_at(const char *name) { return strcmp(place, name) == 0; }
 
 static void count_bodies(long n) { add_long(&progress->n_started, n); }
 
-/* Runs a child until its end; the child calls `run` if it is not null. */
+/* Forks a child, which calls `run` unless it is null, and waits until the child ends. */
 static void fork_child(void (*run)(void)) {
     const pid_t child = fork();
     if (child == 0) {
@@ -201,7 +201,7 @@ static void note_ended_regions(void) {
     store_long(&progress->n_certain, load_long(&progress->n_started));
 }
 
-/* Runs one region with tasks. No other region may run. */
+/* Runs one region with tasks. No other region may run at the same time. */
 static void run_region(unsigned number, int n_tasks, int depth) {
     round_number = number;
     add_long(&progress->n_regions_started, 1);
@@ -227,8 +227,8 @@ static void *short_thread(void *number) {
 }
 
 /*
- * Runs many threads that end soon, a few at a time. One of them has a region of its own, because libomp itself fails
- * if several new threads begin regions at once.
+ * Runs many short threads, a few at a time. Only one of these few has a region, because libomp itself fails if several
+ * new threads begin regions at once.
  */
 static void run_short_threads(void) {
     pthread_t threads[kAtOnce];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A library that faulty.c loads and unloads: runs tasks, each of which calls count(1) in its body. */
+/* A library that faulty.c loads and unloads. run_plugin runs tasks, each of which calls count(1). */
 __attribute__((visibility("default"))) void run_plugin(void (*count)(long));
 
 static void (*count_bodies)(long);
