@@ -35,7 +35,7 @@ _FIGURES: dict[str, type[ConstructRow | RegionRow | ThreadRow]] = {
 
 
 def stub() -> str:
-    """Returns the type stub of ompass._core by nanobind's generator, with one line per attribute."""
+    """Returns the type stub of ompass._core, made by nanobind's generator, with one line per attribute."""
     generator = StubGen(_core, patterns=[ReplacePattern(_HIDDEN, [], 0)])
     generator.put(_core)
     text = generator.get().replace("os.PathLike", "os.PathLike[str]")
@@ -51,7 +51,7 @@ def stub() -> str:
 
 
 def columns() -> str:
-    """Yields the SQL tables with their columns, as Markdown; the stub lists the figures of rows."""
+    """Returns the SQL tables and their columns as Markdown, without figures of rows, which the stub lists."""
     return "\n".join(line for name in TABLES for line in _table(name))
 
 

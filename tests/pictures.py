@@ -4,8 +4,8 @@
 python tests/pictures.py [NAME...]       # writes all pictures, or these, to docs/pictures
 python tests/pictures.py --pages FOLDER [NAME...]
 
-The second form writes whole pages of programs, of a sweep and of a comparison, each in two widths, light and
-dark: look at them after a change of the page.
+The second form writes pictures of whole pages: of programs, of a job, of a sweep and of a comparison, each in
+two widths, light and dark. Look at them after you changed the page.
 
 Needs the build (release preset), the package and Chromium; --pages needs Open MPI too. Look at each picture
 before you commit it.
@@ -61,7 +61,7 @@ def record(folder: Path, name: str, program: str, threads: int = 2) -> Path:
 
 
 def ranks(folder: Path, name: str) -> list[Path]:
-    """Makes the run directories of a job of 256 ranks, as copies of a few recordings."""
+    """Makes the run directories of a job of N_RANKS ranks, as copies of N_RECORDED recordings."""
     recorded = [record(folder, f"{name}-{k}", "sort-tasks --class test") for k in range(N_RECORDED)]
     paths = [folder / f"solver-r{k:03}.ompass" for k in range(N_RANKS)]
     for k, path in enumerate(paths):
@@ -118,7 +118,7 @@ def depth(page: Page) -> None:
 def single(page: Page) -> None:
     """Shows a task that another thread created, with the arrow from its creator."""
     page.evaluate("ompassTimeline.setDimension('construct')")
-    for k in range(100):  # until both threads are on their processors
+    for k in range(100):  # until there are tasks: a thread may have lost its processor
         show(page, 0.5 + k / 250, 0.5 + k / 250 + 3e-5)
         if page.evaluate(
             "ompassTimeline.shown.some(({interval}) => !interval.state && interval.task !== '0')"
@@ -134,7 +134,7 @@ def single(page: Page) -> None:
 
 
 def click_on(page: Page, found: str, part: float) -> None:
-    """Searches, from the middle on, for an interval for which `found` is true, and click it."""
+    """Finds intervals for which `found` is true, from the middle of the run on, and clicks the widest one."""
     all_found = f"ompassTimeline.shown.filter(({{interval, left, right}}) => right - left > 3 && ({found}))"
     for k in range(int(0.5 / part)):
         show(page, 0.5 + k * part, 0.5 + (k + 1) * part)
@@ -339,7 +339,7 @@ def photograph(names: list[str]) -> None:
 
 
 def screen() -> None:
-    """Draws the screen of `ompass top` with the library's own export."""
+    """Writes a picture of the screen of `ompass top`, exported by Textual."""
     from ompass.live.screen import Top
     from ompass.live.watch import Watch
 

@@ -23,7 +23,7 @@ HERE = Path(__file__).resolve().parent
 
 
 def build(out: Path) -> Iterator[str]:
-    """Builds the site in `out`, which it replaces. Yields what is wrong with it."""
+    """Builds the site in `out`, replacing that folder. Yields the problems of the site."""
     os.environ["OMPASS_SITE_VERSION"] = version()
     with tempfile.TemporaryDirectory() as work:
         sources = Path(work) / "pages"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks a built site: pages and anchors of all links exist, and nothing comes from a network."""
+"""Checks a built site: the targets of all links exist, and pages load nothing from a network."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class _Page(HTMLParser):
 
 
 def linked_pages(site: Path, name: str) -> Iterator[str]:
-    """Yields the places that a page links to: names of pages, and pages with anchors."""
+    """Yields the targets of a page's links within the site, as PAGE and, with an anchor, as PAGE#ANCHOR."""
     for target in _Page((site / name).read_text(encoding="utf-8")).links:
         parts = urlsplit(target)
         if not (parts.scheme or parts.netloc):

@@ -16,7 +16,7 @@ release = os.environ["OMPASS_SITE_VERSION"]
 html_title = f"Ompass {release}"
 
 extensions = ["myst_parser"]
-myst_heading_anchors = 6  # the anchors that code hosts make
+myst_heading_anchors = 6  # headings get the same anchors as on code hosts
 root_doc = "index"
 language = "en"
 smartquotes = False  # would change options such as --json

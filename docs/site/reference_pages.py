@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pages of the site that are generated from the code: commands, and the interfaces in C, Fortran and Python.
+"""Generates pages of the site from the code: commands, and the interfaces in C, Fortran and Python.
 
 A link in the repository to one of the `sources` of a page leads to that page on the site.
 """
@@ -85,7 +85,7 @@ def _table(heads: tuple[str, str], rows: Iterable[tuple[str, str]]) -> Iterator[
 
 
 def c_interface(path: str, title: str, text: str) -> Callable[[], str]:
-    """Returns a function that makes a page of a header or a Fortran module: its text with colours."""
+    """Returns a function that makes a page of a header or a Fortran module: its highlighted source."""
 
     def page() -> str:
         language = "fortran" if path.endswith(".f90") else "c"

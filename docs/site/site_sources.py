@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Markdown pages of the site: copies them from the repository, with links as they are on the site.
+"""Copies the Markdown pages of the site from the repository, and adapts their links to the site.
 
 Owns the names of the pages on the site. docs/index.md owns their order.
 """
@@ -37,14 +37,14 @@ def pages() -> dict[str, str]:
 
 
 def places() -> dict[str, str]:
-    """Returns the page on the site of everything that a link may name, by its path in the repository."""
+    """Returns the page of the site for every file or folder of the repository that has one, by its path."""
     return pages() | {source: page.name for page in reference_pages.PAGES for source in page.sources}
 
 
 def relinked(text: str, source: str, where: dict[str, str], keep_file: Callable[[Path], str]) -> str:
-    """Returns a page with its links as they are on the site.
+    """Returns a page with its links adapted to the site.
 
-    Links to files that are no pages lead to a copy, which `keep_file` makes.
+    A link to a file that is not a page leads to a copy, which `keep_file` makes.
     """
     own_folder = Path(source).parent
     here = Path(where[source]).parent

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One rank of MPI that sends itself a message of every kind, outside of regions and in a task.
+// Sends MPI messages of every kind from one rank to itself, outside of regions and in a task.
 #include <mpi.h>
 #include <stdio.h>
 

@@ -10,8 +10,8 @@ It writes the input of tests/unit/test_golden_traces.py: a NAME.tar.xz per run, 
 the program's own counts (FACTS) and the number of records of each kind in its logs. Add a golden trace for
 each new kind of record. Old traces stay: readers must read them, or refuse them in one line.
 
-Logs name modules, hosts and directories. Therefore all runs take place in the neutral directory NEUTRAL,
-which is removed afterwards, and the host name is removed.
+Logs name modules, hosts and directories. Therefore the script runs all programs in the neutral directory
+NEUTRAL, which it removes afterwards, and replaces the host name.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from toolchains import BUILD, PROGRAMS, REPOSITORY, TOOLCHAINS, compile_source, 
 NEUTRAL = Path("/tmp/golden")
 LIBRARIES = ("libompass.so", "libomp_ext.so", "libompass_mpi.so")
 WAYS = ("by-variable", "preloaded", "linked")
-# Removes all of the machine's description but its topology.
+# Matches the attributes in topology.xml that describe the host but not its topology.
 OF_THE_HOST = re.compile(rb'\s*<info name="(?!PCI|Inclusive)[^>]*/>')
 
 
@@ -59,7 +59,7 @@ class Case:
     ending: int = 0
     calls_mpi: bool = False
     compiled_by: str = (
-        ""  # the command of a real MPI; empty: programs that call MPI are linked with a fake one
+        ""  # the compiler command of a real MPI; empty: programs that call MPI use a fake MPI library
     )
 
 
@@ -199,7 +199,7 @@ def record(case: Case) -> tuple[Path, dict[str, int]]:
 
 
 def make_neutral(run_dir: Path) -> None:
-    """Removes the host's names; fail if a name of the host or of this checkout is left."""
+    """Removes the host's names. Raises AssertionError if a name of the host or of this checkout is left."""
     meta_file = run_dir / "meta.json"
     meta = json.loads(meta_file.read_text(encoding="utf-8"))
     meta["host"] = "golden"

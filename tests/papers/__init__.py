@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`./run papers NAME`: measures what a paper measured, and writes the comparison, docs/papers/NAME.md."""
+"""`./run papers NAME`: repeats a paper's measurements, and writes a comparison, docs/papers/NAME.md."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the steps of a paper, keeps the value of each at once, and resumes where it was stopped.
+"""Runs the steps of a paper, saves the value of each immediately, and resumes after an interruption.
 
 Owns the file of results, tests/papers/results/NAME.json.
 """
@@ -40,7 +40,7 @@ def run_steps(
 ) -> dict[str, Any]:
     """Returns the value of every step; runs those that an earlier call in `folder` did not finish.
 
-    Raises UsageError if the folder has the steps of other settings, or another process uses it.
+    Raises UsageError if the folder holds steps with other settings, or if another process uses it.
     """
     folder.mkdir(parents=True, exist_ok=True)
     header = {"format": SCHEMA, "settings": settings}
@@ -83,7 +83,7 @@ def write_results(settings: Settings, values: dict[str, Any]) -> None:
 
 
 def read_results(name: str) -> dict[str, Any]:
-    """Returns the settings of the measurements, and under "values" the measurements."""
+    """Returns the settings, and the measurements under the key "values"."""
     results: dict[str, Any] = json.loads(results_file(name).read_text(encoding="utf-8"))
     return results
 

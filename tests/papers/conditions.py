@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parts that claims share: conditions on our numbers, labels, and the text of a number."""
+"""Parts that claims share: conditions on our numbers, labels, and formats of numbers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def all_positive(found: Sequence[float]) -> bool:
 
 
 def never(_: Sequence[float]) -> bool:
-    """The condition of claims that cannot be carried here."""
+    """Returns False: the condition of claims that this machine and the simulation cannot check."""
     return False
 
 

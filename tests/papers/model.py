@@ -2,7 +2,7 @@
 """A paper and its reproduction: measurements, figures, and claims with their verdicts.
 
 A claim is data: the paper's sentence and number, a function that computes our numbers from the measurements,
-and a condition that these numbers fulfil or not. Owns the verdicts; measures and writes nothing.
+and a condition on these numbers. Owns the verdicts; measures and writes nothing.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any, Final
 from ompass.figures.style import Spec
 
 FIGURE_ONLY: Final = "figure only"
-"""The paper's number of a claim that its text gives without numbers."""
+"""Stands for the paper's number if only a figure of the paper shows it."""
 
 SIZES: Final = ("quick", "full")
 
@@ -37,7 +37,7 @@ class Workplace:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One measurement. A resumed campaign skips finished steps, so a step takes at most a minute."""
+    """One measurement, of a minute at most. A resumed campaign repeats only unfinished steps."""
 
     key: str
     run: Callable[[Workplace], Any]
@@ -45,13 +45,13 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A figure of ours for a figure or table of the paper."""
+    """Our counterpart of a figure or table of the paper."""
 
     name: str
     place: str  # of the paper: "Fig. 7"
     title: str
-    made: str  # recorded here, simulated, ...
-    text: str  # explains the axes, and what to see
+    made: str  # origin of the numbers: "Recorded here", "Simulated"
+    text: str  # explains the axes and the contents
     make: Callable[[Values], Spec]
 
 
@@ -63,7 +63,7 @@ class Verdict(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A sentence of the paper that can be false."""
+    """A sentence of the paper that numbers can refute."""
 
     name: str
     sentence: str
@@ -73,10 +73,10 @@ class Claim:
     ours: Callable[[Values], Numbers]
     holds: Callable[[Sequence[float]], bool]
     show: Callable[[float], str]
-    cause: str = ""  # if ours differ: the cause, as investigated
+    cause: str = ""  # if ours differ: the cause that we found
     evidence: Callable[[Values], Numbers] | None = None  # numbers that follow the cause
     show_evidence: Callable[[float], str] | None = None  # if not as `show`
-    missing: str = ""  # if this machine and the simulation cannot carry the claim: the reason
+    missing: str = ""  # the reason if this machine and the simulation cannot check the claim
 
     def verdict(self, values: Values) -> Verdict:
         if self.missing:
@@ -88,7 +88,7 @@ class Claim:
         return _text(self.ours(values), self.show)
 
     def reason(self, values: Values) -> str:
-        """Returns why ours differ, or why the claim cannot be carried."""
+        """Returns the cause of a difference, or the reason why the claim cannot be checked here."""
         if self.missing or self.evidence is None:
             return self.missing or self.cause
         return f"{self.cause} {_text(self.evidence(values), self.show_evidence or self.show)}."

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page of a paper, docs/papers/NAME.md, and its figures: all from the measurements."""
+"""Generates the page of a paper, docs/papers/NAME.md, and its figures from the measurements."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def _table(paper: Paper, values: Values) -> Iterator[str]:
 
 
 def _reasons(heading: str, paper: Paper, values: Values, verdict: Verdict) -> Iterator[str]:
-    """Yields the claims with this verdict, each with its cause; nothing if there are none."""
+    """Yields a heading and the claims with this verdict, each with its cause; nothing without such claims."""
     numbered = [
         (number, claim) for number, claim in enumerate(paper.claims, 1) if claim.verdict(values) is verdict
     ]

@@ -84,7 +84,10 @@ def stacks(title: str, rows: Sequence[Spec], x: Spec, y: Spec, colours: Colours,
 
 
 def groups(title: str, rows: Sequence[Spec], x: Spec, y: Spec, colours: Colours, width: int = 220) -> Spec:
-    """Returns a panel of bars side by side. Rows have x, y, series; `paper` is drawn as a black tick."""
+    """Returns a panel of bars side by side. Rows have x, y and series.
+
+    Optional values of a row: `paper`, drawn as a black tick, and `low` and `high`, drawn as a grey line.
+    """
     place = {"field": "series", "type": "nominal", "sort": list(colours)}
     encoding = {"x": _channel("x", x, "ordinal"), "xOffset": place}
     return {
@@ -113,7 +116,7 @@ def groups(title: str, rows: Sequence[Spec], x: Spec, y: Spec, colours: Colours,
 
 
 def axis(title: str | None, **more: Any) -> Spec:
-    """Returns a position axis; `scale` in `more` belongs to its scale."""
+    """Returns a position axis with these properties; `scale` has the properties of its scale."""
     scale = more.pop("scale", None)
     return {"axis": {"title": title, **more}} | ({"scale": scale} if scale else {})
 

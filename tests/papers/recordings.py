@@ -73,14 +73,14 @@ def record(case: Case, folder: Path, mode: str) -> None:
 
 
 def traces(cases: Sequence[Case], n_rounds: int) -> Iterator[Step]:
-    """Yields a step per recording. Its value: the times of the recording."""
+    """Yields a step per recording. The value of a step is the times of its recording."""
     for number in range(n_rounds):
         for case in cases:
             yield Step(_trace_key(case.name, number), _Traced(case, number))
 
 
 def profiles(cases: Sequence[Case], n_rounds: int) -> Iterator[Step]:
-    """Yields a step per recorded profile. Its value: the sums over all threads and regions."""
+    """Yields a step per recorded profile. The value of a step is the sums over all threads and regions."""
     for number in range(n_rounds):
         for case in cases:
             yield Step(f"profile {case.name} {number}", _Profiled(case))
@@ -97,7 +97,7 @@ def traced(values: Values, name: str) -> list[dict[str, int]]:
 
 
 def best_trace(values: Values, name: str) -> dict[str, int]:
-    """Returns the times of the recording that is simulated; `work_ns` is the work of its tasks."""
+    """Returns the times of the best recording, which steps simulate; `work_ns` is the work of its tasks."""
     return min(traced(values, name), key=lambda times: times["work_ns"])
 
 
@@ -106,7 +106,7 @@ def n_rounds(values: Values, name: str) -> int:
 
 
 def disturbance(values: Values, names: Sequence[str]) -> float:
-    """Returns the part of the time of these cases' recordings in which other programs had the processor."""
+    """Returns the share of these cases' recorded time in which other programs used the processor."""
     times = [one for name in names for one in traced(values, name)]
     return sum(one["preempted_ns"] for one in times) / sum(one["wall_ns"] for one in times)
 
@@ -173,7 +173,7 @@ class _Profiled:
 
 @dataclass(frozen=True, slots=True)
 class Simulated:
-    """A step that simulates the best trace of a case. Its value: a table, a row per run."""
+    """A step that simulates the best trace of a case. Its value is a table with a row per run."""
 
     case: str
     machine: str
@@ -181,7 +181,7 @@ class Simulated:
     threads: Sequence[int]
     n_seeds: int
     variant: str = ""  # name of a machine with other costs
-    costs_ns: Mapping[str, float] = field(default_factory=dict)  # these costs
+    costs_ns: Mapping[str, float] = field(default_factory=dict)  # its other costs
 
     def step(self) -> Step:
         return Step(f"simulate {self.case}{self.variant}", self)
@@ -216,7 +216,7 @@ def _row(policy: str, threads: int, seed: int, run: SimulatedRun) -> list[Any]:
 
 
 def simulated(values: Values, case: str, policy: str, threads: int) -> list[dict[str, int]]:
-    """Returns the simulated runs of a case, or of a case with the name of a variant, one per seed."""
+    """Returns the simulated runs of a case, one per seed. The name of a variant follows that of its case."""
     table = values[f"simulate {case}"]
     return [
         dict(zip(table["columns"], row, strict=True))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The claims of Acar et al., with the conditions that our numbers fulfil or not."""
+"""The claims of Acar et al., and the conditions under which our numbers agree with them."""
 
 from __future__ import annotations
 

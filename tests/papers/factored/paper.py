@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Acar, Charguéraud and Rainey: the text of their page, and its parts together."""
+"""The reproduction of Acar, Charguéraud and Rainey: the text of its page, its steps, figures and claims."""
 
 from __future__ import annotations
 

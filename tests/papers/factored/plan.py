@@ -11,7 +11,7 @@ from papers.recordings import Case, Simulated, traces
 
 MACHINE: Final = "4x-xeon-e7-4870"
 POLICY: Final = "work-first"
-"""A thread runs one branch of a fork at once, and others may steal the rest, as in Cilk and PASL."""
+"""A thread runs one branch of a fork immediately, and others may steal the rest, as in Cilk and PASL."""
 THREADS: Final = (1, 5, 10, 20, 30, 40)
 SHRINKING_THREADS: Final = (1, 10, 20, 40)
 SHRINKING: Final = 8000

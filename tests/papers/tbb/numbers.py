@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The figures of Contreras and Martonosi, from our measurements. All times cover the parallel regions."""
+"""Computes our numbers for Contreras and Martonosi. All times cover the parallel regions only."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CATEGORIES: Final = ("creation", "scheduler", "stealing", "synchronization", "wa
 
 
 def regions_ns(values: Values, program: str, threads: int, policy: str = RANDOM) -> float:
-    """Returns the simulated time, the median over the seeds."""
+    """Returns the simulated time of the parallel regions, the median over the seeds."""
     return median(run["wall_ns"] - run["serial_ns"] for run in simulated(values, program, policy, threads))
 
 
@@ -28,7 +28,7 @@ def gain(values: Values, program: str, policy: str, threads: int) -> float:
 
 
 def gain_range(values: Values, program: str, policy: str, threads: int) -> tuple[float, float]:
-    """Returns the least and the greatest gain over all seeds."""
+    """Returns the least and the greatest gain over single runs of random stealing, one per seed."""
     gains = [
         random["wall_ns"] - random["serial_ns"]
         for random in simulated(values, program, RANDOM, threads)
@@ -45,7 +45,7 @@ def success(values: Values, program: str, threads: int, policy: str = RANDOM) ->
 
 
 def false_negatives(values: Values, program: str, threads: int, policy: str = RANDOM) -> float:
-    """Returns failed attempts over attempts; counts only attempts while some queue held a task."""
+    """Returns failed attempts over attempts. Counts only attempts during which some queue held a task."""
     runs = simulated(values, program, policy, threads)
     failed = sum(run["n_steals_false_negative"] for run in runs)
     attempts = failed + sum(run["n_steals_successful"] for run in runs)
@@ -102,7 +102,7 @@ def _capacity_ns(run: dict[str, int]) -> int:
 
 
 def static_speedup(threads: int) -> float:
-    """Returns the speed-up of swaptions in equal blocks, as in the paper's Fig. 3; the last has the rest."""
+    """Returns the speed-up of swaptions in equal blocks (the paper's Fig. 3). The last core has the rest."""
     block = N_SWAPTIONS // threads
     return N_SWAPTIONS / (N_SWAPTIONS - (threads - 1) * block)
 
@@ -122,7 +122,7 @@ OPERATIONS: Final = ("create", "take", "steal")
 
 
 def costs_ns(values: Values, program: str, threads: int, operation: str) -> list[float]:
-    """Returns the measured cost of an operation in each round; rounds without the operation are left out."""
+    """Returns the measured cost of an operation in each round that has the operation."""
     found = []
     for run in profiled(values, measured_name(program, threads)):
         count, ns = _cost(run, operation)
@@ -132,7 +132,7 @@ def costs_ns(values: Values, program: str, threads: int, operation: str) -> list
 
 
 def least_ns(values: Values, program: str, threads: int, operation: str) -> float:
-    """Returns the least of the rounds, because other programs can only add to it."""
+    """Returns the least cost of all rounds, because other programs can only increase it."""
     return min(costs_ns(values, program, threads, operation), default=0.0)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Contreras and Martonosi: the text of their page, and its parts together."""
+"""The reproduction of Contreras and Martonosi: the text of its page, its steps, figures and claims."""
 
 from __future__ import annotations
 

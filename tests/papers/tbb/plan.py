@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The measurements for Contreras and Martonosi: which programs are recorded, and how they are simulated.
+"""The measurements for Contreras and Martonosi: the recorded programs, and their simulations.
 
-The inputs have the number of tasks and the mean time of a task of the paper's Table II, as far as one input
-can have both; a cycle of the paper's processor counts as half a nanosecond, as in the machine file.
+The inputs approximate the paper's Table II: the number of tasks, and the mean time of a task. A cycle of the
+paper's processor counts as half a nanosecond, as in the machine file.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ N_OPTIONS: Final = 1_228_800
 GRAINS: Final = (9600, 1280, 128, 64)
 """Options in a task of blackscholes: about 770,000, 96,000, 10,000 and 5,000 cycles."""
 BACK_OFFS: Final = (1000, 5000)
-"""Cycles of a failed steal with a pause after it; the machine file has 200, without a pause."""
+"""Cycles of a failed steal and the pause after it. The machine file has 200 cycles, without a pause."""
 DEPTHS: Final = (8, 18)
 """Levels of treeadd that create tasks: 510 and 524,286 tasks."""
 
@@ -46,7 +46,8 @@ class Program:
         return Case(self.name, f"{self.name}-tasks", self.quick if size == "quick" else self.full)
 
 
-# 5,740 is 20 x 287, and 12,224 is 64 x 191: repeated loops. A loop over n pieces has n - 1 tasks.
+# The paper's 5,740 tasks are 20 loops of 287, and its 12,224 are 64 of 191. A loop over n pieces has n - 1
+# tasks.
 _BITCOUNTER = "--size 288 --words 4500 --rounds 20 --grain 1"
 _MATMULT = "--size 224 --block 16 --grain 1 --repeat 63"
 _LU = "--size 1440 --block 32 --grain 0"
