@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compares the first advice on sick programs with the gain of their cured versions.
 
-Runs each program of tests/diseases whose cure an advice can express (advice.csv): sick, cured, and recorded
-in a trace, in random order. `ompass advise` reads the trace with the median time. Its first advice is right
-if its kind is one of the label's, and its gain is within 10 points of the measured gain (the difference of
-the medians). build/advice keeps finished measurements; `--again` reads them instead of running the programs.
-Needs the package and, for good figures, a quiet machine: 70 programs and five rounds take some 15 minutes.
+Takes the programs of tests/diseases whose cure is a change that `ompass advise` can suggest (advice.csv).
+Runs each sick, cured, and sick with a recorded trace, in random order. `ompass advise` reads the trace with
+the median time. Its first advice is right if its kind is one of those in advice.csv, and its gain is within
+10 points of the measured gain (from the medians). build/advice keeps finished measurements; `--again` reads
+them instead of running the programs. Needs the package and, for good figures, a quiet machine: 70 programs and
+five rounds take some 15 minutes.
 
     PYTHONPATH=tests:tests/support python tests/benchmarks/advice.py --rounds 5 --json advice.json
 """
@@ -40,7 +41,7 @@ THREADS = 2
 
 @dataclass(frozen=True)
 class Measured:
-    """The wall times of one program in all rounds, s, and the recording with the median time."""
+    """The wall times of one program in all rounds, in s, and the recording with the median time."""
 
     sick: list[float]
     cured: list[float]
@@ -79,7 +80,7 @@ class Judged:
 
 
 def measure(label: Label, compiler: str, rounds: int, order: random.Random) -> Measured:
-    """Runs and records the program in all versions; the runs of a round come in random order."""
+    """Runs both versions of the program and records the sick one, in random order in each round."""
     toolchain = toolchains.toolchain_named(compiler)
     sick, cured = build(label, compiler), build(label, compiler, cured=True)
     folder = FOLDER / f"{label.program}-{compiler}"

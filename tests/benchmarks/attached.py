@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures the cost of `ompass top` for the recorded program that it watches.
 
-Records a benchmark program alternately with and without `ompass top` attached. Prints the median and
-quartiles of the ratios within a round, and top's processor time. Top draws on a separate terminal of size
---screen. Needs the build (release preset), the Python with the installed package, and an otherwise idle
-machine. With as many threads as processors, top takes its time from the program.
+Each round records a benchmark program with and without `ompass top` attached, in random order. Prints the
+median and quartiles of the ratios within a round, and top's processor time. Top draws on a pseudoterminal of
+size --screen. Needs the build (release preset), the Python with the installed package, and an otherwise idle
+machine. If the program has as many threads as there are processors, top takes its time from the program.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def recorded(build: Path, folder: Path, threads: int, command: list[str]) -> sub
 
 @contextmanager
 def top(folder: Path, size: tuple[int, int], watched: Watched) -> Iterator[None]:
-    """Runs `ompass top` on the run directory, on a terminal whose output is read."""
+    """Runs `ompass top` on the run directory, and reads the terminal on which it draws."""
     while not (folder / "process.log").exists():
         time.sleep(0.001)
     ours, theirs = pty.openpty()
@@ -83,7 +83,7 @@ def drain(terminal: int) -> None:
 
 
 def seconds(run: subprocess.Popen[str]) -> float:
-    """Returns the program's own time of its kernel."""
+    """Waits for the program; returns the seconds that it reports for its kernel."""
     output, _ = run.communicate()
     if run.returncode:
         raise SystemExit(f"the program ended with {run.returncode}")

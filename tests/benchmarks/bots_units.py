@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures the benchmark programs in nanoseconds per unit of work, serially and with tasks on one thread.
 
-The first shows whether a kernel is fast enough, the second the cost of tasks at the program's default
-cut-off. Programs that do not count their work are left out. Rounds are interleaved, and the fastest repeat of
-each program counts. Prints the table of docs/bots.md.
+The serial time shows whether a kernel is fast enough; the time with tasks also shows the cost of tasks at the
+program's default cut-off. Omits programs that do not count their work. Rounds are interleaved, and the
+fastest repeat of each program counts. Prints the table of docs/bots.md.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any
 REPOSITORY = Path(__file__).resolve().parents[2]
 VERSIONS = ("serial", "tasks")
 RUN_TIMEOUT_S = 1800
-# Variables that control a runtime, a tool or the loader; they must not come from the shell.
+# Variables that control a runtime, a tool or the loader. Programs must not inherit them from the shell.
 STEERING = ("OMP_", "KMP_", "OMPASS_", "LD_")
 
 
@@ -45,9 +45,9 @@ def run(program: Path, input_class: str, n_repeats: int) -> dict[str, Any]:
 def measure(
     bots: Path, programs: list[str], input_class: str, n_rounds: int, n_repeats: int
 ) -> dict[str, dict[str, Any]]:
-    """Returns by program: unit, inputs, and per version the nanoseconds per unit of each round's best repeat.
+    """Returns by program: unit, inputs, and by version the nanoseconds per unit of each round's best repeat.
 
-    If interrupted, it returns the complete rounds.
+    If interrupted, returns the results so far.
     """
     results: dict[str, dict[str, Any]] = {}
     try:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prints the time, in ns, in which a cache line moves from one processor to another and back: the median of 21 tries.
+// Prints the round-trip time, in ns, of a cache line between two processors: the median of 21 tries.
 #include <omp.h>
 #include <stdatomic.h>
 #include <stdio.h>

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// An OMPT tool that registers the callbacks of libompass.so and does nothing in them: it measures libomp's own cost of
-// a tool. With COUNT_EVENTS it counts the calls and writes the counts as JSON to the file EVENT_COUNT_FILE; it is then
-// too slow for measurements. With RECORD_EVENTS it only keeps 16 bytes of each event, with a clock reading, in a buffer
-// of its thread: the minimum of a tracing tool.
+// An OMPT tool that registers the callbacks of libompass.so and does nothing in them. It shows libomp's own cost of a
+// tool. With COUNT_EVENTS it counts the calls and writes the counts as JSON to the file EVENT_COUNT_FILE; it is then
+// too slow for measurements. With RECORD_EVENTS it keeps 16 bytes per event, with a clock reading, in a buffer of the
+// thread: the least that a tracing tool must do.
 #include <omp-tools.h>
 #include <stddef.h>
 
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
-// The list must equal the list in ompt_tool/src/callbacks.cpp. overhead.py compares the two before it measures.
+// The list must equal the list in ompt_tool/src/callbacks.cpp, without the callbacks that only traces need. overhead.py
+// compares the two before it measures.
 // X(result type, event, parameters)
 #define FOR_EACH_CALLBACK(X)                                                                                           \
     X(void, thread_begin, ompt_thread_t type, ompt_data_t *thread)                                                     \
@@ -100,7 +101,7 @@ static void write_counts(void) {}
 
 #endif
 
-// The result of a callback. Only control_tool has a result, which omp_control_tool returns.
+// The result of a callback. Only control_tool has one, which omp_control_tool returns.
 #define RESULT_void
 #define RESULT_int 0
 #define DEFINE_CALLBACK(type, event, ...)                                                                              \

@@ -50,7 +50,7 @@ class Way:
 
     name: str
     environment: dict[str, str]
-    target: float | None = None  # ratio to the first way
+    target: float | None = None  # greatest ratio to the first way
     command: tuple[str, ...] = ()  # replaces the case's command
 
 
@@ -90,12 +90,12 @@ def fine_cases(threads: Iterable[int]) -> Iterator[Case]:
 
 
 def placed_cases(library: Path) -> Iterator[Case]:
-    """Yields fib with its top levels placed, and flat tasks placed and not."""
+    """Yields fib with placed tasks in its top levels, and flat tasks with and without placement."""
     stock, placed = (
         compile_placed("stock_tasks", library, "-DSTOCK"),
         compile_placed("placed_tasks", library, "-lomp_ext"),
     )
-    # Tasks that must not step aside wait for each other, from the second level on.
+    # Waiting tasks that must not step aside wait for each other from the second level on, until a rescue.
     constrained = TWO_STRICT | {"OMP_EXT_TIED": "constrained"}
     fib_ways = (
         Way("stock", STOCK, command=(stock, "fib", "27", "1")),
@@ -142,7 +142,7 @@ def time_run(case: Case, way: Way, library: Path, *more: str) -> float:
 
 
 def measure(case: Case, rounds: int, library: Path) -> list[dict[str, object]]:
-    """Times all ways of a case in turn, after a warm-up round."""
+    """Times all ways of a case in turn, after a warm-up round. Returns a row for each way but the first."""
     base = case.ways[0]
     first = time_run(case, base, library)
     is_bots = bool(case.command)

@@ -2,10 +2,10 @@
 // Programs whose cost for each operation must not grow with the length of a chain. flat_cost.py runs them.
 //
 //     flat_cost KIND LENGTH OPERATIONS      prints {"kind": …, "length": …, "operations": …, "seconds": …}
-//     flat_cost list                        prints one kind a line: name, longest length, meaning
+//     flat_cost list                        prints one kind per line: name, longest length, meaning
 //
-// Two families. Kinds that build a chain are repeated until there are OPERATIONS elements; each element is an operation.
-// Kinds whose name contains "_at_" or "_after_" build one chain of LENGTH and time OPERATIONS operations at its end.
+// There are two families. Kinds whose name contains "_at_" or "_after_" build one chain of LENGTH and time OPERATIONS
+// operations at its end. All other kinds build chains until these have OPERATIONS elements; each is an operation.
 #include <omp.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -15,7 +15,7 @@
 #include <time.h>
 
 static double seconds; // processor time of the timed part: other programs may use the processors, too
-static long n_done; // operations in it
+static long n_done; // operations in the timed part
 static int *memory; // addresses for depend clauses
 
 static double processor_seconds(void) {
@@ -150,8 +150,8 @@ static void addresses(long length) {
 #pragma omp taskwait
 }
 
-#ifdef EVENTS // in a second program, because the extension runs no light tasks in a program with events
-static void events(long length) { // detached tasks, fulfilled when all have been created
+#ifdef EVENTS // separate, because the extension runs no light tasks in a program with events
+static void events(long length) { // detached tasks, whose events are fulfilled after all have been created
     omp_event_handle_t *handles = malloc((size_t)length * sizeof *handles);
     for (long i = 0; i < length; i++) {
         omp_event_handle_t handle = {0};
@@ -184,7 +184,7 @@ static void lock_nested(long length) {
     omp_destroy_nest_lock(&lock);
 }
 
-// Has no tasks, because libomp crashes if other threads ran tasks of a thread that ends.
+// Has no tasks, because libomp crashes if a thread ends after other threads ran its tasks.
 static void *small_region(void *argument) {
 #pragma omp parallel num_threads(2)
     spend();
@@ -341,15 +341,16 @@ static void regions_after_threads(long length) {
 
 // ---------------------------------------------------------------- the table
 
-// In a task of a region of two threads whose other thread sleeps; in one whose other thread takes tasks; outside.
+// Where a kind runs: in a task of a region of two threads, whose other thread sleeps (kAlone) or takes tasks (kShared),
+// or outside of regions.
 enum Place { kAlone, kShared, kOutside };
 
 static const struct Kind {
     const char *name;
     void (*run)(long length);
     enum Place place;
-    long longest; // greatest length that runtimes and systems bear
-    long share; // one of so many operations is run, because each is slow
+    long longest; // greatest length that runtimes and systems support
+    long share; // divides the number of operations, because each is slow
     const char *meaning;
 } kinds[] = {
 #ifdef EVENTS

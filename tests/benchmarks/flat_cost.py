@@ -75,7 +75,7 @@ def ways(tool: Path, extension: Path) -> dict[str, dict[str, str]]:
     }
 
 
-# The others run on request.
+# The other ways run only on request (--way).
 USUAL_WAYS = (STOCK, "extension", "profile", "trace")
 
 
@@ -105,7 +105,7 @@ def allow_deep_stacks() -> None:
 def run_once(
     kind: Kind, length: int, settings: dict[str, str], operations: int, timeout_s: float
 ) -> float | None:
-    """Returns the nanoseconds for each operation; null if the program fails or takes too long."""
+    """Returns the nanoseconds per operation; None if the program fails or takes too long."""
     own = {name: value for name, value in os.environ.items() if not name.startswith(("OMP", "KMP_", "LD_"))}
     if "LD_LIBRARY_PATH" in os.environ:
         own["LD_LIBRARY_PATH"] = os.environ["LD_LIBRARY_PATH"]  # the runtime under test
@@ -140,13 +140,16 @@ def growth(nanoseconds: dict[int, float | None]) -> float | None:
 
 
 def added_ns(nanoseconds: dict[int, float | None]) -> float | None:
-    """Returns the cost at the greatest length, less that at BASE_LENGTH."""
+    """Returns the cost at the greatest length minus that at BASE_LENGTH."""
     longest, base = nanoseconds[max(nanoseconds)], nanoseconds[BASE_LENGTH]
     return longest - base if longest is not None and base is not None else None
 
 
 def judgement(own: dict[int, float | None], stock: dict[int, float | None]) -> str:
-    """Returns flat, as stock, or GROWS. A run that did not end in time grows."""
+    """Returns flat, as stock, or GROWS.
+
+    A cost without a growth, because a run failed or timed out, GROWS unless the stock runtime has none, too.
+    """
     own_growth, stock_growth = growth(own), growth(stock)
     if own_growth is not None and own_growth <= MOST_GROWTH:
         return "flat"

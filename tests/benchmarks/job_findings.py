@@ -3,11 +3,11 @@
 
 Records each job of tests/programs/ranks, in C and Fortran, with OpenMPI and MPICH: alone (two ranks), with
 two more ranks than processors, and next to a program that uses a processor. `crowded_hosts` and `one_core`
-are also right if the job has more busy threads than processors, `disturbed` next to the other program. A job
-that runs alone has the highest priority (as root), and each rank a core, as OpenMPI binds two ranks anyway.
-If others disturb it even so, it is repeated, and omitted after the last repetition. Prints a table; --json
-writes all findings.
-Needs both MPI implementations; takes some five minutes.
+are also right if the job has more busy threads than processors; `disturbed` is also right next to the other
+program. A job that runs alone has the highest priority (as root), and each of its ranks is bound to a core,
+which is OpenMPI's default for two ranks. If other programs disturb the job nevertheless, the benchmark
+repeats it, and omits it after the last try. Prints a table; --json writes all findings. Needs both MPI
+implementations; takes some five minutes.
 
     PYTHONPATH=tests:tests/support python tests/benchmarks/job_findings.py --json job-findings.json
 """
@@ -43,7 +43,7 @@ KINDS: Final = {
     "multiple": "communication",
     "even": NOTHING,
 }
-"""The kinds of jobs, with the right first finding."""
+"""The right first finding on each kind of job."""
 BUSY_THREADS: Final = {"multiple": 2}
 """Threads of a rank that work or poll at the same time, if more than one."""
 THREADS: Final = {"multiple": 2, "in_task": 2}
@@ -122,9 +122,12 @@ def measure(case: Case, program: Path, library: Path, n_rounds: int) -> Outcome:
 
 @contextlib.contextmanager
 def preferred(name: str, n: int) -> Iterator[None]:
-    """Gives the first n processes of this name priority: MPICH starts ranks in sessions of their own, which
-    Linux may schedule as groups with default priority. Stops looking once it has found them, because each
-    look takes a processor for some milliseconds."""
+    """Gives priority to the first n processes of this name.
+
+    MPICH starts each rank in its own session, and Linux may schedule a session as a group with default
+    priority. The search stops when it has found n processes, because each pass uses a processor for some
+    milliseconds.
+    """
     ended = threading.Event()
     found: set[Path] = set()
 
@@ -146,7 +149,7 @@ def preferred(name: str, n: int) -> Iterator[None]:
 
 
 def print_table(outcomes: Sequence[Outcome]) -> None:
-    """Prints right and judged jobs by kind and load, and each wrong first finding."""
+    """Prints the numbers of right and judged jobs by kind and load, and each wrong first finding."""
     loads = (QUIET.name, CROWDED, HOG.name)
     print(f"{'job':15}" + "".join(f"{load:>12}" for load in loads))
     judged = [outcome for outcome in outcomes if not outcome.is_spoilt]

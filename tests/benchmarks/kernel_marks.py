@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 REPOSITORY = Path(__file__).resolve().parents[2]
 RUN_TIMEOUT_S = 600
 LARGEST_COST = 0.05
-# Variables that control a runtime, a tool or the loader; they must not come from the shell.
+# Variables that control a runtime, a tool or the loader. Programs must not inherit them from the shell.
 STEERING = ("OMP_", "KMP_", "OMPASS_", "LD_")
 
 
@@ -114,7 +114,7 @@ def choose_grain(build: Path, case: Case, scratch: Path) -> int:
 def measure(
     build: Path, case: Case, grain: int, threads: int, n_rounds: int, scratch: Path
 ) -> Iterator[dict[str, Any]]:
-    """Yields rounds: by variant, the program's answer."""
+    """Yields the answers of the programs of each round, by variant."""
     order = random.Random(0)
     for number in range(n_rounds):
         print(

@@ -41,7 +41,7 @@ PROGRAMS = {
 EXTENT_WORDS = 8 << 20
 HEADER_BYTES, EXTENT_HEADER_BYTES, EXTENT_MAGIC, EVENTS = 4096, 64, 0x58504D4F, 4
 
-# Analyses by trace. WINDOW is a millisecond in the middle of the run.
+# Analyses by trace. WINDOW_BEGIN to WINDOW_END is a millisecond in the middle of the run.
 ANALYSES: dict[str, dict[str, list[str]]] = {
     "tasks": {
         "report": ["report", "RUN"],
@@ -71,16 +71,16 @@ THREE_WORDS = (
     "preempted", "blocked", "work_end", "fulfill_timed",
 )  # fmt: skip
 WORDS = dict.fromkeys(NAMES, 1) | dict.fromkeys(TWO_WORDS, 2) | dict.fromkeys(THREE_WORDS, 3)
-# The words of a record that contain ids of tasks or regions.
+# By name of a record: the numbers of the words that contain ids of tasks or regions.
 ID_WORDS = dict.fromkeys(
     ["start", "start_ready", "resume", "discard", "fulfill", "fulfill_timed", "complete_to", "region_begin",
      "region_end", "implicit_begin", "resync"], (1,)
 ) | {"dependence": (1, 2)}  # fmt: skip
-HAS_ID = ("create", "region_begin", "implicit_begin")  # their ids are the thread's next ones
+HAS_ID = ("create", "region_begin", "implicit_begin")  # records that use the thread's next id
 UNTIMED = ("inline_begin", "inline_end", "inline_code", "inline_ops", "discard", "fulfill", "dependence",
            "implicit_end", "read", "write", "cpu", "counter", "time", "domain", "placed", "wait_place",
            "waited_for")  # fmt: skip
-# Short records: the long kind, halves of words, bits of the argument, first bit of the delta.
+# Short records: the long kind, number of half words, bits of the argument, first bit of the delta.
 SHORT = {
     "create_short": ("create", 1, 26, 32),
     "create_span_short": ("create_span", 1, 12, 18),
@@ -95,12 +95,12 @@ NEAR_BYTES_BITS = 20  # bits of the length in read_near and write_near; the dist
 
 
 def extent_words(halves: list[int], place: int, n_words: int) -> list[int]:
-    """Returns the words that begin at this half."""
+    """Returns n_words words, which begin at half word `place`."""
     return [halves[i] | halves[i + 1] << 32 for i in range(place, place + 2 * n_words, 2)]
 
 
 class ThreadLog:
-    """The words of one thread's log, in three parts: before, in, and after its regions."""
+    """The records of one thread's log, in three parts: before, in, and after its regions."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -136,7 +136,10 @@ class ThreadLog:
     def _decode(
         self, extents: list[np.ndarray[Any, np.dtype[np.uint64]]]
     ) -> Iterator[tuple[str, int, list[int]]]:
-        """Yields (name, absolute time, words) of every record in long form, except off-CPU intervals."""
+        """Yields (name, absolute time, words) of every record in long form.
+
+        Omits `time` records and off-CPU intervals.
+        """
         now = address = started = 0
         latest_id = self.thread << 40
         for extent in extents:
@@ -190,7 +193,7 @@ class ThreadLog:
 def repeated(
     log: ThreadLog, times: int, duration: int, ids_per_thread: list[int]
 ) -> Iterator[np.ndarray[Any, np.dtype[np.uint64]]]:
-    """Yields the words of the log with its regions executed `times` times, `duration` ticks apart."""
+    """Yields the words of the log with its regions repeated `times` times, `duration` ticks apart."""
     now = 0
 
     def encode(records: list[tuple[str, int, list[int]]], shift: int, again: bool) -> list[int]:
@@ -216,7 +219,7 @@ def repeated(
         yield np.array(encode(body, 0, False), np.uint64)
         now = body[0][1] + duration
         pattern = [KIND["time"], now, *encode(body, duration, True)]
-        per_round = np.zeros(len(pattern), np.uint64)  # increase of each word per further round
+        per_round = np.zeros(len(pattern), np.uint64)  # increase of each word per repetition
         per_round[1] = duration
         place = 2
         for name, _, record in body:
@@ -232,7 +235,7 @@ def repeated(
                 per_round[place + 2] = 2 * duration
             place += WORDS[name]
         words = np.array(pattern, np.uint64)
-        # `pattern` has the times of the first further round; ids and last arrivals are older.
+        # `pattern` has the times of the first repetition, but the ids and last arrivals of the original.
         words += np.where(per_round == duration, np.uint64(0), per_round)
         for _ in range(times - 1):
             yield words
@@ -266,7 +269,7 @@ def write_events(path: Path, head: bytes, chunks: Iterator[np.ndarray[Any, np.dt
 
 
 def make_large(short: Path, large: Path, n_events: int) -> int:
-    """Writes the large run; returns how often the regions are in it."""
+    """Writes the large run; returns the number of times that it has the regions."""
     logs = [ThreadLog(path) for path in sorted(short.glob("thread-*.log"))]
     bodies = [log.records[log.begin : log.end] for log in logs]
     n_short = sum(map(len, bodies))

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reuse distance by the standard algorithm (Olken 1981, Bennett and Kruskal 1975), to compare its cost: a hash map from
-// block to the time of its last access, and a Fenwick tree over time. The leaf of a time holds the bytes last accessed
-// then. A full tree is rebuilt. Handles whole blocks only, identified by address, and ignores overlap. The baseline of
-// reuse_distance.py, which compiles and loads it.
+// Computes reuse distances by the standard algorithm (Olken 1981, Bennett and Kruskal 1975): with a hash map from block
+// to the time of its last access, and a Fenwick tree over time. The leaf of a time holds the bytes last accessed then.
+// A full tree is rebuilt. Handles only whole blocks, identified by address, and ignores overlap. reuse_distance.py
+// compiles and loads this file, as the baseline of its measurements.
 #include <algorithm>
 #include <bit>
 #include <cstdint>

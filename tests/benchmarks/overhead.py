@@ -3,7 +3,7 @@
 
 Every repetition runs all variants of all cases once, in random order, so a drift of the machine affects
 all of them. Reports the medians of the ratios within a repetition. This file runs and measures;
-overhead_report.py evaluates and prints. Needs the build (release preset), a clang with its omp-tools.h, and
+overhead_report.py evaluates and formats. Needs the build (release preset), a clang with its omp-tools.h, and
 an otherwise idle machine; takes about half an hour.
 """
 
@@ -35,13 +35,13 @@ RUN_TIMEOUT_S = 600
 
 @dataclass(frozen=True)
 class Case:
-    """A program with its input, which is timed."""
+    """A timed program with its input."""
 
     name: str
     program: str
     kind: Kind
     arguments: str
-    serialised_arguments: str = ""  # for one thread, if tasks cost much less there; empty: the same
+    serialised_arguments: str = ""  # for one thread, where tasks may cost much less; empty: `arguments`
 
     def command(self, build: Path, threads: int) -> list[str]:
         arguments = (
@@ -112,7 +112,7 @@ def check_callback_lists() -> None:
     source = TOOL_CALLBACKS.read_text(encoding="utf-8")
     ours = set(
         re.findall(r"^    add\(ompt_callback_(\w+)", source, re.MULTILINE)
-    )  # without callbacks of traces
+    )  # omits callbacks that only traces need
     empty = set(re.findall(r"\bX\(\w+, (\w+),", EMPTY_TOOL.read_text(encoding="utf-8"))) - {"event"}
     if ours != empty:
         raise BenchmarkError(

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Evaluates the samples of overhead.py: ratios, costs per task and event, the project's targets, the table.
 
-Computes ratios within a repetition, then their quartiles. A cost in ns is the additional thread time per task
-or event. The additional thread time is the additional time multiplied by the number of threads (all busy).
+Computes ratios within a repetition, then their quartiles. A cost in ns is additional thread time per task or
+event: all threads are busy, so it is the additional time multiplied by the number of threads.
 """
 
 import statistics

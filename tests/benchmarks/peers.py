@@ -102,7 +102,7 @@ WAYS = (
 
 @dataclass
 class Bench:
-    """The compiled peers; `missing`: why other peers are missing."""
+    """The compiled peers; `missing`: the reasons why other peers do not compile."""
 
     build: Path
     programs: dict[str, Path] = field(default_factory=dict)
@@ -140,7 +140,7 @@ class Bench:
         return not case.suite_program or way.program == "openmp"
 
     def why_not(self, way: Way) -> str:
-        """Returns why this way cannot run here; empty if it can."""
+        """Returns the reason why this way cannot run here; empty if it can."""
         if way.program in self.missing:
             return self.missing[way.program]
         needed = [self.build / "lib" / "libomp_ext.so"] if way.extension else []
@@ -292,7 +292,7 @@ def main() -> None:
         threads = [int(text) for text in arguments.threads.split(",")]
     except ValueError:
         parser.error("--threads takes numbers separated by commas")
-    # Names contain commas: a way is selected if its whole name is between commas of the option.
+    # Names of ways contain commas. The option selects a way if its whole name is between commas.
     wanted = f",{arguments.ways},"
     chosen = [way for way in WAYS if not arguments.ways or way.name == BASE or f",{way.name}," in wanted]
     if arguments.ways and len(chosen) == 1 and arguments.ways != BASE:

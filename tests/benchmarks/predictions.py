@@ -55,8 +55,8 @@ OTHER_VERSIONS = ("lu-depend", "sparselu-for")
 MANY = (4, 8, 16, 32)
 WIDEST = 1024  # threads, for the longest chain
 FREE = SimulationOptions(costs={"create": ((1, 0.0),)})  # operations of the runtime take no time
-LIMITS = {2: 0.05, 1: 0.10}  # aims, by threads of the trace
-ROUNDING = 1.001  # of predicted times
+LIMITS = {2: 0.05, 1: 0.10}  # greatest errors, by threads of the trace
+ROUNDING = 1.001  # allows for the rounding of predicted times
 CLOCK = Path(__file__).with_name("region_clock.c")
 
 
@@ -71,7 +71,7 @@ class Subject:
 
 @dataclass
 class Result:
-    """The measured and predicted times of one program, ns."""
+    """The measured and predicted times of one program, in ns."""
 
     name: str
     measured: list[float] = field(default_factory=list)
@@ -119,7 +119,7 @@ def environment(subject: Subject, threads: int) -> dict[str, str]:
 
 
 def run_bare(subject: Subject, clock: Path, folder: Path) -> float:
-    """Returns the time in regions of a run on two threads without the tool, ns."""
+    """Runs the program on two threads without the tool; returns the time in regions in ns."""
     told = folder / "region-time"
     measured = {"OMP_TOOL_LIBRARIES": str(clock), "REGION_TIME_FILE": str(told)}
     subprocess.run(
@@ -139,7 +139,7 @@ def record(subject: Subject, threads: int, directory: Path) -> None:
 
 
 def beyond_bounds(name: str, program: TaskProgram, machine: Machine) -> Iterator[str]:
-    """Yields the predictions for many threads that are shorter than possible."""
+    """Yields each prediction for many threads that is shorter than a lower bound, as text."""
     for n in MANY:
         predicted_ns = predict(program, machine, "libomp", n).wall_ns
         divided = in_team(program, n)

@@ -45,7 +45,7 @@ def compiled(folder: Path) -> Path:
 def cost(words: list[str], environ: dict[str, str], scratch: Path) -> tuple[float, float]:
     """Returns wall and processor seconds of a command.
 
-    Leaves its recordings in a new folder of `scratch`: ext4 creates files slowly soon after it removed some.
+    Keeps its recordings in a new folder of `scratch`: ext4 creates files slowly soon after it removed some.
     """
     folder = tempfile.mkdtemp(dir=scratch)
     before, started = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()

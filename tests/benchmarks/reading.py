@@ -55,7 +55,7 @@ def replay(run: Path) -> dict[str, float]:
     command = [sys.executable, "-c", REPLAY, str(run)]
     output = subprocess.run(command, check=True, capture_output=True, text=True)
     result: dict[str, float] = json.loads(output.stdout)
-    # A deferred task has several records; begin and end of an undeferred task are packed, and count as two.
+    # A deferred task has several records. The packed begin and end of an undeferred task count as two.
     packed = 2 * result["undeferred"]
     result["events"] = max(result["records"], packed)
     return result

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// An OMPT tool that only measures the time in outermost parallel regions. At the end it writes the sum in ns to the
-// file REGION_TIME_FILE.
+// An OMPT tool that only measures the time in the outermost parallel regions of the initial thread. At the end it
+// writes the sum in ns to the file REGION_TIME_FILE.
 #include <omp-tools.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
-static int depth; // regions that the initial thread is in
+static int depth; // number of nested regions that the initial thread is in
 static long long begin_ns, total_ns;
 static _Thread_local int is_initial;
 

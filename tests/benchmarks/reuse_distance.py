@@ -75,7 +75,7 @@ def measure(
 ) -> dict[str, Any]:
     address = accesses(order, n, n_blocks)
     n_bytes = np.full(n, BLOCK_BYTES, dtype=np.uint64)
-    # write, group, kernel; written before the measurement, so their pages exist
+    # write, group, kernel; filled before the measurement, so their pages exist
     others = [np.full(n, 0, dtype) for dtype in (np.uint8, np.uint16, np.uint32)]
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     clock = time.perf_counter if variant == "threads" else time.process_time

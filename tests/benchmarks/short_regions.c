@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Begins many parallel regions, each a reduction in which every thread works for a given time:
+// Runs many parallel regions, each a reduction in which every thread works for a given time:
 //   short_regions THREADS WORK_NS BATCHES
-// Prints as JSON the nanoseconds of a region (median, lower quartile and least of all batches) and the processor time of
-// a region, summed over its threads.
+// Prints as JSON the nanoseconds of a region (median, lower quartile and least of all batches) and the processor time
+// of a region, summed over its threads.
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>

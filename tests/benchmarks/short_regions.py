@@ -48,8 +48,8 @@ class Way:
     """A way to run the program."""
 
     name: str
-    library: Path | None = None  # null: no tool
-    mode: str = ""  # of libompass.so; empty: another tool
+    library: Path | None = None  # None: no tool
+    mode: str = ""  # of libompass.so; empty for another tool
     wrappers: bool = False
 
     def environment(self, run_directory: Path) -> dict[str, str]:
@@ -64,7 +64,7 @@ class Way:
 
 
 def ways(library: Path, before: Path | None, folder: Path) -> list[Way]:
-    """Returns all ways, and compiles the empty tool."""
+    """Compiles the empty tool, and returns all ways."""
     empty = folder / "empty_tool.so"
     compile_tool(empty)
     recorded = [(library, "")] + ([(before, ", before")] if before else [])

@@ -44,12 +44,12 @@ SUFFIX = "-tasks"
 DEEPEST = 24
 MOST_TASKS = 300_000  # largest number of tasks of a run whose cut-off is tried
 NEAR = 0.05  # tolerance, relative to the best measured time
-UNRECORDED = 8  # times as many rounds, because curves are flat
+UNRECORDED = 8  # times as many rounds without a recording, because curves are flat
 
 
 @dataclass(frozen=True)
 class Row:
-    """One program: recorded and predicted times in parallel regions, ns."""
+    """One program: recorded and predicted times in parallel regions, in ns."""
 
     program: str
     n_tasks: int
@@ -119,7 +119,7 @@ class CutOff:
 
     @property
     def best_of_halves(self) -> list[int]:
-        """Returns the same for the even and for the odd rounds."""
+        """Returns the indices of the best depths by the even rounds and by the odd rounds."""
         return [half.index(min(half)) for half in self.halves]
 
     @property
@@ -135,7 +135,7 @@ class CutOff:
 
     @property
     def above(self) -> float:
-        """Returns the excess of the time at the advised depth over the best measured time."""
+        """Returns the excess of the time at the advised depth over the best measured time, as a share."""
         return self.measured[self.advised] / self.measured[self.best] - 1
 
     def gain(self, seconds: list[float]) -> float:
@@ -154,7 +154,10 @@ def run_once(program: Path, arguments: list[str]) -> tuple[float, int]:
 def measure_cut_off(
     program: Path, machine: Machine, arguments: list[str], folder: Path, rounds: int
 ) -> CutOff | None:
-    """Returns None for programs without a cut-off by depth, or with fewer than three values of it."""
+    """Measures and predicts the time at each depth.
+
+    Returns None for programs without a cut-off by depth, or with fewer than three values of it.
+    """
     described = json.loads(
         subprocess.run([str(program), "--describe"], check=True, capture_output=True, text=True).stdout
     )
@@ -179,12 +182,12 @@ def measure_cut_off(
             traces.append(record(program, 2, deepest, folder, f"deepest-{k}")[1])
     trace = shortest(traces)
     levels = range(1, DEEPEST + 4)
-    left = {}  # tasks by level; libomp runs some at once if queues are full
+    left = {}  # tasks by level; libomp runs some immediately if queues are full
     for level in levels:
         run = predict(trace, machine, "help-first", 2, SimulationOptions(max_depth=level))
         left[level] = run.n_tasks - run.n_inlined
     predicted = []
-    for depth in depths:  # the program may count levels differently by one
+    for depth in depths:  # the program's levels may differ from the simulator's by one
         level = min(levels, key=lambda level: abs(left[level] - tasks[depth]))
         options = SimulationOptions(max_depth=level, serial_below=True)
         run = predict(trace, machine, "libomp", 2, options, untraced=True)

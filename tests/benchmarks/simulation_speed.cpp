@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measures the simulator: tasks per second of processor time, by number of threads, and memory. Programs: a binary tree
-// of tasks that wait for their children, one producer of leaves, and the producer with declared data. Build:
+// Measures the simulator: its processor time by number of threads, tasks per second, and memory. Simulated programs: a
+// binary tree of tasks that wait for their children, a producer of leaves, and the producer with declared data. Build:
 //   g++ -std=c++20 -O3 -Iompt_tool -Ianalysis/core tests/benchmarks/simulation_speed.cpp analysis/core/simulation/*.cpp
 //       analysis/core/analyses/trace_replay.cpp analysis/core/events/*.cpp ompt_tool/format/*.cpp
 //       -o simulation_speed && ./simulation_speed 10000000
-// Arguments: tasks, rounds (the shortest counts) and, to choose one: shape, policy, threads.
+// Arguments: number of tasks, rounds (the shortest counts) and, to select one: shape, policy, threads.
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -85,7 +85,7 @@ TaskProgram producer(uint32_t n) {
     return std::move(maker.program);
 }
 
-// Makes leaves that access three ranges of 1 KiB each, at odd addresses, so each spans two blocks.
+// Makes leaves access three ranges of 1 KiB each. The last two are not aligned, so each spans two blocks of 1 KiB.
 TaskProgram with_data(const TaskProgram &from) {
     TaskProgram program = from;
     program.operations.clear();

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures the cost of strict mode for a recursion that places every level, relative to a relaxed run.
 
-Runs tree.c (depth 16, five regions) and fig8.c with a split on every level (depth 14) in the default
-environment except for OMP_EXT_STRICT, alternately strict and not. Prints medians and quartiles of the ratios
-within a round, the numbers of tasks outside of their domain and of rescues, and the time in which a cache
-line moves between two processors and back, which determines the cost. Writes JSON. Needs the build (release
-preset), clang 19, and an idle machine.
+Runs tree.c (depth 16, five regions) and fig8.c with a split on every level (depth 14), alternately in strict
+and in relaxed mode, on several numbers of threads and domains. Prints medians and quartiles of the ratios
+within a round, the numbers of tasks outside of their domain and of rescues, and the round-trip time of a
+cache line between two processors, which determines the cost. Writes JSON. Needs the build (release preset),
+clang 19, and an idle machine.
 """
 
 from __future__ import annotations
@@ -29,7 +29,10 @@ PROGRAMS = {"tree": ("ext/tree.c", (), ("16", "5")), "fig8": ("ext/fig8.c", ("-D
 
 
 def run(program: Path, words: tuple[str, ...], threads: int, domains: int, strict: bool) -> dict[str, float]:
-    """Returns the median time in ms, and counts. fig8 fails if a task ran elsewhere, as in relaxed mode."""
+    """Returns the median time in ms, and counts.
+
+    fig8 ends with an error if a task ran outside of its domain, which only relaxed mode permits.
+    """
     environ = {name: value for name, value in os.environ.items() if not name.startswith(("OMP", "KMP"))}
     environ |= {"OMP_NUM_THREADS": str(threads), "OMP_EXT_DOMAINS": str(domains)}
     environ |= {"OMP_EXT_STRICT": str(int(strict)), "OMP_EXT_SCHEDULE": "1"}

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each kind of task, as small as it gets: dependences, taskloop, one producer, task reductions, recursion. A compilation
-// has one kind (-DKIND=wavefront): a program with task reductions would change how the extension runs all its tasks.
+// Runs the smallest tasks of each kind: dependences, taskloop, one producer, task reductions, recursion. A program has
+// only one kind (-DKIND=wavefront), because task reductions change how the extension runs all tasks of a program.
 //   task_kinds THREADS NANOSECONDS
-// NANOSECONDS: the length of each task; 0: empty. Prints JSON: the seconds of the best of three runs after a first one,
+// NANOSECONDS: the length of each task; 0: empty. Prints JSON: the seconds of the best of three runs after a warm-up,
 // and the number of tasks. Exit 1: a wrong result.
 #include <algorithm>
 #include <chrono>
@@ -22,7 +22,7 @@ void work() {
     while (Clock::now() < end) {}
 }
 
-// Cells of a grid in rows; each depends on the cells above and to the left. Cell (i, j) counts the paths to it.
+// Each cell of a grid depends on the cells above and to the left, and counts the paths to it.
 struct wavefront {
     static constexpr int kRows = 400;
     static long n_tasks() { return long{kRows} * kRows; }

@@ -100,7 +100,7 @@ class Run:
 
 
 def processor_seconds() -> float:
-    """Returns the processor time of all processes that have ended."""
+    """Returns the processor time of all child processes that have ended."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 

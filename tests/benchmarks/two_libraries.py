@@ -79,7 +79,7 @@ class Case:
         return float(json.loads(finished.stdout)["seconds"])
 
     def add_round(self, old: Library, new: Library) -> None:
-        """Runs the program with both libraries."""
+        """Runs the program with both libraries, in random order."""
         taken = {library.is_new: self.seconds(library) for library in random.sample((old, new), 2)}
         self.ratios.append(taken[True] / taken[False])
 
@@ -90,13 +90,13 @@ class Case:
         return (ordered[n_out], ordered[-1 - n_out]) if n_out >= 0 else (0.0, math.inf)
 
     def verdict(self, limit: float) -> str:
-        """Returns `holds` or `exceeds`; nothing while neither is certain."""
+        """Returns `holds` or `exceeds`, or an empty string while neither is certain."""
         low, high = self.interval()
         return "holds" if high <= limit else "exceeds" if low > limit else ""
 
 
 def ranks_outside(n: int) -> int:
-    """Returns how many of n values are on each side of the median's interval; -1 if n is too small."""
+    """Returns the number of n values on each side of the median's interval; -1 if n is too small."""
     sum_of_chances, outside = 0.0, -1
     for k in range(n):
         sum_of_chances += math.comb(n, k) / 2**n

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program whose work is a parameter, for verdicts.py: KIND (tasks, fine, loop, memory) and an amount per thousand.
+// A program with an adjustable amount of work, for verdicts.py:
+//   verdict_program KIND AMOUNT
+// KIND: tasks, fine, loop or memory. AMOUNT: 1000 is the usual amount of work.
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures how often `ompass check` and `ompass compare` are right: equal builds, and builds with more work.
 
-Each pair is one program at two paths, as two equal builds are; the second one gets more work in some pairs.
+Each pair is one program at two paths, like two equal builds. In some pairs the second one gets more work.
 `check` records the pair, and `compare` reads the same runs. The pairs come in random order, so a drift of the
 machine affects both kinds. Writes every verdict as JSON. Needs the package, clang, and a quiet machine: 150
 pairs take about an hour.
@@ -40,7 +40,7 @@ AMOUNT = 1000
 
 @dataclass(frozen=True)
 class Outcome:
-    """One pair: what it was, and what both commands said."""
+    """One pair, and the results of both commands."""
 
     kind: str
     more: bool
@@ -64,7 +64,7 @@ def ompass(*words: object, statuses: Sequence[int] = (0,)) -> subprocess.Complet
 
 
 def try_pair(kind: str, more: bool, options: argparse.Namespace, folder: Path) -> Outcome:
-    """Records a pair, and returns what both commands say."""
+    """Records a pair, and returns the results of both commands."""
     amount = round(AMOUNT * (1 + options.percent / 100)) if more else AMOUNT
     load = os.getloadavg()[0]
     runs = folder / "runs"
@@ -99,7 +99,7 @@ def try_pair(kind: str, more: bool, options: argparse.Namespace, folder: Path) -
 
 
 def called_different(runs: Sequence[tuple[str, int]]) -> bool:
-    """Returns the verdict of `compare` on runs in the order of their start: (side, time in ns)."""
+    """True if `compare` calls the two sides different. `runs`: (side, time in ns), in the order of start."""
     sides: dict[str, list[Repeat[str]]] = {"before": [], "after": []}
     for start, (side, time_ns) in enumerate(runs):
         sides[side].append(Repeat(time_ns, StateTimes(work_ns=time_ns), 1, {}, start))
@@ -107,7 +107,10 @@ def called_different(runs: Sequence[tuple[str, int]]) -> bool:
 
 
 def on_recorded_noise(pairs: Sequence[Mapping[str, Any]], n: int, chance: random.Random) -> dict[str, str]:
-    """Returns how many comparisons of n equal runs with n others are called different, for both designs."""
+    """Counts the comparisons of n equal runs with n others that `compare` calls different.
+
+    Returns the count by order of the runs: alternating, or in series.
+    """
     found = {"alternating": [0, 0], "in series": [0, 0]}
     for pair in pairs:
         times = [time_ns for each in pair["times_ns"] for time_ns in each]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures the cost of recording context switches and of sampling call stacks.
 
-Runs each program in four variants: without the tool, and recorded with neither, with switches, with both.
+Runs each program in four variants: without the tool, and recorded with neither, with switches, or with both.
 A round runs every variant once, in random order. Prints medians and quartiles of the ratios within a round,
 and writes all times as JSON. Threads are bound unless --unbound is given: two threads that share a processor
 take twice as long, recorded or not. Needs the build (release preset) and an otherwise idle machine.
@@ -36,7 +36,7 @@ RATIOS = (("recorded", "none"), ("switches", "recorded"), ("samples", "switches"
 
 
 def seconds(build: Path, command: list[str], threads: int, settings: dict[str, str] | None) -> float:
-    """Returns the program's own time of its kernel."""
+    """Runs the program; returns the seconds that it reports for its kernel."""
     folder = Path(tempfile.mkdtemp())
     environ = {name: value for name, value in os.environ.items() if not name.startswith(("KMP", "OMPASS"))}
     if settings is not None:
