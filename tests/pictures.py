@@ -231,7 +231,7 @@ def ompass(*words: object) -> None:
 
 
 def page_of(words: str, threads: int = 2) -> Callable[[Path, Path], None]:
-    """Returns the function that records a program in a folder and writes its page to a path."""
+    """Returns a function that records a program in a folder and writes its page to a path."""
     return lambda folder, path: ompass(
         "report", record(folder, "run", words, threads), "--html", path, "--sources"
     )

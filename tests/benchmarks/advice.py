@@ -5,8 +5,8 @@ Takes the programs of tests/diseases whose cure is a change that `ompass advise`
 Runs each sick, cured, and sick with a recorded trace, in random order. `ompass advise` reads the trace with
 the median time. Its first advice is right if its kind is one of those in advice.csv, and its gain is within
 10 points of the measured gain (from the medians). build/advice keeps finished measurements; `--again` reads
-them instead of running the programs. Needs the package and, for good figures, a quiet machine: 70 programs and
-five rounds take some 15 minutes.
+them instead of running the programs. Needs the package and, for good figures, a quiet machine: 70 programs
+and five rounds take some 15 minutes.
 
     PYTHONPATH=tests:tests/support python tests/benchmarks/advice.py --rounds 5 --json advice.json
 """

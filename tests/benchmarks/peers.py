@@ -207,7 +207,7 @@ def quartiles(values: Sequence[float]) -> tuple[float, float, float]:
 def measure(
     bench: Bench, ways: Sequence[Way], case: Case, threads: int, rounds: int
 ) -> Iterator[dict[str, Any]]:
-    """Times all ways of one program in turn, after a warm-up round; yields a row for each."""
+    """Times all ways of one program once per round, after a warm-up round; yields a row for each."""
     seconds: dict[str, list[float]] = {way.name: [] for way in ways}
     n_tasks = 0
     for number in range(rounds + 1):

@@ -121,7 +121,7 @@ def time_run(program: Path, row: Row, threads: int, settings: dict[str, str]) ->
 def measure(
     row: Row, threads: int, rounds: int, programs: dict[str, Path], library: Path
 ) -> Iterator[dict[str, Any]]:
-    """Times all ways of one row in turn, after a warm-up round; yields a result for each."""
+    """Times all ways of one row once per round, after a warm-up round; yields a result for each."""
     runs: dict[str, list[Run]] = {way: [] for way in programs}
     for number in range(rounds + 1):
         for way in random.sample(list(programs), len(programs)):

@@ -96,7 +96,7 @@ class Case:
 
 
 def ranks_outside(n: int) -> int:
-    """Returns the number of n values on each side of the median's interval; -1 if n is too small."""
+    """Returns the number of values, of n, on each side of the median's interval; -1 if n is too small."""
     sum_of_chances, outside = 0.0, -1
     for k in range(n):
         sum_of_chances += math.comb(n, k) / 2**n

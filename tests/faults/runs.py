@@ -50,7 +50,7 @@ class SkippedError(Exception):
 
 
 Beside = Callable[[subprocess.Popen[str]], None]
-"""Acts on a program while it runs."""
+"""A function that acts on a program while it runs."""
 
 
 def build(case: Case, library: Path | None) -> tuple[Path, Path]:

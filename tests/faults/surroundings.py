@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The faults that the harness makes around a program: kills, small disks, limits, and other processes."""
+"""Makes the faults around a program: kills, small disks, limits, and a reader or a removal during the run."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ OF_THE_HOST = re.compile(rb'\s*<info name="(?!PCI|Inclusive)[^>]*/>')
 
 @dataclass(frozen=True)
 class Case:
-    """One run that is recorded."""
+    """One recorded run."""
 
     name: str
     source: str

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A pytest plugin that records the functions of the package that each test enters, or runs only chosen tests.
 
-The environment variable ENTERED names a folder, where each process writes the functions that its tests enter.
-The variable CHOSEN names a file with the ids of the tests to run, in this order.
+The environment variable OMPASS_MUTANTS_ENTERED names a folder, where each process writes the functions that
+its tests enter. OMPASS_MUTANTS_CHOSEN names a file with the ids of the tests to run, in this order.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _current: set[str] | None = None
 def enter(function: str) -> None:
     """Records that the current test enters a function.
 
-    The functions of a package that `noting` changed call this.
+    The functions of modules that `noting` returned call this.
     """
     if _current is not None:
         _current.add(function)

@@ -55,7 +55,7 @@ class PythonTests:
         self._times = itertools.count(1)
 
     def prepare(self, jobs: int, changes: Collection[Change]) -> None:
-        """Copies the package for each job, and completes the map of tests."""
+        """Copies the package for each job, and brings the map of tests up to date."""
         del changes
         for job in range(jobs):
             _fresh_copy(self._folder / str(job))
@@ -219,7 +219,7 @@ class _Module:
         return max(around, key=lambda node: node.lineno).name if around else ""
 
     def names_at(self, line: int) -> set[str]:
-        """Returns the names that an assignment at this line, outside of functions, defines, and its class."""
+        """Returns the name that the assignment at a line outside of functions defines, and its class."""
         classes = [(node, node.name) for node in ast.walk(self._tree) if isinstance(node, ast.ClassDef)]
         return {
             name

@@ -38,7 +38,7 @@ def machine() -> dict[str, Any]:
 def run_steps(
     steps: Sequence[Step], settings: Settings, folder: Path, progress: Callable[[int, str], None]
 ) -> dict[str, Any]:
-    """Returns the value of every step; runs those that an earlier call in `folder` did not finish.
+    """Returns the value of every step; runs the steps that an earlier call in `folder` did not finish.
 
     Raises UsageError if the folder holds steps with other settings, or if another process uses it.
     """

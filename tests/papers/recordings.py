@@ -45,7 +45,7 @@ _OPERATIONS: Final = ("dequeue", "steal", "failed_steal", "wake")
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A program with its options; `name` distinguishes cases of one program."""
+    """A program with its options; `name` distinguishes the cases of one program."""
 
     name: str
     program: str  # file in build/release/bots

@@ -18,12 +18,12 @@ _P: Final = plan.THREADS[-1]
 
 
 def _idle_gap(values: Values, letter: str) -> float:
-    """Returns the part of the maximal speed-up that idle time takes."""
+    """Returns the share of the maximal speed-up that is lost to idle time."""
     return 1 - numbers.idle_specific(values, letter, _P) / numbers.maximal(values, letter, _P)
 
 
 def _overhead_gap(values: Values, letter: str) -> float:
-    """Returns the part of the linear speed-up that parallel work takes."""
+    """Returns the share of the linear speed-up that is lost to parallel work."""
     return 1 - numbers.maximal(values, letter, _P) / _P
 
 
