@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compares the matrix multiplication of bots/matmul with a BLAS, on one core: the product of two tiles, of one task,
-// and of whole matrices. The target is a ratio of at most 1.5. Rounds of both are interleaved, so a disturbance of the
-// machine affects both. Prints medians and minima as one JSON object. Not part of the suite, which needs no BLAS.
+// Compares the matrix multiplication of bots/matmul with a BLAS, on one core: products of single tiles, of the matrices
+// of one task, and of whole matrices. The target is a ratio of at most 1.5. Rounds of both are interleaved, so a
+// disturbance of the machine affects both. Prints medians and minima as one JSON object. Not part of the suite, which
+// needs no BLAS.
 //
 //   c++ -std=c++20 -O2 -DOMPASS_DISABLE -I bots/common -I bots/matmul -I ompt_tool/include
 //       tests/benchmarks/matmul_kernel.cpp -o matmul_kernel -lopenblas        (Debian: libopenblas-dev)
