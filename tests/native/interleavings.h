@@ -18,11 +18,12 @@ namespace interleavings {
 
 class Explorer {
 public:
-    // `n_preemptions`: most switches away from a thread that could continue; enough of them give all interleavings.
+    // `n_preemptions`: the largest number of switches away from a thread that could continue. With enough of them, the
+    // explorer runs all interleavings.
     explicit Explorer(unsigned n_preemptions = 1000) : n_preemptions_(n_preemptions) {}
 
-    // Runs all interleavings; returns their number. make_threads() makes new state and returns the threads; check()
-    // checks the state when all threads have ended.
+    // Runs all interleavings; returns their number. Before each run, make_threads() makes new state and returns the
+    // threads. After each run, check() checks the state.
     template <typename MakeThreads, typename Check>
     uint64_t explore(MakeThreads &&make_threads, Check &&check) {
         uint64_t n_runs = 0;
@@ -117,7 +118,7 @@ private:
     int running_ = -1;
 };
 
-// Replaces std::atomic.
+// Stands in for std::atomic in the tested code.
 template <typename T>
 class Step {
 public:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Times code in tests. Other programs delay it, so the time on the processor counts, of the fastest round.
+// Times code in tests. Other programs may delay the code, so this measures CPU time, and takes the fastest round.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace ompass {
 
-// Returns the seconds on the processor that the calling thread needs for the fastest of several calls of work().
+// Calls work() n_rounds times. Returns the calling thread's CPU time in the fastest call, in seconds.
 template <typename Work>
 double processor_seconds(int n_rounds, Work &&work) {
     uint64_t fastest = UINT64_MAX;

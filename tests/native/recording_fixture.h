@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Records the events that a test makes itself, without OpenMP.
+// The fixture of tests that report events to the tool's accounting themselves, without OpenMP.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -48,7 +48,7 @@ inline TaskState *create(ThreadState &thread, uintptr_t construct, uint16_t flag
     return task;
 }
 
-// Makes the state of one more thread. The calling thread makes the events of all of them.
+// Creates the state of one more thread. The calling thread reports the events of all these threads.
 inline ThreadState *make_thread(format::ThreadKind kind) {
     recorder::this_thread = nullptr;
     return recorder::thread(kind);

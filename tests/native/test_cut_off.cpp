@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program may be killed at any moment. After each event of made regions, this test reads the run as if the program
-// had been killed there: the states of each thread fill its part of the region, no more and no less.
+// A program may be killed at any moment. After each event of random regions, this test reads the run as if the program
+// had been killed there. The states of each thread must add up to the length of the region so far.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -47,7 +47,7 @@ protected:
             ASSERT_EQ(sum, whole) << "thread " << i << " after " << last_event_;
         }
     }
-    // Returns the time of the last event of a trace. The event may end no state interval.
+    // Returns the time of the last event of a trace, even if no state interval ends there.
     static uint64_t last_time(const RunFiles &run) {
         uint64_t last = run.process->end_ticks;
         for (uint32_t i = 0; i < run.threads.size(); i++) {
@@ -158,8 +158,8 @@ protected:
         end_wait(*threads_[i], kind);
         cut("the end of a barrier");
     }
-    // A worker that leaves the last barrier may look whether the region has ended just before it ends, and read the
-    // clock after that.
+    // A worker that leaves the last barrier may check for the end of the region just before the region ends, and read
+    // the clock just after.
     void leave_barrier_late(uint32_t i) {
         const uint64_t end = std::exchange(instance_->end, 0);
         end_wait(*threads_[i], format::kRegionBarrier);
@@ -210,7 +210,7 @@ protected:
 TEST_P(CutOff, the_states_of_each_thread_fill_its_part_of_the_region) {
     const auto [mode, seed] = GetParam();
     random_.seed(seed);
-    setenv("OMPASS_CPU", "off", 1); // one thread makes the events of all, so all would have its off-CPU time
+    setenv("OMPASS_CPU", "off", 1); // one thread reports all events, so each thread would get its off-CPU time
     begin(mode);
     unsetenv("OMPASS_CPU");
     begin_team();

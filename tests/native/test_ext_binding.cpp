@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Assigns threads to domains, in teams of every size on machines of every topology, and binds them.
+// Tests the assignment of threads to domains, for teams of many sizes on many topologies, and the binding of threads.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -95,7 +95,7 @@ TEST(Seats, are_valid_for_wrong_numbers_too) {
     EXPECT_EQ(seat_of(topology, {0, 2}, 0, 0).domain, 0);
 }
 
-// Tests bindings on this machine, divided in two, with new threads, so the test's thread keeps its binding.
+// Tests bindings on this machine, divided in two domains. Each test binds new threads, so its own thread stays unbound.
 class Binding : public testing::Test {
 protected:
     void SetUp() override {
@@ -112,7 +112,7 @@ protected:
     Topology topology;
 };
 
-// Runs first, because the binding must differ from bindings by the extension.
+// Runs first: if the extension had made the same binding before, it would take this one for its own.
 TEST_F(Binding, leaves_a_thread_that_others_bound_to_a_domain) {
     in_a_thread([&] {
         CpuSet one;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The memory of light tasks: whole cache lines, reused, and returned by other threads.
+// Tests the memory of light tasks: blocks are whole cache lines, are reused, and may be returned by other threads.
 #include <cstdint>
 #include <cstring>
 #include <gtest/gtest.h>
@@ -46,7 +46,7 @@ TEST(BlockPool, KeepsAsManyBlocksOfOthersAsItHasLent) {
     here.keep(more, 3, there);
     EXPECT_NE(here.take(3), more);
 
-    // The lent block was returned; the pool keeps no other for it.
+    // The pool gets its lent block back, so it keeps no other block instead.
     here.lend();
     here.give_back(mine, 3);
     EXPECT_EQ(here.take(3), mine); // the empty pool found the returned block

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Domains of described machines: their number, contents and distances. test_ext_binding.cpp and test_ext_placement.cpp
-// test binding and placement.
+// Tests the domains of machines that hwloc makes from descriptions: their number, contents and distances.
+// test_ext_binding.cpp and test_ext_placement.cpp test binding and placement.
 #include <gtest/gtest.h>
 
 #include <set>

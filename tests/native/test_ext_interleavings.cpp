@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every interleaving of the smallest cases, and interleavings of larger cases with few preemptions: the deque neither
+// Runs all interleavings of the smallest cases, and those of larger cases with few preemptions. The deque neither
 // loses nor duplicates tasks, no barrier ends before the last task, and each task runs once, after its predecessors.
 #include <array>
 #include <atomic>
@@ -58,7 +58,7 @@ struct Case {
 
 using Act = std::function<void(Case &)>;
 
-// Runs the workers' operations on one deque in every order of the explorer. Returns the number of orders.
+// Runs the workers' operations on one deque in each order that the explorer chooses. Returns the number of orders.
 uint64_t explore(Explorer explorer, int64_t capacity, const Act &prepare, const std::vector<Act> &workers,
                  const Act &check) {
     std::unique_ptr<Case> state;
@@ -90,7 +90,7 @@ TEST(DequeInterleavings, OwnerAndThiefCompeteForTheLastItem) {
         state.push(0);
         state.pop();
     };
-    EXPECT_GT(explore(Explorer(), 4, nothing, {owner, steal_once}, each_once(1)), 1000u); // all of them
+    EXPECT_GT(explore(Explorer(), 4, nothing, {owner, steal_once}, each_once(1)), 1000u); // all interleavings
 }
 
 TEST(DequeInterleavings, OwnerAndThiefTakeEachItemOnce) {
@@ -133,13 +133,13 @@ TEST(DequeInterleavings, ItemsBelowTheMarkAndOfLowTagsStay) {
     explore(Explorer(4), 4, push_first, {owner, [](Case &state) { state.steal(1); }}, check);
 }
 
-// Two workers; a task of level k creates one of level k - 1, in a bag from which both take.
+// A barrier of two workers. A task of level k puts a task of level k - 1 into a bag from which both workers take.
 struct Barrier {
     static constexpr int kWorkers = 2;
     std::array<Step<uint64_t>, kWorkers> created{}, done{};
     Step<uint64_t> arrived{0};
     std::array<Step<int>, 3> bag{}; // tasks by level
-    int n_really_left = 0; // not a step: the true number, for the check
+    int n_really_left = 0; // true number of incomplete tasks, for the check; not a Step
     bool ended_early = false;
     int n_ended = 0;
 
@@ -235,8 +235,8 @@ TEST(TerminationInterleavings, TheCheckerFindsAWrongProtocol) {
     EXPECT_TRUE(found);
 }
 
-// Nodes 0 and 1 are predecessors that other threads complete. The creator, thread 0, makes nodes 2 and 3, which follow
-// them. Each node is in one list of the creator.
+// Other threads complete nodes 0 and 1. The creator, thread 0, makes nodes 2 and 3, which depend on them. Each node is
+// in one list of the creator.
 struct Dependences {
     using Node = omp_ext::GraphNode<Step>;
 
@@ -311,7 +311,7 @@ TEST(DependenceInterleavings, EachSuccessorOfATaskIsReleasedOnce) {
         ASSERT_EQ(state.n_released[3], 1);
         ASSERT_EQ(state.n_freed[0], 1);
     };
-    EXPECT_GT(explore_dependences(Explorer(), {create, complete_first}, check), 50u); // all of them
+    EXPECT_GT(explore_dependences(Explorer(), {create, complete_first}, check), 50u); // all interleavings
 }
 
 TEST(DependenceInterleavings, ATaskIsReleasedAfterTheLastOfItsPredecessors) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The domains of memory: homes, the cache of pages, and allocations with right and wrong arguments. On the described
-// machines of these tests the calls alone determine the domain of a page. Tests in a virtual machine with four nodes
-// check that pages really move.
+// Tests the domains of memory: homes, the cache of pages, and allocations with right and wrong arguments. The machine
+// of most tests is only a description, so the calls alone determine the domain of a page. Tests in a virtual machine
+// with four nodes check that pages really move.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -102,7 +102,7 @@ TEST(PageCache, keeps_an_answer_for_a_limited_time) {
     cache->store(42, 1, 1000, cache->version());
     EXPECT_EQ(cache->find(42, 1000 + PageCache::kLifetime_s - 1), 1);
     EXPECT_EQ(cache->find(42, 1000 + PageCache::kLifetime_s), PageCache::kUnknown);
-    cache->store(42, 2, 0xffff, cache->version()); // the stored bits of the clock overflow
+    cache->store(42, 2, 0xffff, cache->version()); // the clock exceeds the bits that the cache stores
     EXPECT_EQ(cache->find(42, 0x10001), 2);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The deque, the inbox and the dependence graph with real threads; also for ThreadSanitizer.
+// Tests the deque, the inbox and the dependence graph with real threads, also under ThreadSanitizer.
 #include <algorithm>
 #include <atomic>
 #include <ctime>
@@ -29,7 +29,7 @@ using omp_ext::Task;
 
 struct Item {
     std::atomic<int> n_taken{0};
-    int payload = 0; // written before the push, read after the take: a race if the order is wrong
+    int payload = 0; // written before the push and read after the take; a wrong order is a data race
 };
 
 TEST(Deque, TakesTheNewestAndStealsTheOldest) {
@@ -149,7 +149,7 @@ TEST(Inbox, SentEntriesComeFirstNewestFirst) {
     inbox.put(&mail[0], &sender, true);
     for (int i = 1; i < 3; i++) inbox.send(&mail[i]);
     EXPECT_FALSE(inbox.empty());
-    EXPECT_TRUE(inbox.may_have(9)); // not checked yet
+    EXPECT_TRUE(inbox.may_have(9)); // the depth of sent tasks is unknown
     EXPECT_EQ(inbox.size(), 3u);
     EXPECT_EQ(inbox.take(2, [&](const QueueEntry *entry) { return entry != &mail[2]; }), &mail[1]);
     EXPECT_FALSE(inbox.may_have(9));
@@ -348,7 +348,7 @@ TEST(Dependences, AnAddressNamedTwiceCountsOnce) {
     graph.complete_task(second);
 }
 
-// Complete tasks cost nothing later: without that, each of these tests takes minutes.
+// Complete tasks must not slow down later calls. If they did, each of these tests would take minutes.
 constexpr int kMany = 100'000;
 constexpr int kMostSeconds = 10; // of processor time, also under a sanitizer
 
@@ -439,8 +439,8 @@ TEST(Dependences, NodesOfCompleteTasksAreReused) {
     chain.complete_task(kMany - 1);
 }
 
-// Two threads run tasks that a third one creates. Each task reads and writes ints without synchronization: a race if
-// the order is wrong.
+// Two threads run tasks that a third thread creates. Tasks read and write ints without synchronization, so a wrong
+// order is a data race.
 struct RandomProgram {
     static constexpr size_t kTasks = 20'000, kInts = 24;
 

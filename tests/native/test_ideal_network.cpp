@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The replay of made jobs on an ideal network: how long each rank takes is known by construction.
+// Replays made jobs on an ideal network. The time of each rank is known by construction.
 #include <gtest/gtest.h>
 
 #include "analyses/call_steps.h"
@@ -80,7 +80,7 @@ TEST(IdealNetwork, MessagesTakeNoTime) {
         job.work(0, 5).call(0, "MPI_Send", {send(1)}).call(1, "MPI_Recv", {receive(0)});
         job.work(1, 5).call(1, "MPI_Send", {send(0)}).call(0, "MPI_Recv", {receive(1)});
     }
-    EXPECT_EQ(job.times(), (Times{100, 100})); // in turn
+    EXPECT_EQ(job.times(), (Times{100, 100})); // the ranks work in turn
 }
 
 TEST(IdealNetwork, AReceiveWaitsForTheSenderOnly) {

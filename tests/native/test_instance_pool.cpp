@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The entries of process.log for the regions that a thread leads.
+// Tests the pool of a thread's entries in process.log. The thread takes an entry for each region that it leads.
 #include "log/instance_pool.h"
 
 #include <atomic>
@@ -17,7 +17,7 @@ using format::RegionInstance;
 
 class InstancePoolTest : public Recording {};
 
-// Takes an entry for a region with so many workers.
+// Takes an entry for a region with n_workers workers.
 RegionInstance *take(InstancePool &pool, int n_workers) {
     RegionInstance *entry = pool.take();
     entry->n_open = 1 + n_workers;

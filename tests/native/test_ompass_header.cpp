@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ompass.h alone: its search for the tool, its behaviour without a tool, and the call behind every mark.
+// Tests ompass.h alone: its search for the tool, its behaviour without a tool, and the call behind every mark.
 // tests/integration/test_api.py tests that a real program finds the real tool.
 #include "ompass.h"
 

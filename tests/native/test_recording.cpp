@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Records without OpenMP: threads call the accounting's events directly, in orders of real runtimes and in random ones.
-// The profile must be consistent, add up exactly, and equal the replay of the events.
+// Records without OpenMP: threads report events to the accounting directly, in the orders of real runtimes and in
+// random orders. The profile must be consistent, add up exactly, and equal the replay of the events.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -100,7 +100,7 @@ void run_region(unsigned seed, std::atomic<uint64_t> &n_tasks) {
     begin_wait(*primary, 9, nullptr);
     done = true;
     while (primary->region->instance->last_arrival[0] == 0) {}
-    worker.join(); // a real worker waits for its next region; joining it orders its last task before the end
+    worker.join(); // real workers do not end here; the join orders the last task before the end
     end_wait(*primary, 9);
     end_implicit(*primary, implicit);
     end_region(*primary);
@@ -164,7 +164,7 @@ TEST_F(Recording, a_log_that_is_being_written_has_all_completed_events) {
     EXPECT_EQ(replayed_tasks, n_tasks.load());
 }
 
-// Far more than a window of events: the window is rewritten while others read it.
+// The thread writes far more events than its window holds, so it rewrites the window while others read it.
 TEST_F(Recording, a_log_can_be_read_while_its_thread_writes) {
     begin("trace");
     constexpr uint64_t kAccesses = 2'000'000; // some 250 windows
@@ -323,7 +323,7 @@ TEST_F(Recording, records_of_every_form_are_read_as_they_were_written) {
     struct Record {
         format::EventKind kind;
         uint32_t argument;
-        uint64_t time, what; // word 1 of a start, operations of inline_ops, bytes of an access, id of a creation
+        uint64_t time, what; // word 1 of a start, number of inline_ops, address, id of a creation, begin off CPU
         bool operator==(const Record &) const = default;
     };
     std::vector<Record> written, read;
@@ -374,7 +374,7 @@ TEST_F(Recording, records_of_every_form_are_read_as_they_were_written) {
             break;
         case 6: {
             const uint64_t n_ops = 1 + random() % format::kInlineOpsPerWord;
-            thread->log.untimed(format::kCpu, 1); // ends the operations before it
+            thread->log.untimed(format::kCpu, 1); // ends the preceding inline_ops
             for (uint64_t op = 0; op < n_ops; op++) thread->log.inline_end();
             written.push_back({format::kCpu, 1, before, 0});
             written.push_back({format::kInlineOps, 0, before, n_ops});
@@ -467,8 +467,8 @@ TEST_F(Recording, damaged_files_are_refused_or_read_but_never_crash_the_reader) 
     std::filesystem::remove_all(copy);
 }
 
-// A taskloop's creations have times; a coarse creator's creations have none, and a reader dates them by the creation
-// record. The tool must do the same, because ready times begin there.
+// Each creation in a taskloop has a time of its own, unless the creator's construct is coarse. A reader then takes the
+// time from the creation record. The tool must use the same time, because the task becomes ready then.
 TEST_F(Recording, a_wrapped_creation_has_its_own_time_or_the_wrappers) {
     begin("trace");
     ThreadState *thread = recorder::thread(format::ThreadKind::kInitial);
@@ -493,7 +493,7 @@ TEST_F(Recording, a_wrapped_creation_has_its_own_time_or_the_wrappers) {
     }
 }
 
-// Both the call that allocates a task and the call that enqueues it begin its creation.
+// The call that allocates a task and the call that enqueues it both report the begin of its creation.
 TEST_F(Recording, a_sampled_creation_is_counted_once_and_timed_from_its_allocation) {
     begin("profile");
     ThreadState *thread = recorder::thread(format::ThreadKind::kInitial);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compares the stream of a cache group with the definition, byte by byte. Accesses have one piece or several, as in a
-// sample. One thread processes them in batches, or two threads in two stages.
+// Compares the stream of a cache group with the definition, byte by byte. Accesses have one or more pieces, as after
+// sampling. One thread processes them in batches, or two threads in two stages.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -43,7 +43,7 @@ std::vector<Access> random_accesses(std::mt19937 &random, size_t n) {
     return accesses;
 }
 
-// Computes the distance of each byte from the bytes whose last access is later.
+// Computes the distance of each byte: the number of bytes whose last access is later.
 std::vector<ReuseBytes> by_definition(const std::vector<Access> &accesses, uint64_t unit) {
     std::vector<ReuseBytes> kernels(kKernels);
     std::vector<int64_t> last(kBytes, -1);
@@ -111,8 +111,8 @@ std::span<const Access> next_batch(const std::vector<Access> &accesses, size_t f
 
 ReuseStream stream_in_units(uint64_t unit) { return {kGroup, {kCloseUnits * unit, kNearUnits * unit}, {}, kKernels}; }
 
-// 2^24: the limit of a light slot; 2^27 and 2^30: some accesses need eight bytes or are long; 2^56: up to a third of
-// the address space.
+// 2^24: weights near the limit of a light slot. 2^27 and 2^30: some weights need eight bytes, and some ranges are long.
+// 2^56: the accesses span three eighths of the address space.
 constexpr uint64_t kUnits[] = {1, 1 << 24, 1 << 27, 1 << 30, uint64_t{1} << 56};
 
 TEST(ReuseStream, CountsRangesOfAnyLengthAsDefined) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows of invented statistics: absurd values, as in a damaged log, and the sum of two rows.
+// Makes rows from invented statistics: absurd values, as in a damaged log, and the sum of two rows.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -29,8 +29,8 @@ protected:
     std::vector<ThreadAccount> accounts_;
 };
 
-// The tool computes its limits from the rate that it guesses first; a gap equal to a limit must count the same when
-// read.
+// The tool computes its limits from its first estimate of the clock's rate. A reader must compute the same limits, so
+// that a gap equal to a limit counts the same.
 TEST_F(MadeAccount, LimitsEqualTheToolsForAnyFinalRate) {
     process_.clock_kind = format::ClockKind::kTsc;
     process_.rate = (uint64_t{1000} << 32) / 2250 + 1;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Samples of loads, which few machines offer: rings laid out as in perf_event_open(2), and descriptions of events as in
-// sysfs.
+// Tests samples of loads, which few machines offer, on made rings and made descriptions of events. The rings have the
+// layout of perf_event_open(2), and the descriptions that of sysfs.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -151,7 +151,7 @@ constexpr size_t kRegisters = 14;
 // The kernel's control page, followed by records.
 class MadeRing {
 public:
-    // `begin`: bytes written and read before.
+    // `begin`: number of bytes that were written and read earlier.
     explicit MadeRing(uint64_t begin = 0) {
         void *memory =
             mmap(nullptr, kPageBytes + kRingBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -177,7 +177,7 @@ private:
     PerfRing ring_;
 };
 
-// time, addr, callchain, registers, stack, weight, data_src: PERF_SAMPLE_* in the order of the kernel.
+// Returns the words of a sample in the kernel's order: time, addr, callchain, registers, stack, weight, data_src.
 std::vector<uint64_t> load_words(uint64_t time, uint64_t address, uint64_t cycles, uint64_t source,
                                  uint64_t stack_bytes = 1024, bool has_registers = true) {
     std::vector<uint64_t> words = {time, address, 2, static_cast<uint64_t>(PERF_CONTEXT_USER), 0x1234};
@@ -200,7 +200,7 @@ protected:
         clock::initialize();
         clock::set_rate(clock::read_both());
     }
-    // Returns the contents of the log after all records were taken from the ring.
+    // Takes all records from the ring, and returns the contents of the log.
     SampledThread taken(MadeRing &made, format::SampleEvent event = format::SampleEvent::kOps) {
         const std::string directory = directory_;
         {

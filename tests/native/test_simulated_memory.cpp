@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Caches and memory of the simulator: accesses with known places.
+// Tests the simulated caches and memory. The time of an access shows where the simulator found its blocks.
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -12,8 +12,9 @@ namespace {
 
 constexpr uint64_t kBlock = 1024;
 
-// Returns two threads, each with a cache of 16 blocks, below one last-level cache of 64 blocks or two. Times show where
-// a block was: 1 ns first level, 10 second level, 100 memory, 200 the other node's memory, 50 another cache.
+// Returns two threads, each with a first-level cache of 16 blocks. They share a last-level cache of 64 blocks and a
+// node; if `apart`, each has its own. A block takes 1 ns from the first level, 10 from the second level, 50 from
+// another thread's cache, 100 from memory, and 200 from the other node's memory.
 MemorySystem two_threads(bool apart) {
     MemorySystem system;
     const std::vector<uint32_t> shared = apart ? std::vector<uint32_t>{0, 1} : std::vector<uint32_t>{0, 0};
@@ -41,7 +42,7 @@ TEST(SimulatedMemory, ABlockIsInTheCachesOfTheThreadThatTouchedIt) {
     EXPECT_EQ(memory.access(all, 0, 0), 100u);
     EXPECT_EQ(memory.access(all, 0, 0), 1u);
     EXPECT_EQ(memory.access(all, 1, 0), 10u); // the shared level
-    EXPECT_EQ(memory.access(more, 0, 0), 100u); // evicts all of the first
+    EXPECT_EQ(memory.access(more, 0, 0), 100u); // evicts all earlier blocks from the first level
     EXPECT_EQ(memory.access(all, 0, 0), 10u);
     EXPECT_EQ(memory.counts().levels[0].hits, 16u);
     EXPECT_EQ(memory.counts().levels[0].misses, 4 * 16u);

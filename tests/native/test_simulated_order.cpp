@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs with less order, whose time on threads without overhead is known exactly.
+// Tests changes that remove ordering from a program. The time of each changed program is known exactly.
 #include <gtest/gtest.h>
 
 #include "made_programs.h"
@@ -15,7 +15,7 @@ uint64_t time_of(const TaskProgram &program, uint32_t n_threads) {
     return simulate(program, {}, *find_policy("help-first"), {n_threads, 1, {}, {}}).wall_ns;
 }
 
-// Creates a task that works, and returns it.
+// Creates a task with `ns` of work, and returns it.
 uint32_t working(Builder &build, uint32_t creator, uint64_t ns, uint16_t construct = 1) {
     const uint32_t task = build.create(creator);
     build.program.tasks[task].construct = construct;
@@ -36,7 +36,7 @@ TEST(SimulatedOrder, WaitsOfOnePlaceAreMergedAndOthersStay) {
     const TaskProgram &program = build.finish();
     EXPECT_EQ(time_of(program, 8), 450u);
     EXPECT_EQ(time_of(merge_waits(program, 2), 8), 150u);
-    EXPECT_EQ(time_of(merge_waits(program, 1), 8), 450u); // the only one of its place
+    EXPECT_EQ(time_of(merge_waits(program, 1), 8), 450u); // the only wait at its place
     EXPECT_EQ(waits_of(program).at(2).n_waits, 4u);
     EXPECT_EQ(waits_of(program).at(2).most_in_task, 4u);
 }
@@ -80,7 +80,7 @@ TEST(SimulatedOrder, ADeeperPipelineTakesAsLongAsOneRecordedSo) {
     for (const uint32_t depth : {1u, 2u, 3u}) {
         const TaskProgram program = pipeline(24, depth);
         EXPECT_EQ(dependences_of(program).at({2, 1}).depth, depth);
-        EXPECT_EQ(dependences_of(program).at({1, 2}).depth, 0u); // of one item
+        EXPECT_EQ(dependences_of(program).at({1, 2}).depth, 0u); // within one item
         EXPECT_EQ(time_of(program, 64), 24 / depth * 200u);
         for (const uint32_t factor : {2u, 4u})
             EXPECT_EQ(deepen(program, 1, depth, factor).dependences, pipeline(24, depth * factor).dependences);
@@ -111,8 +111,8 @@ TEST(SimulatedOrder, WithoutALockOnlyTheOtherLockSerialises) {
     EXPECT_EQ(locks[1].held_ns, 200u);
 }
 
-// Adds a region: thread i works works[i][k] ns before barrier k at construct 2, then meets a last barrier at construct
-// 1.
+// Adds a region. Thread i works for works[i][k] ns before barrier k, which is at construct 2. A last barrier is at
+// construct 1.
 void unequal_region(Builder &build, const std::vector<std::vector<uint64_t>> &works) {
     const std::vector<uint32_t> team = build.region(static_cast<uint32_t>(works.size()));
     for (size_t thread = 0; thread < works.size(); thread++) {

@@ -77,7 +77,7 @@ private:
     bool with_dependences_, with_inline_;
 };
 
-// Computes the end of a program with one thread per task.
+// Computes the span of a program: its time with one thread per task.
 class Span {
 public:
     explicit Span(const TaskProgram &program) : program_(program) {
@@ -468,7 +468,7 @@ TEST(Creations, LoseTheCostOfRecordingButNoMore) {
     changes.untraced_create_ns = 90;
     changes.least_create_ns = 30;
     EXPECT_EQ(run_one_producer(0, {}, changes).create_ns, 4 * 30u);
-    changes.least_create_ns = 300; // a recorded creation was shorter
+    changes.least_create_ns = 300; // the recorded creations are shorter
     EXPECT_EQ(run_one_producer(0, {}, changes).create_ns, 4 * 100u);
 }
 
@@ -557,7 +557,7 @@ TEST(OtherPrograms, ADependentTaskIsNotDivided) {
     EXPECT_EQ(refine(build.finish(), 1, 4).tasks.size(), 4u);
 }
 
-// Phases of two tasks, each on its own column; they alternate in being the longer one.
+// Phases of two tasks, one per column. The longer task of a phase is in each column in turn.
 TEST(OtherPrograms, DependencesOnDataReplaceWaits) {
     Builder build;
     const uint32_t outer = build.create(build.region(1)[0]);
@@ -620,7 +620,7 @@ TEST(OtherPrograms, AWaitForTasksThatDeclareNothingStays) {
     EXPECT_EQ(wall_of(depend_on_data(program, 2), 8), wall_of(program, 8));
 }
 
-// Two loops of two threads: 1000 and 3000 ns, then 500 each; and code between them.
+// Two loops on two threads: 1000 and 3000 ns, then 500 ns each. Each thread works for 100 ns between the loops.
 class Loops : public testing::Test {
 protected:
     Loops() {
@@ -681,13 +681,12 @@ TEST_F(Loops, WithOtherContentsStayUnchanged) {
     EXPECT_TRUE(loops_of(other.finish()).empty());
 }
 
-// Where many threads search at random, one finds a task quickly, even if each alone would take long.
 // The part of one thread in a loop.
 struct LoopPart {
     uint64_t ns, n_chunks, n_iterations;
 };
 
-// Returns the time of a loop on n threads after a recording with these parts.
+// Returns the simulated time of a loop on n_threads threads. The recorded loop has these parts.
 uint64_t time_of_loop(const std::vector<LoopPart> &parts, uint32_t kind, uint32_t n_threads) {
     Builder build;
     const std::vector<uint32_t> team = build.region(static_cast<uint32_t>(parts.size()));
@@ -759,7 +758,7 @@ TEST(SharedLoops, WithLocksKeepTheirParts) {
 
 using Siblings = std::vector<uint32_t>;
 
-// Adds clauses of one task, pairs of address and type; returns the tasks that it waits for.
+// Adds the clauses of one task, which are pairs of address and type. Returns the tasks that it waits for.
 Siblings waits_for(SiblingClauses &siblings, uint32_t task, const std::vector<std::pair<uint64_t, uint32_t>> &clauses) {
     Siblings before;
     for (const auto &[address, type] : clauses)
@@ -805,6 +804,7 @@ TEST(DependClauses, ATaskThatUsesAllMemoryWaitsForAllAndAllLaterOnesForIt) {
     EXPECT_EQ(waits_for(siblings, 6, {{0, SiblingClauses::kOutAll}}), (Siblings{3, 4, 5}));
 }
 
+// If many threads search at random, one finds a task quickly, even if each alone would take long.
 TEST(Simulation, ManyThreadsFindOneTaskTogether) {
     constexpr unsigned kTasks = 20000, kThreads = 64;
     Builder build;
@@ -814,11 +814,12 @@ TEST(Simulation, ManyThreadsFindOneTaskTogether) {
     Machine machine;
     machine.costs.failed_steal.points = {{1, 100}};
     machine.costs.steal.points = {{1, 100}};
-    // The creator's continuation is in one queue, and all search it: all miss it with a probability of (62 / 63)^63.
+    // The creator's continuation is in one queue, and all threads search for it. All miss it with a probability of
+    // (62 / 63)^63.
     const Simulated work_first = simulate(program, machine, *find_policy("work-first"), {kThreads, 1, {}, {}});
     const double all_miss = std::pow(62.0 / 63, 63);
     EXPECT_NEAR(static_cast<double>(work_first.wall_ns) / kTasks, 100 + 100 * all_miss / (1 - all_miss), 20);
-    // Its children are in one queue, and each thread searches the next one after the last.
+    // All children are in one queue, and each thread searches the queues one after another.
     const Simulated help_first = simulate(program, machine, *find_policy("help-first"), {kThreads, 1, {}, {}});
     EXPECT_NEAR(static_cast<double>(help_first.wall_ns) / kTasks, (1000 + 100 + 62 * 100) / 64.0, 12);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Callbacks about devices, called in made sequences: kinds and operations that no header knows, runtimes without the
+// Calls the callbacks about devices in made sequences: kinds and operations that no header knows, runtimes without the
 // newer callbacks, kernels on threads of the process, and made buffers of device traces.
 #include <gtest/gtest.h>
 
@@ -45,7 +45,7 @@ struct Runtime {
         target(kind, ompt_scope_begin, device, place, data);
     }
     static void end(int kind, int device, uintptr_t place) { target(kind, ompt_scope_end, device, place, nullptr); }
-    // Both pass values that no enumeration has.
+    // target() and move() pass values that no enumeration has.
     __attribute__((no_sanitize("enum"))) static void target(int kind, ompt_scope_endpoint_t endpoint, int device,
                                                             uintptr_t place, ompt_data_t *data) {
         if (has_emi)
@@ -84,7 +84,7 @@ struct Runtime {
 
 class Targets : public Recording {
 protected:
-    // Ends recording. Returns the rows of target constructs, which profile and trace agree on.
+    // Ends the recording, and checks that profile and trace have as many target constructs. Returns their rows.
     std::vector<TargetRow> rows() {
         recorder::stop(format::EndReason::kFinalized);
         EXPECT_EQ(validate_run(directory_), std::vector<std::string>{});
@@ -187,7 +187,7 @@ TEST_F(Targets, runtimes_without_the_newer_callbacks_give_the_same_counts) {
     runtime.submit(ompt_scope_begin, 3);
     runtime.move(3, &runtime, 0, kHost, 100);
     runtime.end(ompt_target, 0, 0x1000);
-    runtime.move(2, &runtime, kHost, 0, 8, 0x2000); // a call
+    runtime.move(2, &runtime, kHost, 0, 8, 0x2000); // a call outside of constructs
     const std::vector<TargetRow> found = rows();
     ASSERT_EQ(found.size(), 2u);
     EXPECT_EQ(found[0].n_runs, 1u);
@@ -214,7 +214,7 @@ TEST_F(Targets, an_end_without_a_begin_and_a_nested_construct_count_nothing) {
     EXPECT_EQ(found[0].to_bytes, 10u);
 }
 
-// The kernel's events on the host thread are not recorded, and the region's time outside of it stays exact.
+// Events of the host thread inside a kernel are not recorded. The region's other times stay exact.
 TEST_F(Targets, time_in_a_construct_is_offload_and_kernels_count_nothing) {
     begin("trace");
     Runtime runtime;

@@ -44,7 +44,7 @@ TEST(TaskPool, returned_states_are_not_reissued_immediately) {
     }
 }
 
-// One thread creates all tasks and another completes them: a million tasks must need no more memory than a few.
+// One thread creates all tasks and another completes them. Many tasks must need no more memory than a few.
 TEST(TaskPool, memory_stays_bounded_when_another_thread_frees) {
     auto producer = std::make_unique<TaskPool>(), consumer = std::make_unique<TaskPool>();
     constexpr size_t kInFlight = 128;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The stack of tasks of a thread. Untied tasks continue on other threads, and tasks that left the stack return. The
-// tool must find a task on the stack as a walk down the stack does, at a cost that does not depend on the depth.
+// Tests the stack of tasks of a thread. Untied tasks continue on other threads, and tasks that left the stack return.
+// The tool must find a task on the stack as a walk down the stack does, at a cost that does not depend on the depth.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -64,7 +64,7 @@ TEST(PartTable, finds_what_a_map_finds) {
     table.clear();
 }
 
-// A team of threads whose events this test makes.
+// A team of threads whose events this test reports.
 struct Team {
     static constexpr uint32_t kThreads = 3;
 
@@ -170,8 +170,8 @@ TEST_P(TaskStack, resumes_tasks_where_a_walk_finds_them) {
 
 INSTANTIATE_TEST_SUITE_P(, TaskStack, testing::Range(1u, 9u));
 
-// Returns the seconds of the fastest of five rounds. In each, tasks run on top of a stack of this depth, leave it and
-// return.
+// Returns the CPU time of the fastest of five rounds, in seconds. In each round, tasks run on top of a stack of this
+// depth, leave it and return.
 double seconds_on_stack(ThreadState &thread, size_t depth, uint16_t flags) {
     std::vector<TaskState *> below;
     for (size_t i = 0; i < depth; i++) {
@@ -199,7 +199,7 @@ TEST_F(Recording, a_task_returns_to_a_deep_stack_as_fast_as_to_a_shallow_one) {
         EXPECT_LT(seconds_on_stack(thread, 100'000, flags), 20 * seconds_on_stack(thread, 10, flags));
 }
 
-// Returns the seconds of the fastest of five rounds of pauses on top of a stack of this depth.
+// Returns the CPU time of the fastest of five rounds of pauses on top of a stack of this depth, in seconds.
 double seconds_of_pauses(ThreadState &thread, size_t depth) {
     for (size_t i = 0; i < depth; i++) start_task(thread, create(thread, 0x2000), clock::now());
     const double fastest = processor_seconds(5, [] {
@@ -215,7 +215,7 @@ TEST_F(Recording, a_pause_costs_as_much_on_a_deep_stack_as_on_a_shallow_one) {
     EXPECT_LT(seconds_of_pauses(thread, 100'000), 10 * seconds_of_pauses(thread, 10));
 }
 
-// A pause looks only at tasks that no earlier pause has seen. Tasks leave the stack and return in between.
+// A pause examines only tasks that no earlier pause has examined. Between pauses, tasks leave the stack and return.
 TEST_F(Recording, undeferred_tasks_on_the_stack_while_a_pause_begins_or_ends_are_counted_nowhere) {
     begin("profile");
     ThreadState &thread = *recorder::thread(format::ThreadKind::kInitial);
@@ -288,8 +288,8 @@ TEST_F(Recording, tasks_that_continue_on_a_thread_with_a_deep_stack_are_read_as_
     EXPECT_LT(seconds_of_walk(directory_, 2), 10 * seconds_of_walk(directory_, 1));
 }
 
-// A state keeps the id of a dependent task for its successors. The trace must not give that id to the undeferred task
-// that has the state next: a reader would take the resumed task for another one.
+// A task state keeps the id of a dependent task for its successors. If an undeferred task gets the state next, the
+// trace must not give that id to it: a reader would take the resumed task for another one.
 TEST_F(Recording, an_undeferred_task_resumes_in_the_trace_although_its_state_was_a_dependent_tasks) {
     begin("trace");
     Team team;

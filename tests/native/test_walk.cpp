@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A walk from a checkpoint reports the same as a walk from the first event: on every golden trace, from many places in
-// each thread's log.
+// A walk from a checkpoint must report the same events as a walk from the begin of the log. Tests many checkpoints in
+// each thread's log of every golden trace.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
