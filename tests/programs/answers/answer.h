@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * answer.h, for the known-answer programs: a warm-up, their unit of time, and the lines that state what a recording
- * must show. The answer of a program is a formula of its spins, which the program computes.
+ * Gives the known-answer programs a warm-up, a unit of time, and the lines that state what a recording must show. Each
+ * program computes its answer from the lengths of its spins.
  *
  * Every program runs its measured regions with two threads, after a warm-up region.
  *   EXPECT work_ns= idle_ns= sync_ns= lock_ns=   thread time of all regions but the warm-up; the other states are zero
@@ -41,7 +41,7 @@ static inline long long run_delay_ns(void) {
 }
 
 /* Gives the calling thread, and threads that it creates, real-time priority if permitted, so a busy machine does
- * not change the answer. The kernel ends a thread that then runs for two seconds without a pause. */
+ * not change the answer. If such a thread runs for two seconds without a pause, the kernel kills the process. */
 static inline void take_processor(int priority) {
     struct sched_param parameter = {0};
     struct rlimit limit = {2000000, 2000000};
@@ -49,10 +49,10 @@ static inline void take_processor(int priority) {
     if (setrlimit(RLIMIT_RTTIME, &limit) == 0) pthread_setschedparam(pthread_self(), SCHED_FIFO, &parameter);
 }
 
-#define FIRST_SAMPLE_NS (25 * MS) /* time of the first sample, at a hundred a second */
+#define FIRST_SAMPLE_NS (25 * MS) /* enough for a first sample, at a hundred a second */
 
-/* Starts the runtime and its threads, and makes the tool create the files that it creates with a thread's first sample,
- * so that neither is part of the answer. */
+/* Starts the runtime and its threads, and spins until the tool has created the files of each thread's first sample. So
+ * neither is part of the answer. */
 static inline void warm_up(void) {
     take_processor(10);
 #pragma omp parallel num_threads(2)

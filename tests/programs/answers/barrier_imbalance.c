@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The threads alternate in being late at explicit barriers.
+ * The threads are late in turn at explicit barriers.
  */
 #include "answer.h"
 

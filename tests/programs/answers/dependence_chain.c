@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A chain of dependent tasks: ready one after the other, so one thread idles at any time.
+ * A chain of dependent tasks: they become ready one after the other, so one of the two threads idles at any time.
  */
 #include "answer.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A task whose event a thread outside of OpenMP fulfils long after its body, and a successor that waits for it: in
- * between both threads idle. That thread sleeps, so the answer uses the time at which it really woke.
+ * A thread outside of OpenMP fulfils the event of a task long after the task's body. A second task depends on it, so
+ * the team's threads idle until then. The outside thread sleeps; the answer uses the time at which it really woke.
  */
 #include "answer.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A team of one thread runs untied tasks of three parts, which begin after a child and after a yield: all work. clang's
- * tasks return at the end of each part and submit the next one by the function that creates tasks.
+ * A team of one thread runs untied tasks, which wait for a child and yield: all work. With clang, such a task returns
+ * at the end of each part, and submits the next part by the function that creates tasks.
  */
 #include "answer.h"
 

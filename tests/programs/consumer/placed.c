@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A user's program that places its 50 tasks with omp_ext.h. It fails unless the extension held all of them, for which
- * the library must be linked before the OpenMP runtime. */
+/* A user's program that places its 50 tasks with omp_ext.h. It fails unless the extension held all of them. This
+ * requires that the library is linked before the OpenMP runtime. */
 #include <omp_ext.h>
 #include <stdio.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The program behind all names in the documents' examples: tasks with kernels and a critical section for about 30 ms.
- * Prints its time as the benchmark programs do, ignores arguments, and is its own serial baseline.
+ * Stands for the programs of the documents' examples: tasks with kernels and a critical section, about 30 ms of work.
+ * Prints its time as the benchmark programs do, and ignores arguments. Without OpenMP it is the serial baseline.
  */
 #include "../facts.h"
 #include "ompass.h"

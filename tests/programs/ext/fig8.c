@@ -3,8 +3,8 @@
  * Fig. 8 of Olivier et al. as a whole program: builds a binary tree and traverses it in steps. The same calls
  * divide its top over the domains in each step. With four domains, the first split places its tasks in domains 0 and 2,
  * the second in 0, 1, 2 and 3; all tasks below run in the domains of their parents. Every task records where it ran;
- * the program fails if a task ran elsewhere, in any step. Needs strict mode and at least one thread per domain; a
- * rescued task, which strict mode allows, also fails it. `fig8 DEPTH STEPS`.
+ * the program fails if a task ran elsewhere, in any step. Needs strict mode and at least one thread per domain.
+ * Strict mode allows rescues, but the program fails if one happens. `fig8 DEPTH STEPS`.
  * With -DEVERY_LEVEL each level is split, into a domain and the next one, and the program prints its time.
  */
 #include <math.h>
@@ -55,7 +55,7 @@ static void compute(data_t *data) {
     data->domain_run[1 + step] = omp_get_locality_domain_num();
 }
 
-/* As printed, except for the parentheses and the number of domains. */
+/* As printed in the paper, except for the parentheses and the number of domains. */
 static void recursive_init(data_t *data, int nsplits) {
     init(data);
     if (!is_leaf(data)) {
@@ -90,7 +90,7 @@ static void recursive_compute(data_t *data, int nsplits) {
     }
 }
 
-/* Sets domain_said to the paper's domain: the bits of the first splits, the first one the highest. */
+/* Sets domain_said by the paper's rule: each of the first splits determines one bit, the first split the highest. */
 static void say_domains(data_t *data, int nsplits, int domain) {
     data->domain_said = domain;
     if (is_leaf(data)) return;

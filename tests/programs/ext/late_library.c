@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A program of plain tasks, some of which call a library that is loaded while they run. The library's tasks need the
- * runtime: detachable tasks, reductions and settings. Compiled twice: with LIBRARY it is that library, whose path is
- * the program's argument.
+ * A program of plain tasks, some of which call a library that it loads in its first region. The library needs the
+ * runtime for its tasks: detachable tasks, reductions and settings. Compiled twice: with LIBRARY it is that library.
+ * The program's argument is the path of the library.
  */
 #include <omp.h>
 
@@ -21,7 +21,7 @@ static void leave_behind(int depth, long *n_run) {
     }
 }
 
-/* Returns the sum of 1 to n; runs n further tasks. */
+/* Runs several kinds of tasks, n of each. Returns n more than the sum of 1 to n. */
 int use_the_runtime(int n) {
     long sum = 0, n_run = 0;
 #pragma omp taskgroup task_reduction(+ : sum)

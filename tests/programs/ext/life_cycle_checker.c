@@ -64,7 +64,7 @@ static void on_create(ompt_data_t *parent_data, const ompt_frame_t *frame, ompt_
     atomic_fetch_add(&n_created, 1);
 }
 
-// Leaves the thread's current task; its state becomes `state`.
+// Sets the state of a task that the thread leaves. Checks that the task ran, and on this thread.
 static void leave(struct Task *task, int state) {
     const int before = atomic_exchange(&task->state, state);
     if (before == kCreated && state == kComplete) return; // cancelled before it began

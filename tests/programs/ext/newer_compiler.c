@@ -2,8 +2,8 @@
 /*
  * Calls the runtime as clang 23 does for clauses of OpenMP 6.0 that clang 19 does not know. Argument: the clause.
  *   pool         1,000 tasks with threadset(omp_pool), each with a child, run in their team
- *   transparent  tasks after a transparent task wait for its children, and these for tasks before it; some are
- *                undeferred, chunks of a taskloop, or transparent children
+ *   transparent  tasks after a transparent task wait for its children, which wait for tasks before it; some transparent
+ *                tasks are undeferred, chunks of a taskloop, or children of transparent tasks
  *   later        tasks with a flag that no compiler sets today
  */
 #include <omp.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * A library that is preloaded in front of libomp_ext.so and places every task of a program at random. When the process
- * ends it appends a line to the file PLACED_AT_RANDOM: the numbers of tasks, of tasks outside of their domain, of
- * rescues.
+ * ends, it appends a line to the file that the variable PLACED_AT_RANDOM names: the numbers of tasks, of tasks outside
+ * of their domain, and of rescues.
  */
 #include <dlfcn.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Tasks with random dependences of every kind on a few numbers, first empty ones, then ones of 0 to 3 us, then both in
- * turn; also children of such tasks. Each number must have the values of a serial run: at waits for it, and at the end.
+ * Tasks with random dependences of every kind on a few numbers: first empty tasks, then tasks of 0 to 3 us, then both
+ * in turn, then tasks with such children. Each number must equal that of a serial run at waits for it, and at the end.
  *   random_graph SEED
  */
 #include <omp.h>

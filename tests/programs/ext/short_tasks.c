@@ -149,7 +149,7 @@ static void forks(int depth, unsigned path) {
 static const struct Act {
     const char *name;
     void (*act)(int depth, unsigned path);
-    unsigned one_in; // one of so many nodes executes the act
+    unsigned one_in; // one in this many nodes executes the act
 } acts[] = {
     {"nothing", nothing, 1},       {"locks", locks, 4},       {"region", region, 512}, {"inner", inner, 512},
     {"undeferred", undeferred, 8}, {"final", final_task, 16}, {"untied", untied, 16},  {"depend", depend, 16},

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Teams of several threads each: the body of a teams construct runs on one thread of each team; the other threads wait
- * for parallel regions in it. They are in a serial part, and in target constructs that fall back to the host.
+ * for parallel regions in it. The teams constructs are in a serial part, and in target constructs on the host.
  */
 #include <omp.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * tree [depth [regions]]: a recursion that places every level, as a user writes it first. Each task creates two
+ * tree [depth [regions]]: a recursion that places every level, as a user would first write it. Each task creates two
  * children in different domains and waits for them. Prints the time of each region in ms, and the numbers of tasks, of
  * tasks outside of their domain, and of rescues.
  */
@@ -12,7 +12,7 @@
 static int n_domains;
 static long n_outside;
 
-/* Returns the domain of the thread that runs the task, by the assignment of threads to domains. */
+/* Counts the task, also as outside if it does not run in `domain`, where its creator placed it; creates children. */
 static void tree(int depth, int domain) {
     count_task();
     if (omp_get_locality_domain_num() != domain) add_long(&n_outside, 1);

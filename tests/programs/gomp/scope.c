@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scopes with a reduction, and with one in which tasks take part.
+// Scopes with reductions: one in which tasks take part, and one without tasks.
 #include <stdio.h>
 
 int main(void) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prints the settings that a program reads from its runtime if no variable is set.
+// Prints the settings that a program reads from its runtime if no environment variable is set.
 #include <omp.h>
 #include <stdio.h>
 

@@ -2,7 +2,7 @@
 /*
  * OpenMP before main and after it: in constructor and destructor functions, in static objects and in exit handlers.
  * Compiled twice: with LIBRARY defined it is the library that the program is linked with, or loads and unloads itself
- * when its path is the argument. Every end prints FACTS of all that ran before; the last line is the whole.
+ * when its path is the argument. Each use prints the FACTS of all uses so far; the last line has the totals.
  */
 #include <cstdio>
 #include <cstdlib>
@@ -16,7 +16,7 @@ extern "C" void note(long n_tasks, long n_regions);
 namespace {
 
 #ifdef _OPENMP
-// The second thread creates the tasks: while the first one is in dlopen, it must not need the loader.
+// The second thread creates the tasks. While the first thread is in dlopen, the second must not need the loader.
 long run_tasks() {
     long ran = 0;
 #pragma omp parallel num_threads(2) shared(ran)

@@ -19,7 +19,7 @@
 enum { TASKS = 200, THREADS = 2, MAX_LIBRARIES = 4 };
 
 #ifdef _OPENMP
-/* Returns how many tasks ran, or a negative number if the runtime mixed something up. */
+/* Returns the number of tasks that ran, or a negative number if the runtimes were mixed up. */
 static long run_tasks(void) {
     static omp_lock_t lock;
     static int has_lock;

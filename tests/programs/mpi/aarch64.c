@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// forward.S on AArch64, in an emulator and without libraries: calls functions with many arguments, once as a call that is
-// not recorded, once as one that is, and once while nothing is watched. The hooks destroy all registers that they may.
+// Tests forward.S on AArch64, in an emulator and without libraries. Calls functions with many arguments three times:
+// not recorded, recorded, and while no calls are watched. The hooks destroy all registers that they may.
 // Prints the results, then how often the hooks were called.
 struct Entry {
     void *target;

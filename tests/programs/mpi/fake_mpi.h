@@ -7,7 +7,7 @@
 extern "C" {
 #endif
 
-void print_sleeps(void); // prints the time that C functions slept, in total
+void print_sleeps(void); // prints the total sleeping times of MPI_Barrier, MPI_Recv and MPI_Wait
 
 int MPI_Init(int *argc, char ***argv);
 int MPI_Finalize(void);

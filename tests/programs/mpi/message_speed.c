@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Prints the nanoseconds of processor time that calls on MPI_COMM_SELF take: MPI_Bcast, whose messages traces have, and
-// MPI_Iprobe, whose messages they lack. Prints the least of many batches, because other programs may use the processor.
-// Argument: the number of batches.
+// MPI_Iprobe, whose messages traces lack. Prints the least time of many batches, because other programs may use the
+// processor. Argument: the number of batches.
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

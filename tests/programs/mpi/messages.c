@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two ranks whose messages have marked lines: every kind of call whose message a trace has. The ranks also exchange
-// their numbers in a communicator of their own, so peers there have other numbers.
+// Two ranks exchange messages at marked lines, by every kind of call whose message a trace has. In another communicator
+// the ranks have each other's numbers, so peers have other numbers there.
 #include "facts.h"
 
 #include <mpi.h>

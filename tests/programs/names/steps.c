@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program with tasks, a named critical section, a loop and inlined work, whose names and source lines
-// its run keeps.
+// A program with tasks, a named critical section, a loop and inlined work. The recorded run keeps the names and
+// source lines of all of them.
 #include <stdio.h>
 
 static inline double spin(int n) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * For a machine whose domain d is its node d: checks with the kernel that memory is and tasks run where the program
- * placed them. Prints each claim as "CLAIM name held/all", which the test checks. Argument: pages per part.
+ * For a machine whose domain d is its node d: asks the kernel whether memory and tasks are where the program placed
+ * them. Prints each claim as "CLAIM name held/all", which the test checks. Argument: pages per part.
  */
 #include "pages.h" /* first, as facts.h */
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A library that a program loads, runs and unloads. Built several times with other TASKS and NAME, which change no
- * address: TASKS is below 128, and all NAMEs have the same length. run_tasks creates TASKS deferred tasks and waits for
- * them, then TASKS undeferred ones. run_region has a phase NAME and one region, and in that the same tasks, a kernel
- * NAME, and a loop of TASKS iterations with a critical section. spin uses some ms of processor time, without OpenMP.
+ * A library that a program loads, runs and unloads. Built several times with different TASKS and NAME. No
+ * address changes, because TASKS is below 128 and all NAMEs have the same length. run_tasks creates TASKS deferred
+ * tasks, waits for them, and creates TASKS undeferred ones. run_region runs a region in a phase NAME: the same tasks, a
+ * kernel NAME, and a loop of TASKS iterations with a critical section. spin uses processor time, without OpenMP.
  */
 #include <ompass.h>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tasks that compute for some processor time and then sleep as long:
 //   sleeps MICROSECONDS TASKS [SLEEPS_PER_TASK]
-// Prints for each thread the system's figures of its time in the region, THREAD tid= running_ns=, and the time that all
-// tasks slept, or were woken but not yet running, ASLEEP ns=
+// Prints for each thread its processor time in the region by the system's figures, THREAD tid= running_ns=. Then prints
+// the time for which all tasks slept, or were woken but not yet running, ASLEEP ns=
 #define _GNU_SOURCE
 #include <omp.h>
 #include <stdint.h>

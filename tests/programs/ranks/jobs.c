@@ -45,7 +45,7 @@ static void imbalanced(int round) {
 }
 
 /* Sends messages around all ranks for one unit; the last message of rank 0 ends it. Messages are so long that the time
- * between two calls does not count. */
+ * between two calls is negligible. */
 static void exchange(double part, int tag) {
     static _Thread_local int message[1 << 16];
     const int length = (int)(sizeof message / sizeof *message);

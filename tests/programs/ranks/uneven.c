@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* An MPI program with OpenMP tasks: rank r creates 20 (r + 1) tasks of half a millisecond, so the last rank has
- * most work. Its tasks are kernels that declare what they touch. Prints nothing but errors.
+ * the most work. The tasks are kernels that declare their accesses. Prints nothing but errors.
  */
 #include "../answers/answer.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two tasks alternate in step with the thread's processor time: alternates PERIOD_NS N. Each period begins with a task
-// of three tenths of it, and the rest is another task's.
+// Two tasks alternate in step with the thread's processor time: alternates PERIOD_NS N. In each of N periods, one task
+// takes the first three tenths and the other task takes the rest.
 #include "../facts.h"
 #include <stdint.h>
 

@@ -2,10 +2,10 @@
 /*
  * diseases.c DISEASE [SERIAL]: a task program with one known reason not to scale; with a second argument the same work
  * without OpenMP. Prints `seconds X` of its work alone, and appends a line to the file that RUNS_LOG names.
- *   fine      a million additions, each a task
+ *   fine      300,000 additions, each a task
  *   coarse    three equal tasks: two threads take two thirds of the time of one
  *   memory    tasks that write to the same cache line, so it moves between the threads
- *   none      two hundred equal tasks of a millisecond
+ *   none      two hundred equal tasks of half a millisecond
  */
 #include "../answers/answer.h"
 

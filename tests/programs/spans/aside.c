@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Six tasks of one domain, each of which works 4 ms, waits for a child of 30 ms in another domain, and works 4 ms. They
- * step aside, so the thread of the first domain runs all six meanwhile. The span is one task's, and waiting is not
+ * step aside, so the thread of the first domain runs all six meanwhile. The span is that of one task. Waiting is not
  * work. Linked with libomp_ext.so.
  */
 #include <omp_ext.h>

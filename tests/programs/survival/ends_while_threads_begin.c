@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Recording ends while the threads of the team begin: this program delays their system calls, and the first thread does
- * not wait for them.
+ * Recording ends while the threads of the team begin: this program delays their calls of perf_event_open, and the first
+ * thread does not wait for them.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

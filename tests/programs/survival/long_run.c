@@ -5,7 +5,7 @@
  * have a construct of their own.
  *
  * long_run ROUNDS [LENGTH_MS_OF_ONE_LONG_REGION [COMMAND_OF_OMP_CONTROL_TOOL]]: the long region, and then the command,
- * follow half of the rounds. With a length of -1, the program never leaves that region.
+ * follow half of the rounds. With a length of -1, the program has no long region, and waits there forever.
  */
 #include "../facts.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Kernels with regions of their own between regions of the host, and one inside a region of the host. A host plugin runs
- * them on threads of the process. The kernels take known times.
+ * Kernels with regions of their own between regions of the host, and one inside a region of the host. A host plugin
+ * runs them on threads of the process. The kernels take known times.
  */
 #include "expected.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The threads of a team use devices at the same time, between tasks of their own, from implicit and explicit tasks. Kernels
- * have regions of their own.
+ * The threads of a team use devices at the same time, between tasks of their own, from implicit and explicit tasks.
+ * Kernels have regions of their own.
  */
 #include "expected.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Detached tasks whose events are fulfilled late: by a thread outside of OpenMP or, with the argument `team`, by a task
- * of the same team. Prints by how much, on a line EVENTS.
+ * of the same team. Prints the sum of the delays and the longest delay on a line EVENTS.
  */
 #include <omp.h>
 #include <pthread.h>
