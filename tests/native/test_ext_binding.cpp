@@ -70,7 +70,7 @@ TEST(Seats, are_one_for_each_worker_in_rising_order) {
         }
 }
 
-TEST(Seats, of_nested_teams_stay_with_the_one_that_began_them) {
+TEST(Seats, of_a_nested_team_are_in_the_domains_of_the_outer_worker) {
     const Topology topology = with_cpus({2, 2, 2, 2});
     for (int outer = 0; outer < 2; outer++) {
         const Seat parent = seat_of(topology, {0, 4}, outer, 2);
@@ -113,7 +113,7 @@ protected:
 };
 
 // Runs first: if the extension had made the same binding before, it would take this one for its own.
-TEST_F(Binding, leaves_a_thread_that_others_bound_to_a_domain) {
+TEST_F(Binding, leaves_a_thread_that_others_have_bound_in_their_domain) {
     in_a_thread([&] {
         CpuSet one;
         one.add(cpus(1).numbers().back());

@@ -37,7 +37,7 @@ TEST(DomainRequests, are_understood_in_any_case) {
     EXPECT_EQ(parsed("synthetic:numa:2 pu:2").synthetic, "numa:2 pu:2");
 }
 
-TEST(DomainRequests, refuses_other_values) {
+TEST(DomainRequests, of_unknown_form_are_refused) {
     DomainRequest request;
     for (const char *text :
          {"", "nodes", "0", "-1", "1025", "4x", " 4", "4 ", "+4", "synthetic:", "99999999999999999999"})
@@ -106,7 +106,7 @@ TEST(Domains, requested_by_number_are_equal_parts_of_cores_in_order) {
     }
 }
 
-TEST(Domains, share_cpus_if_there_are_more_domains) {
+TEST(Domains, share_cpus_if_there_are_more_domains_than_cpus) {
     const Topology topology = described("numa:1 core:2 pu:1", Level::kParts, 4);
     ASSERT_EQ(topology.domains.size(), 4u);
     for (size_t i = 0; i < 4; i++) {
@@ -164,7 +164,7 @@ TEST(Domains, of_a_described_machine_have_no_real_cpus_and_nodes) {
     EXPECT_FALSE(topology.finds_pages);
 }
 
-TEST(Domains, keep_to_the_cpus_allowed) {
+TEST(Domains, contain_only_allowed_cpus) {
     const std::vector<unsigned> cpus = CpuSet::of_calling_thread().numbers();
     CpuSet allowed;
     allowed.add(cpus.back());

@@ -109,7 +109,7 @@ TEST(DequeInterleavings, TwoThievesAndTheOwnerCompeteForTheLastItem) {
     EXPECT_GT(explore(Explorer(4), 4, push_first, {owner, steal_once, steal_once}, each_once(1)), 1000u);
 }
 
-TEST(DequeInterleavings, NothingIsLostWhileItGrows) {
+TEST(DequeInterleavings, NothingIsLostWhileTheDequeGrows) {
     SKIP_UNDER_SANITIZERS();
     const auto owner = [](Case &state) {
         for (size_t i = 0; i < 4; i++) state.push(i);

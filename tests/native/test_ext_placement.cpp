@@ -265,7 +265,7 @@ TEST(MemoryOfOneDomain, is_all_in_that_domain) {
 }
 
 // hwloc reports an error if a node does not exist; the memory is usable nevertheless.
-TEST(MemoryOfAnAbsentNode, is_memory) {
+TEST(MemoryOfAnAbsentNode, is_usable) {
     Topology topology = read_topology({Level::kParts, 2, {}}, CpuSet::of_calling_thread());
     if (!topology.places_memory) GTEST_SKIP() << "needs an hwloc that places memory";
     topology.domains[1].nodes = topology.domains[1].nodes_to_fill = {999};

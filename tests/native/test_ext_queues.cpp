@@ -365,7 +365,7 @@ void wait_often(Graph &graph, const omp_ext::Dependence &dependence) {
     EXPECT_LT(processor_seconds() - begin, kMostSeconds);
 }
 
-TEST(Dependences, WaitsDoNotMeetCompleteReaders) {
+TEST(Dependences, WaitsDoNotVisitCompleteReaders) {
     int x = 0;
     Graph graph;
     for (int i = 0; i < kMany; i++) graph.create({{&x, kIn}});
@@ -373,7 +373,7 @@ TEST(Dependences, WaitsDoNotMeetCompleteReaders) {
     wait_often(graph, {&x, kInOut});
 }
 
-TEST(Dependences, WaitsForAllMemoryDoNotMeetCompleteTasks) {
+TEST(Dependences, WaitsForAllMemoryDoNotVisitCompleteTasks) {
     std::vector<int> memory(kMany);
     Graph graph;
     for (int &x : memory) graph.create({{&x, kInOut}});
@@ -381,7 +381,7 @@ TEST(Dependences, WaitsForAllMemoryDoNotMeetCompleteTasks) {
     wait_often(graph, {nullptr, kInOut});
 }
 
-TEST(Dependences, ReadersDoNotMeetACompleteSet) {
+TEST(Dependences, ReadersDoNotVisitACompleteSet) {
     int x = 0;
     Graph graph;
     for (int i = 0; i < kMany; i++) graph.create({{&x, kInOutSet}});
@@ -408,7 +408,7 @@ TEST(Dependences, AWriterFollowsTheReadersThatRemain) {
     graph.complete_task(writer);
 }
 
-TEST(Dependences, ReadersOfTheResultStartLast) {
+TEST(Dependences, ReadersOfTheResultBecomeReadyLast) {
     int x = 0, y = 0;
     Graph graph;
     const size_t task = graph.create({{&x, kInOut}, {&y, kIn}});

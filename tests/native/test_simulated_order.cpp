@@ -210,7 +210,7 @@ TEST(SimulatedOrder, RecordedWaitsOfOnePlaceAreLeftOut) {
     EXPECT_EQ(blocking_of(program).at(2), 300u);
 }
 
-TEST(SimulatedOrder, ConstructsThatAreOneForTheReaderBecomeOne) {
+TEST(SimulatedOrder, ReplacedConstructsKeepDependencesAndWaits) {
     Builder build;
     const uint32_t primary = build.region(1)[0];
     const uint32_t first = working(build, primary, 100, 1), second = working(build, primary, 100, 2);

@@ -193,7 +193,7 @@ TEST(Simulation, KeepsTheBoundOfEachLockUnderEveryPolicy) {
     }
 }
 
-TEST(Simulation, TasksGetALockInTheOrderInWhichTheyAsk) {
+TEST(Simulation, TasksGetALockInTheOrderOfTheirRequests) {
     Builder build;
     build.program.n_locks = 1;
     const uint32_t implicit = build.region(1)[0];
@@ -374,7 +374,7 @@ TEST(Simulation, AChangeHasItsDocumentedEffect) {
 }
 
 // Only tasks below a cut-off become plain calls; a task that finds the queue full keeps its cost.
-TEST(Simulation, ACutOffBelowDoesNotMakeTasksAtAFullQueuePlainCalls) {
+TEST(Simulation, ACutOffDoesNotTurnTasksAtAFullQueueIntoPlainCalls) {
     Builder build;
     const uint32_t implicit = build.region(1)[0];
     for (int i = 0; i < 400; i++) {
@@ -731,7 +731,7 @@ TEST(SharedLoops, GiveChunksToFreeThreadsUnderADynamicSchedule) {
     EXPECT_EQ(time_of_loop(even, format::kWorkStaticLoop, 4), 150); // static with a chunk size
 }
 
-TEST(SharedLoops, OfOneThreadAreDividedUpToSingleIterations) {
+TEST(SharedLoops, OfOneThreadAreDividedDownToSingleIterations) {
     EXPECT_EQ(time_of_loop({{600, 1, 6}}, format::kWorkStaticLoop + 1, 3), 200);
     EXPECT_EQ(time_of_loop({{600, 1, 6}}, format::kWorkStaticLoop, 4), 200);
     EXPECT_EQ(time_of_loop({{600, 1, 6}}, format::kWorkStaticLoop, 60), 100);

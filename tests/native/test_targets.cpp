@@ -198,7 +198,7 @@ TEST_F(Targets, runtimes_without_the_newer_callbacks_give_the_same_counts) {
     EXPECT_EQ(flags_of(found[1]) & 0xff, format::kDataCall);
 }
 
-TEST_F(Targets, an_end_without_a_begin_and_a_nested_construct_count_nothing) {
+TEST_F(Targets, an_end_without_a_begin_and_a_nested_construct_are_not_counted) {
     begin("trace");
     Runtime runtime;
     runtime.end(ompt_target, 0, 0x1000);
@@ -215,7 +215,7 @@ TEST_F(Targets, an_end_without_a_begin_and_a_nested_construct_count_nothing) {
 }
 
 // Events of the host thread inside a kernel are not recorded. The region's other times stay exact.
-TEST_F(Targets, time_in_a_construct_is_offload_and_kernels_count_nothing) {
+TEST_F(Targets, time_in_a_construct_is_offload_and_events_of_kernels_are_ignored) {
     begin("trace");
     Runtime runtime;
     ThreadState *thread = recorder::thread(format::ThreadKind::kInitial);

@@ -216,7 +216,7 @@ TEST_F(Recording, a_pause_costs_as_much_on_a_deep_stack_as_on_a_shallow_one) {
 }
 
 // A pause examines only tasks that no earlier pause has examined. Between pauses, tasks leave the stack and return.
-TEST_F(Recording, undeferred_tasks_on_the_stack_while_a_pause_begins_or_ends_are_counted_nowhere) {
+TEST_F(Recording, undeferred_tasks_on_the_stack_while_a_pause_begins_or_ends_are_not_counted) {
     begin("profile");
     ThreadState &thread = *recorder::thread(format::ThreadKind::kInitial);
     TaskConstruct *construct = thread.constructs.at(address(0x4000), 0);
@@ -312,7 +312,7 @@ TEST_F(Recording, an_undeferred_task_resumes_in_the_trace_although_its_state_was
 }
 
 // The state of a task may serve a new task while another thread still has a part of the old one.
-TEST_F(Recording, a_left_part_of_a_completed_task_is_no_part_of_the_next_task_with_its_state) {
+TEST_F(Recording, a_leftover_part_of_a_completed_task_is_not_a_part_of_the_next_task_in_its_state) {
     begin("trace");
     Team team;
     ThreadState &first = *team.threads[0], &second = *team.threads[1];

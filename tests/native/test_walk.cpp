@@ -135,7 +135,7 @@ void check_thread(const RunFiles &run, const TraceIndex &index, uint32_t thread)
     }
 }
 
-TEST_F(GoldenTraces, AWalkFromAnyCheckpointEqualsAWalkFromTheBegin) {
+TEST_F(GoldenTraces, AWalkFromACheckpointEqualsAWalkFromTheBegin) {
     unsigned n_runs = 0;
     for (const auto &entry : fs::directory_iterator(folder_)) {
         SCOPED_TRACE(entry.path().filename());
