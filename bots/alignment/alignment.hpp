@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Global alignment of two sequences with affine gap penalties in linear space. The scores in the middle row of the
 // matrix are computed from both ends; the best path through that row divides the problem into two halves, which are
-// solved in the same way. The result is the score, and the pairs of opposite residues.
+// solved in the same way. The result is the score, and the numbers of paired and of equal residues.
 //
 //   work  Theta(m n) for sequences of m and n residues: each level of the division computes half as many scores
 //   span  the same: a pair of sequences is one task
@@ -52,19 +52,19 @@ public:
         return evaluate(a, b);
     }
 
-    // Returns the score of the best alignment, from one sweep over the matrix: align must reach it.
+    // Returns the score of the best alignment, computed by one sweep over the matrix. align must reach this score.
     Score best_score(Sequence a, Sequence b) {
         sweep<false>(a, b, kGapOpen, forward_);
         return forward_.best[b.size()];
     }
 
 private:
-    static constexpr Score kImpossible =
-        -(1 << 28); // below every score, and far enough from the least number to subtract from it
+    static constexpr Score kImpossible = -(1 << 28); // below every score, but subtractions from it do not overflow
     static constexpr std::size_t kNobody = SIZE_MAX;
 
-    // A row of the matrix: for each prefix of b, the best score of aligning it with the current prefix of a; once over
-    // all alignments, and once over those that end with a residue of a opposite to a gap.
+    // A row of the matrix, for one prefix of a. Element j is for the prefix of b with j residues: `best` is the best
+    // score of all alignments of the two prefixes, `in_gap` the best of those that end with a residue of a opposite to
+    // a gap.
     struct Rows {
         std::vector<Score> best;
         std::vector<Score> in_gap;
@@ -97,14 +97,14 @@ private:
                 diagonal = above;
                 in_gap[j] = down;
                 best[j] = std::max(not_along, along);
-                // `not_along` instead of best[j]: opening a gap behind a gap never pays, and the dependence chain from
-                // one step to the next stays short.
+                // `not_along` replaces best[j], which keeps the dependence chain from step to step short. The result is
+                // the same, because opening a gap directly after a gap never pays.
                 along = std::max(along - kGapExtend, not_along - kGapOpen - kGapExtend);
             }
         }
     }
 
-    // Pairs residues of a and b in the best way. `open_front`, `open_back`: the cost of opening a gap opposite to the
+    // Pairs residues of a and b for the best score. `open_front`, `open_back`: the cost of opening a gap opposite to the
     // first or last residues of a; zero where the gap continues in the neighbouring part.
     void divide(Sequence a, Sequence b, Score open_front, Score open_back) {
         if (a.empty() || b.empty()) return;

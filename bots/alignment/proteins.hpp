@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The sequences to align, from a fixed seed: families that descend from random ancestors by mutations, insertions and
-// deletions; the alignments of all pairs, and their verification.
+// The sequences to align, their alignments, and the verification of these. The sequences are random from a fixed seed:
+// families descend from common ancestors by mutations, insertions and deletions.
 #pragma once
 
 #include <algorithm>
@@ -31,7 +31,7 @@ public:
     std::size_t longest() const { return longest_; }
     Sequence sequence(std::size_t i) const { return sequences_[i]; }
 
-    // Returns the alignment of sequences i > j.
+    // Returns the alignment of sequences i and j, for i > j.
     PairAlignment &alignment(std::size_t i, std::size_t j) { return alignments_[i * (i - 1) / 2 + j]; }
     const PairAlignment &alignment(std::size_t i, std::size_t j) const { return alignments_[i * (i - 1) / 2 + j]; }
 
@@ -47,7 +47,7 @@ public:
         return cells;
     }
 
-    // Compares each alignment's score with the best score by Gotoh's algorithm, which does not divide the problem.
+    // Compares each alignment's score with the best score from Gotoh's algorithm, which does not divide the problem.
     std::string check() {
         if (best_scores_.empty()) {
             Aligner aligner(longest_);
@@ -78,7 +78,7 @@ public:
 
 private:
     static constexpr std::uint64_t kSeed = 19920215;
-    static constexpr std::size_t kFamily = 8;                                // sequences of one ancestor
+    static constexpr std::size_t kFamily = 8; // sequences of one ancestor
     static constexpr std::uint64_t kMutation = 30, kDeletion = 3, kInsertion = 3; // in percent of residues
     static constexpr std::uint64_t kLongestInsertion = 8;
 

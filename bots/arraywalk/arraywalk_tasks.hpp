@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Walks over an array: each round's positions are halved into tasks, down to the paper's 1000 positions.
+// Walks over an array with tasks: halves the positions of each round, by default down to the paper's 1000 positions.
 #pragma once
 
 #include <cstdint>

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counts the set bits of many vectors. Their lengths are so unequal that halving a range of vectors leaves five sixths
-// of its work in one half, at every level of the recursion.
+// Counts the set bits of many vectors. Their lengths are so unequal that the first half of the vectors has five sixths
+// of the work, the first quarter five sixths of that, and so on.
 //
 //   work  Theta(rounds * words)
 //   span  Theta(rounds * (log vectors + words of the longest vector))
 //
 // Sources: Contreras and Martonosi, "Characterizing and improving the performance of Intel Threading Building Blocks"
-// (IISWC 2008), for the benchmark: bit counting over "a highly unbalanced working set", 5,740 tasks; the unbalance is
-// this version's. The tasks are in bitcounter_tasks.hpp.
+// (IISWC 2008), for the benchmark: bit counting over "a highly unbalanced working set", 5,740 tasks. The lengths are
+// this version's own. The tasks are in bitcounter_tasks.hpp.
 #pragma once
 
 #include <bit>
@@ -114,7 +114,7 @@ private:
         return 1 / (root * std::sqrt(root));
     }
 
-    std::vector<std::size_t> starts_; // where each vector starts in words_, and where the last one ends
+    std::vector<std::size_t> starts_; // index in words_ of each vector's first word, and of the last one's end
     std::vector<std::uint64_t> words_;
     std::vector<std::uint64_t> counts_;
     std::vector<std::uint64_t> expected_; // counts of one round, added up as the words are drawn

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bit counting in tasks: a range of vectors is halved, and each half is a task.
+// Bit counting with tasks. A range of vectors is halved, and its upper half becomes a task.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Option pricing in tasks: a range of blocks of options is halved, and each half is a task.
+// Option pricing with tasks. A range of blocks of options is halved, and its upper half becomes a task.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The options that blackscholes prices, and the verification of their prices: some options with published prices, then
-// pairs of a call and a put with the same terms, random from a fixed seed.
+// The options that blackscholes prices, and the verification of their prices. The first options have published prices.
+// The others are pairs of a call and a put with the same terms, random from a fixed seed.
 #pragma once
 
 #include <cmath>

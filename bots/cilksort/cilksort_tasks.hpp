@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cilksort as Acar et al. measure it: the mergesort of sort/ with one cut-off for the sorts and one for the merges.
-// Below them, quicksort sorts a part, and a merge is not split. The serial program is a quicksort of the whole array.
+// Below them, quicksort sorts a part, and merges are not split. The serial program is a quicksort of the whole array.
 //
 //   work  Theta(n log n)
 //   span  Theta(cut-offs + log^3 n)

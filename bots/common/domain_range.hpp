@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The locality domains over which a part of a recursion is spread, for the versions `locality`: half of the parts goes
-// to half of the domains, until one domain is left, which keeps all further parts. Needs the library of omp_ext/.
+// The range of locality domains for one part of a recursion, in the versions `locality`. Each division gives half of
+// the part to half of the domains. When one domain is left, it keeps all further parts. Needs the library of omp_ext/.
 //
 // Source: Olivier et al. (Scientific Programming 2013), Fig. 8; there the number of domains is a power of two.
 #pragma once
@@ -37,7 +37,7 @@ private:
     int n_;
 };
 
-// Calls visit(first, last, domain) for the part of [first, first + n) that each domain keeps.
+// For each domain, calls visit(first, last, domain) with the part of [first, first + n) that the domain keeps.
 template <class Visit>
 void for_domain_parts(std::size_t first, std::size_t n, const DomainRange &domains, const Visit &visit) {
     if (domains.is_one()) return visit(first, first + n, domains.first());

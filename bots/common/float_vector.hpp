@@ -8,12 +8,12 @@ namespace bots {
 
 inline constexpr std::size_t kFloats = 4;
 
-// Aligned like a float only, so that it can be loaded from any element of an array.
+// Has the alignment of one float, so that a vector can start at any element of an array.
 using Floats [[gnu::vector_size(16), gnu::aligned(4), gnu::may_alias]] = float;
 
 inline Floats load_floats(const float *from) { return *reinterpret_cast<const Floats *>(from); }
 inline void store_floats(float *to, Floats values) { *reinterpret_cast<Floats *>(to) = values; }
-// True if a comparison holds for any of the floats.
+// True if a comparison holds for at least one float. `lanes`: the result of the comparison.
 template <class Lanes>
 inline bool any_of(Lanes lanes) {
     using Halves [[gnu::vector_size(16)]] = long long;

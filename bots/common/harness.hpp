@@ -39,11 +39,11 @@ public:
 
 using MakeWorkload = std::function<std::unique_ptr<Workload>(const Options &)>;
 
-// Implements main() of a version; returns the exit status. A Workload's constructor gets the options, with the input.
+// Implements main() of a version and returns the exit status. make_workload receives the options and the input sizes.
 int run_version(int argc, char **argv, const ProgramSpec &spec, const Version &version,
                 const MakeWorkload &make_workload);
 
-// Implements main() of a serial version. The headers of the runtimes (tasks.hpp, tbb_tasks.hpp) have the others.
+// Implements main() of a serial version. tasks.hpp and tbb_tasks.hpp have the main functions of the other versions.
 template <class SerialWorkload>
 int serial_main(int argc, char **argv, const ProgramSpec &spec) {
     return run_version(argc, argv, spec, {.name = "serial"},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The inputs of every benchmark program, in alphabetical order: the meaning of its numbers and cut-offs, their limits,
-// and their values in each input class. options.cpp chooses and checks values.
+// The inputs and cut-offs of the benchmark programs, in alphabetical order: the meaning of each number, its limits, and
+// its value in each input class. options.cpp chooses and checks values.
 //
 // Classes: `test` runs serially in less than 50 ms, `small` (the default) in about a second, `medium` in about ten,
 // `large` is for machines with many cores.
@@ -326,7 +326,8 @@ inline constexpr ProgramSpec kTreeadd = {
     .cuts = {{{"depth", "levels of the tree, from the root, that create tasks", 0, 100, {6, 12, 12, 14}}}},
 };
 
-// Returns the levels of the tree of uts that create some ten thousand tasks. Binomial trees do not widen with depth.
+// Returns the number of levels in which uts creates about ten thousand tasks. Binomial trees need more levels than
+// geometric ones, because they do not widen with depth.
 constexpr std::int64_t uts_depth(const Inputs &inputs, int) {
     constexpr std::array<std::int64_t, 10> kDepths = {5, 7, 6, 20, 6, 6, 8, 6, 20, 8}; // by --tree
     return kDepths[static_cast<std::size_t>(inputs[0])];

@@ -218,7 +218,7 @@ Options parse_options(int argc, const char *const *argv, const ProgramSpec &spec
 
 std::vector<Options> variants_of(const Options &options, int argc, const char *const *argv, const ProgramSpec &spec,
                                  const Version &version) {
-    // Parses the user's words again, with more words after them, because some defaults depend on --threads.
+    // Appends options to the user's command line and parses it again, because some defaults depend on --threads.
     std::vector<Options> variants;
     const CutoffSet cutoffs = cutoffs_of(spec, version);
     for (std::size_t i = 0; i < kCutoffNames.size(); i++) {

@@ -47,7 +47,7 @@ std::vector<Options> variants_of(const Options &options, int argc, const char *c
 // Returns the text of --help.
 std::string help_text(const ProgramSpec &spec, const Version &version);
 
-// Returns a parameter's value as the command line has it: a number, or the word for it.
+// Returns a parameter's value as it is written on the command line: a number, or the word for it.
 std::string value_text(const Parameter &parameter, std::int64_t value);
 
 } // namespace bots

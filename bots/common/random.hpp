@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random numbers that depend only on a seed and on the number of draws before: the same on every machine.
+// Random numbers that depend only on a seed and on the number of earlier draws. They are the same on every machine.
 //
 // Source: Steele, Lea, Flood, "Fast splittable pseudorandom number generators" (OOPSLA 2014), SplitMix64.
 #pragma once

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loops in tasks: a range of iterations is halved down to pieces, as by TBB's parallel_for. Each upper half becomes a
-// task, and its creator continues with the lower half. The caller's function executes a piece.
+// Parallel loops made of tasks. A range of iterations is halved until its pieces are small, as in TBB's parallel_for.
+// Each upper half becomes a task, and its creator continues with the lower half. The caller's function executes pieces.
 //
 // Source: Robison, Voss, Kukanov, "Optimization via reflection on work stealing in TBB" (IPDPS 2008).
 #pragma once
@@ -17,7 +17,7 @@ struct RangeCut {
     std::int64_t grain; // ranges up to this size are below the cut-off
 };
 
-// Calls (*body)(first, last) for pieces that make up [first, last), in any order. Returns before its tasks have ended.
+// Calls (*body)(first, last) for pieces that make up [first, last), in any order. Does not wait for its tasks.
 template <TaskKind kKind, class Body>
 void split_range(std::int64_t first, std::int64_t last, RangeCut cut, const Body *body) {
     while (last - first > cut.leaf) {

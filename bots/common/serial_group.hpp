@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The serial counterpart of the TaskGroup of tasks.hpp, for algorithms whose parallel construct is a parameter.
+// The serial counterpart of the TaskGroup of tasks.hpp, for algorithms whose task group is a template parameter.
 #pragma once
 
 namespace bots {

@@ -52,8 +52,8 @@ struct Parameter {
     std::array<std::int64_t, kClassNames.size()> by_class;
     // Words that the option takes in place of numbers: choices[i] stands for the value i, up to max.
     std::array<std::string_view, kMaxChoices> choices = {};
-    // If set, returns the value that replaces by_class; it is kept within [min, max]. For cut-offs that depend on the
-    // number of threads or on the size of the input.
+    // If set, returns the value to use in place of by_class; options.cpp limits it to [min, max]. For cut-offs that
+    // depend on the number of threads or on the input.
     std::int64_t (*derive)(const Inputs &inputs, int n_threads) = nullptr;
 
     constexpr bool exists() const { return !name.empty(); }
@@ -67,7 +67,8 @@ struct ProgramSpec {
     std::string_view unit; // the unit of work that Workload::n_units counts, in the singular: call, node, flop
     std::array<Parameter, kMaxInputs> inputs = {};
     std::array<Parameter, kMaxCuts> cuts = {}; // --depth, --grain: where the cut-offs if, final and manual begin
-    CutoffSet cutoffs = kAllCutoffs; // the cut-offs that make sense for the program; the last one is the default
+    CutoffSet cutoffs =
+        kAllCutoffs; // the cut-offs that make sense for the program; by default its last one in enum order
 };
 
 // The description of one version of a program.

@@ -52,8 +52,8 @@ constexpr bool goes_serial(bool below) {
     } while (false)
 // NOLINTEND(bugprone-branch-clone)
 
-// Explicit tasks behind an interface that other runtimes can offer too, for algorithms whose parallel construct is a
-// parameter. Only the task that makes a group uses it. `below`: as for BOTS_TASK.
+// A group of explicit tasks, for algorithms whose task group is a template parameter. TbbTaskGroup and SerialGroup have
+// the same interface. Only the task that makes a group uses it. `below`: as for BOTS_TASK.
 template <TaskKind kKind>
 class TaskGroup {
 public:

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// oneTBB tasks for programs whose parallel construct is a parameter: the counterpart of tasks.hpp, for versions `tbb`.
+// oneTBB tasks, for the versions `tbb` of programs whose task group is a template parameter. The counterpart of
+// tasks.hpp.
 #pragma once
 
 #include <oneapi/tbb/global_control.h>

@@ -57,7 +57,7 @@ inline Doubles log_of(Doubles x) {
     return k * kLn2High + (s * series + k * kLn2Low);
 }
 
-// Returns square roots. Compilers make one vector instruction of the two calls.
+// Returns square roots. Compilers turn the two calls into one vector instruction.
 inline Doubles sqrt_of(Doubles x) { return Doubles{__builtin_sqrt(x[0]), __builtin_sqrt(x[1])}; }
 
 // Returns the distribution function of the normal distribution; the absolute error is below 1e-14 everywhere.

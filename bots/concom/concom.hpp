@@ -3,7 +3,7 @@
 // Components are numbered in the order of their least nodes.
 //
 //   work  Theta(nodes + edges)
-//   span  Theta(nodes + sum over the components of their depth * log nodes); the first term: the scan for starts.
+//   span  Theta(nodes + sum over the components of their depth * log nodes); the first term is the scan for starts.
 //         Almost all nodes of a random graph are in one component, whose search has a span of about log^2 nodes
 //
 // Sources: Cormen, Leiserson, Rivest, Stein, "Introduction to algorithms", for the search; Bollobas, "Random graphs",
@@ -41,7 +41,7 @@ std::size_t search_component_serial(const Graph &graph, const Components &compon
     return n_reached;
 }
 
-// Labels all nodes; none is reached yet. Calls `search` with a start node, the component's number and the number of
+// Labels all nodes; none has a label before. Calls `search` with a start node, the component's number and the number of
 // nodes reached before the search. `search` returns the number reached after it. Returns the number of components.
 template <class Search>
 std::uint32_t for_each_component(const Graph &graph, const Components &components, const Search &search) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The search for components with tasks: each wave of a breadth-first search is a range that is halved into tasks, down
 // to single nodes. The first task that writes a node's label appends the node to the next wave. count_concom_tasks
-// gives the number of tasks.
+// returns the number of tasks.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,7 @@ namespace bots {
 template <TaskKind kKind>
 class ComponentSearch {
 public:
-    // `grain`: number of nodes up to which a wave is not divided.
+    // `grain`: nodes in the largest part of a wave that is below the cut-off.
     ComponentSearch(const Graph &graph, const Components &components, std::int64_t grain)
         : graph_(graph), components_(components), cut_{1, grain} {}
 
@@ -46,8 +46,8 @@ public:
     }
 
 private:
-    // Reaches the neighbours of a part of a wave, order[first] to order[last - 1]. It first reads labels, then claims
-    // nodes in batches: reads overlap, while each atomic exchange waits for its memory.
+    // Reaches the neighbours of a part of a wave, order[first] to order[last - 1]. It reads many labels before claiming
+    // nodes: the processor overlaps reads, but waits for the memory of each atomic exchange.
     void reach(std::size_t first, std::size_t last, std::uint32_t number) {
         std::array<std::uint32_t, 256> candidates; // nodes that had no label when read
         std::size_t n_candidates = 0;
@@ -83,7 +83,7 @@ private:
 };
 
 // Returns the number of tasks that label_all creates. The sizes of the waves do not depend on the order of their nodes,
-// so a serial search finds the same sizes. It labels `components`, in which no node is reached yet.
+// so a serial search finds the same sizes. It labels `components`, in which no node may have a label.
 inline std::uint64_t count_concom_tasks(const Graph &graph, const Components &components, std::int64_t grain,
                                         Cutoff cutoff) {
     std::uint64_t n_tasks = 0;

@@ -52,7 +52,7 @@ public:
 private:
     static constexpr std::uint64_t kSeed = 19590101;
 
-    std::vector<std::size_t> begin_;        // where each node's neighbours begin, and where the last node's end
+    std::vector<std::size_t> begin_;        // index of each node's first neighbour, and of the last node's end
     std::vector<std::uint32_t> neighbours_; // the neighbours of node 0, of node 1, ...
 };
 

@@ -45,9 +45,9 @@ constexpr std::array<Complex, 4> transform_4(Complex a, Complex b, Complex c, Co
     return {even_sum + odd_sum, even_difference + odd_difference, even_sum - odd_sum, even_difference - odd_difference};
 }
 
-// The powers exp(-2 pi i k / n), k < n, for every length n that occurs in a transform. Each n has its own table, which
-// takes an eighth more memory than one table for the longest. In one table, the entries for a short length
-// would be a power of two apart, which puts them on a few cache sets, and each on a separate page.
+// The powers exp(-2 pi i k / n), k < n, for every length n that occurs in a transform. Each n has its own table; all
+// tables together take a seventh more memory than the longest one. If there were only the longest, the entries for a
+// short length would be a power of two apart, in a few cache sets and each on a separate page.
 class Roots {
 public:
     // Computes the tables for n, a power of two, and for the lengths into which it is divided.
@@ -106,7 +106,7 @@ inline void transform_leaf(Complex *data, Complex *scratch, std::size_t n, const
     if (from != data) std::copy_n(from, n, data);
 }
 
-// Deals out columns [first, last): copies from[kRadix * column + row] to number `column` of row `row` of `to`.
+// Deals out columns [first, last): copies from[kRadix * column + row] to element `column` of row `row` of `to`.
 inline void deal_columns(const Complex *from, Complex *to, std::size_t n_columns, std::size_t first, std::size_t last) {
     for (std::size_t column = first; column < last; column++)
         for (std::size_t row = 0; row < kRadix; row++) to[row * n_columns + column] = from[column * kRadix + row];

@@ -24,8 +24,8 @@ public:
         for (std::size_t i = 0; i < data_.size(); i++) data_[i] = input(i);
     }
 
-    // Checks that the inverse of the transform is the input. A wrong transform may also have an inverse, so it compares
-    // the transform with its definition at two frequencies too.
+    // Checks that the inverse transform of the result is the input. A wrong transform can pass this test, so check also
+    // compares the result with the definition at two frequencies.
     std::string check() const {
         const std::size_t n = data_.size();
         const auto size = static_cast<double>(n);
@@ -36,7 +36,7 @@ public:
                        std::to_string(error);
         }
         std::vector<Complex> numbers(n), scratch(n);
-        for (std::size_t i = 0; i < n; i++) numbers[i] = {data_[i].im, data_[i].re}; // the inverse, but for 1/n
+        for (std::size_t i = 0; i < n; i++) numbers[i] = {data_[i].im, data_[i].re}; // the inverse is n times too large
         transform_serial(numbers.data(), scratch.data(), n, roots_);
         for (std::size_t i = 0; i < n; i++) {
             const double error = distance({numbers[i].im / size, numbers[i].re / size}, input(i));
@@ -69,7 +69,7 @@ private:
         const std::size_t n = data_.size();
         long double re = 0, im = 0;
         for (std::size_t i = 0; i < n; i++) {
-            const std::size_t step = i * frequency % n; // wraps at a multiple of n, a power of two
+            const std::size_t step = i * frequency % n; // overflow is harmless: n divides 2^64
             const double angle = -2 * std::numbers::pi * static_cast<double>(step) / static_cast<double>(n);
             const Complex term = input(i) * Complex{std::cos(angle), std::sin(angle)};
             re += term.re;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The transform with a task for each row of a division. The loops that deal out and combine columns are divided into
-// tasks by halving their ranges.
+// The transform with tasks. Each row of a division is a task. The loops that deal out and combine columns are halved
+// into tasks.
 #pragma once
 
 #include <cstddef>

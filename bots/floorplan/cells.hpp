@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The cells of floorplan, from a fixed seed. They form rows: each cell is right of its predecessor, and the first cell
-// of a row is below the first cell of the row before.
+// of a row is below the first cell of the previous row.
 #pragma once
 
 #include <array>

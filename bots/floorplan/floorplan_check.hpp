@@ -26,7 +26,7 @@ inline bool fits(const Cells &cells, Plan &plan, int width, int height) {
 }
 
 // Returns the least area of a plan: tries all rectangles by increasing area, from a lower bound on, until the cells fit
-// in one. Uses no bound from a plan.
+// in one. Does not use branch and bound.
 inline std::int64_t least_area_by_rectangles(const Cells &cells) {
     std::int64_t area = 0;
     for (const Cell &cell : cells) {

@@ -7,7 +7,7 @@
 //   work  Theta(steps * particles), with some thirty neighbours each
 //   span  Theta(steps * (particles in three planes of cells + planes))
 //
-// Units: the distance of particles at rest, the mass of a particle, the time in which gravity speeds one up to 1.
+// Units: the length is the distance of particles at rest, the mass is that of a particle, and the time makes gravity 1.
 //
 // Sources: Mueller, Charypar, Gross, "Particle-based fluid simulation for interactive applications" (SCA 2003), for the
 // method and its kernels; Bienia, Kumar, Singh, Li, "The PARSEC benchmark suite" (PACT 2008), for the benchmark, and
@@ -91,8 +91,8 @@ public:
         is_sorted_ = false;
     }
 
-    // Executes a time step. `loop` is called with n, the rows of cells in an iteration, and a body; it calls
-    // body(first, last) for ranges that make up [0, n), and returns when all calls have returned.
+    // Executes a time step. Calls loop(n, n_rows, body); n_rows is the number of rows of cells in an iteration. `loop`
+    // must call body(first, last) for ranges that make up [0, n), and return after all these calls have returned.
     template <class Loop>
     void step(Loop &&loop) {
         compute_accelerations(loop);
@@ -122,10 +122,11 @@ private:
         return static_cast<std::uint32_t>((cell[2] * n_cells_[1] + cell[1]) * n_cells_[0] + cell[0]);
     }
 
-    // The particles that may be in a plane of cells now: those that were in it or in its neighbours.
+    // The particles [first, last).
     struct Span {
         std::size_t first, last;
     };
+    // Returns the particles that may be in a plane of cells now: those that were in it or in a neighbouring plane.
     Span candidates(const std::vector<std::size_t> &plane_start, std::size_t plane) const {
         if (!is_sorted_) return {0, n_};
         return {plane_start[plane == 0 ? 0 : plane - 1], plane_start[std::min(plane + 2, n_cells_[2])]};
@@ -163,8 +164,7 @@ private:
     void compute_forces(std::size_t row);
     void move_particles(std::size_t row);
 
-    // The particles around a cell, as ranges of memory: one per neighbouring row, from the cell on its left to the one
-    // on its right.
+    // The particles around a cell: one range per neighbouring row, from the cell on the left to the cell on the right.
     struct Neighbourhood {
         std::array<Span, 9> spans;
         std::size_t n_spans;

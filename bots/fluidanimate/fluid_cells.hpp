@@ -88,7 +88,7 @@ inline void Fluid::compute_densities(std::size_t row) {
     }
 }
 
-// Computes accelerations from pressure and viscosity. Both forces on a pair of particles are opposite and equal.
+// Computes accelerations from pressure and viscosity. The two forces between a pair of particles are equal and opposite.
 inline void Fluid::compute_forces(std::size_t row) {
     constexpr float kSquare = kReach * kReach;
     const auto scale = static_cast<float>(45 / (M_PI * std::pow(kReach, 6)));
@@ -144,7 +144,7 @@ inline void Fluid::move_particles(std::size_t row) {
     }
 }
 
-// Compares a particle's density and acceleration with sums over all other particles.
+// Compares a particle's density and acceleration with sums over all particles.
 inline std::string Fluid::check_acceleration(std::size_t particle) const {
     constexpr double kTolerance = 1e-4; // well above the rounding of single precision
     const auto distance_to = [&](std::size_t other) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A step of the fluid in tasks: a range of planes or rows of cells is halved, and each half is a task. Also the number
-// of these tasks.
+// A step of the fluid with tasks, and the number of these tasks. A range of planes or rows of cells is halved, and its
+// upper half becomes a task.
 #pragma once
 
 #include <cstdint>

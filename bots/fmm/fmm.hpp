@@ -10,7 +10,7 @@
 // Sources: Dehnen (J. Comp. Physics 2002) and Yokota, "An FMM based on dual tree traversal for many-core architectures"
 // (J. Algorithms and Comp. Technology 2013) for the traversal; Pericas, Amer, Taura, Matsuoka, "Analysis of data reuse
 // in task-parallel runtimes" (2013) for the benchmark: 10^6 bodies, order 5, 32 bodies in a leaf, tasks of 3.25
-// microseconds that end below 300 bodies. The parallel construct is a parameter of all three passes.
+// microseconds that end below 300 bodies. The task group is a template parameter of all three passes.
 #pragma once
 
 #include <algorithm>
@@ -30,11 +30,11 @@ namespace bots {
 // Two cells use M2L if the sum of their radii is below this fraction of the distance of their centers.
 inline constexpr float kOpening = 0.5f;
 
-// Target blocks times sources up to which P2P between two leaves is faster than M2L at any distance.
+// Two leaves use P2P at any distance if target blocks times source bodies are at most this number: M2L would be slower.
 inline constexpr std::size_t kDirectly = 16;
 
 // The kernel mark "traverse". The first access that a task declares opens it; the end of the task's scope closes it.
-// The bodies of the targets are not declared: their fields, equal in number and order, stand for both.
+// It does not declare the targets' bodies: their fields, which are equal in number and order, stand for both.
 class TraversalMark {
 public:
     TraversalMark() = default;
@@ -48,7 +48,7 @@ public:
         if (n_read_++ == 0) ompass_kernel_begin("traverse");
         ompass_read(address, n_bytes);
     }
-    // Declares a write. A kernel writes from the start of its target on, so only a longer range is declared again.
+    // Declares a write. All writes of a kernel begin at the start of its target, so only a longer range is new.
     void write(const void *address, std::size_t n_bytes) {
         if (n_bytes <= n_written_bytes_) return;
         n_written_bytes_ = n_bytes;
@@ -84,7 +84,7 @@ public:
         std::fill(targets_.begin(), targets_.end(), Row{});
     }
 
-    // Executes all three passes over the whole tree. `Group`: the parallel construct. Cells of up to `grain` bodies,
+    // Executes all three passes over the whole tree. `Group`: the task group, as in tasks.hpp. Cells of up to `grain` bodies,
     // and pairs of cells with up to `grain` bodies together, are below the cut-off.
     template <class Group>
     void evaluate(std::size_t grain) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The code that the versions of the fast multipole method share: everything but the parallel construct.
+// The code that the versions of the fast multipole method share: everything but the task group.
 #pragma once
 
 #include "fmm_input.hpp"

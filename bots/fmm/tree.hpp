@@ -33,7 +33,7 @@ inline constexpr std::size_t kBlockRows = sizeof(BodyBlock) / sizeof(Row);
 struct Cell {
     Point center; // center of the box around its bodies
     float radius; // radius of the ball around its bodies
-    std::uint32_t record; // begin of its record, in rows
+    std::uint32_t record; // start of its record, in rows
     std::uint32_t record_end; // end of the last record of its subtree, in rows
     std::uint32_t n_bodies;
     std::uint32_t end; // one past the last cell of its subtree, which begins with the cell itself

@@ -43,8 +43,8 @@ public:
         villages_[0].is_root = true;
     }
 
-    // Does the same for a part of the country: settles the villages of the domains for which owns(domain) is true. The
-    // country is spread over `domains`, a DomainRange, as simulate_tasks spreads it.
+    // Does the same for a part of the country: settles the villages of the domains for which owns(domain) is true.
+    // `domains`: the DomainRange over which simulate_tasks spreads the country.
     template <class Domains, class Owns>
     void populate(const Domains &domains, const Owns &owns) {
         settle_owned(villages_[0], patients_.get(), levels_, domains, owns);
@@ -121,7 +121,7 @@ private:
     };
     using Villages = std::unique_ptr<Village[], FreeVillages>;
 
-    // Allocates villages without constructing them: settle_village does that, and so touches them first.
+    // Allocates villages without constructing them. settle_village constructs them, and so touches their memory first.
     static Villages allocate_villages(std::size_t n) {
         static_assert(std::is_trivially_destructible_v<Village>);
         return Villages(
@@ -168,8 +168,8 @@ inline std::string Country::check_conservation(std::int64_t n_steps) const {
         return std::to_string(totals.n_visits) + " arrivals, but " + std::to_string(totals.n_discharges) +
                " discharges, " + std::to_string(totals.n_referrals) + " referrals and " +
                std::to_string(n_in_hospital) + " patients";
-    // The expected number of illnesses lies between two bounds: only those who are healthy now were healthy throughout,
-    // or everybody was.
+    // Only healthy people can fall ill. The lower bound of the expected number assumes that only those who are healthy
+    // now were healthy throughout; the upper bound assumes that everybody was.
     const double chance_to_fall_ill = static_cast<double>(kFallsIll) / 4294967296.0 * static_cast<double>(n_steps);
     const double least = chance_to_fall_ill * static_cast<double>(totals.n_healthy);
     const double most = chance_to_fall_ill * static_cast<double>(inhabitants_in_subtree(levels_));

@@ -12,7 +12,7 @@ namespace bots {
 
 // Executes one time step of a village and its subtree. treat_patients runs while the children's steps run. `levels`:
 // levels of the tree, from this one down, that are above the cut-off.
-// `domains`: Anywhere, or the DomainRange over which the subtree is spread.
+// `domains`: Anywhere, or the DomainRange for the subtree.
 template <TaskKind kKind, class Domains>
 void simulate_tasks(Village &village, int levels, Domains domains) {
     if (goes_serial<kKind>(levels <= 0)) return simulate_serial_kernel(village);

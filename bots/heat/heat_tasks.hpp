@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Diffusion of heat in tasks: every step halves the plate into bands of rows, and each half is a task. Also the number
-// of these tasks.
+// Diffusion of heat with tasks, and the number of these tasks. Every step halves the plate into bands of rows, and each
+// half is a task.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 namespace bots {
 
 // Calls visit(first, last) for bands of rows that make up [first, last); bands of up to `grain` rows are below the
-// cut-off. `domains`: Anywhere, or the DomainRange over which the rows are spread.
+// cut-off. `domains`: Anywhere, or the DomainRange for the rows.
 template <TaskKind kKind, class Visit, class Domains>
 void for_bands(const Visit &visit, std::size_t first, std::size_t last, std::size_t grain, Domains domains) {
     const std::size_t n = last - first;

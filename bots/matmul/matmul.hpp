@@ -76,7 +76,7 @@ inline void multiply_serial(const Product &product) {
     multiply_serial(halves.second);
 }
 
-// The leaf of the versions with tasks.
+// Computes a product as one kernel: the leaf of the versions with tasks.
 inline void multiply_kernel(const Product &product) {
     const ompass::Kernel kernel("matmul");
     kernel.read(product.a, product.rows * product.inner * sizeof(Tile));

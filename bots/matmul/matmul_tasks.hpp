@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Matrix multiplication with a task for each half of a product whose halves are independent, for any runtime: the
-// parallel construct is a parameter. Also the number of these tasks.
+// Matrix multiplication with tasks, and the number of these tasks. Independent halves of a product are tasks. The task
+// group is a template parameter, so any runtime can execute them.
 #pragma once
 
 #include <cstddef>

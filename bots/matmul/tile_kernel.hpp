@@ -22,8 +22,8 @@ inline constexpr std::size_t kTileAlignment = 64; // bytes; of every tile
 // Computes c += a * b.
 using TileKernel = void (*)(const float *a, const float *b, float *c);
 
-// Per instruction set: kLanes, the floats in a vector, and the block of c that fits in the registers, of
-// kRows x (kVectors * kLanes) elements.
+// Per instruction set, kLanes is the number of floats in a vector. A block of c of kRows x (kVectors * kLanes) elements
+// fits in the registers.
 #if defined(__x86_64__)
 
 namespace avx512 { // 32 registers of 16 floats

@@ -30,7 +30,7 @@ struct BlockRange {
     std::size_t n_blocks() const { return n_rows() * n_columns(); }
 };
 
-// Computes the blocks of c = a * b in a range; they must be zero before.
+// Computes a range of the blocks of c = a * b. These blocks must be zero before the call.
 inline void multiply_blocks(const BlockMatrix &a, const BlockMatrix &b, BlockMatrix &c, const BlockRange &range) {
     for (std::size_t i = range.first_row; i < range.last_row; i++)
         for (std::size_t j = range.first_column; j < range.last_column; j++)
@@ -38,7 +38,8 @@ inline void multiply_blocks(const BlockMatrix &a, const BlockMatrix &b, BlockMat
                 kBlockKernels.add_product(a.block(i, k), b.block(k, j), c.block(i, j), c.block_rows());
 }
 
-// Two factors with random whole numbers as elements, so that their product is exact, and its verification.
+// Two factors, their product, and its verification. The elements of the factors are whole numbers, so the product is
+// exact.
 class Multiplication {
 public:
     Multiplication(std::size_t n, std::size_t block_rows) : a(n, block_rows), b(n, block_rows), c(n, block_rows) {
@@ -49,7 +50,7 @@ public:
     BlockRange all_blocks() const { return {0, c.n_blocks(), 0, c.n_blocks()}; }
     double n_operations() const { return 2 * std::pow(static_cast<double>(c.n_rows()), 3); }
 
-    // Checks that c x = a (b x) for a random x (Freivalds, 1977). A wrong c passes with a probability of 2^-20.
+    // Checks that c x = a (b x) for a random x (Freivalds, 1977). A wrong c passes with probability 2^-20 or less.
     std::string check() const {
         const std::size_t n = c.n_rows();
         Random random(kSeed);

@@ -22,7 +22,7 @@ inline std::pair<BlockRange, BlockRange> halves_of(const BlockRange &range) {
     return {lower, upper};
 }
 
-// Computes a range of the result. Returns before its tasks end. Ranges of up to `grain` blocks are below the cut-off.
+// Computes a range of the result. Does not wait for its tasks. Ranges of up to `grain` blocks are below the cut-off.
 template <TaskKind kKind>
 void multiply_tasks(Multiplication *matrices, BlockRange range, std::size_t grain) {
     while (range.n_blocks() > 1) {

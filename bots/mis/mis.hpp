@@ -2,8 +2,8 @@
 // A maximal independent set: no two of its vertices are neighbours, and no other vertex can join it. A greedy walk over
 // the vertices by random rank defines the set: a vertex is in when no neighbour of lower rank is. The program does not
 // walk in that order. A task that needs a vertex decides it, after the neighbours of lower rank. The chains of such
-// neighbours are short. Two tasks that decide a vertex at the same time decide alike, so the set does not depend on the
-// schedule.
+// neighbours are short. Two tasks that decide the same vertex reach the same decision, so the set does not depend on
+// the schedule.
 //
 //   work  Theta(vertices + edges), expected
 //   span  Theta(log vertices), with high probability, when each vertex is a task
@@ -28,7 +28,7 @@ using Vertex = std::uint32_t;
 
 // A graph, as the lists of neighbours of all vertices in one array.
 struct Graph {
-    std::vector<std::uint32_t> begin; // where each vertex' neighbours begin, and where the last vertex' end
+    std::vector<std::uint32_t> begin; // index of each vertex's first neighbour, and of the last vertex's end
     std::vector<Vertex> neighbours;
 
     std::size_t n_vertices() const { return begin.size() - 1; }
@@ -99,7 +99,7 @@ private:
 
     static constexpr std::uint64_t kSeed = 2012;
 
-    // Returns the vertex' place in a total order that looks random: mix is a bijection.
+    // Returns the vertex's place in a total order that looks random: mix is a bijection.
     static std::uint64_t rank(Vertex vertex) { return mix(kSeed + vertex); }
 
     // One thread, or several that agree, write a state once. It publishes no other data, so relaxed order suffices.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A maximal independent set in tasks: a range of vertices is halved, and each half is a task.
+// A maximal independent set with tasks. A range of vertices is halved, and its upper half becomes a task.
 #pragma once
 
 #include <cstdint>

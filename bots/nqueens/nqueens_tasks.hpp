@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The search with a task for every placed queen. count_placements gives the number of tasks.
+// The search with a task for every placed queen. count_placements returns the number of tasks.
 #pragma once
 
 #include <cstdint>

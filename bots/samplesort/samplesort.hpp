@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sample sort: a sorted random sample of the elements provides the pivots between buckets. Blocks of the array are
 // sorted, and their pieces are moved to the buckets, which are then sorted. Blocks and buckets have some sqrt(n)
-// elements. All phases but the choice of the sample and the offsets of the buckets are loops with independent
-// iterations.
+// elements. All phases are loops with independent iterations, except the choice of pivots and the offsets of the
+// buckets.
 //
 //   work  Theta(n log n)
 //   span  Theta(sqrt(n) log n), expected: sorts of the sample, a block or a bucket are not divided; the sums over the
@@ -87,8 +87,7 @@ public:
     }
 
 private:
-    static constexpr std::size_t kBlockFactor =
-        4; // a block has 4 sqrt(n) elements: fewer pieces, of 16 elements on average
+    static constexpr std::size_t kBlockFactor = 4; // a block has 4 sqrt(n) elements, and a piece 16 on average
     static constexpr std::size_t kOversampling = 16;
     static constexpr std::uint64_t kSeed = 1970;
 
@@ -102,8 +101,8 @@ private:
     std::size_t n_buckets_;
     std::vector<Element> pivots_;
     std::vector<Element> sample_; // the pivots are chosen from it
-    std::vector<std::size_t> pieces_; // by block: where its piece for each bucket begins, and the end of the block
-    std::vector<std::size_t> buckets_; // where each bucket begins, and where the last one ends
+    std::vector<std::size_t> pieces_; // by block: the start of its piece for each bucket, and the end of the block
+    std::vector<std::size_t> buckets_; // start of each bucket, and the end of the last one
 };
 
 } // namespace bots

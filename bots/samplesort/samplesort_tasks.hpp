@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sample sort in tasks: each phase halves its range of blocks or buckets, and each half is a task.
+// Sample sort with tasks. Each parallel phase halves its range of blocks or buckets; the upper half becomes a task.
 #pragma once
 
 #include <cstddef>

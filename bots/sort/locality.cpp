@@ -25,7 +25,8 @@ public:
     }
 
 private:
-    // Fills the caller's part of n elements. They are spread over these domains by quarters, as sort_tasks sorts them.
+    // Fills the elements of [first, first + n) that belong to the caller. They are divided among the domains by quarters,
+    // as in sort_tasks.
     template <class Owns>
     void fill_owned(std::size_t first, std::size_t n, const bots::DomainRange &domains, const Owns &owns) {
         if (domains.is_one()) {

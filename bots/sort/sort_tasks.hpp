@@ -27,7 +27,7 @@ struct SortCuts {
 };
 
 // Merges sorted a and b into out: the median of the longer one splits both. Returns the number of tasks created.
-// `domains`: Anywhere, or the DomainRange over which `out` is spread.
+// `domains`: Anywhere, or the DomainRange for `out`.
 template <TaskKind kKind, class Cuts, class Domains>
 std::uint64_t merge_tasks(const Element *a, std::size_t n_a, const Element *b, std::size_t n_b, Element *out, Cuts cuts,
                           Domains domains) {

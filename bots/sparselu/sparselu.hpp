@@ -3,8 +3,8 @@
 // stored nor computed. Steps fill in blocks, so that early steps change few blocks and late ones many. The sparser the
 // matrix, the more unbalanced are the loops over blocks.
 //
-//   work  2 b^3 operations for each product of blocks, b the rows of a block, of which a matrix of n x n blocks has at
-//         most n^3/3; less for the other three kernels
+//   work  2 b^3 operations for each product of blocks of b rows, and fewer for the other three kernels; a matrix of
+//         n x n blocks has at most n^3/3 products
 //   span  Theta(n b^3): three kernels in each of the n steps
 //
 // Sources: Golub and Van Loan, "Matrix computations", for the algorithm; Duran et al., "Barcelona OpenMP Tasks Suite"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The sparse factorization with a task for every block that a step changes, in two waves per step: first the blocks
-// right of the diagonal and below it, then the trailing matrix. Either one thread creates all tasks, or a worksharing
-// loop does.
+// right of the diagonal and below it, then the trailing matrix. Either one thread creates all tasks, or the threads of
+// worksharing loops do.
 #pragma once
 
 #include <cstddef>
@@ -72,7 +72,7 @@ void factor_from_loops(BlockSparseMatrix *matrix, std::size_t grain, int n_threa
     }
 }
 
-// Returns the number of tasks, the same for both.
+// Returns the number of tasks, which is the same for both functions.
 inline std::uint64_t count_sparselu_tasks(const BlockSparseMatrix &matrix, std::size_t grain, Cutoff cutoff) {
     std::uint64_t n_tasks = 0;
     for (std::size_t k = 0; k < matrix.n_blocks(); k++) {

@@ -12,7 +12,8 @@ class StrassenSerial : public bots::Workload {
 public:
     explicit StrassenSerial(const bots::Options &options)
         : input_(bots::kLeafRows << options.inputs[0]), workspace_(bots::serial_workspace(input_.n_rows())) {
-        std::fill_n(workspace_.data(), bots::serial_workspace(input_.n_rows()), 0.0); // a first touch takes time
+        std::fill_n(workspace_.data(), bots::serial_workspace(input_.n_rows()),
+                    0.0); // touches the pages before the measurement
     }
     void prepare() override { input_.fill(0, input_.n_elements()); }
     void run() override {

@@ -38,7 +38,7 @@ public:
         }
     }
 
-    // Checks that c x = a (b x) for a random x (Freivalds, 1977). A wrong c passes with a probability of 2^-20.
+    // Checks that c x = a (b x) for a random x (Freivalds, 1977). A wrong c passes with probability 2^-20 or less.
     std::string check() const {
         Random random(kSeed);
         std::vector<std::int64_t> x(n_rows_);

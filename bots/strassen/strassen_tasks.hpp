@@ -66,7 +66,7 @@ private:
     std::vector<AlignedArray> free_;
 };
 
-// Places neither products nor memory. strassen_domains.hpp has the other choice.
+// Places neither products nor memory. DomainPlacement in strassen_domains.hpp places both.
 struct NoPlacement {
     static constexpr std::size_t n_places() { return 1; }
     static constexpr std::size_t place() { return 0; } // the place of the calling task

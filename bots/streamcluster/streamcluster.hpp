@@ -4,9 +4,10 @@
 // centers, weighted by the number of their points. In the end it clusters the centers of all chunks in the same way.
 //
 // The local search solves facility location, in which each center also costs z. A first pass over the points opens
-// centers with a probability that grows with the distance to the open ones. Then the search opens random points if that
-// lowers the cost, together with all closures that pay then. Bisection finds a z for which the number of centers is in
-// the wanted range. Most time goes into the distances of all points of a chunk to one candidate.
+// centers with a probability that grows with the distance to the open ones. Then the search tries random points: it
+// opens a point, and closes the centers that no longer save their cost, if this lowers the total cost. Bisection finds a
+// z for which the number of centers is in the wanted range. Most time goes into the distances of all points of a chunk
+// to one candidate.
 //
 // With p pieces of kPointsInPiece points in a chunk, and the candidates and centers of a chunk:
 //
@@ -51,8 +52,8 @@ using PieceLoop = std::function<void(std::int64_t n, const Pieces &body)>;
 // The loop of the serial version.
 inline void serial_loop(std::int64_t n, const Pieces &body) { body(0, n); }
 
-// A solution for a set of points, and its improvement. The constructor allocates all memory, because an exception could
-// not leave the parallel region in which a search runs.
+// A solution for a set of points, and its improvement. The constructor allocates all memory, because no exception may
+// leave the parallel region in which a search runs.
 class LocalSearch {
 public:
     // `most_points`: largest number of points that cluster gets.
@@ -143,8 +144,8 @@ private:
         });
     }
 
-    // Returns the decrease of the cost by opening the evaluated candidate, and sets closes_ for all centers that are
-    // better closed then.
+    // Returns the amount by which opening the evaluated candidate lowers the cost. Sets closes_ for the centers that
+    // should be closed at the same time.
     double gain(double z) {
         double gain = -z;
         for (std::size_t piece = 0; piece < n_pieces_; piece++) gain += saved_[piece];

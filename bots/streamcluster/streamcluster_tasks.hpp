@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The clustering of a stream in tasks: a chunk's range of pieces is halved, and each half is a task.
+// The clustering of a stream with tasks. A chunk's range of pieces is halved, and its upper half becomes a task.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace bots {
 
-// The loop of LocalSearch in tasks; one thread of a team calls it. The number of calls depends on the points, so the
-// loop counts its tasks, each of which takes at least a microsecond.
+// The loop of LocalSearch with tasks; one thread of a team calls it. The number of calls depends on the points, so the
+// loop counts its tasks. Counting costs little, because each task takes at least a microsecond.
 template <TaskKind kKind>
 class TaskLoop {
 public:

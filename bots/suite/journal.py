@@ -19,7 +19,11 @@ class SuiteJournal(Journal):
     """The finished measurements of one plan, by configuration and round."""
 
     def __init__(self, path: Path, plan: Plan) -> None:
-        """Opens or begins it. UsageError: it has another plan, is in use, or is another file; OutputError."""
+        """Opens the journal at `path`, or begins a new one.
+
+        Raises UsageError if the journal has another plan or is in use, or if the file is not a journal of a
+        suite. Raises OutputError if the file cannot be written.
+        """
         super().__init__(path, "name another file with --json", {"format": FORMAT, "settings": plan.settings})
         self._finished: dict[tuple[str, int], Run] = {}
         try:
@@ -68,7 +72,7 @@ class SuiteJournal(Journal):
 
 
 def _differing(found: Mapping[str, Any], expected: Mapping[str, Any]) -> list[str]:
-    """Returns the names of differing settings; for the selection, of its differing parts."""
+    """Returns the names of the settings that differ. Lists the parts of the selection one by one."""
     names = []
     for name, value in expected.items():
         if found.get(name) == value:

@@ -25,7 +25,7 @@ _COMPLAINT_CHARACTERS = 300
 
 
 def measure(configuration: Configuration, round_number: int, timeout_s: float) -> Run:
-    """Returns the measurement of a configuration; `error` is None, or why there is no verified time."""
+    """Measures a configuration once. In the result, `error` is None or states why no time was verified."""
     run: Run = {
         **configuration.identity(),
         "runtime": configuration.runtime,
@@ -90,7 +90,7 @@ def _complaint(ending: Ending, stderr: str, answer: Run, configuration: Configur
         return "gave no result in JSON"
     if answer["verified"] is not True:
         return "did not verify its result"
-    # Plan and program must agree on what was measured.
+    # The program must have run the planned configuration.
     for name, value in configuration.identity().items():
         if answer.get(name) != value:
             return f"ran with {name} {answer.get(name)} instead of {value}"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Plans the measurements of a suite: programs x versions x cut-offs x tied x threads x runtimes, in rounds.
 
-Owns the existing combinations, with the command and environment of each. Starts nothing.
+Owns the possible combinations, with the command and environment of each. Starts nothing.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _PREFERRED = (
     "final",
     "if",
     "none",
-)  # the default cut-off of a program: its first of these
+)  # the default cut-off of a program is the first of these that it has
 _STEERING = (
     "OMP_",
     "KMP_",
@@ -48,7 +48,7 @@ _STEERING = (
     "LIBOMP_",
     "TBB_",
     "LD_",
-)  # the shell's; recorded, not changed
+)  # prefixes of the shell's variables that affect runtimes; recorded, not changed
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """One thing to measure, and how to start it."""
+    """A program version with its options and runtime, and the command and environment that start it."""
 
     program: str
     version: str
@@ -75,13 +75,13 @@ class Configuration:
     runtime: str
     threads: int
     cutoff: str | None  # None for serial versions
-    tied: bool | None  # None if tasks are neither
+    tied: bool | None  # None if its tasks are neither tied nor untied
     path: Path = field(compare=False)
     variables: tuple[tuple[str, str], ...] = field(compare=False)  # added to the shell's environment
 
     @property
     def key(self) -> str:
-        """Its unique name."""
+        """The configuration's unique name."""
         kind = {True: "tied", False: "untied", None: "-"}[self.tied]
         return " ".join(
             (
@@ -96,7 +96,7 @@ class Configuration:
         )
 
     def identity(self) -> dict[str, Any]:
-        """Returns the program's description of its run."""
+        """Returns the fields with which the program describes its run."""
         return {
             "program": self.program,
             "version": self.version,
@@ -116,7 +116,7 @@ class Configuration:
         return words
 
     def environment(self, environ: Mapping[str, str]) -> dict[str, str]:
-        """Returns the environment to measure it in, made from the shell's."""
+        """Returns the environment for the program: the shell's, with this configuration's variables."""
         made = dict(environ)
         for name, value in self.variables:
             before = made.get(name, "") if name == "LD_PRELOAD" else ""
@@ -137,9 +137,9 @@ class Plan:
         return len(self.configurations) * self.rounds
 
     def in_order(self) -> Iterator[tuple[int, Configuration]]:
-        """Yields (round, configuration), round by round, so disturbances affect all equally.
+        """Yields (round, configuration), round by round, so that disturbances affect all configurations.
 
-        Each round has its own order, which is the same for equal plans.
+        Each round has its own order. Equal plans have equal orders.
         """
         for number in range(1, self.rounds + 1):
             shuffled = list(self.configurations)
@@ -156,7 +156,7 @@ def make_plan(
     """Returns the plan for a selection.
 
     `built`: the programs per compiler family, under "libomp" and "libgomp". `extension`: libomp_ext.so.
-    UsageError if the selection names something unknown, or is empty.
+    Raises UsageError if the selection contains an unknown name, or matches no program.
     """
     available = [runtime for runtime in RUNTIMES if _is_available(runtime, built, extension)]
     _check_known("--runtimes", selection.runtimes, available, "that can be used here")
@@ -198,7 +198,10 @@ def _is_available(runtime: str, built: Mapping[str, Sequence[BuiltProgram]], ext
 
 
 def _runs_on(one: BuiltProgram, runtime: str) -> bool:
-    """True if a program version is measured on the runtime: serial ones once per compiler, tbb on tbb."""
+    """True if the suite measures this version on the runtime.
+
+    Serial versions run once per compiler, `tbb` only on oneTBB, and `locality` only on the extension.
+    """
     base = one.version.removesuffix("-marked")
     if base == "tbb" or runtime == "tbb":
         return base == runtime

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The benchmark programs in a build directory: found by name, and described by --describe.
+"""Finds the benchmark programs in a build directory by name, and reads their --describe.
 
 Knows how programs answer, but nothing about measurements.
 """
@@ -43,9 +43,9 @@ class BuiltProgram:
 
 
 def find_programs(directory: Path) -> list[BuiltProgram]:
-    """Returns every benchmark program in `directory`, by name.
+    """Returns every benchmark program in `directory`, ordered by name.
 
-    IncompleteInstallationError: one does not answer.
+    Raises IncompleteInstallationError if a program does not answer.
     """
     if not directory.is_dir():
         return []

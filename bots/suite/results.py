@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The results of a suite as JSON or Parquet files, written completely or not at all, and read."""
+"""Writes the results of a suite as JSON or Parquet files, completely or not at all, and reads them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ompass.errors import OutputError, UsageError
 from suite.measurement import Run
 
 SCHEMA = "ompass suite 1"
-_NESTED = ("inputs", "cuts")  # objects with program-specific names: JSON text in a Parquet column
+_NESTED = ("inputs", "cuts")  # objects with program-specific names, stored in Parquet as JSON text
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,10 @@ def is_parquet(path: Path) -> bool:
 
 
 def write_results(results: SuiteResults, path: Path) -> None:
-    """Writes a complete file or none; as Parquet if its name ends so, else JSON. OutputError."""
+    """Writes the whole file or none: Parquet if its name ends in .parquet, otherwise JSON.
+
+    Raises OutputError if the file cannot be written.
+    """
     content = _parquet(results) if is_parquet(path) else _json(results)
     try:
         handle, name = tempfile.mkstemp(dir=path.absolute().parent, prefix=f".{path.name}.")
@@ -52,7 +55,10 @@ def write_results(results: SuiteResults, path: Path) -> None:
 
 
 def read_results(path: Path) -> SuiteResults:
-    """Returns the results in a file of write_results. UsageError: the file is missing, or is another one."""
+    """Returns the results in a file of write_results.
+
+    Raises UsageError if the file cannot be read or is not such a file.
+    """
     try:
         if is_parquet(path):
             return _from_parquet(path)

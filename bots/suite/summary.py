@@ -30,7 +30,7 @@ class Line:
     n_failed: int
     median_s: float | None
     least_s: float | None
-    speed_up: float | None  # median of the serial version by the same compiler / this median
+    speed_up: float | None  # median of the serial version built by the same compiler / this median
     ns_per_unit: float | None  # from the median
     unit: str | None
     n_tasks: int | None  # tasks of the last verified measurement

@@ -46,7 +46,7 @@ inline double price_in_closed_form(const Swaption &swaption) {
                 payment.amount * payment.forward_bond * std::exp(-payment.b * y - payment.b * payment.b * variance / 2);
         return value;
     };
-    double low = -1, high = 1; // the swaption is exercised from some y in between on
+    double low = -1, high = 1; // the swaption is exercised above some y between them
     for (int i = 0; i < 100; i++) {
         const double middle = (low + high) / 2;
         (value_at(middle) < 0 ? low : high) = middle;

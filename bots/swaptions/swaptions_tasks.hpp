@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Swaption pricing in tasks: a range of blocks of paths is halved, and each half is a task.
+// Swaption pricing with tasks. A range of blocks of paths is halved, and its upper half becomes a task.
 #pragma once
 
 #include <cstdint>

@@ -54,7 +54,7 @@ public:
 private:
     static constexpr std::uint64_t kSeed = 1995;
 
-    // Writes a subtree of `levels` levels to the nodes from next on; leaves next behind it. Returns the subtree's root.
+    // Writes a subtree of `levels` levels to the nodes from next on; moves next past it. Returns the subtree's root.
     const TreeNode *grow(TreeNode *&next, int levels) {
         TreeNode *const node = next++;
         node->value = random_.draw() >> 32;

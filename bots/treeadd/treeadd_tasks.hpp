@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Adding up a tree with a task for each of the two subtrees of a node, for any runtime: the parallel construct is a
-// parameter. Also the number of these tasks.
+// Adding up a tree with tasks, and the number of these tasks. Each of a node's two subtrees is a task. The task group is
+// a template parameter, so any runtime can execute them.
 #pragma once
 
 #include <algorithm>

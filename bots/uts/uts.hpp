@@ -28,11 +28,11 @@ namespace bots {
 
 // The rule for the number of children of a node.
 enum class TreeKind : std::uint8_t {
-    kBinomial, // `root_children` for the root; `binomial_children` with `binomial_probability`, or 0, for others
+    kBinomial, // `root_children` for the root; for others `binomial_children` with `binomial_probability`, else 0
     kGeometricLinear, // geometrically distributed; the mean falls linearly with depth, to 0 at max_depth
-    kGeometricCyclic, // the same; the mean oscillates with depth, and is 0 below 5 * max_depth
-    kGeometricFixed, // the same; the mean is `root_children` above max_depth, and 0 from there on
-    kHybrid, // as kGeometricLinear in the upper half of max_depth, as kBinomial below
+    kGeometricCyclic, // the same; the mean oscillates with depth, and is 0 at depths > 5 * max_depth
+    kGeometricFixed, // the same; the mean is `root_children` at depths < max_depth, otherwise 0
+    kHybrid, // kGeometricLinear at depths < max_depth / 2, kBinomial at greater ones
 };
 
 struct TreeRule {

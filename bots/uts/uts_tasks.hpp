@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tree search with a task for every child. count_descendants of the root gives the number of tasks. Every thread
-// sums up the counts of its tasks.
+// The tree search with a task for every child. count_descendants of the root returns the number of tasks. Every
+// thread sums up the counts of its tasks.
 #pragma once
 
 #include <algorithm>
