@@ -104,7 +104,7 @@ private:
         }
     }
 
-    // Pairs residues of a and b for the best score. `open_front`, `open_back`: the cost of opening a gap opposite to the
+    // Pairs residues of a and b for the best score. `open_front`, `open_back`: the cost of opening a gap opposite the
     // first or last residues of a; zero where the gap continues in the neighbouring part.
     void divide(Sequence a, Sequence b, Score open_front, Score open_back) {
         if (a.empty() || b.empty()) return;

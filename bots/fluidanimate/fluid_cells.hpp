@@ -88,7 +88,7 @@ inline void Fluid::compute_densities(std::size_t row) {
     }
 }
 
-// Computes accelerations from pressure and viscosity. The two forces between a pair of particles are equal and opposite.
+// Computes accelerations from pressure and viscosity. The forces between two particles are equal and opposite.
 inline void Fluid::compute_forces(std::size_t row) {
     constexpr float kSquare = kReach * kReach;
     const auto scale = static_cast<float>(45 / (M_PI * std::pow(kReach, 6)));

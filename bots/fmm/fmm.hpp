@@ -84,7 +84,7 @@ public:
         std::fill(targets_.begin(), targets_.end(), Row{});
     }
 
-    // Executes all three passes over the whole tree. `Group`: the task group, as in tasks.hpp. Cells of up to `grain` bodies,
+    // Executes all three passes over the whole tree. `Group`: as TaskGroup of tasks.hpp. Cells of up to `grain` bodies,
     // and pairs of cells with up to `grain` bodies together, are below the cut-off.
     template <class Group>
     void evaluate(std::size_t grain) {

@@ -5,9 +5,9 @@
 //
 // The local search solves facility location, in which each center also costs z. A first pass over the points opens
 // centers with a probability that grows with the distance to the open ones. Then the search tries random points: it
-// opens a point, and closes the centers that no longer save their cost, if this lowers the total cost. Bisection finds a
-// z for which the number of centers is in the wanted range. Most time goes into the distances of all points of a chunk
-// to one candidate.
+// opens a point, and closes the centers that no longer save their cost, if this lowers the total cost. Bisection finds
+// a z for which the number of centers is in the wanted range. Most time goes into the distances of all points of a
+// chunk to one candidate.
 //
 // With p pieces of kPointsInPiece points in a chunk, and the candidates and centers of a chunk:
 //

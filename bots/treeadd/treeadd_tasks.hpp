@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Adding up a tree with tasks, and the number of these tasks. Each of a node's two subtrees is a task. The task group is
-// a template parameter, so any runtime can execute them.
+// Adding up a tree with tasks, and the number of these tasks. Each of a node's two subtrees is a task. The task group
+// is a template parameter, so any runtime can execute them.
 #pragma once
 
 #include <algorithm>

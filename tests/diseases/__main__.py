@@ -62,7 +62,7 @@ def pairs_of(processors: Collection[int]) -> list[set[int]]:
 
 
 def record_all(recordings: Recordings, cases: Sequence[Case], pairs: Sequence[set[int]]) -> None:
-    """Records the cases one after the other, or, with pairs of processors, one on each pair at a time."""
+    """Records the cases one after the other or, given pairs of processors, one on each pair at a time."""
     free: SimpleQueue[set[int]] = SimpleQueue()
     for pair in pairs or [os.sched_getaffinity(0)]:
         free.put(pair)
@@ -82,7 +82,10 @@ def record_all(recordings: Recordings, cases: Sequence[Case], pairs: Sequence[se
 
 
 def chosen_labels(only: str) -> list[Label]:
-    """Returns the labels of these programs and diseases (separated by commas; empty: all). UsageError."""
+    """Returns the labels of these programs and diseases (separated by commas; empty: all).
+
+    Raises UsageError if a name is unknown.
+    """
     chosen = dict.fromkeys(only.split(",")) if only else {}
     for name in chosen:
         if not any(name in (label.program, label.disease) for label in all_labels()):

@@ -30,7 +30,7 @@ class Condition:
         return 1 if self.pinned else len(os.sched_getaffinity(0))
 
     def environment(self, threads: int) -> dict[str, str]:
-        """Returns variables that bind the threads, if they are left alone and each can have a processor."""
+        """Returns variables that bind the threads, if no hog runs and each thread can have a processor."""
         return {} if self.hogged or threads > self.n_cpus else {"OMP_PROC_BIND": "true"}
 
     @contextlib.contextmanager

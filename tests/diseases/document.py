@@ -15,7 +15,7 @@ END = "<!-- ./run diseases --write-docs: end -->"
 
 
 def write(document: Path, judged: Sequence[Judged]) -> None:
-    """Replaces the text between the comments. ValueError if the document lacks them."""
+    """Replaces the text between the comments. Raises ValueError if the document lacks them."""
     before, _, rest = document.read_text(encoding="utf-8").partition(BEGIN)
     _, found, after = rest.partition(END)
     if not found:
@@ -51,7 +51,7 @@ def _order(column: tuple[int, str]) -> tuple[int, int]:
 
 
 def _cell(judged: Sequence[Judged]) -> str:
-    """Returns "5 of 6: starved 1": right and all undisturbed runs, and what was found in the others."""
+    """Returns text such as "5 of 6: starved 1": right and all undisturbed runs, and the wrong findings."""
     chosen = [j for j in judged if not j.spoilt]
     if not chosen:
         return ""

@@ -6,7 +6,7 @@
 - `kind`: its disease; `healthy`: none
 - `label`: the right first findings of one run; empty: the kind. `nothing`: one run cannot show the disease
 - `scale`: the right verdicts of a sweep; empty: the kind
-- `crowded`: also right, like "too many threads", if there are more threads than processors
+- `crowded`: also right, like "too many threads", with more threads than processors or on one processor
 - `gcc`: also right for programs built by gcc, whose static loops and sections the runtime does not see
 - `compilers`: the families of compilers that can build it and whose runtime shows the disease; empty: all
 - `environment`: variables of its runs, sick and cured
@@ -55,7 +55,7 @@ class Label:
         return self.disease == HEALTHY
 
     def builds_with(self, compiler: str) -> bool:
-        """True if the program is built by this compiler of the matrix."""
+        """True if this compiler of the matrix builds the program."""
         return not self.compilers or compiler.startswith(self.compilers)
 
     def marked_lines(self, *marks: str) -> tuple[int, ...]:

@@ -33,7 +33,7 @@ class Judged:
 
     @property
     def spoilt(self) -> bool:
-        """True if other programs disturbed a quiet run, which then shows nothing."""
+        """True if other programs disturbed a run without a hog. Such a run is not judged."""
         return "disturbed" in self.problems and not self.case.condition.hogged
 
     @property
@@ -45,7 +45,7 @@ class Judged:
 
     @property
     def line_right(self) -> bool | None:
-        """True if the right finding names a marked line; None: nothing to judge."""
+        """True if a right finding names a marked line; None if there is nothing to judge."""
         label = self.case.label
         marked = label.marked_lines("DISEASE", "HOT")
         named = {label.disease, *label.findings, *label.verdicts} - {NOTHING, SCALES}
@@ -86,7 +86,7 @@ def row_of(judged: Judged) -> str:
 
 
 def column_of(judged: Judged) -> str:
-    """Returns the column of a confusion matrix to which a run belongs: what was found, or HEALTHY."""
+    """Returns the column of a confusion matrix to which a run belongs: its finding, or HEALTHY."""
     return HEALTHY if judged.found in (NOTHING, SCALES) else judged.found
 
 
@@ -136,7 +136,7 @@ def state_of(case: Case) -> str:
 
 
 def misses(judged: Iterable[Judged]) -> list[str]:
-    """Returns a line per program, compiler, number of threads and condition that was judged wrong."""
+    """Returns a line for each program, compiler, number of threads and condition with a wrong finding."""
     wrong = Counter(
         (j.case.label.program, row_of(j), j.case.compiler, j.case.threads, way_of(j.case), j.found)
         for j in judged

@@ -29,7 +29,7 @@ _FORTRAN_MODULE = PROGRAMS / "disease_steps.f90"
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One run."""
+    """One run or sweep."""
 
     label: Label
     compiler: str
@@ -88,10 +88,13 @@ def record(case: Case, library: Path, run_dir: Path) -> None:
 
 
 class Recordings:
-    """The folder of recordings. One process at a time may open it. Use it as a context."""
+    """The folder of recordings. One process at a time may open it. Use it as a context manager."""
 
     def __init__(self, library: Path, folder: Path = FOLDER) -> None:
-        """Opens or creates the folder. UsageError: another process holds it; OutputError: not writable."""
+        """Opens or creates the folder.
+
+        Raises UsageError if another process holds it, and OutputError if it is not writable.
+        """
         folder.mkdir(parents=True, exist_ok=True)
         self._folder = folder
         self._library = library
@@ -120,8 +123,10 @@ class Recordings:
         return [case for case in cases if self._finished.get(case.key) != self._versions_of(case)]
 
     def add(self, case: Case) -> None:
-        """Records a case and adds it to the journal; any thread may call it. Raises AssertionError if the
-        program fails."""
+        """Records a case and adds it to the journal. Any thread may call it.
+
+        Raises AssertionError if the program fails.
+        """
         run_dir = self.run_dir(case)
         shutil.rmtree(run_dir.parent, ignore_errors=True)
         run_dir.parent.mkdir(parents=True)

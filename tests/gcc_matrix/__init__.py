@@ -1,2 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every function of gcc's OpenMP runtime on every LLVM runtime: the result of libgomp, or a refusal."""
+"""Checks every function of gcc's OpenMP runtime on every LLVM runtime.
+
+A program must have the same result as on libgomp, or be refused by name.
+"""

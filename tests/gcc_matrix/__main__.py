@@ -43,7 +43,7 @@ def main() -> int:
 
 
 def run(campaign: Campaign, cases: Sequence[Case], at_once: int) -> list[Outcome]:
-    """Runs all cases; writes each that ended otherwise to stderr, and how far it is."""
+    """Runs all cases. Writes its progress, and each case that ended otherwise, to stderr."""
     return with_progress(
         campaign.run_all(cases, at_once),
         len(cases),
@@ -67,7 +67,7 @@ def as_values(outcomes: Sequence[Outcome]) -> list[dict[str, object]]:
 
 
 def _names_of(known: Iterable[str]) -> Callable[[str], list[str]]:
-    """Returns a parser of names, separated by commas; all must be known."""
+    """Returns a parser of names separated by commas, which rejects unknown ones."""
     known = list(known)
 
     def names(text: str) -> list[str]:

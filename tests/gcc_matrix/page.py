@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page docs/gcc-programs.md: the behaviour of each function of libgomp, judged by all runs."""
+"""Writes the page docs/gcc-programs.md: the behaviour of each function of libgomp in all runs."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ Cells = Mapping[str, Mapping[str, str]]
 def cells_of(functions: Sequence[str], runtimes: Sequence[str], outcomes: Iterable[Outcome]) -> Cells:
     """Judges each function on each runtime.
 
-    A function is `same` where programs that call it gave the right results, `refused` where it was named,
-    BOTH where some calls of it are refused, and OTHER where a program that calls it ended otherwise.
+    A function is SAME if the programs that call it had the right results, REFUSED if refusals name it, BOTH
+    if only some of its calls are refused, and OTHER if a program that calls it ended otherwise.
     """
     seen: dict[tuple[str, str], set[str]] = {}
     for outcome in outcomes:

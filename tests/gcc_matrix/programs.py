@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The programs of the matrix, and which functions of libgomp each of them calls.
+"""The programs of the matrix, and the functions of libgomp that each of them calls.
 
 Owns the corpus: the sources in `programs` and in tests/programs/gomp, and one program that only names the
-functions that no program calls directly. A source may hold two directives in comments at its head:
+functions that no program calls directly. A source may have two directives in comments at its head:
 `environment:`, variables for its runs, and `flags:` for its compiler.
 """
 
@@ -28,7 +28,7 @@ PREFIXES = ("GOMP_", "GOACC_", "omp_", "acc_")
 
 @dataclass(frozen=True, slots=True)
 class MatrixProgram:
-    """A program that was built."""
+    """A compiled program."""
 
     name: str
     path: Path
@@ -62,7 +62,7 @@ def functions_of_libgomp(gcc: str) -> tuple[str, ...]:
 
 
 def build(source: Path, toolchain: Toolchain) -> MatrixProgram:
-    """Returns the program of one source; AssertionError where it does not compile."""
+    """Builds and returns the program of one source. Raises AssertionError if it does not compile."""
     head = source.read_text(encoding="utf-8")
     flags = re.findall(r"^(?://|!) flags: (.*)$", head, re.MULTILINE)
     variables = re.findall(r"^(?://|!) environment: (.*)$", head, re.MULTILINE)
@@ -92,7 +92,7 @@ NAMING = "naming.c"
 
 
 def _naming(names: set[str], toolchain: Toolchain) -> MatrixProgram:
-    """Returns a program that needs these functions, and calls none of them."""
+    """Returns a program that is linked against these functions but calls none of them."""
     folder = toolchains.COMPILED / "gcc_matrix"
     folder.mkdir(parents=True, exist_ok=True)
     source = folder / NAMING

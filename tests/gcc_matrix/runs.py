@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs of the programs: on libgomp alone for the right result, and under `ompass run` on each runtime.
 
-Owns what counts as the same result, as a refusal, and as neither.
+Decides whether a run had the same result, was refused, or ended otherwise.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a run ended: SAME, REFUSED with the functions that were named, or OTHER with the complaint."""
+    """The end of a run: SAME, REFUSED with the functions that the refusal names, or OTHER with a reason."""
 
     case: Case
     kind: str
@@ -80,7 +80,7 @@ class Campaign:
         self._missing: dict[tuple[str, str], frozenset[str]] = {}
 
     def run(self, case: Case) -> Outcome:
-        """Runs one case by the command, in a copy of this process, and judges it."""
+        """Runs one case with `ompass run`, in a forked copy of this process, and judges it."""
         expected = self._reference(case.program, case.threads)
         environment = _environment(case) | {"OMPASS_LIBRARY": str(self._tool)}
         if case.mode == "extension":
@@ -109,11 +109,11 @@ class Campaign:
         return Outcome(case, OTHER, detail=_difference(expected, ended))
 
     def _named(self, case: Case, ended: Ended) -> frozenset[str]:
-        """Returns the functions of the program for which it was refused; none where no function is named."""
+        """Returns the program's functions that the refusal names; empty if it names none."""
         named = frozenset(_NAMED.findall(ended.stderr)) & case.program.calls
         if not named:
             return named
-        # The line names three of them, and their number.
+        # A message about many functions names only three, and the number of the others.
         return named | (self._missing_in(case) if re.search(r"and \d+ more", ended.stderr) else frozenset())
 
     def _missing_in(self, case: Case) -> frozenset[str]:
@@ -179,7 +179,7 @@ def _run_here(case: Case) -> Outcome:
 
 
 def _become_command(arguments: Sequence[str]) -> None:
-    """Does what `ompass ARGUMENTS` does. The modules are loaded already, which saves most of the time."""
+    """Runs `ompass ARGUMENTS` in this process, whose loaded modules save most of the time."""
     sys.argv = ["ompass", *arguments]
     command()
 

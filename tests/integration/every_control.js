@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lists the controls of a page and their uses, for test_every_control.py, which puts selectors in the place of
 // SELECTORS. A control is an element that a reader can press, fill or focus, or one with a listener. Elements inside
-// of figures are no controls of ours, except for the figure's menu.
+// figures do not count, except for the figure's menu.
 (() => {
     const pressed = "button, input, select, textarea, summary, a[href], [tabindex='0'], [role=button], canvas";
     const areas = [".of-table", ".flame", ".graph", "#timeline"];

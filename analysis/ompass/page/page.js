@@ -95,7 +95,7 @@
             width = window.innerWidth;
         }, 200);
     });
-    // Returns the server's answer, for which the page waits.
+    // Returns the server's answer. Blocks the page until it arrives.
     window.askNow = (method, name, body) => {
         const request = new XMLHttpRequest();
         request.open(method, name, false);
@@ -104,7 +104,7 @@
         if (request.status !== 200) throw new Error(request.responseText || "the server does not answer");
         return request.responseText;
     };
-    // Draws all figures that are not there yet. A print waits for no promise, so the script is there at once.
+    // Draws all missing figures. Printing does not wait for promises, so this function waits for the script.
     window.ompassDrawFigures = () => {
         if (plots.length && !window.vegaEmbed) addFigureScript(askNow("GET", "figures.js"));
         plots.filter((place) => !place.querySelector("svg.marks")).forEach(draw);

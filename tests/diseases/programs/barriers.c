@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One long region with a barrier after each half microsecond of work, for two seconds at most: with a hog, and with
-// more threads than processors, a fixed number of barriers would take minutes. Cured: a barrier after each millisecond.
+// One long region with a barrier after each microsecond of work, which the threads share. It takes two seconds at most:
+// with a hog or too many threads, all barriers would take minutes. Cured: a barrier after each millisecond.
 #include "disease.h"
 
 int main(void) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tasks that ask a slow service through a pipe and wait for its answer. Cured: one task of 130 asks.
+// Tasks that ask a slow service through a pipe and wait for its answer. Cured: one task in 130 asks.
 #include "disease.h"
 
 #include <thread>

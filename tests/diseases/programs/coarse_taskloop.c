@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A taskloop of a thousand iterations in three tasks for two threads. Cured: 20 tasks per thread.
+// A taskloop of a thousand iterations in one task more than threads. Cured: 20 tasks per thread.
 #include "disease.h"
 
 int main(void) {

@@ -1,5 +1,5 @@
 ! SPDX-License-Identifier: Apache-2.0
-! A tree of tasks that is cut off after its first branch, the halves being unequal. Cured: cut off
+! A tree of tasks that is cut off after its first branch, whose two tasks are unequal. Cured: cut off
 ! below two milliseconds.
 program coarse_tree
   use disease

@@ -1,5 +1,5 @@
 ! SPDX-License-Identifier: Apache-2.0
-! A pipeline of threads in which each waits on a semaphore until the thread before it has passed a block on. A block
+! A pipeline of threads in which each waits on a semaphore until the previous thread has finished a block. A block
 ! is the whole grid. Cured: a block is one of 50 pieces.
 program condition_semaphores
   use, intrinsic :: iso_c_binding, only: c_int, c_int64_t

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Threads take turns by a condition variable, and compute during their turns. Cured: they compute before.
+// Threads take turns with a condition variable, and compute during their turns. Cured: they compute before them.
 #include "disease.h"
 
 #include <pthread.h>

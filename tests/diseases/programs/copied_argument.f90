@@ -1,5 +1,5 @@
 ! SPDX-License-Identifier: Apache-2.0
-! A subroutine whose tasks use an array argument. Without a clause, each task gets a copy of it. Cured: it is shared.
+! A subroutine whose tasks copy its array argument, as tasks without a clause do. Cured: they share the array.
 program copied_argument
   use disease
   implicit none

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tasks that copy a table of 256 kB into themselves and look up a few of its entries. Cured: the table is shared.
+// Tasks that copy a table of 256 kB into themselves and look up one of its entries. Cured: the table is shared.
 #include "disease.h"
 
 typedef struct {

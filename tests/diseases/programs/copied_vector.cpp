@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tasks for queries, each with a copy of the points. Cured: they share them.
+// Tasks for queries, each with a copy of the points. Cured: they share the points.
 #include "disease.h"
 
 #include <vector>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Detached tasks that a service thread fulfils one after the other, a millisecond and a half each. Cured: at once.
+// Detached tasks whose events a service thread fulfils one after the other, every 1.5 ms. Cured: at once.
 #include "disease.h"
 
 #include <pthread.h>

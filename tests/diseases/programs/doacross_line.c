@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A loop that waits for the iteration before at its start, although only its end needs that. Cured: it waits there.
+// Each iteration waits at its start for the one before, although only its end needs it. Cured: it waits at its end.
 #include "disease.h"
 
 int main(void) {

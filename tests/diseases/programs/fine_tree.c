@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fibonacci numbers with a task for every call and no cut-off. Cured: calls below 18 are plain ones.
+// Fibonacci numbers with a task in every call and no cut-off. Cured: calls below 18 create no tasks.
 #include "disease.h"
 
 #ifdef CURED

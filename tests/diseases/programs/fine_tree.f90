@@ -1,5 +1,5 @@
 ! SPDX-License-Identifier: Apache-2.0
-! A binary tree of tasks down to leaves of a quarter of a microsecond. Cured: leaves of 512 of them.
+! A binary tree of tasks down to leaves of a quarter of a microsecond. Cured: a leaf does the work of 512.
 program fine_tree
   use disease
   implicit none

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Steps of a parallel loop. One task per step writes a line of results while the other threads compute on.
+// Steps of 32 tasks each. One more task per step writes a line of results while the other threads compute on.
 #include "disease.h"
 
 int main(void) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program that ends after 40 ms, with three regions.
+// A program with three regions that ends after 40 ms on two threads.
 #include "disease.h"
 
 int main(void) {

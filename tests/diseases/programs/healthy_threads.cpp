@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The program's thread wakes up now and then while a parallel loop runs.
+// Another thread of the program wakes up now and then while a parallel loop runs.
 #include "disease.h"
 
 #include <atomic>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A dynamic loop whose last iteration takes as long as all others. Cured: that iteration was divided.
+// A dynamic loop whose last iteration takes as long as all others. Cured: that iteration is divided.
 #include "disease.h"
 
 int main(void) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A static loop whose iterations grow: the last thread has most of the work. Cured: iterations in turn.
+// A static loop whose iterations grow: the last thread has the most work. Cured: the threads take iterations in turn.
 #include "disease.h"
 
 int main(void) {

@@ -1,5 +1,5 @@
 ! SPDX-License-Identifier: Apache-2.0
-! A loop that formats its results inside an ordered region. Cured: it formats before, and writes there.
+! A loop that formats its results inside an ordered region. Cured: it formats before, and only writes there.
 program ordered_output
   use disease
   implicit none

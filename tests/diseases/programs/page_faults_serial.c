@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One thread sets a large field to zero before the threads use it. Cured: all threads do.
+// One thread initializes a large field before all threads use it. Cured: all threads do.
 #include "disease.h"
 #include <string.h>
 #include <sys/prctl.h>

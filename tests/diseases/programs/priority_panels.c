@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A factorisation: panels depend on each other, but have a lower priority than the updates that nobody waits for.
+// A factorisation: panels depend on each other, but have a lower priority than the updates, which no task waits for.
 // Cured: panels have the highest.
 #include "disease.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One thread prepares for half of the region, and then creates all tasks. Cured: it prepares in tasks, too.
+// One thread prepares for most of the region, and then creates all tasks. Cured: it prepares in tasks, too.
 #include "disease.h"
 
 int main() {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every thread builds the same index of all words before it looks up its share. Cured: each thread indexes the words of
-// its share of the buckets.
+// Every thread builds the same index of all words before it looks up its share of the buckets. Cured: each thread
+// indexes its share of the words.
 #include "disease.h"
 
 #include <cstdint>

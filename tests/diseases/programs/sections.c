@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two sections, one of which takes four times as long. Cured: both take as long.
+// Two sections, one of which takes four times as long. Cured: both take the same time.
 #include "disease.h"
 
 int main(void) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A serial step follows every parallel one, and takes as long. Cured: it is a loop, too.
+// A serial step follows every parallel one, and takes as long on two threads. Cured: it is a parallel loop, too.
 #include "disease.h"
 
 int main() {

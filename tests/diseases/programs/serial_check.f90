@@ -1,5 +1,5 @@
 ! SPDX-License-Identifier: Apache-2.0
-! A parallel computation whose result one thread checks afterwards, for as long as it took. Cured: a parallel check.
+! One thread checks the result of a parallel computation for as long as two threads computed. Cured: all check.
 program serial_check
   use disease
   implicit none

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Half of the program's time passes before its only region. Cured: in another region.
+// On two threads, half of the time passes before the program's only region. Cured: in another region.
 #include "disease.h"
 
 int main(void) {

@@ -1,6 +1,6 @@
 ! SPDX-License-Identifier: Apache-2.0
-! Threads that wait by flush and a loop until the thread before them has finished its share of the grid. Cured: they
-! wait for the row that they need.
+! Each thread waits in a loop with flush until the previous thread has finished its share of the grid. Cured: it
+! waits for the row that it needs.
 program spin_flush
   use disease
   use omp_lib

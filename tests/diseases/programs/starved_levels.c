@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Levels of one task alternate with levels of many; each level waits for the one before. Cured: none waits.
+// Two levels of one task follow each level of eight; each level waits for the one before. Cured: none waits.
 #include "disease.h"
 
 int main(void) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A final clause at the root of the recursion: all tasks below it run at once in their creator. Cured: it
-// does not hold.
+// is false.
 #include "disease.h"
 
 static void branch(int depth) {

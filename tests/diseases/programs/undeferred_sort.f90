@@ -1,5 +1,5 @@
 ! SPDX-License-Identifier: Apache-2.0
-! Quicksort whose if clause was set for larger input: no task is deferred. Cured: parts of 10000 are sorted in tasks.
+! Quicksort whose if clause was set for larger input: no task is deferred. Cured: parts above 10000 are tasks.
 program undeferred_sort
   use disease
   implicit none

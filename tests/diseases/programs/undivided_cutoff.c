@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A cut-off above the input: no task is created, and one thread does everything. Cured: a lower
+// A cut-off above the depth: no task is created, and one thread does everything. Cured: a lower
 // cut-off.
 #include "disease.h"
 

@@ -2,7 +2,7 @@
 // The last value that an ordered loop assigned under a condition.
 #include <stdio.h>
 
-unsigned long long one = 1; // gcc takes signed bounds where it knows the values
+unsigned long long one = 1; // a variable: with known values, gcc would use signed bounds
 
 int main(void) {
     int last = -1, n = 0;

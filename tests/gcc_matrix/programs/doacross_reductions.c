@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loops with dependences between iterations, in whose reductions tasks take part.
+// Loops with dependences between iterations, whose tasks take part in a reduction.
 #include <stdio.h>
 
 #define PRAGMA(text) _Pragma(#text)

@@ -2,7 +2,7 @@
 // Loops with dependences between iterations and unsigned bounds of eight bytes, of each schedule.
 #include <stdio.h>
 
-unsigned long long one = 1; // gcc takes signed bounds where it knows the values
+unsigned long long one = 1; // a variable: with known values, gcc would use signed bounds
 static unsigned long long line[100];
 
 #define PRAGMA(text) _Pragma(#text)

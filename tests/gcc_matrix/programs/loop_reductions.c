@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loops of each schedule in whose reductions tasks take part.
+// Loops of each schedule, whose tasks take part in a reduction.
 #include <stdio.h>
 
-unsigned long long one = 1; // gcc takes signed bounds where it knows the values
+unsigned long long one = 1; // a variable: with known values, gcc would use signed bounds
 
 #define PRAGMA(text) _Pragma(#text)
 #define LOOPS(name, ...)                                                                                               \

@@ -2,7 +2,7 @@
 // Loops of each schedule, in a region and combined with it, with signed and unsigned bounds, upwards and downwards.
 #include <stdio.h>
 
-unsigned long long one = 1; // gcc takes signed bounds where it knows the values
+unsigned long long one = 1; // a variable: with known values, gcc would use signed bounds
 
 #define N 200
 static int done[N];

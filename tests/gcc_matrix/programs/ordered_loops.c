@@ -2,7 +2,7 @@
 // Ordered loops of each schedule, with signed and unsigned bounds.
 #include <stdio.h>
 
-unsigned long long one = 1; // gcc takes signed bounds where it knows the values
+unsigned long long one = 1; // a variable: with known values, gcc would use signed bounds
 
 static int order[100], n;
 

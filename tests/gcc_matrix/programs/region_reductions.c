@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Regions and scopes in whose reductions tasks take part.
+// Regions and scopes whose tasks take part in a reduction.
 #include <omp.h>
 #include <stdio.h>
 

@@ -2,7 +2,7 @@
 // Prefix sums by inscan reductions, over a loop of each kind of bounds.
 #include <stdio.h>
 
-unsigned long long one = 1; // gcc takes signed bounds where it knows the values
+unsigned long long one = 1; // a variable: with known values, gcc would use signed bounds
 
 int main(void) {
     int a[100], sum = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sections in whose reductions tasks take part.
+// Sections whose tasks take part in a reduction.
 #include <stdio.h>
 
 int main(void) {

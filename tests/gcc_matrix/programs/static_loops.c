@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Entry points for loops that today's gcc does not call, as earlier versions did: static ones, and combined ones.
+// Entry points for static and combined loops that earlier versions of gcc called. Today's gcc does not call them.
 #include <omp.h>
 #include <stdbool.h>
 #include <stdio.h>

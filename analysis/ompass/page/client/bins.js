@@ -149,7 +149,7 @@ class ServedBins extends Bins {
         this.windows.set(window.run, { wanted, begin: 0, end: 0, threads: new Set(), byThread: null });
         try {
             const found = await (await ask("intervals", window)).json();
-            if (this.windows.get(window.run).wanted !== wanted) return; // the reader has moved on
+            if (this.windows.get(window.run).wanted !== wanted) return; // the window has changed since
             this.windows.set(window.run, {
                 wanted, begin: window.begin, end: window.end, threads: new Set(window.threads),
                 byThread: found && intervalsByThread(found),
@@ -245,7 +245,7 @@ function decode16(text) {
 const partsOf = (row) => (row.run === undefined ? row.rows.flatMap(partsOf) : [row]);
 const threadsIn = (row) => partsOf(row).reduce((sum, part) => sum + part.threads.length, 0);
 
-// Returns columns as objects, one for each row.
+// Converts columns to objects, one for each row.
 function rowsOf(columns) {
     const names = Object.keys(columns);
     return columns[names[0]].map((_, k) => Object.fromEntries(names.map((name) => [name, columns[name][k]])));

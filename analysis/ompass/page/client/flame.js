@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sampled stacks as an icicle: each function is below its caller and as wide as its samples. A differential
-// icicle has the widths of the later run; its colours show what grew and what shrank.
+// Sampled stacks as an icicle: each function is below its caller and as wide as its samples. In a differential
+// icicle, a function has the larger width of the two runs, and its colour shows whether it grew or shrank.
 
 const FLAME_ROW = 21;
 
@@ -33,7 +33,7 @@ class Flame {
         tools.append(group, this.path);
         this.picture = document.createElement("div");
         place.append(tools, this.picture);
-        this.draw(); // a print does not wait for the observer
+        this.draw(); // printing does not wait for the observer
         new ResizeObserver(() => this.draw()).observe(place);
         new MutationObserver(() => this.draw()).observe(document.documentElement, { attributeFilter: ["data-theme"] });
         place.addEventListener("keydown", (event) => this.key(event));
@@ -56,10 +56,10 @@ class Flame {
         return `${node.name}: ${amount(node.n)} ${this.after}, ${amount(node.before)} ${this.before} (${by >= 0 ? "+" : "−"}${amount(Math.abs(by))})`;
     }
 
-    // Returns the difference of both runs; 0 if it is below twice its standard deviation, if samples are independent.
+    // Returns the difference between the runs, or 0 if it is below twice the standard deviation of independent samples.
     growth({ n, before }) { return (n - before) ** 2 > 4 * (n + before) * this.grain ? n - before : 0; }
 
-    // Returns the colour: of the owner, or from blue (shrank) over grey to red (grew).
+    // Returns the owner's colour or, in a differential icicle, a colour from blue (shrank) over grey to red (grew).
     fill(node) {
         if (node.level === 0) return cssColour("--line");
         if (!this.isDifferent) return hexOf(blend(colourOf(node.colour), [255, 255, 255], Math.min(0.07 * (node.level - 1), 0.55)));

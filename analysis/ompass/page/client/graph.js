@@ -35,7 +35,7 @@ class GraphPicture {
         this.boxes.className = "boxes";
         this.boxes.tabIndex = 0;
         place.append(tools, this.icicle, this.boxes);
-        this.draw(); // a print does not wait for the observer
+        this.draw(); // printing does not wait for the observer
         new ResizeObserver(() => this.draw()).observe(place);
         new MutationObserver(() => this.draw()).observe(document.documentElement, { attributeFilter: ["data-theme"] });
     }
@@ -200,7 +200,7 @@ class GraphPicture {
     }
 }
 
-// Returns a picture with the page's colours instead of their names.
+// Returns the picture with the value of the page's colour in place of its name.
 const standalone = (svg) => svg.replaceAll(CRITICAL, cssColour("--critical"));
 const counted = (n, word) => `${n.toLocaleString("en")} ${word}${n === 1 ? "" : "s"}`;
 const clip = (text, letters) => (text.length > letters ? `${text.slice(0, letters - 1)}…` : text);

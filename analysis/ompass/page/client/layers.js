@@ -163,7 +163,7 @@ class Layers {
             if (right - left > 4 && this.isMarked(run, interval)) context.strokeRect(left + 1, line.top + 1, right - left - 2, line.height - 2);
     }
 
-    // Draws a bracket above each lane from the begin to the end of a wait, with its name if there is room.
+    // Draws a bracket over each wait, from its begin to its end, with its name if there is room.
     drawWaits(context) {
         const { timeline } = this;
         const seen = new Set();
@@ -230,7 +230,7 @@ class Layers {
         this.arrows = drawn;
     }
 
-    // Draws a band along each lane. The opacity of a pixel is the part of it on the path, so short steps do not look long.
+    // Draws a band along each lane. A pixel's opacity is its share of time on the path, so short steps look short.
     drawCritical(context) {
         const { timeline } = this;
         const { begin, end } = timeline.view;

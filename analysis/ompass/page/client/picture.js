@@ -24,7 +24,7 @@ const colourOf = (() => {
 const hexOf = (colour) => `#${colour.map((part) => Math.round(part).toString(16).padStart(2, "0")).join("")}`;
 const blend = (colour, other, part) => colour.map((value, k) => value * (1 - part) + other[k] * part);
 
-// Returns a time with three digits, or with those that distinguish times `step` apart, in the unit that suits `longest`.
+// Returns a time with three digits, or with enough to distinguish times `step` apart, in the unit that suits `longest`.
 function timeText(ns, step = 0, longest = Math.abs(ns)) {
     const units = [["s", 1e9], ["ms", 1e6], ["µs", 1e3], ["ns", 1]];
     const [unit, size] = units.find(([, each]) => Math.max(longest, step) >= each) || units[3];
@@ -43,7 +43,7 @@ function ticksOf(begin, end, width, room) {
     return { ticks, step };
 }
 
-// Returns the time that all labels of the axis have in common, if it would make them long; else 0.
+// Returns a time to subtract from all labels of the axis if they would be long without this; else 0.
 function baseOf(begin, end, step) {
     const unit = 10 ** Math.ceil(Math.log10(Math.max(end - begin, 1)));
     const base = Math.floor(begin / unit) * unit;

@@ -10,7 +10,7 @@ function fillLater(section) {
 function partOf(section) { return { run: Number(section.id.split("-").pop()) - 1, part: section.dataset.later }; }
 
 function fill(section, { markup, figures }) {
-    if (!section.isConnected) return; // a print has filled it
+    if (!section.isConnected) return; // filled before printing
     const made = document.createElement("div");
     made.innerHTML = markup; // from the server, which escapes every name
     const filled = made.firstElementChild;
@@ -20,7 +20,7 @@ function fill(section, { markup, figures }) {
     startFlames(filled);
 }
 
-// Fills all other sections before the page is printed. A print waits for no promise, so these requests block the page.
+// Fills all other sections before the page is printed. Printing does not wait for promises, so these requests block.
 window.addEventListener("beforeprint", () => {
     for (const section of document.querySelectorAll("section[data-later]"))
         try {

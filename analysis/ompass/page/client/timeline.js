@@ -125,14 +125,14 @@ class Timeline {
         const leaf = LANES.find(([most]) => rows.length <= most)[1];
         let top = AXIS_HEIGHT;
         this.lines = rows.map(({ row, depth, open }) => {
-            // Threads are the lanes; a sum above them is lower.
+            // Threads have full height; the sums above them are lower.
             const height = row.rows.length ? Math.max(open ? Math.min(leaf, 36) : leaf, 14) : leaf;
             const line = { row, depth, open, top, height };
             top += height + (height > 6 ? GAP : 0);
             return line;
         });
         this.height = top;
-        // Lanes that are lower than a label share one.
+        // Lanes that are lower than a label share a label.
         let below = 0;
         const labelled = this.lines.filter((line) => line.top >= below && (below = line.top + Math.max(line.height, LABEL_HEIGHT)));
         const labels = labelled.map((line) => {
