@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arrays of doubles that start on a cache line. Their elements have no initial values: the thread that writes a page
-// first decides on which memory node it lies.
+// Arrays of doubles that start on a cache line. Their elements have no initial values: the first thread that writes a
+// page determines its memory node.
 #pragma once
 
 #include <cstddef>

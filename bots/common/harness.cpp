@@ -57,7 +57,7 @@ std::string number_text(const char *format, double value) {
     return text;
 }
 
-// Returns a JSON string. All strings of the output are names of this project and need no escapes.
+// Returns a JSON string. All strings of the output come from the programs' sources and need no escapes.
 std::string quoted(std::string_view value) { return '"' + std::string(value) + '"'; }
 
 template <std::size_t kN>

@@ -18,8 +18,8 @@ struct TaskKind {
     bool untied;
 };
 
-// True if a function must call its serial counterpart instead of creating tasks. `below`: true if the function is below
-// the cut-off.
+// True if a function must call its serial counterpart instead of creating tasks. `below`: true if the call is below the
+// cut-off.
 template <TaskKind kKind>
 constexpr bool goes_serial(bool below) {
     return kKind.cutoff == Cutoff::kManual && below;
@@ -29,7 +29,7 @@ constexpr bool goes_serial(bool below) {
 
 // NOLINTBEGIN(bugprone-branch-clone): the branches differ in their pragmas
 // Creates an explicit task that executes the last argument, a statement. `kind`: a constant TaskKind. `below`: true if
-// the creating call is at or below the cut-off. `data`: the data-sharing clauses. The macro repeats the statement once
+// the creating call is below the cut-off. `data`: the data-sharing clauses. The macro repeats the statement once
 // per kind; only the chosen one is compiled, at the caller's line. parse_options refuses --untied with --cutoff if.
 #define BOTS_TASK(kind, below, data, ...)                                                                              \
     do {                                                                                                               \

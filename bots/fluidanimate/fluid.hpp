@@ -7,7 +7,7 @@
 //   work  Theta(steps * particles), with some thirty neighbours each
 //   span  Theta(steps * (particles in three planes of cells + planes))
 //
-// Units: the length is the distance of particles at rest, the mass is that of a particle, and the time makes gravity 1.
+// Units: of length, the distance of particles at rest; of mass, a particle; of time, such that gravity is 1.
 //
 // Sources: Mueller, Charypar, Gross, "Particle-based fluid simulation for interactive applications" (SCA 2003), for the
 // method and its kernels; Bienia, Kumar, Singh, Li, "The PARSEC benchmark suite" (PACT 2008), for the benchmark, and

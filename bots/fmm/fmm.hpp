@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The fast multipole method by dual tree traversal: computes the potential of n charges and its gradient, at all
 // charges. The upward pass computes the multipole expansion of every cell's bodies. The traversal visits pairs of
-// cells: it adds the multipole of one cell to the local expansion of the other (M2L), adds up pairs of bodies (P2P), or
+// cells: it adds the multipole of one cell to the local expansion of the other (M2L), computes body pairs (P2P), or
 // divides the larger cell. The downward pass carries the local expansions to the bodies.
 //
 //   work  Theta(n) for bodies that are spread evenly: a cell meets a bounded number of others

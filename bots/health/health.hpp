@@ -16,7 +16,7 @@
 // Sources: Lomow, Cleary, Unger, West, "A performance study of Time Warp" (SCS Multiconference on Distributed
 // Simulation, 1988) for the model; Rogers, Carlisle, Reppy, Hendren, "Supporting dynamic data structures on
 // distributed-memory machines" (TOPLAS 1995) for the benchmark (Olden); Duran et al. (ICPP 2009) for its tasks. The
-// memory layout, the lockless referral and the return home are this version's. The tasks are in health_tasks.hpp.
+// memory layout, the referral without locks and the return home are this version's. The tasks are in health_tasks.hpp.
 #pragma once
 
 #include <array>
@@ -90,7 +90,7 @@ inline Village &child_of(Village &village, int i) {
 
 inline bool happens(Village &village, std::uint64_t chance) { return (village.random.draw() >> 32) < chance; }
 
-// Adds a patient, from home or from a lower hospital, to the hospital's waiting list.
+// Admits a patient, from home or from a lower hospital: to examination if staff is free, else to the waiting list.
 inline void arrive(Village &village, Patient &patient) {
     patient.n_visits++;
     if (village.free_staff == 0) return village.waiting.append(patient);

@@ -22,7 +22,7 @@
 
 namespace bots {
 
-// A tile. It has no initial values: the thread that writes it first decides on which memory node it lies.
+// A tile. It has no initial values: the first thread that writes it determines its memory node.
 struct alignas(kTileAlignment) Tile {
     float elements[kTileFloats];
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Counts the placements of n queens on an n x n board in which no queen attacks another: backtracking row by row, an
 // unbalanced search tree. A partial board is three words: the columns in use, and the diagonals in use in either
-// direction as they cross the next row. Placing a queen takes three operations and copies nothing.
+// direction as they cross the next row. Placing a queen takes a few operations on these words.
 //
 //   work  proportional to the valid partial boards (count_placements), exponential in n
 //   span  Theta(n^2): each of the n rows creates up to n tasks and sums up to n counts

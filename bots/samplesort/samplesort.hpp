@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sample sort: a sorted random sample of the elements provides the pivots between buckets. Blocks of the array are
-// sorted, and their pieces are moved to the buckets, which are then sorted. Blocks and buckets have some sqrt(n)
+// sorted, and their pieces are moved to the buckets, which are then sorted. Blocks and buckets have about 4 sqrt(n)
 // elements. All phases are loops with independent iterations, except the choice of pivots and the offsets of the
 // buckets.
 //

@@ -44,8 +44,8 @@ struct CenterRange {
     std::size_t most_open(std::size_t n_points) const { return std::min(capacity(), n_points); }
 };
 
-// A loop over pieces. Called with the number of pieces n and a body, it calls body(first, last) for ranges that make up
-// [0, n), and returns when all calls have returned. A piece takes some microseconds, so calls need no inlining.
+// A loop over pieces. loop(n, body) calls body(first, last) for ranges that make up the pieces [0, n), and returns when
+// all these calls have returned. A piece takes some microseconds, so calls need no inlining.
 using Pieces = std::function<void(std::int64_t first, std::int64_t last)>;
 using PieceLoop = std::function<void(std::int64_t n, const Pieces &body)>;
 
