@@ -32,13 +32,22 @@ def factor_of(regions_ns: float, *, n_threads: int = 2, preempted_ns: int = 0) -
         n_threads=n_threads, regions_ns=regions_ns, preempted_ns=preempted_ns, work_ns=2 * WORK_NS
     )
     machine, factor = unmodelled.fitted(cast("TaskProgram", program), read_machine())
-    assert machine == (read_machine() if factor == 1 else read_machine().with_costs(factor))
+    assert machine == (read_machine() if factor == 1 else read_machine().slowed(factor))
     return factor
 
 
 @pytest.mark.parametrize("factor", [0.25, 3.0, 12.0, 16.0])
 def test_costs_make_the_simulated_run_as_long_as_the_recorded_one(factor: float) -> None:
     assert factor_of(WORK_NS + OPERATIONS_NS * factor) == pytest.approx(factor, rel=0.05)
+
+
+@pytest.mark.parametrize(("factor", "of_recording"), [(0.25, 0.5), (0.8, 0.8), (1.5, 1.5), (12.0, 2.0)])
+def test_recording_slows_down_as_a_processor_does(factor: float, of_recording: float) -> None:
+    plain, slowed = read_machine(), read_machine().slowed(factor)
+    assert slowed.recording.task == pytest.approx(of_recording * plain.recording.task)
+    assert slowed.recording.create == pytest.approx(of_recording * (plain.recording.create or 0))
+    (_, before), (_, after) = (machine.costs_of("libomp")["fork"][0] for machine in (plain, slowed))
+    assert after == pytest.approx(factor * before)
 
 
 def test_costs_that_fit_already_are_kept() -> None:

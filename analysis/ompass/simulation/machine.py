@@ -36,6 +36,7 @@ _PLACEMENTS = ("first-touch", "interleaved")
 _SMALLEST_BLOCK, _LARGEST_BLOCK = 64, 1 << 20
 _LONGEST_NS = 1e9  # most expensive operation
 _RATIOS = (0.01, 100.0)
+_SLOWER = 2.0
 
 Points = tuple[tuple[int, float], ...]
 
@@ -53,6 +54,11 @@ class Recording:
     # `task` and `creation` in a team of one, where tasks run at once.
     serial_task: float = 0.0
     serial_creation: float = 0.0
+
+    def scaled(self, factor: float) -> Recording:
+        """Returns the costs of recording on a machine on which they are `factor` times as large."""
+        costs = {field.name: getattr(self, field.name) for field in fields(self)}
+        return replace(self, **{name: ns * factor for name, ns in costs.items() if ns is not None})
 
 
 Distance = tuple[float, float]  # latency in ns, ns per byte
@@ -129,6 +135,15 @@ class Machine:
 
         by_runtime = {runtime: scaled(costs) for runtime, costs in self.by_runtime.items()}
         return replace(self, costs=scaled(self.costs), by_runtime=by_runtime)
+
+    def slowed(self, factor: float) -> Machine:
+        """Returns the machine with the costs of the runtimes and of recording multiplied by a factor.
+
+        Recording becomes at most _SLOWER times as slow or fast: only the processor's speed changes its costs,
+        but contention slows down operations of the runtime, too.
+        """
+        of_recording = min(max(factor, 1 / _SLOWER), _SLOWER)
+        return replace(self.with_costs(factor), recording=self.recording.scaled(of_recording))
 
     def check_threads(self, threads: int) -> None:
         """Raises UsageError if the machine has too few hardware threads."""

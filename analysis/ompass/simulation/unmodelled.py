@@ -4,8 +4,8 @@
 Owns the times to pass a lock between threads and to get a chunk, contended atomic updates, and missing
 processors; and the factor that fits the runtime's costs to the recorded run. The costs of a machine file come
 from one runtime on one machine. With another build of the runtime, small operations can take several times as
-long, and changes that avoid them gain more. One factor for all costs makes the simulation of the recorded run
-as long as the run.
+long, and changes that avoid them gain more. One factor for the costs of the runtime and of recording makes
+the simulation of the recorded run as long as the run.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ def fitted(program: TaskProgram, machine: Machine) -> tuple[Machine, float]:
 
     def excess(factor: float) -> float:
         """Returns the relative difference between the simulated and the recorded time."""
-        run = predict(program, machine.with_costs(factor), "libomp", program.n_threads)
+        run = predict(program, machine.slowed(factor), "libomp", program.n_threads)
         return (run.wall_ns - run.serial_ns) / target_ns - 1
 
     first = excess(1.0)
@@ -143,4 +143,4 @@ def fitted(program: TaskProgram, machine: Machine) -> tuple[Machine, float]:
         middle = math.sqrt(low * high)
         low, high = (middle, high) if excess(middle) < 0 else (low, middle)
     factor = math.sqrt(low * high)
-    return machine.with_costs(factor), factor
+    return machine.slowed(factor), factor
