@@ -7,10 +7,10 @@ Owns the choice of a location from frames: the innermost source line, the innerm
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from functools import cached_property, lru_cache
+from collections.abc import Callable, Sequence
+from functools import cached_property, lru_cache, wraps
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, TypeVar
 
 from elftools.common.exceptions import DWARFError, ELFError
 from elftools.elf.elffile import ELFFile
@@ -26,6 +26,21 @@ from ompass.symbols.names import readable_name
 from ompass.symbols.split_dwarf import split_dwarf
 from ompass.symbols.unwinder import FrameTable, Rules
 
+_Answer = TypeVar("_Answer")
+
+
+def _remembered(ask: Callable[[ModuleFile, int], _Answer]) -> Callable[[ModuleFile, int], _Answer]:
+    """Lets a method answer each address once, because the ranks of a job sample the same code."""
+
+    @wraps(ask)
+    def answer(self: ModuleFile, address: int) -> _Answer:
+        key = ask.__name__, address
+        if key not in self.answers:
+            self.answers[key] = ask(self, address)
+        return self.answers[key]  # type: ignore[no-any-return]
+
+    return answer
+
 
 class ModuleFile:
     """The file of a module, or its debug file: `found`. Opens it at the first question. Not thread-safe."""
@@ -35,7 +50,7 @@ class ModuleFile:
         self.found = find_debug_file(module, recorded_ns, roots)
         self._module = module
         self._instructions: Instructions | None = None
-        self._criticals: dict[int, str | None] = {}
+        self.answers: dict[tuple[str, int], Any] = {}  # by question and address
 
     @cached_property
     def lookup(self) -> Lookup | None:
@@ -49,6 +64,7 @@ class ModuleFile:
     def creates_tasks_by_libgomp(self) -> bool:
         return self.found.is_own and creates_tasks_by_libgomp(self._module.path)
 
+    @_remembered
     def rules_at(self, address: int) -> Rules | None:
         """Returns the unwind rules of an instruction; None if they are unknown."""
         return self._table.rules_at(address)
@@ -58,22 +74,34 @@ class ModuleFile:
         if self._instructions is None:
             path, functions = Path(self._module.path), self._table.function_at
             self._instructions = Instructions(machine, path, functions)
-        return self._instructions.behaviour(address)
+        return self._behaviour(address)
 
+    @_remembered
+    def _behaviour(self, address: int) -> str:
+        return self._instructions.behaviour(address) if self._instructions else ""
+
+    @_remembered
     def critical_name(self, offset: int) -> str | None:
         """Returns the name of a critical construct; empty if it has none, None if unknown."""
         # Symbols of a replaced file would be wrong; a debug file lacks the code.
         path = Path(self._module.path)
-        if offset not in self._criticals:
-            self._criticals[offset] = critical_name(path, offset) if self.found.path == path else None
-        return self._criticals[offset]
+        return critical_name(path, offset) if self.found.path == path else None
 
-    def locations_of_sample(self, address: int) -> Iterator[Location]:
-        """Yields the locations of a sampled instruction, innermost first; at least one."""
+    @_remembered
+    def locations_of_sample(self, address: int) -> tuple[Location, ...]:
+        """Returns the locations of a sampled instruction, innermost first; at least one."""
         frames = self.lookup.of_sample(address) if self.lookup else ()
-        for frame in frames or (Frame("", "", 0),):
-            function = readable_name(frame.symbol) or self._enclosing_function(address, frame)
-            yield Location(function, frame.file, frame.line, (), self._module.path, address)
+        return tuple(
+            Location(
+                readable_name(frame.symbol) or self._enclosing_function(address, frame),
+                frame.file,
+                frame.line,
+                (),
+                self._module.path,
+                address,
+            )
+            for frame in frames or (Frame("", "", 0),)
+        )
 
     @cached_property
     def _offloads(self) -> Offloads | None:
@@ -111,6 +139,7 @@ class ModuleFile:
         k = next((k for k, frame in enumerate(frames) if readable_name(frame.symbol) == own), None)
         return frames if k is None else (found[-1], *frames[k + 1 :])
 
+    @_remembered
     def location_of_call(self, offset: int) -> Location:
         """Returns the location of the call that returns to `offset`."""
         if launch := self._location_of_launch(offset):

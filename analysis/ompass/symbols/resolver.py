@@ -237,7 +237,7 @@ class Resolver:
         return location
 
     def _look_up_sample(self, module: int, address: int) -> tuple[Location, ...]:
-        locations = tuple(self._file_of(module).locations_of_sample(address))
+        locations = self._file_of(module).locations_of_sample(address)
         self._note_lookup(module)
         return locations
 
