@@ -19,8 +19,8 @@ namespace ompass::format {
 //   1  shorter slots; no off-CPU times (they are 0, with CpuSource::kNone)
 //   2  no short records
 //   3  no page faults and no system time (ThreadHeader::has_system_use is 0)
-//   4  a detached task counts for the thread and region that fulfilled its event, without its time; no numbers and no
-//      releases of locks
+//   4  a detached task counts for the thread and region that fulfilled its event, without its time; no numbers of
+//      locks, no releases of locks
 //   5  no depend clauses
 //   6  no kPlaceAround, no requested numbers of threads, no kPlacedNowhere
 //   7  the first five states only
@@ -129,7 +129,8 @@ struct GroupLimits {
 };
 static_assert(sizeof(GroupLimits) == 40);
 
-// Reports of the runtime against its own earlier events. The tool ignores such an event, so that times still add up.
+// Events by which the runtime contradicts its own earlier events. The tool ignores such an event, or first corrects the
+// state that the earlier events left.
 #define OMPASS_CONTRADICTIONS(X)                                                                                       \
     X(kUnknownData, "named a task or a region by data that the tool did not store there")                              \
     X(kOverTask, "named a task that was over")                                                                         \
@@ -152,8 +153,8 @@ enum class Contradiction : uint32_t {
         kContradictions
 };
 
-// A number of OMPT's enumerations that the tool does not know and has no room for. Definitions and records hold those
-// of sync regions, mutexes, work and dependences.
+// A value of an OMPT enumeration that the tool does not know and that has no place in definitions and records. They
+// hold unknown values of sync regions, mutexes, work and dependences.
 #define OMPASS_UNKNOWN_VALUES(X)                                                                                       \
     X(kNone, "")                                                                                                       \
     X(kThreadType, "thread type")                                                                                      \
@@ -216,7 +217,7 @@ struct ProcessHeader {
     GroupLimits groups_at_end; // is_known 0: the run was cut short, or the files could not be read
     char other_runtime[256]; // path of a second OpenMP runtime in use, which is not recorded; empty: none
     uint64_t first_region_cpu_ns; // processor time of the process when its first region began; 0: no region, or unknown
-    uint32_t contradictions; // what they were: a bit for each Contradiction
+    uint32_t contradictions; // a bit for each Contradiction that occurred
     uint32_t n_unknown_values; // numbers of the runtime that this version of the tool does not know
     UnknownValue unknown_value; // the first of them
 };
@@ -241,7 +242,7 @@ static_assert(sizeof(DefinitionRecord) == 32);
 // use other bits.
 inline constexpr uint32_t kPlaceAround = 1u << 20;
 
-// A parallel region in flight. An entry of the pool is reused after every thread has closed its part. The primary
+// A parallel region in flight. The pool reuses an entry after every thread has closed its part. The primary
 // thread writes all fields except those marked atomic, and last_arrival, which all threads raise by an atomic maximum.
 struct alignas(64) RegionInstance {
     uint64_t begin;
@@ -314,7 +315,7 @@ struct ThreadHeader {
     ThreadKind kind;
     uint32_t cpu; // last seen
     uint64_t first_ticks; // first event
-    uint64_t mark; // begin of the open state interval; everything before it is accounted
+    uint64_t mark; // start of the open state interval; everything before it is accounted
     uint32_t open_state; // OpenState of the open interval
     uint32_t open_region; // region construct of the open interval
     uint32_t open_construct; // its task construct; 0: implicit task, kOpenPool: undeferred tasks share the interval
@@ -357,14 +358,14 @@ struct KeptHeader {
     uint32_t version;
     uint32_t header_bytes; // kHeaderBytes
     uint64_t asked_bytes; // for all logs together; 0: no limit
-    uint64_t asked_ticks; // length of the period to keep; 0: as the space allows
+    uint64_t asked_ticks; // length of the period to keep; 0: as much as the space allows
 };
 
 enum OpenState : uint32_t {
     kOpenNone = 0, // outside every region, or not recorded
     kOpenWork = 1,
     kOpenGap = 2, // in a wait, running nothing
-    kOpenFork = 3, // between the begin or end of a region and the implicit task
+    kOpenFork = 3, // between the start or end of a region and the implicit task
     kOpenCall = 4 // in an MPI call or a target construct
 };
 
@@ -510,8 +511,8 @@ inline constexpr EventTraits kEventTraits[kEventKinds] = {
 #undef OMPASS_EVENT_TRAITS
 };
 
-// Word 1 of a kCall: value:48 | unused:1 | operation:10 | repeated:1 | step:4. A data operation or launch lasts from
-// the kStepBegin before it. Steps that the device timed have their length in ns.
+// Word 1 of a kCall: value:48 | unused:1 | operation:10 | repeated:1 | step:4. A data operation or launch
+// begins at the kStepBegin before it. The value of a step that the device timed is its length in ns.
 enum CallStep : uint8_t {
     kLeaveCall = 0,
     kEnterCall = 1,
@@ -551,9 +552,9 @@ constexpr DataDirection direction_of(uint32_t operation) {
 }
 constexpr bool allocates(uint32_t operation) { return operation == 1 || operation == 17; }
 
-// A message of an MPI call has two steps, a kSizeStep and a kMessageStep. The first message of a call has none, because
-// the records of the call have its fields: the kEnterCall those of a kMessageStep, if its `repeated` is 1, and the
-// kLeaveCall those of a kSizeStep.
+// A message of an MPI call has two steps, a kSizeStep and a kMessageStep. The first message of a call has none.
+// Instead, the kEnterCall has the fields of the kMessageStep if its `repeated` is 1, and the kLeaveCall has those of
+// the kSizeStep.
 //   kSizeStep     communicator:24 | bytes:34 | unused:2 | step:4
 //                 a hash of the communicator's members; the bytes of the message, or of one rank's contribution to a
 //                 collective; 0: unknown
@@ -654,11 +655,11 @@ constexpr bool is_loop(uint32_t work) {
 constexpr bool is_shared(uint32_t work) { return work != kWorkTaskloop && work != kWorkMasked; }
 inline constexpr uint32_t kStatusComplete = 1; // ompt_task_complete
 inline constexpr uint32_t kStatusDetach = 4; // ompt_task_detach
-// True for the barriers of OMPT; a kind that is not known yet counts as another wait.
+// True for the barriers of OMPT. An unknown kind counts as another kind of wait.
 constexpr bool is_barrier(uint32_t kind) {
     return kind - 1 < kImplementationBarrier || (kind >= kWorksharingBarrier && kind <= kTeamsBarrier);
 }
-// A number of OMPT that these fields have no room for is kept from kBeyond on, with its lower bits.
+// An unknown number of OMPT that would collide with our own kinds is stored as kBeyond plus its lower bits.
 inline constexpr uint32_t kBeyond = 1u << 8, kBeyondBits = 24;
 constexpr uint32_t beyond(uint32_t number) { return kBeyond + (number & ((1u << kBeyondBits) - 1)); }
 // Return the number that stands for a sync region, mutex or work of OMPT.
@@ -667,7 +668,8 @@ constexpr uint32_t sync_number(uint32_t sync_region) {
 }
 constexpr uint32_t mutex_number_of(uint32_t mutex) { return mutex < kDoacross ? mutex : beyond(mutex); }
 constexpr uint32_t work_number(uint32_t work) { return work < kWorkMasked ? work : beyond(work); }
-// Return what records and definitions say of a mutex with this number. Records have little room.
+// Return the mutex kind in records, and the kind of wait in definitions, of a mutex with this number. Records have no
+// room for numbers from kBeyond on; they hold kOtherMutex instead.
 inline constexpr uint32_t kBeyondMutex = 1u << 25, kOtherMutex = kDoacross - 1;
 constexpr uint32_t mutex_in_record(uint32_t number) { return number < kBeyond ? number : kOtherMutex; }
 constexpr uint32_t mutex_wait(uint32_t number) {
@@ -822,7 +824,7 @@ constexpr bool belongs_to_loop(uint64_t after, uint64_t in_loop, uint64_t limit)
     return after <= limit || after <= in_loop / kAfterLoopPart;
 }
 
-// All undeferred tasks of a construct are timed until 75% are shorter than this; then only samples of them are.
+// The tool times all undeferred tasks of a construct until 75% are shorter than this. Then it times only a sample.
 inline constexpr uint64_t kSampleBelowNanoseconds = 2000;
 
 // In a task shorter than this, a creation gets the time of the task's last event. The error is below this limit.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Maps and checks a run directory: headers, definitions, and the extents of each log. It checks all bounds and returns
-// spans. It throws no exceptions and prints nothing, because the tool uses it for its summary.
+// Maps and checks a run directory: headers, definitions, and the extents of each log. Checks all bounds and returns
+// spans. Throws no exceptions and prints nothing, because the tool uses this code for its summary.
 //
 // Any process can read a run at any moment. While the program runs, open_run() copies the data that the program may
 // change or truncate (headers, statistics, regions in flight, the window of each thread). The result is a snapshot.
@@ -41,7 +41,7 @@ public:
     std::span<const char> bytes() const { return {data_, size_}; }
     const std::string &path() const { return path_; }
 
-    // Copies the file's present bytes, and writes zeros for bytes beyond its end. Returns the number of copied bytes.
+    // Copies the file's present bytes, and writes zeros beyond the file's end. Returns the number of bytes copied.
     size_t copy(uint64_t offset, void *to, size_t n_bytes) const;
     void end_copying(); // closes the file, which stays mapped
 
@@ -99,7 +99,7 @@ struct RunFiles {
     Copies process_copies;
     MappedFile kept_file; // kept.log; empty unless the run keeps only the last part of its trace
     Copies kept_copies;
-    uint64_t window_begin = 0; // ticks; from here on no thread lacks events; 0: kept.log has overwritten none
+    uint64_t window_begin = 0; // ticks; from here on no thread lacks events; 0: kept.log has overwritten no events
     std::vector<Module> modules;
     std::vector<Definition> definitions;
     std::vector<const format::RegionInstance *> instances; // by index

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every length that comes from a file is checked before it is used.
+// Reads files of samples. Checks every length in a file before it uses the length.
 #include "sample_files.h"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace {
 
 using Words = std::span<const uint64_t>;
 
-constexpr uint32_t kFirstWithAllStates = 3; // version of samples
+constexpr uint32_t kFirstWithAllStates = 3; // version of the samples format
 constexpr uint8_t kOutsideBefore = 5; // kOutsideStates of older versions
 
 // Returns false if the words are not a whole record of the kind that the header declares.
@@ -72,7 +72,7 @@ Problem read_file(const std::string &path, uint32_t index, std::vector<SampledTh
     file.copy(0, words.data(), words.size() * sizeof(uint64_t)); // the program may truncate it
     const size_t n_bytes = words.size() * sizeof(uint64_t);
     SampledThread thread = {};
-    if (n_bytes < format::kHeaderBytes || words[0] == 0) return {}; // its writer was killed while it made the file
+    if (n_bytes < format::kHeaderBytes || words[0] == 0) return {}; // the program was killed before it wrote the header
     memcpy(&thread.header, words.data(), sizeof thread.header);
     if (memcmp(thread.header.magic, format::kSamplesMagic, sizeof thread.header.magic) != 0)
         return {path, 0, "is not a file of samples of Ompass"};

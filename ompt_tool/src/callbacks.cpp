@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The entry of the tool, and its OMPT callbacks. They call the accounting, which counts and records the events. Handles
-// the differences between runtimes (docs/limitations.md).
+// The entry of the tool, and its OMPT callbacks. They call the accounting, which counts and records the events. This
+// file handles the differences between runtimes (docs/limitations.md).
 #include <omp-tools.h>
 
 #include <utility>
@@ -29,20 +29,20 @@ using format::Contradiction, format::ThreadKind, format::UnknownValue;
 using process_log::note_contradiction, process_log::note_unknown_value;
 using runtime_data::region_of, runtime_data::set_region, runtime_data::set_task, runtime_data::task_of;
 
-// Converts a number of OMPT, which may be one that omp-tools.h does not name.
+// Converts a value of an OMPT enumeration. omp-tools.h may not name the value.
 template <typename Enumeration>
 uint32_t number(Enumeration value) {
     return static_cast<uint32_t>(value);
 }
 
-// True if the construct both begins and ends here. Records an endpoint that is not known.
+// True if the construct both begins and ends here. Records an unknown endpoint, and treats it as both.
 bool is_both_ends(ompt_scope_endpoint_t endpoint) {
     if (number(endpoint) - 1 > 2) note_unknown_value(UnknownValue::kEndpoint, number(endpoint));
     return endpoint != ompt_scope_begin && endpoint != ompt_scope_end;
 }
 
-// Marks the threads that are in kernels of a host plugin, where they record nothing. Returns true if the implicit task
-// belongs to a kernel.
+// Notes that the calling thread begins or ends a kernel of a host plugin; it records nothing in between. Returns true
+// if the implicit task belongs to a kernel.
 bool handle_kernels(ompt_scope_endpoint_t endpoint, const ompt_data_t *parallel, ompt_data_t &data) {
     ThreadState *thread = recorder::this_thread;
     if (endpoint == ompt_scope_end) {
@@ -135,7 +135,7 @@ void on_implicit_task(ompt_scope_endpoint_t endpoint, ompt_data_t *parallel, omp
     TaskState *task = task_of(data);
     if (runtime_data::is_unknown_task(data)) return note_contradiction(Contradiction::kUnknownData);
     if (!task) return;
-    // If a task calls exit(), libomp reports the end of an initial task with the data of this explicit one.
+    // If a task calls exit(), libomp reports the end of an initial task with the data of that explicit task.
     if (flags & ompt_task_initial && is_alive(*task) && !(task->flags & kImplicit)) return;
     if (!(task->flags & kImplicit) || !is_alive(*task) || is_elsewhere(*thread, *task))
         return note_contradiction(Contradiction::kWrongImplicit);
@@ -187,8 +187,8 @@ void on_implicit_task(ompt_scope_endpoint_t endpoint, ompt_data_t *parallel, omp
 
 // Handles undeferred tasks of known constructs without a wrapper on a short path; on_other_create() handles all others.
 // An undeferred task starts at once, or never (if merged with its creator), so its state stays in the pool until it
-// starts. A task with dependences counts as deferred, because in a team of one thread it may have to wait for a target
-// task.
+// starts. An undeferred task with dependences counts as deferred, because in a team of one thread it may have to wait
+// for a target task.
 void on_task_create(ompt_data_t *, const ompt_frame_t *, ompt_data_t *data, int flags, int has_dependences,
                     const void *address) {
     ThreadState *thread = recorder::this_thread;
@@ -240,13 +240,14 @@ void drop_task(ThreadState &thread, TaskState *task, ompt_task_status_t status) 
     discard_task(thread, task);
 }
 
-// True for an undeferred untied task. In a team of one thread, the runtime reports switches of it that do not happen.
+// True for an undeferred untied task that has started. In a team of one thread, the runtime reports switches from and
+// to such a task that do not happen.
 bool only_seems_to_switch(const TaskState *task) {
     constexpr uint16_t kBoth = kInline | kUntied;
     return task && (task->flags & (kBoth | kStarted)) == (kBoth | kStarted);
 }
 
-// True if the thread may start or continue this task. Otherwise the runtime has contradicted itself.
+// True if the thread may start or resume this task. Otherwise records that the runtime has contradicted itself.
 bool may_run(const ThreadState &thread, const TaskState &task) {
     const bool has_started = task.flags & kStarted;
     if (!is_alive(task))
@@ -262,7 +263,7 @@ bool may_run(const ThreadState &thread, const TaskState &task) {
     return false;
 }
 
-// Returns the task that a thread continues with; null if the tool has none or the thread cannot run it.
+// Returns the task with which a thread continues; null if the tool has none or the thread cannot run it.
 TaskState *next_task(const ThreadState &thread, const ompt_data_t *data) {
     if (runtime_data::is_unknown_task(data)) note_contradiction(Contradiction::kUnknownData);
     TaskState *next = task_of(data);
@@ -277,7 +278,7 @@ TaskState *next_task(const ThreadState &thread, const ompt_data_t *data) {
     if (!next_data && leaves && !(prior->flags & kImplicit)) return step_back(thread); // the thread has no other task
     TaskState *next = task_of(next_data);
     if ((next && runs(thread, next)) || only_seems_to_switch(prior) || only_seems_to_switch(next)) return;
-    // Comes before the check of the next task, because it may end undeferred tasks.
+    // This comes before the check of the next task, because resume_task() may end undeferred tasks.
     if (next && prior && !leaves && (prior->flags & kStarted) && !(thread.current->flags & kLight) &&
         may_run(thread, *prior))
         resume_task(thread, prior);
@@ -289,7 +290,7 @@ TaskState *next_task(const ThreadState &thread, const ompt_data_t *data) {
         start_task(thread, next, clock::now());
 }
 
-// Ends the code of a task. The next task may be a fresh one.
+// Ends the code of a task. Starts the next task if it has not started before.
 void leave_task(ThreadState &thread, ompt_data_t &prior_data, ompt_task_status_t status, const ompt_data_t *next_data) {
     TaskState *prior = task_of(&prior_data);
     const bool has_started = prior->flags & kStarted;
@@ -321,7 +322,7 @@ void leave_task(ThreadState &thread, ompt_data_t &prior_data, ompt_task_status_t
         fulfill_task(thread, prior);
         return;
     case ompt_taskwait_complete: end_wait(thread, format::kTaskwaitDepend); return;
-    default: return; // an early fulfilment may race with the completion, which has all information
+    default: return; // an early fulfilment may race with the completion, whose report suffices
     }
 }
 
@@ -329,7 +330,7 @@ void leave_task(ThreadState &thread, ompt_data_t &prior_data, ompt_task_status_t
     ThreadState *thread = recorder::thread();
     if (!thread) return;
     const bool is_known = number(status) - 1 < ompt_taskwait_complete;
-    if (!is_known) note_unknown_value(UnknownValue::kTaskStatus, number(status)); // taken for a switch
+    if (!is_known) note_unknown_value(UnknownValue::kTaskStatus, number(status)); // handled as a switch
     if (is_known && status != ompt_task_switch && status != ompt_task_yield)
         return end_task(*thread, prior_data, status, next_data);
     TaskState *next = task_of(next_data);
@@ -341,9 +342,9 @@ void leave_task(ThreadState &thread, ompt_data_t &prior_data, ompt_task_status_t
     }
 }
 
-// Handles frequent switches on short paths: undeferred tasks begin and end without a further call. A deferred task that
-// begins on the current task, or completes as the current task and returns to the one below it, needs no check and no
-// search of the stack. on_other_schedule() handles all other switches.
+// Handles frequent switches on short paths. Undeferred tasks begin and end without a further call. A deferred task
+// needs no check and no search of the stack if it starts on top of the current task, or if it is the current task and
+// completes, and the task below it resumes. on_other_schedule() handles all other switches.
 void on_task_schedule(ompt_data_t *prior_data, ompt_task_status_t status, ompt_data_t *next_data) {
     ThreadState *thread = recorder::this_thread;
     if (__builtin_expect(thread && thread->seen_switch == recorder::current_switch(), 1)) {
@@ -372,7 +373,7 @@ void on_task_schedule(ompt_data_t *prior_data, ompt_task_status_t status, ompt_d
     on_other_schedule(prior_data, status, next_data);
 }
 
-// True if the runtime returns at once because no deferred task was created. Such a wait is not recorded.
+// True if the runtime returns at once because no deferred task was created. The tool does not count such a wait.
 bool has_nothing_to_wait_for(uint16_t flags, ompt_sync_region_t kind) {
     return (kind == ompt_sync_region_taskwait && !(flags & kHasChildren)) ||
            (kind == ompt_sync_region_taskgroup && !(flags & (kHasChildren | kHasDescendants)));
@@ -441,7 +442,7 @@ void on_work(ompt_work_t work, ompt_scope_endpoint_t endpoint, ompt_data_t *, om
     const uint32_t kind = format::work_number(number(work));
     if (endpoint == ompt_scope_end) return end_loop(*thread, kind);
     held_tasks::report_current(*thread);
-    // The runtime reports an address in its own code.
+    // For a wrapped taskloop, the runtime reports an address in its own code.
     if (work == ompt_work_taskloop && thread->wrapper.loop_task == thread->current)
         address = thread->wrapper.loop_address;
     begin_loop(*thread, kind, count, address);
@@ -512,7 +513,7 @@ int initialize(ompt_function_lookup_t lookup, int, ompt_data_t *) {
     if (const Library ours = library_of(reinterpret_cast<const void *>(&on_thread_begin)); *ours.path) tool_code = ours;
     process_log::look_for_other_runtime();
     wrappers::activate(recorder::options().wrappers);
-    // The extension also reports the begin and end of creations.
+    // The extension also reports when creations begin and end.
     const bool extension_reports = held_tasks::observe(entry);
     if (extension_reports) wrappers::forward_in_regions();
     recorder::note_wrappers(extension_reports || wrappers::active);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Values that the tool stores in the runtime's data of tasks and regions (ompt_data_t). A runtime may also pass data
 // that the tool never wrote. Both kinds of values therefore have a mark, and a value of a region names its instance by
-// numbers, which can be checked.
+// numbers that region_of() can check.
 #pragma once
 
 #include <omp-tools.h>
@@ -11,8 +11,8 @@
 
 namespace ompass::runtime_data {
 
-inline constexpr uint64_t kTaskMark = 0xffff'ffff'A5C3'002A; // instructions hold it as 32 bits with sign
-inline constexpr uint64_t kAddressBits = 0x0000'ffff'ffff'ffc0; // those that the address of a state uses
+inline constexpr uint64_t kTaskMark = 0xffff'ffff'A5C3'002A; // fits a sign-extended 32-bit immediate
+inline constexpr uint64_t kAddressBits = 0x0000'ffff'ffff'ffc0; // the bits that the address of a state uses
 
 // Data of regions and implicit tasks in kernels of a host plugin. Neither names a state or an instance.
 inline constexpr uint64_t kKernelTask = kTaskMark ^ ~kAddressBits, kKernelRegion = uint64_t{0xA5C5} << 48;
@@ -40,7 +40,7 @@ constexpr uint64_t lower_bits(uint64_t value, unsigned n) { return value & ((uin
 inline void set_region(ompt_data_t &data, const format::RegionInstance *region) {
     data.value = region ? kRegionMark | lower_bits(region->sequence, kSequenceBits) << kIndexBits | region->index : 0;
 }
-// Returns the region, which has not ended; null if there is none.
+// Returns the region that the data name; null if they name none, or if it has ended.
 inline format::RegionInstance *region_of(const ompt_data_t *data) {
     if (!data || (data->value & kRegionMarkBits) != kRegionMark) return nullptr;
     format::RegionInstance *region = process_log::instance_at(lower_bits(data->value, kIndexBits));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Changes a sequence of events at random places, so that it contradicts itself.
+// Changes a sequence of events at random places, so that it may contradict itself.
 #include <algorithm>
 #include <random>
 

@@ -134,7 +134,7 @@ Sequence Machine::run() {
     return std::move(made_);
 }
 
-// Lets a thread act. Returns false only while finishing, if the thread has nothing left to do.
+// Lets a thread act. Returns false only while finishing, if the thread can do nothing at present.
 bool Machine::act(int thread) {
     MadeThread &state = threads_[static_cast<size_t>(thread)];
     if (state.frames.empty()) return act_idle(thread) || !finishing_;

@@ -23,7 +23,7 @@ struct Style {
     bool ends_worker_waits; // workers report the end of a region's last barrier, unless they end late
     bool names_prior, names_next; // false: null as the prior task at a start, or as the next task at an end
     bool chains; // a completed task names a fresh task as the next one
-    bool switches_stacks; // may continue a task under other suspended tasks before it runs ready ones
+    bool switches_stacks; // a thread may continue a task under other suspended tasks before it runs ready ones
     bool reports_sync_regions;
     bool joins_ends; // ompt_scope_beginend for constructs that do nothing
     bool free_agents;
@@ -41,7 +41,7 @@ struct MadeTask {
     std::vector<uint32_t> before{}; // events that ended its predecessors
 };
 
-struct Waited { // tasks that a wait awaits
+struct Waited { // the tasks of a taskwait, taskgroup or barrier
     int n_left = 0;
     std::vector<uint32_t> ends{};
 };
@@ -77,7 +77,7 @@ struct Frame {
 struct MadeThread {
     std::vector<Frame> frames{};
     std::vector<Frame> aside{}; // suspended on stacks of their own
-    int joining = -1, member = 0; // region that the thread will join (-1: none), and its number in the team
+    int joining = -1, member = 0; // region that the thread will join (-1: none), and the thread's number there
     int left_region = -1; // left region whose implicit task has no reported end yet; -1: none
     int32_t left_cell = kNull;
     bool begun = false;

@@ -88,7 +88,7 @@ void Machine::create_undeferred(int thread, uint32_t flags) {
     state.frames.push_back({.kind = Frame::kExplicit, .task = task, .region = frame.region});
 }
 
-// Reports a `taskwait depend`: OMPT treats it as a task.
+// Reports a `taskwait depend`, which OMPT treats as a task.
 void Machine::wait_for_dependences(int thread) {
     const Frame &frame = threads_[static_cast<size_t>(thread)].frames.back();
     const int32_t cell = new_cell();
@@ -111,8 +111,8 @@ bool Machine::may_run(const Frame &frame, int task) const {
     return task == frame.task;
 }
 
-// Removes a random task that may run from the ready tasks; if `fresh`, one that has not started. A null `frame` stands
-// for a free agent. Returns -1 if no task qualifies.
+// Chooses a random ready task that the thread of `frame` may run, and removes it from the ready tasks. If `fresh`,
+// chooses one that has not started. A null `frame` stands for a free agent. Returns -1 if no task qualifies.
 int Machine::take_ready(int region, const Frame *frame, bool fresh) {
     std::deque<int> &ready = regions_[static_cast<size_t>(region)].ready;
     std::vector<size_t> places;
@@ -224,7 +224,7 @@ void Machine::continue_own(int thread, int32_t prior) {
 }
 
 // Continues the task that was last suspended on a stack of its own. If there is none, continues a task whose wait may
-// end although tied tasks are suspended on top of it. Returns false if neither exists.
+// end although tied tasks are suspended on top of it. Returns false if it continues no task.
 bool Machine::continue_aside(int thread) {
     MadeThread &state = threads_[static_cast<size_t>(thread)];
     const Frame top = state.frames.back();
@@ -245,7 +245,7 @@ bool Machine::continue_aside(int thread) {
     return false;
 }
 
-// Discards a cancelled task that has not started.
+// Reports that a ready task was cancelled before it started.
 void Machine::discard_ready(int thread) {
     const Frame &frame = threads_[static_cast<size_t>(thread)].frames.back();
     const int number_of_task = take_ready(frame.region, &frame, true);
@@ -259,7 +259,7 @@ void Machine::discard_ready(int thread) {
     made_.known.n_cancelled++;
 }
 
-// Fulfils the event of a detached task: if possible of one whose code is over. Returns false if it finds none.
+// Fulfils the event of a detached task. Prefers a task whose code is over. Returns false if it fulfils none.
 bool Machine::fulfil_any(int thread) {
     MadeThread &state = threads_[static_cast<size_t>(thread)];
     const int32_t current = state.frames.empty() ? kNull : cell_of(state.frames.back());

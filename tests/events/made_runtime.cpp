@@ -35,7 +35,7 @@ void report(ompt_callbacks_t event, Arguments... arguments) {
     if (callbacks[event]) reinterpret_cast<Function>(callbacks[event])(arguments...);
 }
 
-// Returns the return address with this number. It lies in libc, because this program plays the runtime.
+// Returns the return address with this number. It lies in libc, because the tool takes this program for the runtime.
 const void *address_of(uint32_t code) {
     static const char *const program = reinterpret_cast<const char *>(dlsym(RTLD_DEFAULT, "qsort"));
     return code ? program + 8 * code : nullptr;
@@ -155,7 +155,7 @@ private:
     const bool in_turn_;
     std::vector<ompt_data_t> cells_;
     std::array<ompt_data_t, 8> garbage_{};
-    std::vector<std::atomic<int>> over_; // 1 if the step is over, by its number from 1; number 0 is always over
+    std::vector<std::atomic<int>> over_; // by number of the step, from 1: 1 if it is over; number 0 is always over
 };
 
 } // namespace

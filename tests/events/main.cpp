@@ -4,7 +4,8 @@
 //   ompass-events --library libompass.so [--first 1] [--sequences 200] [--batch 20] [--directory DIR] [--keep]
 //                 [--kind usual|conforming|unknown|disturbed|all] [--at-once] [--mode trace|profile|both]
 //
-// Each batch of sequences is one recorded process. If a batch fails, the program plays each of its sequences alone.
+// The program plays each batch of sequences in a process of its own, which is one recorded run. If a batch fails, the
+// program plays each of its sequences alone.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -27,8 +28,8 @@ namespace {
 
 constexpr unsigned kLongestSeconds = 240;
 
-// Sequences in any order that OMPT allows, also with unknown numbers, also with contradictions, or in libomp's order.
-// `kAll`: batches of the first three kinds in turn.
+// kConforming: any order that OMPT allows. kUnknown: the same with unknown numbers. kDisturbed: kUnknown with
+// contradictions. kUsual: libomp's order. kAll: batches of the first three kinds in turn.
 enum class Kind : uint8_t { kConforming, kUnknown, kDisturbed, kUsual, kAll };
 
 struct Arguments {
@@ -39,7 +40,7 @@ struct Arguments {
     bool keep = false, at_once = false, traces = true, profiles = true;
 };
 
-// Returns the kind of all sequences of a batch.
+// Returns the kind of the sequences in a batch.
 Kind kind_of(const Arguments &arguments, uint64_t batch) {
     return arguments.kind == Kind::kAll ? static_cast<Kind>(batch % 3) : arguments.kind;
 }
@@ -85,8 +86,8 @@ void check_counts(const std::string &directory, const Known &known, std::vector<
     compare(found, "regions", has.n_regions, known.n_regions);
 }
 
-// True if the run states what its runtime contradicted, which is then the reason for inexact sums. Nothing excuses a
-// trace that cannot be read.
+// True if the run states that its runtime contradicted itself, which explains inexact sums. Nothing explains a trace
+// that cannot be read.
 bool is_explained(const std::string &directory, const std::vector<std::string> &found) {
     RunFiles run;
     if (open_run(directory, run) || !run.process->n_contradictions) return false;

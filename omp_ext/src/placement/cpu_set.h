@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A set of CPUs of any size, by the system's numbers, and the affinity of the calling thread. libc's set ends at 1024
-// CPUs, and hwloc's needs a library that may be missing.
+// A set of any number of CPUs, by the system's numbers, and the affinity of the calling thread. libc's set holds 1024
+// CPUs at most, and hwloc's set needs a library that may be missing.
 #pragma once
 
 #include <bit>
@@ -55,7 +55,7 @@ public:
         return true;
     }
 
-    // Returns the CPUs on which the calling thread may run; an empty set if the system does not answer.
+    // Returns the CPUs on which the calling thread may run; an empty set if the system refuses.
     static CpuSet of_calling_thread() {
         CpuSet set;
         // The kernel refuses a set smaller than its own.

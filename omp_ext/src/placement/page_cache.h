@@ -2,9 +2,9 @@
 // A table of fixed size that maps pages to domains. Any thread uses it without a lock. placement.cpp asks the system
 // where pages are.
 //
-// Each page has one slot, which a newer page takes over. An entry is valid for kLifetime_s, because the system may move
-// pages and programs may unmap them unnoticed. After moving pages the API calls forget(); a thread that asked the
-// system in the meantime finds the version changed and removes its entry.
+// Each page maps to one slot, and a newer page replaces an older one there. An entry is valid for kLifetime_s, because
+// the system may move pages and programs may unmap them unnoticed. The API calls forget() after it moves pages. A
+// thread that asked the system in the meantime finds a changed version and removes its entry.
 #pragma once
 
 #include <array>
@@ -55,7 +55,7 @@ public:
     void forget_all() { forget(0, slots_.size()); }
 
 private:
-    // entry = tag << 28 | second << 12 | domain + 1; 0: empty, because no domain makes the low bits 0
+    // entry = tag << 28 | second << 12 | domain + 1; 0: empty; the low bits of an entry are never 0
     static constexpr unsigned kTimeShift = 12, kTagShift = 28;
     static constexpr uint64_t kDomainMask = (1u << kTimeShift) - 1;
     static constexpr uint32_t kTimeMask = (1u << (kTagShift - kTimeShift)) - 1;

@@ -10,15 +10,16 @@ namespace omp_ext {
 struct Division {
     uint64_t n_chunks;
     uint64_t size; // iterations of a chunk
-    uint64_t n_longer; // number of chunks, the first ones, that have one iteration more
+    uint64_t n_longer; // the first n_longer chunks have one iteration more
     uint64_t last_size; // iterations of the last chunk
 };
 
 enum : int32_t { kNoSchedule = 0, kGrainsize = 1, kNumTasks = 2 };
 
 // Divides as OpenMP 5.2, 12.6 requires. grainsize: each chunk has at least the grainsize and less than twice as many
-// iterations; with `strict` exactly the grainsize, except the last. num_tasks: that many chunks, or one per iteration
-// if there are fewer iterations. Neither clause: as num_tasks with ten chunks per thread.
+// iterations; a loop with fewer iterations is one chunk. With `strict`, all chunks except the last have exactly the
+// grainsize. num_tasks: that many chunks, or one per iteration if there are fewer iterations. Neither clause: as
+// num_tasks with ten chunks per thread.
 inline Division divide(uint64_t n_iterations, int32_t schedule, uint64_t parameter, bool is_strict, int n_threads) {
     if (schedule == kGrainsize && parameter > 0) {
         if (is_strict) {

@@ -20,7 +20,7 @@ namespace {
 
 using EdgeBlock = DependenceNode::EdgeBlock;
 
-// A list of nodes. All bits are 0 in an empty list.
+// A list of nodes. A list whose bits are all 0 is empty.
 struct NodeList {
     static constexpr uint32_t kFew = 2;
 
@@ -58,7 +58,7 @@ struct NodeList {
 };
 
 // The last accesses to some memory: tasks in `last` may run concurrently, after all tasks in `before`. A free place of
-// the table has no address, and empty lists.
+// the table has a null address and empty lists.
 struct Accesses {
     const void *address;
     DependenceKind kind; // of `last`
@@ -68,7 +68,7 @@ static_assert(sizeof(Accesses) == BlockPool::kLine);
 
 } // namespace
 
-// Open addressing with linear probing. Complete tasks are removed when the table is full.
+// A hash table with linear probing. When it is three quarters full, rebuild() removes complete tasks.
 struct DependenceTable {
     Accesses *places; // 2^bits
     uint32_t bits;
@@ -132,7 +132,7 @@ void remove_complete(NodeList &list, BlockPool &blocks) {
     for (uint32_t i = 0; i < n_old; i++) {
         if (!old[i].address) continue;
         remove_complete(old[i].last, blocks);
-        if (old[i].last.n == 0) { // then the tasks before are complete, too
+        if (old[i].last.n == 0) { // then the tasks in `before` are complete, too
             clear(old[i], blocks);
             old[i].address = nullptr;
         } else {
@@ -156,7 +156,7 @@ void make_room(DependenceTable &table, BlockPool &blocks, uint32_t n_more) {
 void add_to(NodeList &list, DependenceNode *node, BlockPool &blocks) {
     node->n_lists++;
     if (__builtin_expect(list.is_full(), 0)) {
-        // Removes complete nodes from long lists first. Costs O(1) for each added node.
+        // Removes complete nodes from long lists first, at an amortized cost of O(1) for each added node.
         if (list.n >= 32) remove_complete(list, blocks);
         if (list.n > list.capacity / 2) list.grow();
     }
@@ -283,8 +283,8 @@ bool release_creation(DependenceNode *node) {
 bool complete(DependenceNode *node, void (*start)(void *context, Task *task), void *context,
               void (*resume)(Suspension &suspension)) {
     note_release(node);
-    // Starts the oldest successor that uses this task's results last. The task started last runs first, so it finds the
-    // results in the caches.
+    // Of the successors that use this task's results, starts the oldest one last. The task that is started last runs
+    // first, so it finds the results in the caches.
     Task *last = nullptr;
     const bool must_free = node->close([&](DependenceNode &successor, DependenceNode::Link flags) {
         Task *task = successor.task;

@@ -3,8 +3,8 @@
 //
 // Contract: only the owner, one thread at a time, calls push, pop and bottom. Any thread calls steal and size_hint.
 // Exactly one pop or steal returns each pushed item: pop takes the newest item, steal the oldest. push numbers
-// items from 0; the newest has the number bottom() - 1. Only the destructor frees memory, so a late thief reads old
-// memory at worst, and then loses the race for `top_`.
+// items from 0; the newest has the number bottom() - 1. Only the destructor frees memory. So a late thief reads an
+// old ring at worst, and then loses the race for `top_`.
 //
 // Invariants: top_ never decreases; size = bottom_ - top_ >= 0, except inside pop, where it is at least -1.
 // Tests pass their own atomics as the second template argument, to choose the interleaving.
@@ -42,7 +42,7 @@ public:
         bottom_.store(bottom + 1, std::memory_order_release);
     }
 
-    // Owner. Takes the newest item. Null if its number is below `mark`, or there is none.
+    // Owner. Takes the newest item. Returns null if its number is below `mark`, or if there is none.
     T *pop(int64_t mark) {
         const int64_t bottom = bottom_.load(std::memory_order_relaxed) - 1;
         if (bottom < mark || bottom < top_.load(std::memory_order_relaxed)) return nullptr;
@@ -51,7 +51,7 @@ public:
         // the thief sees this bottom_.
         bottom_.store(bottom, std::memory_order_seq_cst);
         int64_t top = top_.load(std::memory_order_seq_cst);
-        if (top > bottom) { // thieves took all of them
+        if (top > bottom) { // thieves took all items
             bottom_.store(bottom + 1, std::memory_order_relaxed);
             return nullptr;
         }

@@ -2,8 +2,9 @@
 // Threads without a task: a short spin, then sleep, and their wake-up. Owns Worker::asleep and the counts of sleeping
 // and searching workers.
 //
-// A thread announces its sleep and searches once more before it sleeps. It can still miss a wake-up, because a fence in
-// the threads that create tasks would cost every task. So each sleep is limited to some milliseconds.
+// A thread announces its sleep, and then checks once more that its wait is not over. It can still miss the wake-up for
+// a task that another thread queues at that moment, because preventing this would cost every creation a fence. So each
+// sleep lasts at most kLongestSleepNs.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +29,7 @@ public:
     // Ends the search: a task was found.
     void found();
 
-    // Pauses after a search without result, or sleeps if `may_sleep()` is still true once the sleep is announced.
+    // Pauses after a search without result. When it is time to sleep, announces the sleep and sleeps if may_sleep().
     template <typename MaySleep>
     void nothing_found(MaySleep &&may_sleep) {
         if (!spin_on()) return;

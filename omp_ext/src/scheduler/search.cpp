@@ -23,7 +23,7 @@ Task *task_of(QueueEntry *entry) { return static_cast<Task *>(entry); }
 
 // Prefetches the whole task, and the compiler's part before it, which may be in another processor's cache.
 void fetch(const QueueEntry *entry) {
-    constexpr uintptr_t kBytesBefore = 40, kLine = 64; // least size of the compiler's part, and of a cache line
+    constexpr uintptr_t kBytesBefore = 40, kLine = 64; // least size of the compiler's part; size of a cache line
     const uintptr_t address = reinterpret_cast<uintptr_t>(entry);
     const uintptr_t begin = (address - kBytesBefore) & ~(kLine - 1);
     for (uintptr_t line = begin; line < address + sizeof(Task); line += kLine)
@@ -38,8 +38,8 @@ Task *take_entry(const Search &search, int domain) {
     return task_of(search.is_constrained ? inbox.take(kLookedAt, fits) : inbox.take_first(fits, fetch));
 }
 
-// Takes the first entry, unless the deque has a deeper task. Deep tasks are small, and tasks of other domains wait for
-// them. Running them first leaves few tasks unfinished, so their data stay in the caches.
+// Takes the first entry of the domain's inbox, unless the deque has a deeper task. Deep tasks are small, and tasks of
+// other domains wait for them. If they run first, few tasks are unfinished at a time, so their data stay in the caches.
 Task *take_deep_entry(Worker &worker) {
     Inbox &inbox = worker.team->domain_queues[worker.domain].inbox;
     const int newest = worker.deque.newest_tag();
@@ -79,7 +79,7 @@ Task *find_in_domain(const Search &search) {
 }
 
 // Searches other domains. Not called in strict mode. An unconstrained thief also moves half of a short inbox to its own
-// domain. It takes single entries of a long one, because moving an entry costs as much as taking it.
+// domain. From a long inbox it takes only one entry, because moving an entry costs as much as taking it.
 Task *find_outside(const Search &search) {
     Worker &worker = search.worker;
     Team &team = *worker.team;

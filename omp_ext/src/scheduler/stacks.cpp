@@ -24,7 +24,7 @@
 #define VALGRIND_STACK_REGISTER(lowest, end) 0
 #endif
 
-// Functions of sanitizers; null in programs that are built without.
+// Functions of sanitizers; null in programs built without sanitizers.
 extern "C" {
 __attribute__((weak)) void __sanitizer_start_switch_fiber(void **fake_stack, const void *lowest, size_t bytes);
 __attribute__((weak)) void __sanitizer_finish_switch_fiber(void *fake_stack, const void **lowest, size_t *bytes);
@@ -47,7 +47,7 @@ constexpr size_t kLeastBytes = size_t{64} << 10; // more than kKeptBytes
 // Each stack takes two mappings; a process usually may have 65,530.
 constexpr int kMaxStacks = 20'000;
 constexpr size_t kSlabBytes = size_t{64} << 20, kMostPerSlab = 16; // bytes and stacks mapped at once
-constexpr int kManyStacks = 1024; // stacks in use by a thread
+constexpr int kManyStacks = 1024; // a thread with this many stacks in use trims when its region ends
 constexpr int64_t kTrimEveryNs = 100'000'000;
 constexpr size_t kKeptBytes = size_t{32} << 10; // bytes kept of an idle stack that was needed since the last trim
 
@@ -100,8 +100,8 @@ struct ExceptionGlobals { // as in the C++ ABI
     unsigned n_uncaught;
 };
 
-// The program's function, because this library has a copy of its own. Null in programs without exceptions; each new
-// stack searches again.
+// The program's __cxa_get_globals; this library's own copy would return other globals. Null in programs without
+// exceptions; then each new stack searches again.
 using GetExceptionGlobals = ExceptionGlobals *(*)();
 std::atomic<GetExceptionGlobals> get_exception_globals{nullptr};
 
@@ -227,7 +227,7 @@ Stack *StackPool::take() {
     find_exception_globals();
     max_taken_ = std::max(max_taken_, ++n_taken_);
     if (next_trim_ns_ == 0) next_trim_ns_ = now_ns() + kTrimEveryNs;
-    if (n_taken_ == kManyStacks) next_trim_ns_ = 1; // trims when the region ends
+    if (n_taken_ == kManyStacks) next_trim_ns_ = 1; // the next trim() is due
     static_cast<void>(VALGRIND_STACK_REGISTER(lowest, lowest + bytes));
     return new Stack{nullptr, lowest, bytes, true};
 }

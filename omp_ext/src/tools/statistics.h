@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counts of the scheduler's actions. One thread writes each count; any thread reads it. The workers count created and
-// completed tasks, because barriers end by these counts.
+// Counts of the scheduler's actions. One thread writes each count; any thread reads it. Worker has the counts of
+// created and completed tasks, which decide when a barrier ends.
 #pragma once
 
 #include <atomic>
@@ -16,7 +16,7 @@ public:
     uint64_t get() const { return since_reset(n_.load(std::memory_order_relaxed)); }
     void reset() { reset(n_.load(std::memory_order_relaxed)); }
 
-    // For a count `n` that another object keeps.
+    // The same for a count `n` that another object keeps.
     uint64_t since_reset(uint64_t n) const { return n - base_.load(std::memory_order_relaxed); }
     void reset(uint64_t n) { base_.store(n, std::memory_order_relaxed); }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Translates the reports of libomp_ext.so on held tasks into calls of the accounting functions. OMPT reports the
 // creation of a held task only when the task begins to run. The extension announces that callback, and the tool then
-// handles it as the begin of the task. OMPT does not report light tasks.
+// handles it as the start of the task. OMPT does not report light tasks.
 #include "accounting/held_tasks.h"
 
 #include <cstddef>
@@ -65,8 +65,8 @@ void undeferred_starts(const void *code) {
     thread->announced.address = code;
 }
 
-// True if the thread has done nothing since its last recorded event. The time of that event is then used without
-// reading the clock.
+// True if the thread has done nothing since its last recorded event. The caller then uses the time of that event
+// and does not read the clock.
 bool has_time_of_last(const ThreadState *thread, int flags) {
     return (flags & OMP_EXT_AT_ONCE) && thread && thread->seen_switch == recorder::current_switch();
 }
@@ -83,7 +83,8 @@ void task_begins(void *seen, int domain, int how) {
     }
     thread->announced.is_rescue = how & OMP_EXT_RESCUED;
     thread->held.domain = static_cast<uint32_t>(domain) + 1;
-    const bool is_known = at_once && thread->header->open_state == format::kOpenGap; // else no clock was read
+    // A gap begins with a clock reading. In other states, the last event may have read no clock.
+    const bool is_known = at_once && thread->header->open_state == format::kOpenGap;
     const uint64_t known = is_known ? thread->header->mark : 0;
     if (how & OMP_EXT_AT_HAND) return start_at_hand(*thread, task, known);
     start_task(*thread, task, known ? known : clock::now());

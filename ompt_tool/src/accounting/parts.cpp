@@ -34,7 +34,7 @@ void PartTable::remove(const TaskState *part) {
         else
             free = after(free);
     n_parts_--;
-    // Moves a later part to the free place if a search for that part would end there too early.
+    // Moves a later part to the free place if a search for that part would otherwise stop there.
     for (size_t place = after(free); TaskState *later = places_[place]; place = after(place)) {
         const size_t mask = n_places_ - 1, distance_from_home = (place - home_of(later->whole)) & mask;
         if (distance_from_home < ((place - free) & mask)) continue;

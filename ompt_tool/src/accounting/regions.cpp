@@ -127,7 +127,7 @@ static void leave_implicit(ThreadState &thread, TaskState *task) {
     task->flags &= static_cast<uint16_t>(~kStarted);
 }
 
-// Takes the number of threads that joined for the team's size: with any other number, times would not add up.
+// Sets the team's size to the number of threads that joined, and returns it. Times add up with this number only.
 static uint32_t settle_team_size(format::RegionInstance &instance) {
     const uint32_t n_joined = __atomic_load_n(&instance.n_joined, __ATOMIC_RELAXED);
     const bool are_all_recorded = __atomic_load_n(&process_log::header()->n_unlogged, __ATOMIC_RELAXED) == 0;
@@ -176,8 +176,8 @@ void end_region(ThreadState &thread) {
     dumps::consider(duration);
 }
 
-// Adds the time from the region's begin to the worker's creation to the worker's off-CPU time. Does nothing if the
-// worker is older than the region.
+// Counts the time between the region's start and the worker's creation as off-CPU time of the worker. Does nothing if
+// the worker is older than the region.
 static void charge_creation(ThreadState &thread, const EnteredRegion &region, uint64_t now) {
     const uint64_t created = thread.header->first_ticks;
     if (thread.kind != format::ThreadKind::kWorker || created <= region.begin) return;
@@ -202,7 +202,7 @@ static void leave_regions(ThreadState &thread, const EnteredRegion *target) {
     }
 }
 
-// Returns what forbids that the thread begins an implicit task there; kContradictions: nothing.
+// Returns the contradiction that would arise if the thread began an implicit task there; kContradictions: none.
 static Contradiction objection_to(const ThreadState &thread, const format::RegionInstance *instance) {
     if (!instance) return thread.region->instance ? Contradiction::kSecondImplicit : Contradiction::kContradictions;
     if (!is_in(thread, instance)) return Contradiction::kContradictions;
@@ -234,8 +234,8 @@ TaskState *begin_implicit(ThreadState &thread, format::RegionInstance *instance,
         close_open(thread, now);
         if (thread.tracing) thread.log.timed(format::kImplicitBegin, team_size, now, 0);
     } else {
-        if (joins) { // a worker joins; it has been in sync since the region's begin
-            read_system_use(thread, now); // before it enters: its use so far belongs to the wait outside
+        if (joins) { // a worker joins; it has been in sync since the region's start
+            read_system_use(thread, now); // before it enters: its use so far belongs to the time outside
             thread.header->mark = now;
             EnteredRegion *region = thread.push_region();
             if (!region) return nullptr;
@@ -309,7 +309,7 @@ static void close_part(ThreadState &thread, unsigned place, uint64_t end) {
     if (end < part.begin) {
         const uint64_t excess = part.begin - end;
         const State state = format::state_of_excess(instance->has_tasks, excess, thread.exit_ticks);
-        // Only a wait goes on after the end of a region. This time was another state's.
+        // Only a wait outlasts the region. If `state` has less time than the excess, the rest was in another state.
         if (ticks[static_cast<size_t>(state)] < excess) process_log::note_contradiction(Contradiction::kAfterRegion);
         ticks[static_cast<size_t>(state)] -= excess;
         format::gap_ticks(wait, state) -= excess;

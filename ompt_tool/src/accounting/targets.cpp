@@ -12,7 +12,7 @@ namespace ompass {
 namespace {
 
 // The transfers to devices that the process has made: hashes of memory, length and device. Threads may overwrite each
-// other's entries, so a repetition may be missed. A false repetition needs two equal hashes of 64 bits.
+// other's entries, so the table may miss a repetition. A false repetition needs two equal hashes of 64 bits.
 constexpr size_t kTransfers = 4096, kProbes = 8;
 constinit std::atomic<uint64_t> transfers[kTransfers] = {};
 
@@ -39,7 +39,7 @@ void count_step(ThreadState &thread, format::CallSlot &slot, uint64_t step, uint
     if (is_traced && thread.tracing) thread.log.timed(format::kCall, slot.id, now, step);
 }
 
-// Ends and counts the last begun step of the open target construct.
+// Ends and counts the step that began last in the open target construct.
 void end_step(ThreadState &thread, uint64_t step) {
     const uint64_t now = clock::now();
     count_step(thread, *thread.call.slot, step, now - thread.target.step_begin, now, thread.call.is_traced);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Undeferred tasks that are timed, and deferred ones from creation to completion.
+// The slow paths of undeferred tasks, and deferred tasks from creation to completion.
 #include "accounting/tasks.h"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ uint64_t short_ticks() {
     return ticks;
 }
 
-// Returns a random distance to the next timed task. A fixed distance could be in step with a period of the program.
+// Returns a random distance to the next timed task. A fixed distance could coincide with a cycle of the program.
 uint32_t draw_distance(ThreadState &thread, const TaskConstruct &construct) {
     if (construct.period == 1) return 1;
     thread.random ^= thread.random << 13;
@@ -46,7 +46,7 @@ void consider_period(TaskConstruct &construct, uint64_t ticks) {
     construct.n_recent = construct.n_short = 0;
 }
 
-// Decides whether this construct's tasks are so short that a creation in one of them needs no separate time.
+// Decides whether this construct's tasks are so short that creations in them need no clock reading of their own.
 void consider_coarse(TaskConstruct &construct, uint64_t ticks) {
     static const uint64_t limit = clock::from_ns(format::kCoarseBelowNanoseconds);
     construct.n_coarse += ticks < limit ? 1 : ~0u; // a long task cancels a short one
@@ -82,7 +82,7 @@ bool count_domains(ThreadState &thread, const TaskState &task) {
     return home != here;
 }
 
-// Closes the open state interval because a task runs now, which was ready at `ready`. Returns the idle time before
+// Closes the open state interval when a task that was ready at `ready` starts or resumes. Returns the idle time before
 // `ready`.
 uint64_t leave_for(ThreadState &thread, uint64_t ready, uint64_t now) {
     if (thread.header->open_state == format::kOpenGap) return close_gap_before_task(thread, ready, now);
@@ -185,12 +185,12 @@ void convert_inline(ThreadState &thread, TaskState *task) {
 
 void create_deferred(ThreadState &thread, TaskState *task, TaskConstruct *construct, uint32_t home) {
     // Reads the clock only if no known time is close enough. In the wrapper of a single creation, the known time is the
-    // begin of the wrapper. If the creator is untimed or its construct is_coarse, two more times are known: in a
-    // taskloop's wrapper, the begin of the wrapper; outside of wrappers, the last event of the thread.
+    // wrapper's start. If the creator is untimed or its construct is_coarse, two more times are known: in a taskloop's
+    // wrapper, the wrapper's start; outside of wrappers, the last event of the thread.
     //
     // The reader takes the time of an untimed creation from the create_span that follows. If begin_creation() has left
-    // out this creation, the next create_span belongs to another one. So even in a task whose construct is_coarse, a
-    // creation that may be left out reads the clock.
+    // out this creation, the next create_span belongs to another one. So a creation that may be left out reads the
+    // clock even in a task whose construct is_coarse.
     TaskState *creator = thread.current;
     const bool wrapped = creator->creating && thread.wrapper.loop_task != creator;
     const bool left_out = !creator->creating && thread.creation.inline_period > 1;
@@ -248,7 +248,7 @@ static TaskState *take_part(ThreadState &thread, TaskState *task) {
     return part;
 }
 
-// Gives the state of a part that leaves the stack back to its pool.
+// Gives back the state of a part that leaves the stack.
 static void free_part(ThreadState &thread, TaskState *part) {
     thread.parts.remove(part);
     part->flags = kOver;
@@ -257,7 +257,7 @@ static void free_part(ThreadState &thread, TaskState *part) {
     thread.pool.give_back(part);
 }
 
-// Ends a part of a task that has been queued again. Another thread may have continued and completed the task by now.
+// Ends a part of a task that was queued again. By now another thread may have resumed and completed the task.
 static void leave_part(ThreadState &thread, TaskState *part, uint64_t now) {
     TaskState *task = part->whole;
     if (task->id == part->id) {
@@ -274,9 +274,9 @@ static TaskState *find_on_stack(const ThreadState &thread, TaskState *task) {
     return task->owner && task->stack == thread.index ? task : thread.parts.find(*task);
 }
 
-// Makes `entry` the top of the thread's stack, which holds it. The tasks above it have been queued again and leave the
-// stack. Each step removes a task, so all calls together take no more steps than tasks were put on the stack. In the
-// child of a fork, `entry` may be a state of the parent.
+// Makes `entry`, which is on the thread's stack, the top of that stack. The tasks above it were queued again and leave
+// the stack. Each step removes a task, so all calls together take at most one step per task put on the stack. In the
+// child of a fork, `entry` may be the state of a task of the parent.
 static void unwind_to(ThreadState &thread, TaskState *top, TaskState *entry, uint64_t now) {
     while (top != entry && top->below && top->owner) {
         TaskState *above = top;
@@ -369,7 +369,7 @@ void begin_untimed(ThreadState &thread, TaskState *task, TaskConstruct &construc
 
 void begin_untimed_inline(ThreadState &thread, TaskState *task, TaskConstruct &construct) {
     task->flags |= kStarted | kUntimed;
-    if (!thread.counting) { // the extension has counted its begin; its end is not counted
+    if (!thread.counting) { // the extension has counted its start; nothing counts its end
         construct.real_slot->n_converted++;
         task->flags |= kUncounted;
     }
@@ -387,21 +387,21 @@ void end_untimed(ThreadState &thread, TaskState *task) {
     free_task(thread, task);
 }
 
-// Continues with a task on the stack. Outside of all tasks and regions, only the first thread runs user code: the others
-// are free agents, which wait for the next task.
+// Continues with a task on the stack. Outside of all tasks and regions, only the first thread runs user code. Other
+// threads are there as free agents, which wait for the next task.
 static void enter_below(ThreadState &thread, TaskState *task, uint64_t now) {
     enter(thread, task, now);
     if (task == &thread.base_task && thread.index != 0 && thread.region == &thread.regions.outside)
         open_interval(thread, format::kOpenNone);
 }
 
-// True if an undeferred task is on the stack between `top` and `entry`, which is below it, or is one of the two.
+// True if `top`, `entry` or a task between them is undeferred. `entry` is below `top` on the stack.
 static bool is_undeferred_between(const TaskState *top, const TaskState *entry) {
     while (top && top != entry && !(top->flags & kInline)) top = top->below;
     return top && top->flags & kInline;
 }
 
-// Ends the undeferred tasks above `entry`, which is on the stack: they end before their creators continue. Suspends the
+// Ends the undeferred tasks above `entry`, which is on the stack: they end before their creators resume. Suspends the
 // other tasks above them one by one, because a trace cannot name an undeferred task.
 static void end_undeferred_above(ThreadState &thread, const TaskState *entry) {
     const TaskState *last = nullptr;
@@ -474,7 +474,7 @@ void complete_task(ThreadState &thread, TaskState *task, TaskState *next, uint32
     TaskState *below = entry->below ? entry->below : &thread.base_task;
     if (below->flags & kLight) next = below;
     TaskState *on_stack = next && next != task ? find_on_stack(thread, next) : below;
-    if (on_stack != below && on_stack && is_undeferred_between(below, on_stack)) on_stack = nullptr; // resumed below
+    if (on_stack != below && on_stack && is_undeferred_between(below, on_stack)) on_stack = nullptr; // resumed last
     if (thread.tracing) {
         if (!on_stack || on_stack == below)
             thread.log.complete(status, now);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The effects of task events on a thread: undeferred tasks, deferred ones from creation to completion, and wrapped
 // creations. Each function closes a state interval (state_intervals.h), counts the event, and writes its trace record.
-// callbacks.cpp translates OMPT's events into these calls. Only the thread whose state is passed calls them.
+// callbacks.cpp translates OMPT's events into these calls. A thread passes only its own state to them.
 #pragma once
 
 #include <utility>
@@ -46,7 +46,7 @@ inline void free_task(ThreadState &thread, TaskState *task) {
     if (!dependent) task->id = 0; // a successor may still read the end of a dependent task
     task->flags = kOver;
     if (task->creator != thread.index) {
-        if (ThreadState *creator = recorder::thread_of_index(task->creator)) // null: of the parent of a fork
+        if (ThreadState *creator = recorder::thread_of_index(task->creator)) // null: a thread of the parent of a fork
             thread.pool.give_back_to(creator->pool, task);
     } else if (dependent)
         thread.pool.give_back_late(task);
@@ -103,7 +103,7 @@ inline void end_inline(ThreadState &thread, TaskState *task) {
     if (thread.tracing) thread.log.inline_end();
 }
 
-// Converts an undeferred task to a deferred one, because the task is detached or is not the current task at its end.
+// Converts an undeferred task to a deferred one, because its code ends before its event is fulfilled.
 void convert_inline(ThreadState &thread, TaskState *task);
 
 // True if the thread runs this task, or a part of it.
@@ -112,7 +112,7 @@ inline bool runs(const ThreadState &thread, const TaskState *task) {
     return current == task || ((current->flags & kPart) && current->whole == task && current->id == task->id);
 }
 
-// True if another thread runs the task, or if it is below others on that thread's stack.
+// True if the task is on another thread's stack, running or suspended.
 inline bool is_elsewhere(const ThreadState &thread, const TaskState &task) {
     return (task.owner && task.stack != thread.index) || (task.flags & kImplicit && task.creator != thread.index);
 }
@@ -121,14 +121,14 @@ inline bool is_elsewhere(const ThreadState &thread, const TaskState &task) {
 void create_deferred(ThreadState &thread, TaskState *task, TaskConstruct *construct, uint32_t home = 0);
 void note_dependence(ThreadState &thread, const TaskState &before, TaskState &after);
 void start_task(ThreadState &thread, TaskState *task, uint64_t now);
-// Starts a light task that the thread had at hand (in its own queue) in a wait of the task around it. If such tasks
-// are short, reads the clock only for one in `period`, as for undeferred tasks. `known`: the present time; 0: unknown.
+// Starts a light task that its creator, which waits for it, took from the thread's own queue. If such tasks are short,
+// reads the clock only for one in `period`, as for undeferred tasks. `known`: the present time; 0: unknown.
 void start_at_hand(ThreadState &thread, TaskState *task, uint64_t known);
 void begin_untimed(ThreadState &thread, TaskState *task, TaskConstruct &construct);
 void begin_untimed_inline(ThreadState &thread, TaskState *task, TaskConstruct &construct);
 void end_untimed(ThreadState &thread, TaskState *task);
 void resume_task(ThreadState &thread, TaskState *task);
-// Suspends the current task, which may continue on another thread, and continues the one below it.
+// Suspends the current task, which may resume on another thread, and resumes the task below it.
 void step_back(ThreadState &thread);
 void complete_task(ThreadState &thread, TaskState *task, TaskState *next, uint32_t status);
 void discard_task(ThreadState &thread, TaskState *task);
@@ -186,7 +186,7 @@ inline void begin_creation(ThreadState &thread) {
     thread.current->creating = 1;
     thread.creation.reported = false;
     thread.creation.weight = weight;
-    // Counters must be read where the work ends, so this interval is closed now.
+    // Counters must be read where the work ends, so this closes the interval now.
     if (__builtin_expect(thread.has_counters, 0)) close_work(thread, thread.creation.begin);
 }
 

@@ -26,7 +26,7 @@ void note_runtimes(const LoadedLibraries &libraries, void *argument) {
             if (const void *code = library.exported("omp_get_num_threads")) found.code[found.n++] = code;
 }
 
-// Keeps runtimes loaded, because our functions cache the addresses of theirs.
+// Keeps runtimes loaded, because our functions cache the addresses of their functions.
 void keep_runtimes() {
     static std::atomic<uint64_t> n_loaded{0}; // count of loaded libraries at the last call
     const uint64_t now = loader_counts().loaded;
@@ -53,7 +53,7 @@ OMPASS_EXPORT int dlclose(void *library) {
     }
     const int saved = errno;
     keep_runtimes();
-    recorder::take_samples_of_this_thread(); // before their code is unloaded
+    recorder::take_samples_of_this_thread(); // before the sampled code is unloaded
     errno = saved;
     unloads::begin_unload();
     const int result = next(library);
