@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Builds the documentation site, without a network: python docs/site/build_site.py OUT.
 
-Exits with 1 if a link is broken, a page is not in docs/index.md, or a page loads something from a network.
+Exits with 1 if Sphinx warns, a link is broken, a page is not in docs/index.md, or a page loads something
+from a network.
 """
 
 from __future__ import annotations
