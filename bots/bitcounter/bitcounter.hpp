@@ -2,12 +2,12 @@
 // Counts the set bits of many vectors. Their lengths are so unequal that the first half of the vectors has five sixths
 // of the work, the first quarter five sixths of that, and so on.
 //
-//   work  Theta(rounds * words)
+//   work  Theta(rounds * words of all vectors)
 //   span  Theta(rounds * (log vectors + words of the longest vector))
 //
 // Sources: Contreras and Martonosi, "Characterizing and improving the performance of Intel Threading Building Blocks"
-// (IISWC 2008), for the benchmark: bit counting over "a highly unbalanced working set", 5,740 tasks. The lengths are
-// this version's own. The tasks are in bitcounter_tasks.hpp.
+// (IISWC 2008), for the benchmark: bit counting over "a highly unbalanced working set", 5,740 tasks. This version
+// chooses its own lengths. The tasks are in bitcounter_tasks.hpp.
 #pragma once
 
 #include <bit>
@@ -22,8 +22,8 @@
 
 namespace bots {
 
-// Returns the number of set bits in [words, words + n). Inlined into one function per instruction set. Unrolled,
-// because otherwise about half of the instructions would control the loop.
+// Returns the number of set bits in [words, words + n). One function per instruction set inlines it. The loop is
+// unrolled, because otherwise about half of the instructions would control it.
 [[gnu::always_inline]] inline std::uint64_t sum_of_bits(const std::uint64_t *words, std::size_t n) {
     std::uint64_t n_set = 0;
 #pragma GCC unroll 4

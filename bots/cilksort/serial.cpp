@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Driver: the serial program that cilksort is compared with, quicksort.
+// Driver: serial quicksort, the baseline of cilksort.
 #include "../sort/sort_workload.hpp"
 #include "inputs.hpp"
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The range of locality domains for one part of a recursion, in the versions `locality`. Each division gives half of
-// the part to half of the domains. When one domain is left, it keeps all further parts. Needs the library of omp_ext/.
+// The range of locality domains for one part of a recursion, in the versions `locality`. Each division gives each of
+// the two new parts one half of the domains. When one domain is left, it keeps all further parts. Needs the library of
+// omp_ext/.
 //
 // Source: Olivier et al. (Scientific Programming 2013), Fig. 8; there the number of domains is a power of two.
 #pragma once
@@ -18,6 +19,8 @@ class DomainRange {
 public:
     DomainRange() : DomainRange(0, omp_get_num_locality_domains()) {}
 
+    // Returns how many of n elements the first part gets: a share in proportion to its domains, or half if the range is
+    // one domain.
     std::size_t cut(std::size_t n) const {
         if (n_ == 1) return n / 2;
         const std::size_t share = n * static_cast<std::size_t>(n_ / 2) / static_cast<std::size_t>(n_);
@@ -47,14 +50,15 @@ void for_domain_parts(std::size_t first, std::size_t n, const DomainRange &domai
 }
 
 // Calls visit(owns) on every thread of a team, for first touch without tasks. owns(domain) is true if this thread
-// should touch the memory of that domain. One thread owns each domain: one of the domain's threads if it has any.
+// should touch the memory of that domain. Exactly one thread owns each domain: one of the domain's
+// threads or, if it has none, thread 0.
 template <class Visit>
 void on_domains(int n_threads, const Visit &visit) {
     std::vector<int> owners(static_cast<std::size_t>(omp_get_num_locality_domains()), 0);
 #pragma omp parallel num_threads(n_threads)
     {
         const int thread = omp_get_thread_num();
-        // All threads must see the same owners, so the threads register their domains one after the other.
+        // Threads of the same domain write the same element, so they write one after the other.
 #pragma omp critical
         owners[static_cast<std::size_t>(omp_get_locality_domain_num())] = thread;
 #pragma omp barrier

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Detects the vector instructions of the processor, for kernels that are compiled for several instruction sets and
-// chosen when the program starts. The kernels' own files compile them.
+// chosen when the program starts. The kernels' own files define their versions.
 #pragma once
 
 #include <string_view>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// oneTBB tasks, for the versions `tbb` of programs whose task group is a template parameter. The counterpart of
-// tasks.hpp.
+// The counterpart of tasks.hpp for oneTBB: tasks and main function of the versions `tbb`. Algorithms of these programs
+// have their task group as a template parameter.
 #pragma once
 
 #include <oneapi/tbb/global_control.h>
@@ -15,7 +15,8 @@
 
 namespace bots {
 
-// Creates no tasks below a manual cut-off. The cut-offs if and final do not exist for oneTBB.
+// A group of oneTBB tasks. Algorithms create no tasks where goes_serial is true: below a manual cut-off. oneTBB has no
+// counterparts of the cut-offs if and final.
 template <Cutoff kCutoff>
 class TbbTaskGroup {
 public:
@@ -34,7 +35,7 @@ private:
     oneapi::tbb::task_group group_;
 };
 
-// Calls visit.operator()<cutoff>() with the cut-off and on the number of threads that the options choose.
+// Calls visit.operator()<cutoff>(). The options choose the cut-off and the number of threads.
 template <class Visitor>
 void with_tbb_tasks(const Options &options, const Visitor &visit) {
     const oneapi::tbb::global_control threads(oneapi::tbb::global_control::max_allowed_parallelism,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The graph of concom, as arrays of neighbours, and its components. The graph is undirected; the ends of its edges are
-// drawn uniformly from a fixed seed, so that loops and parallel edges occur.
+// The graph of concom, as arrays of neighbours, and its components. The graph is undirected. The ends of its edges are
+// random nodes, drawn uniformly with a fixed seed, so loops and parallel edges occur.
 #pragma once
 
 #include <algorithm>
@@ -56,14 +56,15 @@ private:
     std::vector<std::uint32_t> neighbours_; // the neighbours of node 0, of node 1, ...
 };
 
-// The labelling of a graph's nodes. The nodes reached so far are order[0] to order[n_reached - 1], in waves.
+// The labelling of a graph's nodes. A search stores the nodes that it has reached in order[0] to order[n_reached - 1],
+// wave by wave.
 struct Components {
     std::span<std::uint32_t> label; // by node: the number of its component, from 1 on; 0: not reached
     std::span<std::uint32_t> order; // room for all nodes
 };
 
-// Returns the labels that a search must find, computed in another way: by a union-find forest over all edges, in which
-// the root of a set is its least member.
+// Returns the labels that a search must find. Computes them in another way: by a union-find forest over all edges, in
+// which the root of a set is its least member.
 inline std::vector<std::uint32_t> labels_by_union_find(const Graph &graph) {
     std::vector<std::uint32_t> parent(graph.n_nodes());
     std::iota(parent.begin(), parent.end(), 0u);

@@ -59,7 +59,7 @@ class Kind:
 
 
 def ways(tool: Path, extension: Path) -> dict[str, dict[str, str]]:
-    """Returns the environment of each way of running a program."""
+    """Returns the environment variables that each way of running a program sets."""
     scheduled = {"LD_PRELOAD": str(extension), "OMP_EXT_SCHEDULE": "1"}
     profile = {"LD_PRELOAD": str(tool), "OMPASS_MODE": "profile", "OMPASS_SUMMARY": "off"}
     both = scheduled | profile | {"LD_PRELOAD": f"{extension} {tool}"}
@@ -75,7 +75,7 @@ def ways(tool: Path, extension: Path) -> dict[str, dict[str, str]]:
     }
 
 
-# The other ways run only on request (--way).
+# The ways that run by default. Others run only if --way names them.
 USUAL_WAYS = (STOCK, "extension", "profile", "trace")
 
 
@@ -148,7 +148,8 @@ def added_ns(nanoseconds: dict[int, float | None]) -> float | None:
 def judgement(own: dict[int, float | None], stock: dict[int, float | None]) -> str:
     """Returns flat, as stock, or GROWS.
 
-    A cost without a growth, because a run failed or timed out, GROWS unless the stock runtime has none, too.
+    A growth is unknown if a run failed or timed out. If the stock runtime's growth is unknown, each cost
+    that is not flat is as stock. If only the other growth is unknown, the cost GROWS.
     """
     own_growth, stock_growth = growth(own), growth(stock)
     if own_growth is not None and own_growth <= MOST_GROWTH:

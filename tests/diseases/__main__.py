@@ -62,7 +62,7 @@ def pairs_of(processors: Collection[int]) -> list[set[int]]:
 
 
 def record_all(recordings: Recordings, cases: Sequence[Case], pairs: Sequence[set[int]]) -> None:
-    """Records the cases one after the other or, given pairs of processors, one on each pair at a time."""
+    """Records one case at a time, or, if pairs of processors are given, one case at a time on each pair."""
     free: SimpleQueue[set[int]] = SimpleQueue()
     for pair in pairs or [os.sched_getaffinity(0)]:
         free.put(pair)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The confusion matrix as Markdown, in docs/findings.md between two comments."""
+"""Writes the confusion matrix as Markdown into docs/findings.md, between two comments."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ def write(document: Path, judged: Sequence[Judged]) -> None:
 
 
 def markdown(judged: Sequence[Judged]) -> str:
-    """Returns the totals, and a row per kind with the right and the wrong results in each column of runs."""
+    """Returns two tables: the totals, and a row per label with the right and the wrong results.
+
+    Both distinguish the runs by their number of threads and their condition.
+    """
     columns = sorted({_column(j) for j in judged}, key=_order)
     totals = ["| threads | condition | right |", "|---|---|---|"]
     totals += [
@@ -51,7 +54,10 @@ def _order(column: tuple[int, str]) -> tuple[int, int]:
 
 
 def _cell(judged: Sequence[Judged]) -> str:
-    """Returns text such as "5 of 6: starved 1": right and all undisturbed runs, and the wrong findings."""
+    """Returns text such as "5 of 6: starved 1".
+
+    It means that 5 of 6 undisturbed runs are right, and that the findings call the other one starved.
+    """
     chosen = [j for j in judged if not j.spoilt]
     if not chosen:
         return ""

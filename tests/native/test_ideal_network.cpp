@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Replays made jobs on an ideal network. The time of each rank is known by construction.
+// Replays constructed jobs on an ideal network. The construction determines the time of each rank.
 #include <gtest/gtest.h>
 
 #include "analyses/call_steps.h"

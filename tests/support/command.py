@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the command `ompass` as a separate process.
 
-`call` and `ompass` fork a process that has loaded the command, which is faster than a new interpreter. Tests
-whose claim depends on the start of the command run `command_line` or `run_newly`, as do tests of commands
-that run at the same time.
+`call` and `ompass` fork a process that has loaded the command, because that is faster than a new interpreter.
+They start a new interpreter if the environment changes how an interpreter starts. Tests whose claim depends
+on the start of the command use `command_line` or `run_newly`, as do tests that run several commands at the
+same time.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ def run_newly(
 def call(
     environment: Mapping[str, str], cwd: Path | None, *arguments: object, status: int = 0
 ) -> subprocess.CompletedProcess[str]:
-    """Runs the command to its end; AssertionError, with its stderr, if it exits with another status."""
+    """Runs the command to its end. Raises AssertionError, with its output, if its status differs."""
     if works_like_a_new_process(environment):
         ended = loaded_command().run(list(map(str, arguments)), environment, cwd, PATIENCE_S)
     else:
@@ -59,7 +60,7 @@ def ompass(*arguments: object, status: int = 0) -> subprocess.CompletedProcess[s
 
 
 def loaded_modules(*arguments: object) -> set[str]:
-    """Runs a command, which must succeed, and returns the names of all modules that it has loaded."""
+    """Runs a command, which must succeed, and returns the names of all modules that it loaded."""
     code = (
         "import sys\nfrom ompass.__main__ import main\n"
         "try: main()\nexcept SystemExit as end: assert not end.code\n"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Threads that allocate and free blocks of 1.5 kB all the time, in one arena. Cured: each keeps its blocks.
+// Threads allocate and free blocks of 1.5 kB all the time, in one arena. Cured: each thread keeps its blocks.
 #include "disease.h"
 
 #include <malloc.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Each row needs the whole row before it, so the threads of the loop work one after the other. Cured: only the end of
-// a row needs it.
+// a row needs the row before it.
 #include "disease.h"
 
 enum { kRows = 64 };

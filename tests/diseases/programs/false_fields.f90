@@ -1,5 +1,5 @@
 ! SPDX-License-Identifier: Apache-2.0
-! Tasks that advance independent fields, with a dependence on the time, which they only read. Cured: on their field.
+! Tasks advance independent fields. They depend on the time, which they only read. Cured: each depends on its field.
 program false_fields
   use disease
   implicit none

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random walks whose generators lie side by side in one vector. Cured: each has its own cache lines.
+// Random walks whose generators lie side by side in one vector. Cured: each walker has its own cache lines.
 #include "disease.h"
 
 #include <cstdint>

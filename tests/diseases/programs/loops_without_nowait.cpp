@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One region. Each step is a work-sharing loop of less than a microsecond and the loop's barrier. Cured: nowait.
+// One region runs many work-sharing loops, each of less than a microsecond and with a barrier. Cured: nowait.
 #include "disease.h"
 
 int main() {

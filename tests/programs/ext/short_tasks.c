@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Many short tasks, most of which the extension only counts for the tool. Some of them execute an act that it must
- * report. Argument: the act; see `acts`.
+ * Runs many short tasks. The extension only counts most of them for the tool. Some execute an act that the
+ * extension must report. Argument: the name of the act; see `acts`.
  */
 #include <omp.h>
 #include <string.h>
@@ -115,7 +115,7 @@ static void loop(int depth, unsigned path) {
     for (int i = 0; i < 4; i++) count_task();
 }
 
-// Creates many more tasks than fit into a queue, after which new tasks run at once.
+// Creates many more tasks than fit into a queue. While the queue is full, new tasks run at once.
 static void flat(int depth, unsigned path) {
     (void)depth, (void)path;
     for (int i = 0; i < 1000; i++) {
@@ -187,7 +187,7 @@ int main(int n_arguments, char **arguments) {
         node(15, 1);
     }
     printf("INNER %ld\n", load_long(&n_inner));
-    // A task that is open when a pause begins or ends counts on one side only.
+    // The tool records only part of a task that runs when a pause begins or ends, so numbers of tasks may differ.
     if (act->act == pauses)
         printf("FACTS regions=%ld\n", load_long(&n_regions));
     else

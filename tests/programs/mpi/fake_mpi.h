@@ -25,7 +25,7 @@ double MPI_Alltoallw(int a, double b, void *c, long d, float e, char f, long g, 
                      double w, double x);
 void MPI_Put(long *sum, int n, ...); // adds n numbers of type double
 
-// Each returns a number of its own.
+// Each returns a different number.
 int mpi_send_(void), mpi_send__(void), mpi_send(void), MPI_SEND(void), mpi_send_f08_(void), mpi_send_f08ts_(void);
 int pmpi_send_(void), pmpi_send__(void), pmpi_send(void), PMPI_SEND(void), pmpi_send_f08_(void), pmpi_send_f08ts_(void);
 

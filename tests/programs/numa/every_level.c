@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Runs a recursion twice that places the tasks of every level. Needs a machine whose domain d is its node d. The leaves
- * write their pages in the first round. In the second round the program asks the kernel for the node of each page. It
- * also asks for the node of each task, before and after the task's wait. Prints each claim as "CLAIM name held/all" for
- * the test. Argument: the depth.
+ * Runs two rounds of a recursion that places the tasks of every level. Needs a machine whose domain d is its node d.
+ * In both rounds, asks the kernel for the node of each task, before and after the task's wait. The leaves write their
+ * pages in the first round, and ask the kernel for the node of each page in the second. Prints each claim as
+ * "CLAIM name held/all" for the test. Argument: the depth.
  */
 #include "pages.h" /* must come first, because it includes facts.h */
 
