@@ -32,7 +32,7 @@ DEFAULT_TOOLCHAIN = "clang-19"
 
 _C_SUFFIXES = {".c"}
 _CXX_SUFFIXES = {".cpp", ".cc", ".cxx"}
-_FORTRAN_SUFFIXES = {".f90", ".F90"}
+_FORTRAN_SUFFIXES = {".f90", ".F90", ".f95", ".F95"}
 _HEADER_PATTERNS = ("*.h", "*.hpp", "*.inc")
 # Variables that control a runtime, a tool or the loader; runs must not inherit them from the tests' shell.
 _STEERING_PREFIXES = ("OMP_", "KMP_", "GOMP_", "LIBOMP_", "OMPASS_", "LD_")

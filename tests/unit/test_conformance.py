@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tests how the conformance campaign compares runs, finds programs, and loads the libraries."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from conformance.programs import is_program, programs_in
+from conformance.reference import ORDER, Ended, Reference
+from conformance.suites import SUITES, suite_of
+from conformance.ways import WAYS
+
+
+def reference(*outputs: str, has_race: bool = False) -> Reference:
+    return Reference(has_race, [Ended(0, output) for output in outputs])
+
+
+@pytest.mark.parametrize("stock", [("a\n",), ("a\nt 1\n", "a\nt 2\n")])
+def test_run_like_a_stock_run_does_not_differ(stock: tuple[str, ...]) -> None:
+    assert reference(*stock).difference(Ended(0, stock[0])) == ""
+
+
+def test_another_status_and_a_hanging_run_differ() -> None:
+    assert reference("").difference(Ended(1)) == "ends with 1, stock with 0"
+    assert reference("").difference(Ended(None)) == "does not end"
+
+
+def test_lines_that_differ_between_stock_runs_are_ignored() -> None:
+    stock = reference("sum 10\ntime 0.12 s\n", "sum 10\ntime 0.17 s\n")
+    assert stock.difference(Ended(0, "sum 10\ntime 3e-1 s\n")) == ""
+    assert stock.difference(Ended(0, "sum 11\ntime 0.15 s\n")) == "stdout: 1 → 0 lines 'sum 10'"
+    assert stock.difference(Ended(0, "sum 10\nwrong\n")) == "stdout: new line 'wrong'"
+
+
+def test_a_message_of_a_library_differs() -> None:
+    assert reference("a\n").difference(Ended(0, "a\n", "ompass: oh\n")) == "stderr: new line 'ompass: oh'"
+
+
+def test_order_of_independent_output_is_a_difference_of_its_own() -> None:
+    assert reference("a b\nc\n").difference(Ended(0, "c\na b\n")) == ORDER
+    assert reference("a\nb\n", "b\na\n").difference(Ended(0, "b\na\n")) == ""
+
+
+def test_numbers_of_a_program_with_a_race_are_ignored() -> None:
+    assert reference("x=100\n", has_race=True).difference(Ended(0, "x=99\n")) == ""
+    assert reference("x=100\n", has_race=True).difference(Ended(0, "y=99\n")) != ""
+
+
+@pytest.mark.parametrize(
+    ("suffix", "text", "expected"),
+    [
+        (".c", "#pragma omp parallel\nint main(void) {}", True),
+        (".c", "#pragma omp parallel\nvoid part(void) {}", False),
+        (".c", "int main(void) {}", False),
+        (".f90", "program p\n!$omp parallel\n", True),
+        (".F90", "subroutine s\n!$OMP parallel\n", False),
+    ],
+)
+def test_whole_programs_with_openmp_are_found(suffix: str, text: str, expected: bool) -> None:
+    assert is_program(suffix, text) == expected
+
+
+def test_programs_of_a_known_suite_get_its_flags_and_races(tmp_path: Path) -> None:
+    folder = tmp_path / "micro-benchmarks"
+    folder.mkdir()
+    (folder / "DRB001-antidep1-orig-yes.c").write_text("#pragma omp parallel\nint main(void) {}")
+    (folder / "DRB002-x-no.c").write_text("#pragma omp parallel\n// PolyBench\nint main(void) {}")
+    racy, plain = programs_in(tmp_path)
+    assert racy.has_race and not plain.has_race
+    assert f"-I{folder}" in racy.flags
+    assert plain.others == (folder / "utilities" / "polybench.c",)
+    assert [program.key for program in programs_in(tmp_path, "*002*")] == [plain.key]
+
+
+def test_unknown_folder_is_a_suite_of_its_own(tmp_path: Path) -> None:
+    assert suite_of(tmp_path).name == tmp_path.name
+
+
+def test_markers_tell_the_suites_apart() -> None:
+    assert len({suite.marker for suite in SUITES}) == len(SUITES)
+
+
+def test_ways_load_every_library_in_every_way() -> None:
+    tool, extension = Path("/tool.so"), Path("/ext.so")
+    settings = {way.name: way.settings(tool, extension, Path("/run")) for way in WAYS}
+    assert settings["profile by OMP_TOOL_LIBRARIES"]["OMP_TOOL_LIBRARIES"] == "/tool.so"
+    assert settings["trace by preload"]["LD_PRELOAD"] == "/tool.so"
+    strict = settings["2 domains strict"]
+    assert strict["LD_PRELOAD"] == "/ext.so"
+    assert (strict["OMP_EXT_DOMAINS"], strict["OMP_EXT_STRICT"]) == ("2", "1")
+    assert "/ext.so /tool.so" in {values.get("LD_PRELOAD") for values in settings.values()}
+    assert len(settings) == len(WAYS) == 12
