@@ -29,6 +29,7 @@ from toolchains import (
     RunRecorded,
     Toolchain,
 )
+from turns import in_turn
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -144,40 +145,51 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 
 def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
-    """Marks tests as slow: all of tests/slow, and those on toolchains that quick runs leave out."""
-    left_out = _left_out_of_quick_runs(items)
+    """Marks tests as slow: all of tests/slow, those on slow toolchains, and combinations not in turn."""
     for item in items:
-        if item in left_out or "slow" in item.path.relative_to(toolchains.REPOSITORY).parts:
+        if "slow" in _folders(item) or _is_on_a_slow_toolchain(item):
             item.add_marker(pytest.mark.slow)
+    for item in _not_in_turn(items):
+        item.add_marker(pytest.mark.slow)
 
 
-TOOLCHAIN_OF = {toolchain.name: toolchain for toolchain in toolchains.TOOLCHAINS}
+SLOW_TOOLCHAINS = {toolchain.name for toolchain in toolchains.TOOLCHAINS if not toolchain.is_quick}
 
 
-def _left_out_of_quick_runs(items: Sequence[pytest.Item]) -> set[pytest.Item]:
-    """Returns the tests that quick runs leave out: on slow toolchains, and on clangs whose turn it is not.
+def _folders(item: pytest.Item) -> tuple[str, ...]:
+    """Returns the path of a test's file in the repository."""
+    return item.path.relative_to(toolchains.REPOSITORY).parts
 
-    A test with the fixture `toolchain` and further parameters has many cases. Quick runs execute each case
-    on gcc, whose programs call other functions of the runtime, and on one clang. The clangs and their
-    runtimes take turns.
-    """
-    left_out: set[pytest.Item] = set()
-    cases: dict[str, dict[str, dict[Toolchain, pytest.Item]]] = {}
+
+def _parameters(item: pytest.Item) -> dict[str, object]:
+    """Returns the values of a test's parameters, by name."""
+    return (
+        dict(item.callspec.params) if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
+    )
+
+
+def _is_on_a_slow_toolchain(item: pytest.Item) -> bool:
+    return any(isinstance(value, str) and value in SLOW_TOOLCHAINS for value in _parameters(item).values())
+
+
+def _in_turn_parameters(item: pytest.Item) -> dict[str, str]:
+    """Returns the values of a test's parameters. Joins those of one list, unless the list takes turns."""
+    values = {name: repr(value) for name, value in _parameters(item).items()}
+    if not item.get_closest_marker("list_takes_turns"):
+        for marker in item.iter_markers("parametrize"):
+            names = marker.args[0] if isinstance(marker.args[0], str) else ",".join(marker.args[0])
+            values[names] = ",".join(values.pop(name.strip()) for name in names.split(","))
+    return values
+
+
+def _not_in_turn(items: Sequence[pytest.Item]) -> list[pytest.Item]:
+    """Returns the cases of integration tests that quick runs leave out; see turns.in_turn."""
+    cases: dict[str, list[pytest.Item]] = {}
     for item in items:
-        if not isinstance(item, pytest.Function) or not hasattr(item, "callspec"):
-            continue
-        for name, value in item.callspec.params.items():
-            toolchain = TOOLCHAIN_OF.get(value) if isinstance(value, str) else None
-            if toolchain is None:
-                continue
-            if not toolchain.is_quick:
-                left_out.add(item)
-            elif name == "toolchain" and toolchain.takes_turns:
-                others = item.callspec.id.replace(toolchain.name, "", 1)
-                cases.setdefault(item.nodeid.partition("[")[0], {}).setdefault(others, {})[toolchain] = item
-    for cases_of_test in cases.values():
-        if len(cases_of_test) > 1:
-            for number, by_toolchain in enumerate(cases_of_test.values()):
-                in_turn = list(by_toolchain.values())[number % len(by_toolchain)]
-                left_out.update(item for item in by_toolchain.values() if item is not in_turn)
+        if "integration" in _folders(item) and not item.get_closest_marker("slow"):
+            cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    left_out = []
+    for of_test in cases.values():
+        chosen = set(in_turn([_in_turn_parameters(item) for item in of_test]))
+        left_out += [item for number, item in enumerate(of_test) if number not in chosen]
     return left_out

@@ -3,7 +3,8 @@
 
 The programs of tests/programs/kinds check themselves. On the default toolchain, each program runs with the
 preloaded extension in all of EVERY_WAY: on 1, 2, 4 and 8 threads, strict and not, in one, two and four
-domains. On the other toolchains it runs in two ways. The time limit of each run detects hangs.
+domains. On the other toolchains, which take turns in quick runs, it runs in two ways. The time limit of each
+run detects hangs.
 """
 
 from __future__ import annotations
@@ -51,6 +52,7 @@ def run(
         pytest.fail(f"hangs: {' '.join(command)} with {settings}")
 
 
+@pytest.mark.list_takes_turns
 @pytest.mark.parametrize(("program", "toolchain"), CASES, indirect=["toolchain"])
 def test_construct_keeps_its_meaning(program: TaskProgram, toolchain: Toolchain) -> None:
     check_meaning(program, toolchain, ONE_WAY)

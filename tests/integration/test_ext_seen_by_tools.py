@@ -54,19 +54,8 @@ def check_recorded(run_dir: Path, stdout: str, program: TaskProgram) -> _core.Ru
     return profile
 
 
-@pytest.mark.parametrize(
-    ("program", "tasks"),
-    [
-        pytest.param(
-            program,
-            tasks,
-            id=f"{tasks}-{program.name}",
-            marks=[] if ("light", "runtime")[number // 2 % 2] == tasks else [pytest.mark.slow],  # in turn
-        )
-        for number, program in enumerate(TASK_PROGRAMS)
-        for tasks in ("light", "runtime")
-    ],
-)
+@pytest.mark.parametrize("tasks", ["light", "runtime"])
+@pytest.mark.parametrize("program", TASK_PROGRAMS, ids=lambda program: program.name)
 def test_held_tasks_are_recorded_correctly(
     program: TaskProgram, tasks: str, default_toolchain: Toolchain, libompass: Path, run_recorded: RunRecorded
 ) -> None:
@@ -93,19 +82,8 @@ def test_held_tasks_are_recorded_correctly(
     check_recorded(recorded.run_dir, recorded.process.stdout, program)
 
 
-@pytest.mark.parametrize(
-    ("program", "threads"),
-    [
-        pytest.param(
-            program,
-            threads,
-            id=f"{threads}-{program.name}",
-            marks=[] if (1, 2, 4)[number % 3] == threads else [pytest.mark.slow],  # the numbers take turns
-        )
-        for number, program in enumerate(TASK_PROGRAMS)
-        for threads in (1, 2, 4)
-    ],
-)
+@pytest.mark.parametrize("threads", [1, 2, 4])
+@pytest.mark.parametrize("program", TASK_PROGRAMS, ids=lambda program: program.name)
 def test_a_profile_counts_held_tasks_though_it_times_only_some(
     program: TaskProgram,
     threads: int,

@@ -15,22 +15,8 @@ from toolchains import Toolchain, compile_source
 FOUR_PLACES = "synthetic:pack:4 numa:1 l3:1 core:8 pu:1"
 
 
-MACHINES = {"2": "2", "4": "4", "four-places": FOUR_PLACES}
-
-
-@pytest.mark.parametrize(
-    ("version", "domains"),
-    [
-        pytest.param(
-            version,
-            domains,
-            id=f"{version}-{name}",
-            marks=[] if list(MACHINES)[number % 3] == name else [pytest.mark.slow],  # the machines take turns
-        )
-        for number, version in enumerate(name for name in bots_programs.versions() if name.endswith("-tasks"))
-        for name, domains in MACHINES.items()
-    ],
-)
+@pytest.mark.parametrize("domains", ["2", "4", FOUR_PLACES], ids=["2", "4", "four-places"])
+@pytest.mark.parametrize("version", [name for name in bots_programs.versions() if name.endswith("-tasks")])
 def test_every_task_of_a_program_can_be_placed_at_random(
     version: str, domains: str, bots_dir: Path, default_toolchain: Toolchain, tmp_path: Path
 ) -> None:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every kind of task on every toolchain: the tool does not change the output, and its counts are right.
 
-task_programs.py lists the programs, and recorded_run.py checks recorded runs. On the default toolchain, quick
-runs record each program in two ways and the slow tests in three more. On the other toolchains, each program
-runs in one way, and in the slow tests also in profile mode without optimization.
+task_programs.py lists the programs, and recorded_run.py checks recorded runs. Each program is recorded in
+five ways on the default toolchain, and in two on the others. In quick runs, the toolchains and ways take
+turns.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from _pytest.mark import ParameterSet
 
 from ompass import _core
 from recorded_run import (
@@ -41,26 +40,14 @@ EVERY_WAY = (
     ("-O2", "trace", 1),
     ("-O2", "trace", 4),
 )
-ONE_WAY = ("-O2", "trace", 2)
-SLOW_WAY = ("-O0", "profile", 3)
-
-
-def case(program: TaskProgram, toolchain: Toolchain, way: tuple[str, str, int]) -> ParameterSet:
-    if toolchain.name == DEFAULT_TOOLCHAIN:
-        number = TASK_PROGRAMS.index(program)
-        is_slow = way not in (EVERY_WAY[number % 5], EVERY_WAY[(number + 2) % 5])
-    else:
-        is_slow = way == SLOW_WAY
-    name = "-".join([program.name, toolchain.name, *map(str, way)])
-    return pytest.param(program, toolchain.name, *way, id=name, marks=[pytest.mark.slow] if is_slow else [])
-
+OTHER_WAYS = (("-O2", "trace", 2), ("-O0", "profile", 3))
 
 CASES = [
-    case(program, toolchain, way)
+    pytest.param(program, toolchain.name, *way, id="-".join([program.name, toolchain.name, *map(str, way)]))
     for toolchain in TOOLCHAINS
     for program in TASK_PROGRAMS
     if toolchain.name not in program.lacks
-    for way in (EVERY_WAY if toolchain.name == DEFAULT_TOOLCHAIN else (ONE_WAY, SLOW_WAY))
+    for way in (EVERY_WAY if toolchain.name == DEFAULT_TOOLCHAIN else OTHER_WAYS)
 ]
 
 
@@ -77,6 +64,7 @@ def without_facts(stdout: str) -> list[str]:
     return [line for line in stdout.splitlines() if not line.startswith("FACTS ")]
 
 
+@pytest.mark.list_takes_turns
 @pytest.mark.parametrize(
     ("program", "toolchain", "opt_level", "mode", "threads"), CASES, indirect=["toolchain"]
 )

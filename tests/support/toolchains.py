@@ -55,11 +55,6 @@ class Toolchain:
     fortran_flags: tuple[str, ...] = ("-fopenmp",)
     is_quick: bool = True  # True if quick test runs include it
 
-    @property
-    def takes_turns(self) -> bool:
-        """True if quick test runs distribute the cases of a test among such toolchains."""
-        return self.cc.startswith("clang")
-
     def run_environment(self, extra: Mapping[str, str] | None = None) -> dict[str, str]:
         """Returns the environment in which a program of this toolchain uses this runtime, plus `extra`."""
         environment = neutral_environment()
