@@ -297,6 +297,7 @@ NOTHING = Ending(1, 0, 0)
         ({}, (), {}, NOTHING, "not linked with an OpenMP runtime"),
         ({"interpreters": (Path("/bin/sh"),)}, (), {}, NOTHING, "nor its child processes"),
         ({}, (LIBOMP,), {}, NOTHING, "was never started"),
+        ({}, (LIBOMP,), {}, Ending(1, 3, 0), "exited with 3 before it started"),
         ({"is_privileged": True}, (LIBOMP,), {}, NOTHING, "raised privileges"),
         ({"has_own_tool": True}, (LIBOMP,), {}, NOTHING, "contains an OMPT tool"),
         ({}, (LIBOMP,), {"OMPASS_ENABLED": "off"}, NOTHING, "OMPASS_ENABLED"),

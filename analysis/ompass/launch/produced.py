@@ -234,6 +234,11 @@ def why_nothing(program: Program, plan: Plan, ending: Ending, environ: Mapping[s
             f"{program.path} is not linked with an OpenMP runtime and loaded none of the LLVM family",
             "compile and link it with -fopenmp; for a gcc library loaded at run time, use --libomp FILE",
         )
+    if ending.exit_code:
+        return (
+            f"the program {ending.describe()} before it started the OpenMP runtime {plan.runtime.path}",
+            "look at the messages of the program, or of its launcher, above",
+        )
     return (
         f"the OpenMP runtime {plan.runtime.path} was never started",
         "check that the program reaches a parallel region or a task with these arguments",
