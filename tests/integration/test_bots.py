@@ -60,12 +60,13 @@ def check_version(
         assert answer["tasks"] == n_tasks.setdefault(kind, answer["tasks"]), f"{version}, {kind}"
 
 
+@pytest.mark.parametrize("threads", [(1, 4), (2, 8)], ids=str)
 @pytest.mark.parametrize("version", VERSIONS)
 def test_every_version_verifies_at_every_cutoff_kind_and_number_of_threads(
-    bots_dir: Path, version: str
+    bots_dir: Path, version: str, threads: tuple[int, int]
 ) -> None:
     # One team size is enough for marked versions: without the tool, a mark only jumps over a call.
-    check_version(bots_dir, version, THREADS[1:2] if version.endswith("-marked") else THREADS)
+    check_version(bots_dir, version, threads[1:] if version.endswith("-marked") else threads)
 
 
 @pytest.mark.parametrize("version", [version for version in VERSIONS if version.partition("-")[0] in OF_GCC])
