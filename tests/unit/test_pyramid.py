@@ -71,7 +71,7 @@ def check_windows(path: Path, seed: int, n_windows: int = 6) -> None:
 
 
 @given(body=BODIES, seed=st.integers(0, 1000))
-@settings(max_examples=40)
+@settings(max_examples=20)
 def test_bins_add_up_to_the_recorded_states_at_every_zoom(body: Body, seed: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         check_windows(made(body, Path(folder)), seed)

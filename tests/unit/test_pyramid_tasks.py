@@ -72,7 +72,7 @@ def test_the_tasks_before_and_after_a_task_are_found(body: Body) -> None:
 
 
 def test_dependences_are_found_from_checkpoints_too(tmp_path: Path) -> None:
-    assert check_links(*made(CHAINS * 30, tmp_path), 40) > 40
+    assert check_links(*made(CHAINS * 15, tmp_path), 40) > 40
 
 
 def test_a_search_ends_at_its_limit(tmp_path: Path) -> None:
