@@ -33,22 +33,24 @@ def sanitized_tool() -> Path:
     return library
 
 
+@pytest.mark.parametrize("mode", ["profile", "trace"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_sanitizers_find_no_error_in_the_tool(kind: str, sanitized_tool: Path, record: Record) -> None:
-    for mode in ("profile", "trace"):
-        recorded = record(
-            kind,
-            opt_level="-O1",
-            flags=SANITIZERS,
-            mode=mode,
-            environment={
-                "OMP_TOOL_LIBRARIES": str(sanitized_tool),
-                "OMP_CANCELLATION": "true",
-                # Logs stay mapped until the process ends, which LeakSanitizer would report.
-                "ASAN_OPTIONS": "detect_leaks=0",
-            },
-        )
-        assert recorded.run_dir.is_dir(), f"nothing was recorded in {mode} mode"
-        # An error in a forked child does not change the program's status.
-        assert "Sanitizer" not in recorded.process.stderr
-        assert "runtime error" not in recorded.process.stderr
+def test_sanitizers_find_no_error_in_the_tool(
+    kind: str, mode: str, sanitized_tool: Path, record: Record
+) -> None:
+    recorded = record(
+        kind,
+        opt_level="-O1",
+        flags=SANITIZERS,
+        mode=mode,
+        environment={
+            "OMP_TOOL_LIBRARIES": str(sanitized_tool),
+            "OMP_CANCELLATION": "true",
+            # Logs stay mapped until the process ends, which LeakSanitizer would report.
+            "ASAN_OPTIONS": "detect_leaks=0",
+        },
+    )
+    assert recorded.run_dir.is_dir(), "nothing was recorded"
+    # An error in a forked child does not change the program's status.
+    assert "Sanitizer" not in recorded.process.stderr
+    assert "runtime error" not in recorded.process.stderr
