@@ -211,7 +211,7 @@ def resolved(path: Path) -> tuple[set[str], list[str]]:
     return {place.function for place in places}, resolver.problems
 
 
-def test_a_missing_file_is_named_in_one_sentence(compiler: Compiler, build: Build) -> None:
+def a_missing_file_is_named_in_one_sentence(compiler: Compiler, build: Build) -> None:
     split = build(compiler, "split", "-gsplit-dwarf")
     functions, problems = resolved(split)
     assert {name.partition("(")[0] for name in functions} == {"step", "other"}
@@ -227,7 +227,7 @@ def test_a_missing_file_is_named_in_one_sentence(compiler: Compiler, build: Buil
     )
 
 
-def test_a_file_of_another_build_is_not_used(compiler: Compiler, build: Build) -> None:
+def a_file_of_another_build_is_not_used(compiler: Compiler, build: Build) -> None:
     split = build(compiler, "split", "-gsplit-dwarf")
     newer = split.parent / "newer.cpp"
     newer.write_text(OTHER.replace("step", "changed"), "utf-8")
@@ -240,7 +240,7 @@ def test_a_file_of_another_build_is_not_used(compiler: Compiler, build: Build) -
     assert "other.dwo is of another build" in problem
 
 
-def test_a_damaged_file_causes_no_error(compiler: Compiler, build: Build) -> None:
+def a_damaged_file_causes_no_error(compiler: Compiler, build: Build) -> None:
     split = build(compiler, "split", "-gsplit-dwarf")
     whole = (split.parent / "other.dwo").read_bytes()
     for size in range(0, len(whole), max(len(whole) // 12, 1)):
@@ -254,6 +254,19 @@ def split_dwarf_again(path: Path) -> None:
     """Replaces the file by a copy, so that the reader opens it again."""
     shutil.copy(path, f"{path}.new")
     Path(f"{path}.new").rename(path)
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        a_missing_file_is_named_in_one_sentence,
+        a_file_of_another_build_is_not_used,
+        a_damaged_file_causes_no_error,
+    ],
+    ids=lambda claim: claim.__name__,
+)
+def test_unfit_files(claim: Callable[[Compiler, Build], None], compiler: Compiler, build: Build) -> None:
+    claim(compiler, build)
 
 
 def test_bodies_without_a_name_get_the_function_around_them(build: Build) -> None:
