@@ -209,10 +209,11 @@ void sync_this_thread() {
     if (this_thread) sync_switch(*this_thread, run_switch.load());
 }
 
+bool is_main_thread() { return static_cast<pid_t>(syscall(SYS_gettid)) == getpid(); }
+
 // Begins samples when the library is loaded: the time before the first use of OpenMP is often the largest serial part.
 __attribute__((constructor)) void sample_early() {
-    const bool is_first = static_cast<pid_t>(syscall(SYS_gettid)) == getpid();
-    if (is_first && !getauxval(AT_SECURE) && wants_early_samples()) Samples::begin_early();
+    if (is_main_thread() && !getauxval(AT_SECURE) && wants_early_samples()) Samples::begin_early();
 }
 
 void stop_at_exit(void *) { stop(format::EndReason::kExit); }
@@ -234,8 +235,9 @@ bool is_region_open() {
 
 // Ends recording before the runtime ends, if a thread without OpenMP calls exit() while others are in a region. The
 // ending runtime frees memory that its threads use. They crash if the tool delays them or the end of the process then.
+// The main thread may still wait for such regions in destructors, so they are recorded.
 void stop_before_runtime(void *) {
-    if (this_thread || !is_region_open()) return;
+    if (this_thread || is_main_thread() || !is_region_open()) return;
     stop(format::EndReason::kExit);
     exiting = true;
 }

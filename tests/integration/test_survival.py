@@ -254,6 +254,23 @@ def test_end_inside_an_undeferred_task_leaves_a_sound_trace(
 
 
 @pytest.mark.parametrize("mode", ["profile", "trace"])
+def test_an_exit_by_a_foreign_thread_ends_the_recording_before_the_runtime(mode: str, record: Record) -> None:
+    recorded = record("survival/exits_from_outside.c", mode=mode, check=False)
+    assert recorded.process.returncode == 7
+    profile = _core.read_profile(str(recorded.run_dir))
+    assert (profile.end_reason, profile.complete) == ("exit", True)
+    assert sum(task.n_created for task in profile.constructs) > 100
+
+
+def test_regions_that_the_main_thread_awaits_while_it_exits_are_recorded(record: Record) -> None:
+    recorded = record("survival/exits_from_outside.c", "joined", check=False)
+    assert recorded.process.returncode == 7
+    profile = _core.read_profile(str(recorded.run_dir))
+    assert profile.end_reason == "finalized"
+    assert sum(task.n_completed for task in profile.constructs) == 1000
+
+
+@pytest.mark.parametrize("mode", ["profile", "trace"])
 def test_recording_that_ends_while_threads_begin_leaves_the_program_alone(mode: str, record: Record) -> None:
     recorded = record("survival/ends_while_threads_begin.c", mode=mode)
     assert _core.validate(str(recorded.run_dir)) == []
