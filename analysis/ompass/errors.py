@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The errors that a user can meet. Each states the problem, its cause and its cure.
+"""The errors that a user can see. Each states the problem, its cause and its cure.
 
 Owns the exception types and their exit codes; `commands` prints the messages.
 """
@@ -10,7 +10,7 @@ from typing import ClassVar
 
 
 class OmpassError(Exception):
-    """Base of every expected failure: `what` went wrong, `why`, and the `cure`."""
+    """Base class of all expected failures: `what` went wrong, `why`, and the `cure`."""
 
     exit_code: ClassVar[int] = 70
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Computes the reuse distances of a run. Passes batches of accesses to the streams of all cache groups. The streams
-// work in parallel, each on up to two threads, while the reader reads the next batch. Memory does not grow with the
-// length of the run.
+// work in parallel, each on up to two threads, while the reader reads the next batch. Memory use does not grow with
+// the length of the run.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,8 @@ struct KrdSettings {
     GroupMap groups;
     std::vector<ReuseStream::Classes> classes; // by group
     double rate = 1; // share of blocks in the sample
-    unsigned block_shift = 0; // log2 of a sampled block's bytes; 0: chosen from the sizes of the first accesses
-    bool coherent = true; // writes by other groups invalidate
+    unsigned block_shift = 0; // log2 of a sampled block's bytes; 0: the sizes of the first accesses decide
+    bool coherent = true; // true: writes by other groups invalidate bytes
     unsigned n_jobs = 1; // threads to use
 };
 
@@ -45,8 +45,9 @@ Problem analyse_reuse(const RunFiles &run, const KrdSettings &settings, const Pr
 
 // Replaces the batch with the next accesses. An empty batch marks the end.
 using AccessSource = std::function<void(std::vector<Access> &batch)>;
-// Analyses the accesses of `source`, for tests and other tools' traces. `source` neither samples accesses nor cuts them
-// into blocks. Each access has a `kernel` below n_kernels. A block_shift of 0 means blocks of 4096 bytes.
+// Analyses the accesses of `source`, for tests and other tools' traces. `source` must return whole accesses; this
+// function samples them and cuts them into blocks. Each access has a `kernel` below n_kernels. A block_shift of 0 means
+// blocks of 4096 bytes.
 void analyse_reuse(const AccessSource &source, size_t n_kernels, const KrdSettings &settings, KrdResult &result);
 
 } // namespace ompass

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stores the pyramid in the run directory under a temporary name, then renames it, so a reader finds the old file, the
-// new file or none. Ignores files that are damaged or belong to other logs. The format is internal; raise kFileVersion
-// with every change.
+// Stores and loads the pyramid of a run directory. Writes it under a temporary name, then renames the file, so a reader
+// finds the old file, the new file or none. Does not load files that are damaged or belong to other logs. The format is
+// internal; raise kFileVersion with every change.
 #include <cstdio>
 #include <cstring>
 #include <fcntl.h>
@@ -29,7 +29,8 @@ uint64_t checksum(const char *bytes, size_t n_bytes) {
     return sum;
 }
 
-// Writer and Reader have the same functions: value() for plain values and vectors of them, each() for other vectors.
+// Writer and Reader have the same functions, so that transfer() accepts either: value() for plain values and vectors of
+// them, each() for other vectors.
 class Writer {
 public:
     explicit Writer(std::FILE *file) : file_(file) {}
@@ -113,7 +114,8 @@ private:
 
 } // namespace
 
-// Returns the versions of the formats, and the size and time of each log. These change when a log is written.
+// Returns the versions of the formats, and the size and modification time of each log. The result changes when a log
+// is written.
 std::string Pyramid::identity() const {
     std::string text = "ompass pyramid " + std::to_string(kFileVersion) + " of " + std::to_string(format::kVersion) +
                        " " + std::to_string(sizeof(WalkCheckpoint)) + "\n";

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Turns accesses into moves. Each access creates a moment, and moves its bytes there from the moments of their last
-// touches. Tracks addresses and the writes of other groups; recency_weights computes distances from the moves.
+// Turns accesses into moves. Each access creates a moment: a slot in RecencyWeights, which holds the bytes last touched
+// then. A move takes bytes of an access from the slot of their last touch, if any, to the new slot. Tracks addresses
+// and the writes of other groups; RecencyWeights computes distances from the moves.
 #pragma once
 
 #include <algorithm>
@@ -14,8 +15,8 @@
 
 namespace ompass {
 
-// Bytes of one access with the same last touch. The moves of an access are adjacent, in order of `from`. The n-th
-// access makes the n-th moment, so slots are numbered as in RecencyWeights.
+// The bytes of one access that have the same last touch. The moves of an access are adjacent, in order of `from`. The
+// n-th access creates the n-th moment, so slots are numbered as in RecencyWeights.
 struct Move {
     enum Kind : uint8_t { kCold, kCoherence, kReuse };
 
@@ -28,7 +29,7 @@ struct Move {
 };
 static_assert(sizeof(Move) == 24);
 
-// A vector of moves that are written in place, because copying a value just written stalls.
+// A vector of moves. add() returns a move to be filled in place, because copying a value just written stalls.
 class MoveList {
 public:
     Move &add() {
@@ -52,7 +53,8 @@ class TouchMoves {
 public:
     TouchMoves(uint16_t group, Sampling sampling) : group_(group), sampling_(sampling) {}
 
-    // Appends the moves of accesses, which are in order of time. If `coherent`, other groups' writes invalidate bytes.
+    // Appends the moves of `accesses`, which must be in order of time. If `coherent`, writes of other groups invalidate
+    // bytes.
     void find(std::span<const Access> accesses, bool coherent, MoveList &moves);
 
     // Renumbers the slots; n slots remain.

@@ -7,7 +7,7 @@
 
 namespace ompass {
 
-// Returns a sentence for each inconsistency. A run that was cut short is not inconsistent.
+// Returns a sentence for each inconsistency. A run that was cut short may still be consistent.
 std::vector<std::string> validate_run(const std::string &directory);
 
 } // namespace ompass

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Declares the error that the files of this folder raise, and the parts of the Python module that they bind. Docstrings
-// in these files document ompass._core, and analysis/ompass/_core.pyi is generated from them.
+// Declares the error that the files of this folder raise, and the functions that bind the parts of ompass._core. The
+// docstrings in these files document that module; analysis/ompass/_core.pyi is generated from them.
 #pragma once
 
 #include <stdexcept>
@@ -22,7 +22,7 @@ inline RunFiles open_or_throw(const std::string &directory, bool with_kept = tru
     return run;
 }
 
-// Calls work() without Python's global lock. If work() returns a problem, throws it as LogError.
+// Calls work() with Python's global lock released. If work() returns a problem, throws it as LogError.
 template <typename Work>
 void unlocked(Work work) {
     const nb::gil_scoped_release release;

@@ -15,7 +15,7 @@ namespace {
 template <typename T>
 using Given = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-// X(type, name, meaning, value): `value` uses the totals of one construct, and its bytes by distance.
+// X(type, name, meaning, value): `value` uses the variables of to_python().
 #define OMPASS_KERNEL_REUSE(X)                                                                                         \
     X(uint32_t, construct, "number of the kernel's construct", construct)                                              \
     X(uint64_t, n_accesses, "accesses, sampled or not", totals.n_accesses)                                             \

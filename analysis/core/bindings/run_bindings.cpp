@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A recorded run for Python: modules, constructs, threads, and the rows of time and counts.
+// A recorded run for Python: modules, constructs, threads, and tables of times and counts.
 #include <nanobind/stl/filesystem.h>
 
 #include <algorithm>
@@ -26,7 +26,7 @@ constexpr const char *kKinds[] = {"program", "task", "parallel", "kernel", "phas
 constexpr const char *kClocks[] = {"tsc", "cntvct", "clock_gettime", "unknown"};
 constexpr const char *kEnds[] = {"running-or-killed", "finalized", "exit", "ended-by-control", "dumped", "unknown"};
 
-// Returns the smallest number of usable CPUs that the run recorded, because a cpuset may shrink during the run.
+// Returns the smallest number of usable CPUs that the run recorded. A cpuset may shrink during the run.
 uint32_t usable_cpus(const format::ProcessHeader &process) {
     uint32_t n = process.n_usable_cpus;
     for (const format::GroupLimits *limits : {&process.groups_at_start, &process.groups_at_end})
@@ -34,7 +34,7 @@ uint32_t usable_cpus(const format::ProcessHeader &process) {
     return n;
 }
 
-// Returns the limits at the start or the end of the run, whichever have the smaller quota.
+// Returns the limits with the smaller quota: those at the start of the run, or those at its end.
 const format::GroupLimits &quota(const format::ProcessHeader &process) {
     const format::GroupLimits &start = process.groups_at_start, &end = process.groups_at_end;
     if (!start.period_us || !end.period_us) return start.period_us ? start : end;
@@ -43,11 +43,12 @@ const format::GroupLimits &quota(const format::ProcessHeader &process) {
     return smaller ? end : start;
 }
 
-// Returns the rise of a count during the run; -1: unknown.
+// Returns the increase of a count during the run, or -1 if it is unknown.
 int64_t throttled(const format::ProcessHeader &process, uint64_t format::GroupLimits::*count) {
     const format::GroupLimits &start = process.groups_at_start, &end = process.groups_at_end;
     if (!start.is_known || !end.is_known) return -1;
-    return end.*count < start.*count ? 0 : static_cast<int64_t>(end.*count - start.*count); // moved to another group
+    // The count at the end may be smaller, because the process moved to another group.
+    return end.*count < start.*count ? 0 : static_cast<int64_t>(end.*count - start.*count);
 }
 
 // X(type, name, meaning, value): `value` uses the variables of to_python().

@@ -172,7 +172,7 @@ using Points = std::vector<std::pair<uint32_t, double>>;
 using PythonDistance = std::pair<double, double>; // latency in ns, ns per byte
 using PythonCache = std::tuple<uint64_t, PythonDistance, std::vector<uint32_t>>;
 
-// Changed programs share data with the original, so programs are constant.
+// Programs are constant: functions that change a program return a new one.
 using ProgramPointer = std::shared_ptr<const TaskProgram>;
 
 ProgramPointer task_program(const std::string &directory) {
@@ -299,7 +299,7 @@ uint16_t place_of(const TaskProgram &program, uint32_t construct) {
     return static_cast<uint16_t>(found - program.constructs.begin());
 }
 
-// Binds a function that returns a changed program. Calls raise ValueError unless the first number is positive.
+// Binds a function that returns a changed program. It raises ValueError if its first number is 0.
 template <typename... Number, typename... Name>
 void bind_change(nb::module_ &m, const char *name, TaskProgram (*change)(const TaskProgram &, uint16_t, Number...),
                  const char *doc, Name... number_names) {

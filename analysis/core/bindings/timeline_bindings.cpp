@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Slices of time for Python, as columns.
+// The timeline for Python: slices of time, as columns, and numbers of events over time.
 #include "analyses/event_columns.h"
 #include "analyses/timeline.h"
 

@@ -44,7 +44,7 @@ _EPILOG = """
 """
 
 _SLICE_EVENTS = 4_000_000  # read at once, which limits memory to a few hundred MB
-_EVENT_BYTES = 8  # smallest size of an event: gives an upper bound of the number of events
+_EVENT_BYTES = 8  # assumed mean size of an event, to estimate the number of events from the log size
 
 
 def register(app: typer.Typer) -> None:

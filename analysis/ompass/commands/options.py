@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Options that several commands share: scope, time window, output, the place of the analysis."""
+"""Options that several commands share: scope, time window, output, and where the analysis runs."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ FORMER_OPTIONS: Final[Mapping[str, Mapping[str, str]]] = {
     "run": {"json": "report-json", "limit-mb": "limit"},
     "simulate": {"machine": "topology"},
 }
-"""Former names of options, by command (all commands: an empty name). They work, but --help omits them."""
+"""Former names of options, by command (empty: all commands). They still work, but --help omits them."""
 
 
 def current_name(command: str, name: str) -> str:
@@ -69,7 +69,7 @@ class ScopeName(str, Enum):
 
 
 class Colour(str, Enum):
-    """Values of --colour: the property of a task that its colour in a schedule shows."""
+    """Values of --colour: the property of a task that determines its colour in a schedule."""
 
     CONSTRUCT = "construct"
     HOME = "home"
@@ -304,7 +304,7 @@ def check_form(
 ) -> None:
     """Raises UsageError if --json, --csv, --format and -o contradict each other.
 
-    `others` names the other options.
+    `others` names the options that the error for -o suggests.
     """
     given = [
         name for name, is_given in (("--json", as_json), ("--csv", as_csv), ("--format", form)) if is_given

@@ -21,10 +21,10 @@ SourceLines = Mapping[str, Mapping[int, str]]
 """The known lines of source files, by file and number."""
 
 _COMPARED: Final = ((0.3, (0,)), (0.4, (1, 2)), (0.3, (-3, -2, -1, 3, 4, 5, 6)))
-"""The compared parts of the source around a construct: weights and distances in lines."""
+"""The parts of the source around a construct that are compared: weight, and distances in lines."""
 _ALIKE_IN_FUNCTION: Final = 0.3  # least similarity of a pair in one function
 _ALIKE_ANYWHERE: Final = 0.6  # least similarity of a pair in different functions
-_MOST_COMPARED: Final = 20_000  # pairs whose lines are compared, which takes a second
+_MOST_COMPARED: Final = 20_000  # most pairs whose lines are compared; so many take a second
 _TOKEN: Final = re.compile(r"\w+|[^\w\s]")
 
 
@@ -38,7 +38,7 @@ class Pair:
 
     @property
     def has_moved(self) -> bool:
-        """True if function, file or line differ."""
+        """True if the function or its position in the source or module differs."""
         return self.before != self.after
 
 
@@ -93,7 +93,8 @@ def _pair_groups(
 def _in_order(ours: list[Place], theirs: list[Place], compare: Similarity) -> dict[Place, Place]:
     """Returns the pairs that keep the order and have the largest sum of similarities of source lines.
 
-    If source lines are unknown, pairs equal places, and all others if both sides have equally many.
+    If source lines are unknown or there are too many pairs, pairs equal places. Then pairs the rest in order
+    if both sides have equally many left.
     """
     if len(ours) * len(theirs) > _MOST_COMPARED or compare(ours[0], theirs[0]) is None:
         same = {place: place for place in ours if place in theirs}
@@ -124,7 +125,7 @@ def _pair_similar(
 ) -> None:
     """Adds pairs of the remaining constructs, the most similar source lines first.
 
-    If source lines are unknown, the line must be the same: only the function was renamed.
+    Constructs with unknown source lines pair only at the same line: then only the function was renamed.
     """
     taken = set(found.values())
     ours = [place for place in left if place not in found]
@@ -159,7 +160,7 @@ class _Comparison:
         self._known: dict[tuple[Place, Place], float | None] = {}
 
     def __call__(self, before: Place, after: Place) -> float | None:
-        """Returns 0 to 1; None if the lines of one of them are unknown."""
+        """Returns the similarity, 0 to 1; None if the lines of either construct are unknown."""
         key = before, after
         if key not in self._known:
             texts = self._text(0, before), self._text(1, after)

@@ -29,12 +29,13 @@ from ompass.reports.content import ReportContent
 from ompass.units import duration, percent
 
 _MOST_SLICES: Final = 100_000
-_DEVICE_PIXELS: Final = 2_000  # gaps below one such pixel between equal intervals are not drawn
+_DEVICE_PIXELS: Final = 2_000
+"""Assumed width of a run. The figure omits gaps below one pixel between intervals of one kind."""
 _DEVICE_KINDS: Final = ("to device", "from device", "other data operation", "launch")
 
 
 def devices(contents: Sequence[ReportContent]) -> Spec | None:
-    """Returns the data operations and launches of each device over time; None without such a trace."""
+    """Returns the data operations and launches of each device over time; None if no trace has any."""
     several = len(contents) > 1
     rows = [row for content in contents if content.targets for row in _device_rows(content.run, several)]
     if not rows:
@@ -101,7 +102,7 @@ def _kind_of(one: Slice) -> str:
 _MOST_BARS: Final = 16
 """Most constructs or regions in a figure: the most expensive ones. Tables show all."""
 _BAR_PIXELS: Final = 24
-_LEAST_DOUBLINGS: Final = 8  # of the duration, along its axis
+_LEAST_DOUBLINGS: Final = 8  # least range of durations on their axis
 _MOST_PIXELS: Final = 960
 
 
@@ -205,7 +206,7 @@ def threads(contents: Sequence[ReportContent]) -> Spec | None:
 
 
 def regions(contents: Sequence[ReportContent]) -> Spec | None:
-    """Returns thread-time by state, a bar per parallel region."""
+    """Returns thread-time by state, a bar for each of the most expensive parallel regions."""
     rows: list[Spec] = []
     for content in contents:
         for order, share in enumerate(content.regions[:_MOST_BARS]):
@@ -216,7 +217,7 @@ def regions(contents: Sequence[ReportContent]) -> Spec | None:
 
 
 def constructs(contents: Sequence[ReportContent]) -> Spec | None:
-    """Returns work and creation of every task construct, most expensive first."""
+    """Returns work and creation of the most expensive task constructs."""
     rows = [
         {
             "bar": content.location(task.construct).label(),
@@ -236,7 +237,7 @@ def constructs(contents: Sequence[ReportContent]) -> Spec | None:
 
 
 def _range_of(rows: Sequence[Spec]) -> list[float]:
-    """Returns the range of the axis of durations: all bins, and more room if there are only few bins."""
+    """Returns the range of the axis of durations: all bins, and more room if there are few."""
     low, high = min(row["low"] for row in rows), max(row["high"] for row in rows)
     more = 2 ** max((_LEAST_DOUBLINGS - math.log2(high / low)) / 2, 0.0)
     return [max(low / more, 1), high * more]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The folded task graph for other programs: GraphML (Gephi, yEd, networkx) and DOT (Graphviz).
+"""Writes the folded task graph for other programs: GraphML (Gephi, yEd, networkx) and DOT (Graphviz).
 
-Nodes are groups, or single tasks where a group is expanded; edges are creations and dependences. The critical
-path is marked: `critical_ns` in GraphML, red in DOT.
+Nodes are groups, or single tasks if a group is expanded; edges are creations and dependences. `critical_ns`
+marks the critical path in GraphML, red in DOT.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def _add_values(element: ElementTree.Element, values: dict[str, Value]) -> None:
 
 
 def dot_graph(content: GraphContent) -> str:
-    """Returns the graph as DOT text: creations are lines, dependences dashed, the critical path is red."""
+    """Returns the graph as DOT text: solid creations, dashed dependences, and a red critical path."""
     lines = [
         "digraph tasks {",
         '  node [shape=box, style="rounded,filled", fillcolor=white, fontname="DejaVu Sans", fontsize=10];',
@@ -176,7 +176,7 @@ def _edges(content: GraphContent) -> Iterator[_Edge]:
 
 
 def _node_of(group: int, listed: set[int]) -> list[str]:
-    """Returns a group's node; none if the group is expanded, because its creating task is unknown."""
+    """Returns a group's node, or nothing if the group is expanded: then the creating task is unknown."""
     return [] if group in listed else [f"g{group}"]
 
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Speed-up bounds and critical constructs of a task graph, and its folding until it is readable.
+"""Computes speed-up bounds and critical constructs of a task graph, and folds the graph until it is readable.
 
 Folding merges a group deeper than `depth` into a group at that depth: into its ancestor if both have the same
-construct (a recursion), else into the ancestor's sibling with the same construct. Folding preserves all sums.
+construct (a recursion), else into a sibling of the ancestor with the group's construct. If there is no such
+sibling, folding adds one. Folding preserves all sums.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from ompass.model import GraphGroup, GroupDependence, TaskGraph
 
 @dataclass(frozen=True, slots=True)
 class SpeedupBounds:
-    """Bounds of the speed-up of the parallel regions on `threads`, if work does not grow."""
+    """Bounds of the speed-up of the parallel regions on a number of threads, if work does not grow."""
 
     threads: int
     most: float  # min(P, work / span): no schedule is faster
@@ -73,7 +74,7 @@ def fold(
     """Returns the graph with at most `depth` levels of groups, and each old group's new number.
 
     `same` maps construct numbers to a representative, as in time_breakdown. Expanded tasks and
-    the critical path name the new groups.
+    the critical path of the returned graph refer to the new groups.
     """
     same = same or {}
     kept: list[GraphGroup] = []
@@ -116,7 +117,7 @@ def fold(
 def fold_to(
     graph: TaskGraph, most_groups: int, same: Mapping[int, int] | None = None
 ) -> tuple[TaskGraph, tuple[int, ...]]:
-    """Returns the deepest folding with at most `most_groups` groups; always keeps the first level."""
+    """Returns the deepest folding with at most `most_groups` groups, but always one level of tasks."""
     deepest = max(group.depth for group in graph.groups)
     for depth in range(deepest, 2, -1):
         folded, place = fold(graph, depth, same)

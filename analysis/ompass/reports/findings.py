@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The findings of a run in words, each with the change that cures it and its predicted gain; and the verdict.
+"""Puts the findings of a run into words, with the changes that cure them and their predicted gains.
 
-Owns the order of both, the changes of `ompass advise` that cure each kind of finding, and the merging of
-findings that differ only in their place.
+Also writes the verdict. Owns the order of the findings, the changes of `ompass advise` that cure each kind
+of finding, and the merging of findings of one kind in one function.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from ompass.symbols.resolver import Location
 from ompass.units import duration, gain, percent, plural
 
 _LEAST_GAIN: Final = 0.05
-"""Least gain of a change that is shown although it cures no finding."""
+"""The least gain that counts. A change that cures no finding is shown only if it gains as much."""
 _ALIKE: Final = 0.03
 """Gains that differ by less count as equal. Of such changes, the report shows the easier one."""
 _CUT_OFFS: Final = ("depth", "time", "grain")
@@ -54,7 +54,7 @@ CURED_BY: Final = {
     "memory_contention": ("placement",),
     "serial_fraction": ("serial",),
 }
-"""The kinds of changes that cure a kind of finding at any place of the program; the easiest first."""
+"""The kinds of changes that cure each kind of finding, at any place in the program; the easiest first."""
 _ALTERNATIVES: Final = (
     _CUT_OFFS,
     ("dependences", "waits", "phases"),
@@ -63,7 +63,7 @@ _ALTERNATIVES: Final = (
     ("share", "balance"),
     ("barrier", "region"),
 )
-"""Kinds of changes that exclude each other: a report shows only the best one."""
+"""Groups of kinds of changes that exclude each other: a report shows only the best one of a group."""
 # Only `ompass advise` shows these: changes of the start command, and one that no released runtime supports.
 _NO_CHANGE: Final = ("threads", "extension", "taskgraph")
 _SPENT: Final = {
@@ -83,9 +83,9 @@ class Cause:
     finding: Finding | None
     places: list[Location] = field(default_factory=list)
     change: StoredChange | None = None
-    share: float = 0.0  # part of the time that it costs, or that the change gains
+    share: float = 0.0  # part of the time that the findings cost or that the change gains, if that is more
     cost: float = 0.0  # part of the time that its findings cost together
-    is_disturbed: bool = False  # True if other programs lengthened the run, which predictions exclude
+    is_disturbed: bool = False  # True if other programs lengthened the run; predictions assume none
 
     @property
     def kind(self) -> str:
@@ -121,7 +121,7 @@ class Cause:
 
 
 def gain_text(change: StoredChange | None, is_disturbed: bool = False) -> str:
-    """Returns a change, with its gain unless it is doubtful. Its times assume that no other program runs.
+    """Returns the change in words, with its gain unless it is doubtful. The times assume no other programs.
 
     Example: "Cut off below depth 8: 80% less time predicted (30 ms instead of 150 ms)".
     """
@@ -136,7 +136,10 @@ def gain_text(change: StoredChange | None, is_disturbed: bool = False) -> str:
 
 
 def causes(content: ReportContent) -> list[Cause]:
-    """Returns the problems and the changes with a gain, the most valuable first; outside causes come last."""
+    """Returns the problems, and the changes that gain time without curing one; the most valuable come first.
+
+    Causes with a predicted gain precede others. LEADING kinds are at the beginning, OUTSIDE kinds at the end.
+    """
     found: list[Cause] = []
     for finding in content.findings:
         if finding.severity == "problem":
@@ -192,7 +195,7 @@ def _siblings(one: Location, other: Location) -> bool:
 
 
 def _cure(cause: Cause, changes: Sequence[StoredChange]) -> StoredChange | None:
-    """Returns the best change that cures a cause, by the kind of change or by the place."""
+    """Returns the best change of a kind that cures the cause, or else a change at one of its lines."""
     kinds = CURED_BY.get(cause.kind, ())
     near = [one for one in changes if any(_siblings(one.place, place) for place in cause.places)]
     for candidates in (near, changes):
@@ -231,7 +234,7 @@ def verdict(content: ReportContent, found: Sequence[Cause]) -> str:
 
 
 def verdict_of(states: StateTimes, n_threads: int, found: Sequence[Cause], before: Sequence[str] = ()) -> str:
-    """Returns the verdict on times by state; `before` has titles of other findings."""
+    """Returns the verdict on times by state. `before`: titles of findings to name before the causes."""
     work = percent(share(states.work_ns, states.total_ns))
     worked = f"{work} of the time of {plural(n_threads, 'thread')} is work"
     if not found and not before:
@@ -338,7 +341,7 @@ def next_commands(content: ReportContent) -> tuple[tuple[str, str], ...]:
 
 
 def _threads(run: Run) -> str:
-    """Returns powers of two up to the number of usable processors, or of recorded threads."""
+    """Returns numbers of threads: powers of two, then all usable processors or recorded threads."""
     most = max(run.n_usable_cpus, len(run.threads), 2)
     powers = [1 << k for k in range(most.bit_length()) if 1 << k < most]
     return ",".join(map(str, [*powers, most]))
