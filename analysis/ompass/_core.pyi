@@ -3,7 +3,7 @@
 """
 The C++ core, which reads run directories.
 
-All times are integer nanoseconds, all sizes bytes. Functions read the given directory and keep no state. Errors in files raise `LogError` with path and byte offset. The core never prints.
+Times are integer nanoseconds and sizes are bytes, unless a name states another unit. Functions read the given directory and keep no state. Errors in files raise `LogError` with path and byte offset. The core never prints.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from typing_extensions import Self
 
 class LogError(Exception):
-    """A file that is not an Ompass log, or is damaged in a way that a killed program does not explain."""
+    """A file is not an Ompass log, is damaged in a way that a killed program does not explain, or lacks the requested data."""
 
 class Row:
     """An immutable value, constructed from keywords."""
@@ -36,18 +36,18 @@ class Module(Row):
     def __init__(self, *, path: str = '', build_id: str = '', base: int = 0) -> None: ...
     path: Final[str]  # executable or shared library with recorded code addresses
     build_id: Final[str]  # hexadecimal; empty if the module has none
-    base: Final[int]  # load bias: an address in the process minus this is the ELF virtual address
+    base: Final[int]  # load bias: an address in the process, minus its ELF virtual address
 
 class Definition(Row):
-    """A construct in the source: a task, a parallel region, a kernel, a phase, a wait, a loop, an MPI call or a target construct."""
+    """A construct in the source (task, parallel region, kernel, phase, wait, loop, MPI call or target construct), or a device."""
     def __init__(self, *, id: int = 0, kind: str = '', flags: int = 0, module: int = 0, offset: int = 0, name: str = '', is_place_around: bool = False) -> None: ...
     id: Final[int]  # index into Run.definitions
     kind: Final[str]  # program (id 0: outside of every region), task, parallel, kernel, phase, wait, loop, mpi, target or device
-    flags: Final[int]  # of a task: OMPT flags at its first creation; of a wait or loop: its kind; of an MPI call: its class; of a target: kind | (device + 1) << 8; of a device: number << 1 | it reports its own times; else 0
+    flags: Final[int]  # task: OMPT flags at its first creation; wait or loop: OMPT kind; MPI call: number of its class; target: kind | (device + 1) << 8; device: number << 1 | 1 if it reports its own times, else 0; other kinds: 0
     module: Final[int]  # index into Run.modules; -1: unknown
-    offset: Final[int]  # ELF virtual address of the return address in the module (look up offset - 1); 0: unknown
-    name: Final[str]  # name of a kernel or phase, or of the MPI function; else empty
-    is_place_around: Final[bool]  # true if module and offset are those of the task or region around it, because its own return address was in the runtime
+    offset: Final[int]  # ELF virtual address of the return address in the module; look up offset - 1, which is in the call; 0: unknown
+    name: Final[str]  # name of a kernel, a phase, an MPI function or a type of device; else empty
+    is_place_around: Final[bool]  # true if its own return address is in the runtime; module and offset are then those of the task or region around it
 
 class ThreadRow(Row):
     """One recorded thread."""
@@ -70,7 +70,7 @@ class ThreadRow(Row):
     n_major_faults: Final[int]  # page faults that read a disk; -1: unknown
     system_ns: Final[int]  # time in the operating system's kernel; -1: unknown
     @staticmethod
-    def describe() -> list[tuple[str, str, str]]: """Returns name, SQL type (empty: not a column) and meaning of each field."""
+    def describe() -> list[tuple[str, str, str]]: """Returns (name, SQL type, meaning) of each field. The type is empty if the field is not a column."""
 
 class RegionRow(Row):
     """
@@ -126,7 +126,7 @@ class RegionRow(Row):
     offload_preempted_ns: Final[int]  # part of offload_ns, preempted
     offload_blocked_ns: Final[int]  # part of offload_ns, blocked
     @staticmethod
-    def describe() -> list[tuple[str, str, str]]: """Returns name, SQL type (empty: not a column) and meaning of each field."""
+    def describe() -> list[tuple[str, str, str]]: """Returns (name, SQL type, meaning) of each field. The type is empty if the field is not a column."""
 
 class ConstructRow(Row):
     """One thread's executions of one task construct or kernel."""
@@ -163,8 +163,8 @@ class ConstructRow(Row):
     mpi_ns: Final[int]  # time of the tasks in MPI calls, not part of work_ns
     offload_ns: Final[int]  # time of the tasks in target constructs, not part of work_ns
     @staticmethod
-    def describe() -> list[tuple[str, str, str]]: """Returns name, SQL type (empty: not a column) and meaning of each field."""
-    def __add__(self, arg: ConstructRow, /) -> ConstructRow: """Adds two rows of a construct; keeps the first `thread`."""
+    def describe() -> list[tuple[str, str, str]]: """Returns (name, SQL type, meaning) of each field. The type is empty if the field is not a column."""
+    def __add__(self, arg: ConstructRow, /) -> ConstructRow: """Adds two rows of one construct. The sum has the `thread` of the first."""
 
 class WaitRow(Row):
     """One thread's waits at one place in the source."""
@@ -183,7 +183,7 @@ class WaitRow(Row):
     waited_for_n: Final[tuple[int, ...]]  # waits for each of them
     waited_for_ns: Final[tuple[int, ...]]  # time for each of them: last idle gap, or delay
     @staticmethod
-    def describe() -> list[tuple[str, str, str]]: """Returns name, SQL type (empty: not a column) and meaning of each field."""
+    def describe() -> list[tuple[str, str, str]]: """Returns (name, SQL type, meaning) of each field. The type is empty if the field is not a column."""
 
 class LoopRow(Row):
     """One thread's part of a loop or another construct that shares work."""
@@ -199,7 +199,7 @@ class LoopRow(Row):
     max_ns: Final[int]  # longest of these times
     imbalance_ns: Final[int]  # idle at the barrier after the loop, until the last thread arrived
     @staticmethod
-    def describe() -> list[tuple[str, str, str]]: """Returns name, SQL type (empty: not a column) and meaning of each field."""
+    def describe() -> list[tuple[str, str, str]]: """Returns (name, SQL type, meaning) of each field. The type is empty if the field is not a column."""
 
 class CallRow(Row):
     """One thread's MPI calls, or target constructs, at one place in the source."""
@@ -214,7 +214,7 @@ class CallRow(Row):
     serial_ns: Final[int]  # part of time_ns outside of parallel regions
     unaccounted_ns: Final[int]  # part of time_ns on threads outside of the accounted time; in no state
     @staticmethod
-    def describe() -> list[tuple[str, str, str]]: """Returns name, SQL type (empty: not a column) and meaning of each field."""
+    def describe() -> list[tuple[str, str, str]]: """Returns (name, SQL type, meaning) of each field. The type is empty if the field is not a column."""
 
 class TargetRow(Row):
     """One host thread's executions of one target construct on one device."""
@@ -246,7 +246,7 @@ class TargetRow(Row):
     operations_bytes: Final[tuple[int, ...]]  # bytes of each of them
     operations_ns: Final[tuple[int, ...]]  # host time of each of them
     @staticmethod
-    def describe() -> list[tuple[str, str, str]]: """Returns name, SQL type (empty: not a column) and meaning of each field."""
+    def describe() -> list[tuple[str, str, str]]: """Returns (name, SQL type, meaning) of each field. The type is empty if the field is not a column."""
 
 class Run(Row):
     """One recorded process."""
@@ -254,44 +254,44 @@ class Run(Row):
     path: Final[pathlib.Path]  # run directory, as given
     format_version: Final[int]  # version of the trace format
     mode: Final[str]  # recorded mode: profile or trace
-    source: Final[str]  # profile: statistics of the tool; events: recomputed from the trace
-    complete: Final[bool]  # false if the program was killed or still runs or, with source events, if records are missing
+    source: Final[str]  # source of the statistics: profile (the tool kept them) or events (recomputed from the trace)
+    complete: Final[bool]  # true if incomplete_reasons is empty
     end_reason: Final[str]  # finalized, exit, running-or-killed, ended-by-control or dumped
-    incomplete_reasons: Final[tuple[str, ...]]  # sentences: why the run is not complete
-    missing: Final[tuple[str, ...]]  # sentences: which parts of profile and trace the tool could not write, and why
-    n_unlogged: Final[int]  # threads whose log could not be created
+    incomplete_reasons: Final[tuple[str, ...]]  # reasons why the statistics are incomplete, such as a killed program or, with source events, missing records
+    missing: Final[tuple[str, ...]]  # sentences about data that the tool could not write, with the reason
+    n_unlogged: Final[int]  # threads for which the tool could not create a log
     n_unlogged_tasks: Final[int]  # completed tasks of threads without a log; 0: none or unknown
-    trace_end: Final[str]  # why the trace ends early; empty if it is whole
-    trace_end_cure: Final[str]  # remedy for an early end
+    trace_end: Final[str]  # reason why the trace ends before the run; empty: it does not
+    trace_end_cure: Final[str]  # option or action that avoids this early end
     trace_begin_ns: Final[int]  # begin of the trace, if only its last part was kept; else 0
-    pid: Final[int]  # recorded process
+    pid: Final[int]  # number of the recorded process
     start_epoch_ns: Final[int]  # start of the run, since 1970
-    wall_ns: Final[int]  # duration of the program, first to last recorded moment
+    wall_ns: Final[int]  # time from the start of the run to its last recorded moment; of replay_trace(), the part in the window
     clock_kind: Final[str]  # tsc, cntvct or clock_gettime
     clock_hz: Final[float]  # ticks per second
-    create_estimated: Final[bool]  # true without wrappers: every create_ns is an estimate
-    create_estimate_ns: Final[float]  # estimated cost of a creation; 0 if measured
+    create_estimated: Final[bool]  # true if the run had no wrappers, so that every create_ns is an estimate
+    create_estimate_ns: Final[float]  # estimated time of one creation; 0 if creations were measured
     n_usable_cpus: Final[int]  # CPUs that affinity and cpuset allowed; 0: unknown
     n_bound_cpus: Final[int]  # CPUs to which OpenMP's threads were bound, in total; 0: unknown
-    quota_us: Final[int]  # processor time per period that control groups allowed; 0: no limit, or unknown
-    quota_period_us: Final[int]  # length of that period
+    quota_us: Final[int]  # processor time in microseconds that control groups allowed per period; 0: no limit, or unknown
+    quota_period_us: Final[int]  # length of that period in microseconds
     n_throttled: Final[int]  # periods of the run in which a group used up its quota; -1: unknown
-    throttled_ns: Final[int]  # time that groups were throttled, a sum over CPUs; -1: unknown
+    throttled_ns: Final[int]  # time for which groups were throttled, summed over CPUs; -1: unknown
     earlier_cpu_ns: Final[int]  # processor time of the process before the tool started
     first_region_cpu_ns: Final[int]  # processor time of the process when its first region began; 0: no region, or unknown
-    other_runtime: Final[str]  # another OpenMP runtime that the program or a library calls and that is not recorded; or empty
+    other_runtime: Final[str]  # path of another OpenMP runtime that is in use and not recorded; empty: none
     counters: Final[tuple[str, ...]]  # names of the hardware counters
     modules: Final[tuple[Module, ...]]  # executables and libraries
     definitions: Final[tuple[Definition, ...]]  # constructs, by number
     threads: Final[tuple[ThreadRow, ...]]  # threads that took part
-    regions: Final[tuple[RegionRow, ...]]  # rows per parallel construct and thread, and outside of regions; without helper threads
+    regions: Final[tuple[RegionRow, ...]]  # rows by parallel construct and thread, and by thread outside of regions; without helper threads
     helper_regions: Final[tuple[RegionRow, ...]]  # the same for the runtime's helper threads
-    constructs: Final[tuple[ConstructRow, ...]]  # rows per task construct or kernel, and thread
-    waits: Final[tuple[WaitRow, ...]]  # rows per wait and thread; without helper threads
+    constructs: Final[tuple[ConstructRow, ...]]  # rows by task construct or kernel, and thread
+    waits: Final[tuple[WaitRow, ...]]  # rows by wait and thread; without helper threads
     helper_waits: Final[tuple[WaitRow, ...]]  # the same for the runtime's helper threads
-    loops: Final[tuple[LoopRow, ...]]  # rows per loop and thread
-    calls: Final[tuple[CallRow, ...]]  # rows per MPI call or target construct, and thread
-    targets: Final[tuple[TargetRow, ...]]  # rows per target construct, device and host thread
+    loops: Final[tuple[LoopRow, ...]]  # rows by loop and thread
+    calls: Final[tuple[CallRow, ...]]  # rows by MPI call or target construct, and thread
+    targets: Final[tuple[TargetRow, ...]]  # rows by target construct, device and host thread
     log_bytes: Final[int]  # size of all logs
     def kind_of(self, construct: int) -> str:
         """
@@ -301,23 +301,26 @@ class Run(Row):
 class GroupLimits(Row):
     """The limits of a process's control groups at one moment."""
     def __init__(self, *, quota_us: int = 0, period_us: int = 0, n_throttled: int = 0, throttled_ns: int = 0, n_cpus: int = 0, is_known: bool = False) -> None: ...
-    quota_us: Final[int]  # processor time per period at the most restrictive level; 0: no limit
-    period_us: Final[int]  # length of that period
-    n_throttled: Final[int]  # periods in which a group used up its quota, since its creation
-    throttled_ns: Final[int]  # time that groups were throttled, a sum over CPUs
+    quota_us: Final[int]  # smallest quota of processor time per period, over all levels, in microseconds; 0: no limit
+    period_us: Final[int]  # length of that period in microseconds
+    n_throttled: Final[int]  # periods in which a group used up its quota, over all levels since their creation
+    throttled_ns: Final[int]  # time for which groups were throttled, summed over CPUs
     n_cpus: Final[int]  # CPUs in the cpuset; 0: unknown
-    is_known: Final[bool]  # false if the files of control groups cannot be read
+    is_known: Final[bool]  # false if no file cpu.stat could be read; a limit of 0 may then be unknown
 
 def read_group_limits(root: str | os.PathLike[str] = '') -> GroupLimits:
-    """Returns the limits of this process; `root`: a prefix of all paths, for tests."""
+    """Returns the control-group limits of this process. `root`: prefix of all paths, for tests."""
 
 def read_profile(directory: str) -> Run:
-    """Returns the statistics that the tool kept, in either mode, also of a run that was cut short."""
+    """
+    Returns the statistics that the tool kept of a run, in either mode. The run may have been cut short.
+    Raises LogError.
+    """
 
 def replay_trace(directory: str, start_ns: int = 0, end_ns: int = -1) -> Run:
     """
-    Recomputes the statistics of [start_ns, end_ns) (-1: to the end) from the events.
-    Times are cut to the window. Tasks, kernels and waits for locks count if they end in it, other waits and calls if they begin in it, regions if they overlap it. Raises LogError if the run has no trace.
+    Recomputes the statistics of the window [start_ns, end_ns) (-1: to the end) from the events.
+    Times are cut to the window. A task, a kernel or a wait for a lock counts if it ends in the window. Another wait or a call counts if it begins in the window. A region counts if it overlaps the window. Raises LogError, also if the run has no trace.
     """
 
 class EventTable(Columns):
@@ -334,8 +337,8 @@ class EventTable(Columns):
 
 def ideal_network(directories: Sequence[str], ranks: Sequence[int]) -> tuple[list[int], str]:
     """
-    Returns the time of each rank of an MPI job, without MPI_Init and MPI_Finalize, if messages took no time.
-    `ranks`: their numbers in MPI_COMM_WORLD. The second value is the reason why the times are unknown; then there are none.
+    Returns the time in ns of each rank of an MPI job on a network where messages take no time.
+    The times exclude MPI_Init and MPI_Finalize. `ranks`: number of each run's rank in MPI_COMM_WORLD. If the times are unknown, the list is empty and the second value is the reason; else the second value is empty.
     Raises LogError, also if a run has no trace.
     """
 
@@ -345,7 +348,7 @@ def call_step_text(value: int) -> str:
     """
 
 def event_kinds() -> list[tuple[str, str]]:
-    """Returns (name, meaning) of each kind of event, by its number."""
+    """Returns (name, meaning) of each kind of event, in order of the kinds' numbers."""
 
 def read_events(directory: str, thread: int = -1, start_ns: int = 0, end_ns: int = -1, limit: int = -1) -> EventTable:
     """
@@ -354,29 +357,29 @@ def read_events(directory: str, thread: int = -1, start_ns: int = 0, end_ns: int
     """
 
 class GraphGroup(Row):
-    """Tasks of one construct that were created in one group."""
+    """The tasks of one construct that tasks of one group created."""
     def __init__(self, *, number: int = 0, kind: str = '', parent: int = 0, construct: int = 0, depth: int = 0, folded: bool = False, n_tasks: int = 0, n_undeferred: int = 0, n_other_thread: int = 0, work_ns: int = 0, create_ns: int = 0, dispatch_ns: int = 0, max_ns: int = 0, critical_ns: int = 0, n_critical: int = 0, n_waits: int = 0, preempted_ns: int = 0) -> None: ...
     number: Final[int]  # index into TaskGraph.groups; 0: the program outside of regions
     kind: Final[str]  # program, parallel (implicit tasks) or task
     parent: Final[int]  # number of the group whose tasks created these
-    construct: Final[int]  # number of the construct; a parallel region stands for its implicit tasks
+    construct: Final[int]  # number of the tasks' construct; of implicit tasks, their parallel region
     depth: Final[int]  # levels of creation above the group
     folded: Final[bool]  # true if it contains tasks from deeper levels
     n_tasks: Final[int]  # deferred or implicit tasks that started
     n_undeferred: Final[int]  # undeferred tasks
-    n_other_thread: Final[int]  # tasks that started on another thread than their creator
-    work_ns: Final[int]  # work; undeferred tasks count in the task that they ran in
+    n_other_thread: Final[int]  # tasks that did not start on the thread that created them
+    work_ns: Final[int]  # work of the tasks; an undeferred task's work counts in the task that it ran in
     create_ns: Final[int]  # time to create the tasks
-    dispatch_ns: Final[int]  # time in which these tasks were ready and threads idle
-    max_ns: Final[int]  # longest task
-    critical_ns: Final[int]  # part of the critical path
-    n_critical: Final[int]  # steps of the critical path
+    dispatch_ns: Final[int]  # time for which a thread ran nothing before it started one of these tasks, although the task was ready
+    max_ns: Final[int]  # work of the longest task
+    critical_ns: Final[int]  # time of these tasks on the critical path
+    n_critical: Final[int]  # steps of these tasks on the critical path
     n_waits: Final[int]  # taskwaits and ends of taskgroups in these tasks
-    preempted_ns: Final[int]  # preempted time; part of work_ns in wall time, not in cpu time
+    preempted_ns: Final[int]  # preempted time of the tasks; part of work_ns unless `on_processors`
     def __add__(self, arg: GraphGroup, /) -> GraphGroup: """Adds the other group to this one."""
 
 class GroupDependence(Row):
-    """Recorded dependences from tasks of one group to tasks of another."""
+    """The recorded dependences of tasks of one group on tasks of the same or another group."""
     def __init__(self, *, from_group: int = 0, to_group: int = 0, n: int = 0) -> None: ...
     from_group: Final[int]  # number of the group of the predecessors
     to_group: Final[int]  # number of the group of the successors
@@ -388,111 +391,117 @@ class CriticalStep(Row):
     task: Final[int]  # id of the task; 0: outside of regions
     group: Final[int]  # number of the task's group
     thread: Final[int]  # number of the thread that ran it
-    begin_ns: Final[int]  # distance from the begin of the path
+    begin_ns: Final[int]  # begin of the step, measured from the begin of the path
     length_ns: Final[int]  # length of the step
     start_ns: Final[int]  # start of the task, since the start of the run
-    preempted_ns: Final[int]  # preempted time; part of length_ns in wall time, not in cpu time
+    preempted_ns: Final[int]  # preempted time of the step; part of length_ns unless `on_processors`
 
 class GraphTask(Row):
     """One task of an expanded group."""
     def __init__(self, *, task: int = 0, parent: int = 0, group: int = 0, thread: int = 0, created_ns: int = 0, created_latest_ns: int = 0, start_ns: int = 0, end_ns: int = 0, work_ns: int = 0, critical_ns: int = 0) -> None: ...
     task: Final[int]  # id of the task
-    parent: Final[int]  # id of the creating task; 0: undeferred or unknown
+    parent: Final[int]  # id of the creating task; 0: that task is undeferred or unknown
     group: Final[int]  # number of its group
     thread: Final[int]  # number of the thread that completed it
     created_ns: Final[int]  # creation, since the start of the run
-    created_latest_ns: Final[int]  # latest possible creation; equal to created_ns if exact
-    start_ns: Final[int]  # when it started
-    end_ns: Final[int]  # completion
+    created_latest_ns: Final[int]  # latest possible creation, since the start of the run; equal to created_ns if that is exact
+    start_ns: Final[int]  # start, since the start of the run
+    end_ns: Final[int]  # completion, since the start of the run
     work_ns: Final[int]  # work of the task
-    critical_ns: Final[int]  # part of the critical path
+    critical_ns: Final[int]  # time of the task on the critical path
 
 class TaskGraph(Row):
     """
     Work and span of a trace, and its tasks collapsed into groups.
-    work_ns == sum of groups[1:].work_ns and span_ns == sum of groups.critical_ns, up to rounding.
+    Up to rounding, work_ns is the sum of work_ns of groups[1:], and span_ns is the sum of critical_ns of all groups.
     """
     def __init__(self, *, work_ns: int = 0, outside_ns: int = 0, span_ns: int = 0, span_preempted_ns: int = 0, span_outside_ns: int = 0, burdened_ns: int = 0, n_deferred: int = 0, n_undeferred: int = 0, n_dependences: int = 0, n_taskgroup_ends: int = 0, n_dependent_waits: int = 0, n_out_of_order: int = 0, n_steps: int = 0, groups: tuple[GraphGroup, ...] = (), dependences: tuple[GroupDependence, ...] = (), critical: tuple[CriticalStep, ...] = (), tasks: tuple[GraphTask, ...] = ()) -> None: ...
     work_ns: Final[int]  # work inside parallel regions
     outside_ns: Final[int]  # work outside of parallel regions
     span_ns: Final[int]  # length of the longest chain, including work outside of regions
-    span_preempted_ns: Final[int]  # preempted time of its tasks; part of span_ns in wall time, not in cpu time
+    span_preempted_ns: Final[int]  # preempted time of the tasks on that chain; part of span_ns unless `on_processors`
     span_outside_ns: Final[int]  # part of span_ns outside of parallel regions
-    burdened_ns: Final[int]  # length of the longest chain with the measured costs of creation and dispatch
+    burdened_ns: Final[int]  # length of the longest chain if each task also costs its measured creation and dispatch
     n_deferred: Final[int]  # deferred tasks
     n_undeferred: Final[int]  # undeferred tasks
     n_dependences: Final[int]  # recorded dependences
-    n_taskgroup_ends: Final[int]  # ends of taskgroups; each may join more than its group
-    n_dependent_waits: Final[int]  # taskwaits with dependences, whose predecessors are not recorded
+    n_taskgroup_ends: Final[int]  # ends of taskgroups; each is assumed to wait for all descendants of its task, in the taskgroup or not
+    n_dependent_waits: Final[int]  # executions of `taskwait depend`, whose predecessors are not recorded
     n_out_of_order: Final[int]  # events whose cause is not in the trace
     n_steps: Final[int]  # steps of the critical path, listed or not
     groups: Final[tuple[GraphGroup, ...]]  # groups, parents before children
     dependences: Final[tuple[GroupDependence, ...]]  # dependences between groups
-    critical: Final[tuple[CriticalStep, ...]]  # the critical path
-    tasks: Final[tuple[GraphTask, ...]]  # tasks of expanded groups
+    critical: Final[tuple[CriticalStep, ...]]  # steps of the critical path, in order; at most `max_tasks`
+    tasks: Final[tuple[GraphTask, ...]]  # tasks of expanded groups; at most `max_tasks`
 
 def task_graph(directory: str, depth: int = 3, expanded: Sequence[int] = [], max_tasks: int = 10000, on_processors: bool = False) -> TaskGraph:
     """
     Returns work, span, critical path and collapsed graph.
-    `depth` levels of task nesting have separate groups. Lists at most `max_tasks` tasks of `expanded` groups, and at most as many steps of the critical path. `on_processors`: work and span exclude preempted time. Raises LogError if the run has no trace.
+    Tasks in the first `depth` levels of nesting have separate groups. A deeper task counts in the group of its construct at that depth. Lists at most `max_tasks` tasks of the groups with the numbers `expanded`, and at most as many steps of the critical path. `on_processors`: True excludes preempted time from work and span. Raises LogError, also if the run has no trace.
     """
 
 class KernelReuse(Row):
     """
     Bytes that one kernel accessed in one cache group, by reuse distance (docs/reuse-distance.md).
-    cold + coherence + close + near + far == bytes, or the sampled part; the bins sum to close + near + far.
+    cold_bytes + coherence_bytes + close_bytes + near_bytes + far_bytes == bytes; with sampling, they add up to the sampled bytes. The bins add up to close_bytes + near_bytes + far_bytes.
     """
     def __init__(self, *, construct: int = 0, n_accesses: int = 0, bytes: int = 0, cold_bytes: int = 0, coherence_bytes: int = 0, close_bytes: int = 0, near_bytes: int = 0, far_bytes: int = 0, bins: tuple[int, ...] = ()) -> None: ...
     construct: Final[int]  # number of the kernel's construct
     n_accesses: Final[int]  # accesses, sampled or not
     bytes: Final[int]  # accessed bytes, sampled or not
-    cold_bytes: Final[int]  # bytes never touched before in this cache group
-    coherence_bytes: Final[int]  # bytes written by another group since the last touch
-    close_bytes: Final[int]  # bytes at a distance within L2
-    near_bytes: Final[int]  # bytes at a distance within the last-level cache
-    far_bytes: Final[int]  # bytes at a greater distance
-    bins: Final[tuple[int, ...]]  # bytes by distance; bin k: the smallest 2**k >= max(distance, 1)
+    cold_bytes: Final[int]  # bytes that this cache group had never touched before
+    coherence_bytes: Final[int]  # bytes that another group has written since this group's last touch
+    close_bytes: Final[int]  # bytes at a reuse distance of at most the size of L2
+    near_bytes: Final[int]  # bytes at a greater distance, of at most the size of the last-level cache
+    far_bytes: Final[int]  # bytes at a distance above that
+    bins: Final[tuple[int, ...]]  # bytes by reuse distance: bin 0 up to 1, bin k above 2**(k - 1) and up to 2**k
 
 class GroupReuse(Row):
     """Accesses of one cache group by reuse distance."""
     def __init__(self, *, kernels: tuple[KernelReuse, ...] = (), distinct_bytes: int = 0, memory_bytes: int = 0, sample: tuple[tuple[int, ...], ...] = ()) -> None: ...
     kernels: Final[tuple[KernelReuse, ...]]  # kernels with accesses
-    distinct_bytes: Final[int]  # distinct bytes touched; in a sample only in sampled blocks
-    memory_bytes: Final[int]  # size of the tables of this group
-    sample: Final[tuple[tuple[int, ...], ...]]  # empty if exact; else bytes by distance for 32 random parts of the sampled blocks: 8 bins per power of two (bin(d) = d below 8, else 8 * floor(log2 d) + the next three bits of d), then cold, coherence
+    distinct_bytes: Final[int]  # distinct bytes that the group touched; with sampling, only in sampled blocks
+    memory_bytes: Final[int]  # size of the tables that the analysis of this group used
+    sample: Final[tuple[tuple[int, ...], ...]]  # empty if exact; else a row for each of 32 random parts of the sampled blocks, with its bytes by reuse distance d: 8 bins per power of two (d below 8 is in bin d, another d in bin 8 * floor(log2 d) + the three bits after its highest bit), then the cold and the coherence bytes
 
 class Reuse(Row):
     """Accesses by reuse distance in each cache group."""
     def __init__(self, *, groups: tuple[GroupReuse, ...] = (), block_bytes: int = 0) -> None: ...
     groups: Final[tuple[GroupReuse, ...]]  # results by cache group
-    block_bytes: Final[int]  # size of sampled blocks; 0 if exact
+    block_bytes: Final[int]  # size of a sampled block; 0 if exact
 
 def reuse_of_run(directory: str, group_of_thread: Sequence[int], group_of_cpu: Sequence[int], class_bytes: Sequence[tuple[int, int]], rate: float = 1.0, block_bytes: int = 0, coherent: bool = True, n_jobs: int = 1, progress: object | None = None) -> Reuse:
     """
     Returns the reuse distances of a trace's accesses in each cache group.
-    `class_bytes`: (L2, last level) of each group. `group_of_thread`: by thread; -1 or missing: the group of its CPU. `group_of_cpu`: by CPU; missing: 0. `block_bytes` 0: chosen by the accesses. Calls `progress` with the finished share. Raises LogError, or ValueError for inconsistent arguments.
+    `group_of_thread`: group of each thread; -1 or missing: the group of the CPU on which it runs. `group_of_cpu`: group of each CPU; missing: 0. `class_bytes`: (bytes of L2, bytes of the last-level cache) of each group. `rate`: share of blocks in the sample; 1: exact. `block_bytes`: size of sampled blocks; 0: near the mean size of an access. `coherent`: True if writes by other groups invalidate bytes. `n_jobs`: threads to use. Calls `progress` with the finished share, 0 to 1. Raises LogError, or ValueError for inconsistent arguments.
     """
 
 def reuse_of_accesses(address: NDArray[numpy.uint64], bytes: NDArray[numpy.uint64], write: NDArray[numpy.uint8], group: NDArray[numpy.uint16], kernel: NDArray[numpy.uint32], class_bytes: Sequence[tuple[int, int]], rate: float = 1.0, block_bytes: int = 0, coherent: bool = True, n_jobs: int = 1) -> Reuse:
-    """Returns the reuse distances of accesses given as arrays in order of time. `block_bytes` 0: 4096."""
+    """
+    Returns the reuse distances of accesses, given as arrays in order of time.
+    A `block_bytes` of 0 means 4096. The other arguments are those of reuse_of_run(). Raises ValueError for inconsistent arguments.
+    """
 
 STACK_WORD: int = 65535
 
 class Sample(Row):
-    """The position of a thread at one moment. A word is (1 + module) << 48 | ELF virtual address for code, STACK_WORD << 48 | bytes above the stack pointer, or 0."""
+    """
+    The position of a thread at one moment.
+    A word stands for an address: (1 + module) << 48 | ELF virtual address in code, STACK_WORD << 48 | bytes above the stack pointer in the stack, and 0 elsewhere.
+    """
     def __init__(self, *, time_ns: int = 0, state: str = '', region: int = 0, construct: int = 0, kernel: int = 0, is_shared: bool = False, weight: int = 0, address: int = 0, cycles: int = 0, source: str = '', was_modified: bool = False, chain: tuple[int, ...] = (), registers: tuple[int, ...] = (), stack: dict[int, int]) -> None: ...
-    time_ns: Final[int]  # since the start of the run
-    state: Final[str]  # work, create, schedule, sync, idle, mpi, offload or, in no state, outside
+    time_ns: Final[int]  # time since the start of the run
+    state: Final[str]  # work, create, schedule, sync, idle, mpi, offload, or outside (of the accounted time)
     region: Final[int]  # construct of the region; -1: outside of regions
     construct: Final[int]  # construct of the task; -1: an implicit task, or outside
     kernel: Final[int]  # construct of the innermost kernel; -1: none
-    is_shared: Final[bool]  # true in work that untimed undeferred tasks share
+    is_shared: Final[bool]  # true if the sample is in work that untimed undeferred tasks share; construct is the task around them
     weight: Final[int]  # number of samples that it represents
     address: Final[int]  # address of the loaded datum; 0: unknown, or not a load
-    cycles: Final[int]  # latency of the load; 0: unknown, or not a load
-    source: Final[str]  # origin of the datum: L1, under way, L2, L3, memory, other node, unknown
-    was_modified: Final[bool]  # true if another core had modified the line in its cache
-    chain: Final[tuple[int, ...]]  # call chain by frame pointers: words, innermost first
+    cycles: Final[int]  # latency of the load in cycles; 0: unknown, or not a load
+    source: Final[str]  # origin of the datum: L1, under way (its line was being fetched), L2, L3, memory, other node, unknown
+    was_modified: Final[bool]  # true if the cache of another core had modified the line
+    chain: Final[tuple[int, ...]]  # call chain by frame pointers, as words, the innermost first
     registers: Final[tuple[int, ...]]  # words, in the order of the machine's registers
     stack: Final[dict[int, int]]  # words of the stack by distance from the stack pointer in bytes
 
@@ -503,10 +512,10 @@ class SampledThread(Row):
     event: Final[str]  # event that triggers samples: task clock, cycles, loads or ops
     frequency_hz: Final[int]  # approximate samples per second of processor time
     machine: Final[str]  # x86_64 or aarch64, for the names of registers; empty: no registers
-    stack_bytes: Final[int]  # size of the stack's part in samples
+    stack_bytes: Final[int]  # bytes of the stack that a sample covers, from the stack pointer on
     n_lost: Final[int]  # samples lost because the kernel's ring was full
     n_dropped: Final[int]  # samples that the tool could not write
-    period: Final[int]  # loads or ops per sample; 0: other events
+    period: Final[int]  # loads or ops per sample; 0: another event
     samples: Final[tuple[Sample, ...]]  # samples in order of time
 
 class Samples(Row):
@@ -514,261 +523,298 @@ class Samples(Row):
     def __init__(self, *, frequency_hz: int = 0, n_refused: int = 0, error: int = 0, wants_loads: bool = False, loads_error: int = 0, threads: tuple[SampledThread, ...] = ()) -> None: ...
     frequency_hz: Final[int]  # requested samples per second; 0: none
     n_refused: Final[int]  # threads that the kernel refused to sample
-    error: Final[int]  # errno of that refusal
+    error: Final[int]  # errno of the last such refusal
     wants_loads: Final[bool]  # true if samples of loads were requested
-    loads_error: Final[int]  # errno that made the tool sample time instead; 0: none
+    loads_error: Final[int]  # errno if the kernel refused samples of loads, so that samples are of time; 0: none
     threads: Final[tuple[SampledThread, ...]]  # sampled threads
 
 def read_samples(directory: str) -> Samples:
-    """Returns all samples of a run; no threads if it has none. Raises LogError if a file is damaged."""
+    """Returns all samples of a run. A run without samples has no sampled threads. Raises LogError if a file is damaged."""
 
 class TaskProgram:
     """The operations of every task of a recorded run: the input of simulations."""
     n_threads: Final[int]  # size of the largest recorded team
-    n_domains: Final[int]  # domains in which tasks were placed; 0: none
+    n_domains: Final[int]  # number of domains in which tasks were placed; 0: none
     wall_ns: Final[int]  # duration of the recorded run
     regions_ns: Final[int]  # part of wall_ns in parallel regions
     n_deferred: Final[int]  # deferred tasks
-    n_serialised: Final[int]  # tasks of teams of one, which ran at once; simulated as deferred tasks
-    n_unknown_dependences: Final[int]  # tasks of a team of one whose depend clauses an older trace lacks
-    n_dependent_alone: Final[int]  # tasks of a team of one with depend clauses
-    n_supposed_waits: Final[int]  # assumed waits of such tasks for their children, because the trace has no waits
-    n_nested: Final[int]  # implicit tasks of nested regions, simulated one after the other
-    n_dependent_waits: Final[int]  # `taskwait depend`, simulated as taskwaits
+    n_serialised: Final[int]  # tasks that ran at once in a team of one, and that the simulation defers
+    n_unknown_dependences: Final[int]  # tasks of a team of one whose depend clauses are unknown, because the trace has an older format
+    n_dependent_alone: Final[int]  # tasks with depend clauses that ran at once in a team of one
+    n_supposed_waits: Final[int]  # tasks of a team of one that are assumed to wait for their children, because the trace lacks their waits
+    n_nested: Final[int]  # implicit tasks of nested regions; in the simulation, one thread runs them one after the other
+    n_dependent_waits: Final[int]  # executions of `taskwait depend`, simulated as taskwaits without depend clauses
     n_detached: Final[int]  # detached tasks
-    n_unfulfilled: Final[int]  # detached tasks whose event the trace lacks, assumed complete at their end
-    n_locks: Final[int]  # locks whose use is simulated
+    n_unfulfilled: Final[int]  # part of n_detached: the trace lacks the event, so the task is assumed to complete when its code ends
+    n_locks: Final[int]  # number of locks whose use is simulated
     n_out_of_order: Final[int]  # events whose cause is not in the trace
     n_accesses: Final[int]  # accesses that kernels declared
-    blocked_ns: Final[int]  # time in waits for unnumbered locks, simulated as recorded
-    called_ns: Final[int]  # time in MPI calls and target constructs, simulated as recorded
-    off_cpu_ns: Final[int]  # part of the work in which threads had left their processor
-    own_ns: Final[int]  # work of implicit tasks outside of loops, sections and singles
-    preempted_ns: Final[int]  # preempted time, excluded from the work
-    longest_hold_ns: Final[int]  # total time for which the program holds the lock that it holds longest
-    loop_counts: Final[tuple[int, int]]  # instances of worksharing loops: those that another team shares, and those that keep their recorded parts
-    kept_loop_ns: Final[int]  # work in worksharing loops that keep their recorded parts
-    equal_loop_ns: Final[int]  # work of teams of one in loops, whose iterations count as equally long
-    sections_ns: Final[int]  # work in sections, which keep their recorded threads
-    detached_ns: Final[int]  # times between the ends and the events of detached tasks
-    work_ns: Final[int]  # work of all tasks and of the serial parts
+    blocked_ns: Final[int]  # recorded time of waits for locks without numbers and for earlier iterations, which the simulation repeats
+    called_ns: Final[int]  # recorded time of MPI calls and target constructs, which the simulation repeats
+    off_cpu_ns: Final[int]  # part of work_ns in which threads were blocked off-CPU
+    own_ns: Final[int]  # work of implicit tasks outside of worksharing loops, sections and singles
+    preempted_ns: Final[int]  # time in which threads were preempted; not part of work_ns
+    longest_hold_ns: Final[int]  # work under the lock that tasks hold longest, in total
+    loop_counts: Final[tuple[int, int]]  # (instances of worksharing loops that share_loops() divides, instances that it does not change)
+    kept_loop_ns: Final[int]  # work in worksharing loops that share_loops() does not change
+    equal_loop_ns: Final[int]  # work of teams of one in loops that share_loops() divides, as if all iterations were equally long
+    sections_ns: Final[int]  # work in sections, which stays in the implicit tasks that did it
+    detached_ns: Final[int]  # time from the end of each detached task's code to its event, in total
+    work_ns: Final[int]  # work of all tasks, and work outside of regions
     n_tasks: Final[int]  # tasks, including implicit ones
     n_dependences: Final[int]  # dependences between tasks
-    work_of_constructs: Final[dict[int, int]]  # work in ns by number of the construct
+    work_of_constructs: Final[dict[int, int]]  # work of each construct in ns, by the number of the construct
 
 def task_program(directory: str) -> TaskProgram:
-    """Returns the operations of a run's tasks. Raises LogError if the run has no trace."""
+    """Returns the operations of a run's tasks. Raises LogError, also if the run has no trace."""
 
 class MemorySystem:
-    """Caches and memory of a machine, and the ones that each thread uses."""
-    def __init__(self, *, levels: Sequence[tuple[int, tuple[float, float], Sequence[int]]], nodes: Sequence[int], local: tuple[float, float], remote: tuple[float, float], other_cache: tuple[float, float], node_ns_per_byte: float, block_bytes: int, page_bytes: int, interleaved: bool) -> None: """`levels`, from the first on: bytes of one cache, (latency in ns, ns per byte), and the cache of each thread. `nodes`: the memory node of each thread."""
+    """The caches and memory nodes of a machine, with those that each thread uses."""
+    def __init__(self, *, levels: Sequence[tuple[int, tuple[float, float], Sequence[int]]], nodes: Sequence[int], local: tuple[float, float], remote: tuple[float, float], other_cache: tuple[float, float], node_ns_per_byte: float, block_bytes: int, page_bytes: int, interleaved: bool) -> None:
+        """
+        `levels`: (bytes of one cache, (latency in ns, ns per byte), number of each thread's cache) of each cache level, the first level first. `nodes`: number of each thread's memory node.
+        `local`, `remote` and `other_cache`: (latency in ns, ns per byte) of the thread's own node, of another node, and of a block that another last-level cache has modified. `node_ns_per_byte`: time per byte of a node, whose bandwidth all threads share. `interleaved`: True if pages are interleaved over the nodes; else a page belongs to the node that touches it first.
+        """
 
 class RecordedMemory:
-    """The part of the recorded times that declared data took."""
+    """The modelled times of a program's accesses to declared data on the recording machine."""
 
 def recorded_memory(program: TaskProgram, system: MemorySystem) -> RecordedMemory:
-    """Returns the time that declared data took on `system`, the machine that recorded the program."""
+    """Returns the modelled times of the program's accesses to declared data on `system`, the recording machine."""
 
 class TaskShape(Row):
-    """How the tasks of one construct are created."""
+    """The number, creation and work of the tasks of one construct."""
     def __init__(self, *, construct: int = 0, n_tasks: int = 0, n_deferred: int = 0, n_untied: int = 0, n_iterations: int = 0, most_in_a_row: int = 0, most_phases: int = 0, wait: int = 0, most_of: int = 0, n_divisible: int = 0, divisible_ns: int = 0, longest_ns: int = 0, deepest: int = 0) -> None: ...
     construct: Final[int]  # number of the construct
-    n_tasks: Final[int]  # tasks, without undeferred ones that create none
-    n_deferred: Final[int]  # deferred tasks among n_tasks
-    n_untied: Final[int]  # untied tasks among n_tasks
+    n_tasks: Final[int]  # tasks; undeferred ones count only if they create tasks
+    n_deferred: Final[int]  # part of n_tasks: deferred tasks
+    n_untied: Final[int]  # part of n_tasks: untied tasks
     n_iterations: Final[int]  # iterations of the taskloops that created them
-    most_in_a_row: Final[int]  # most tasks that one task creates with only work in between
-    most_phases: Final[int]  # most phases in one task: creations that end with a wait
-    wait: Final[int]  # construct of the last of these waits; 0: unknown
-    most_of: Final[int]  # construct with most of their work: their own, or of undeferred tasks
-    n_divisible: Final[int]  # tasks that only work and depend on no others
+    most_in_a_row: Final[int]  # most tasks that one task creates with only work between the creations
+    most_phases: Final[int]  # most phases of one task; a phase creates tasks and ends with a taskwait or taskgroup
+    wait: Final[int]  # construct of the last wait that ends a phase; 0: unknown
+    most_of: Final[int]  # construct that does most of their work: this one, or one of undeferred tasks inside them
+    n_divisible: Final[int]  # tasks that refine() may divide: deferred ones that only work and have no dependences
     divisible_ns: Final[int]  # work of these tasks
-    longest_ns: Final[int]  # work of the longest of them
-    deepest: Final[int]  # most levels of creation above a task
+    longest_ns: Final[int]  # work of the longest of these tasks
+    deepest: Final[int]  # largest depth of a task: levels of creation between it and its region
 
 class LoopShape(Row):
-    """A worksharing loop of several threads."""
+    """The instances of one worksharing loop in teams of two or more threads."""
     def __init__(self, *, construct: int = 0, n_instances: int = 0, n_chunks: int = 0, n_iterations: int = 0, is_static: bool = False, work_ns: int = 0, longest_ns: int = 0) -> None: ...
     construct: Final[int]  # number of the construct
-    n_instances: Final[int]  # instances in which threads only worked
-    n_chunks: Final[int]  # chunks that threads took; 0: unknown
+    n_instances: Final[int]  # instances that two or more threads share, and in which they only work
+    n_chunks: Final[int]  # chunks that the threads took; 0: unknown
     n_iterations: Final[int]  # iterations; 0: unknown
     is_static: Final[bool]  # true if the schedule is static
     work_ns: Final[int]  # work of all threads
-    longest_ns: Final[int]  # work of the slowest thread of each instance, in total
+    longest_ns: Final[int]  # work of the slowest thread of each instance, summed over the instances
 
 class GraphShape(Row):
-    """Graphs of tasks that one place creates again and again."""
+    """Graphs of tasks that a program creates repeatedly, and that `taskgraph` could replay."""
     def __init__(self, *, construct: int = 0, n_graphs: int = 0, n_tasks: int = 0, n_replayed: int = 0, create_ns: int = 0) -> None: ...
     construct: Final[int]  # construct of the first task of each graph
-    n_graphs: Final[int]  # graphs that a replay would start
+    n_graphs: Final[int]  # graphs that can be replayed: all except the first of each creator
     n_tasks: Final[int]  # tasks of the largest graph
     n_replayed: Final[int]  # tasks of all these graphs
-    create_ns: Final[int]  # recorded time of their creation
+    create_ns: Final[int]  # recorded time of the creation of these tasks
 
 def shapes(program: TaskProgram) -> tuple[TaskShape, ...]:
-    """Returns how the tasks of each construct are created."""
+    """Returns the properties of the tasks of each construct."""
 
 def loops(program: TaskProgram) -> tuple[LoopShape, ...]:
-    """Returns the worksharing loops of several threads."""
+    """Returns the worksharing loops that balance_loop(), loop_to_tasks() and enlarge_chunks() can change."""
 
 def graphs(program: TaskProgram) -> tuple[GraphShape, ...]:
-    """Returns the graphs of tasks that one place creates three times or more, if they are alike."""
+    """
+    Returns the graphs of tasks that can be replayed, by the construct of their first task.
+    A graph is the deferred tasks that one task creates up to its next wait or barrier, with the dependences between them. Graphs are at one place if the creating task, the wait and the first task have the same constructs. They can be replayed if all graphs of the place are alike, and if one task, or the implicit tasks of one region construct, create three or more of them. The first graph of each creator is not a replay.
+    """
 
 def replay_graphs(program: TaskProgram, construct: int) -> TaskProgram:
-    """Replays the graphs that begin with a task of the construct, except each first one."""
+    """Lets replays start the tasks of the graphs that graphs() returns for the construct, without creations."""
 
 def share_loops(program: TaskProgram, n_threads: int) -> TaskProgram:
-    """Divides the worksharing loops between the threads of a team of another size, by their schedules."""
+    """
+    Divides the worksharing loops between the threads of a team of `n_threads`, according to their schedules.
+    Instances in which threads do anything but work do not change.
+    """
 
 def coarsen(program: TaskProgram, construct: int, grain: int) -> TaskProgram:
-    """Merges each `grain` leaf tasks of the construct that one task creates in a row."""
+    """
+    Merges every `grain` tasks of the construct that one task creates in a row.
+    The merged tasks create no tasks, do not wait and have no dependences.
+    """
 
 def refine(program: TaskProgram, construct: int, parts: int) -> TaskProgram:
-    """Splits tasks of the construct that only work, so that none is longer than 1 / `parts` of the longest."""
+    """
+    Divides tasks of the construct that only work and have no dependences into equal parts.
+    No part is longer than 1 / `parts` of the longest such task.
+    """
 
 def with_earlier_work(program: TaskProgram, ns: int) -> TaskProgram:
-    """Adds work before all other work."""
+    """Adds `ns` nanoseconds of work before all other work of the program."""
 
 def with_constructs(program: TaskProgram, instead: Mapping[int, int]) -> TaskProgram:
-    """Replaces constructs by others, by their numbers in the run."""
+    """Replaces each construct that is a key of `instead` with its value. Both are numbers of constructs in the run."""
 
 def untie(program: TaskProgram, construct: int) -> TaskProgram:
-    """Makes the tasks of the construct untied."""
+    """Makes the deferred tasks of the construct untied."""
 
 def prioritise(program: TaskProgram, construct: int) -> TaskProgram:
-    """Gives the tasks of the construct a priority above all others."""
+    """Gives the deferred tasks of the construct a priority above all other tasks."""
 
 def depend_on_data(program: TaskProgram, construct: int) -> TaskProgram:
-    """Replaces the taskwaits of the construct's tasks by the dependences that declared data require."""
+    """
+    Replaces taskwaits of the construct's tasks with the dependences that declared data require.
+    The last taskwait of each task remains. Another one remains if, in the phase before or after it, the task touches data itself or creates tasks without declared data.
+    """
 
 def balance_loop(program: TaskProgram, construct: int) -> TaskProgram:
     """Divides the work of each instance of the worksharing loop equally between its threads."""
 
 def loop_to_tasks(program: TaskProgram, construct: int, n_tasks: int) -> TaskProgram:
-    """Replaces each instance of the worksharing loop by a taskloop of `n_tasks` tasks."""
+    """Replaces each instance of the worksharing loop with a taskloop of `n_tasks` tasks of equal work."""
 
 def enlarge_chunks(program: TaskProgram, construct: int, factor: int, chunk_ns: int) -> TaskProgram:
-    """Makes the loop's chunks `factor` times as large; taking each costs `chunk_ns`."""
+    """Makes the loop's chunks `factor` times as large. Each chunk fewer saves `chunk_ns` of work."""
 
 def spread(program: TaskProgram, construct: int, least: int, n_parts: int) -> TaskProgram:
-    """Lets `n_parts` tasks create the tasks that one task creates in a row, if these are `least` or more."""
+    """
+    Lets `n_parts` new tasks create the tasks of the construct that one task creates in a row.
+    Changes only rows of at least `least` tasks. Each new task waits for the tasks that it creates.
+    """
 
 def join_phases(program: TaskProgram, construct: int) -> TaskProgram:
-    """Removes all but the last taskwait of the construct's tasks."""
+    """Removes the taskwaits and ends of taskgroups from the construct's tasks, except the last of each task."""
 
 def place_subtrees(program: TaskProgram, construct: int, n_domains: int) -> TaskProgram:
-    """Places the construct's outermost tasks with all tasks below them, an equal share in each domain."""
+    """
+    Places each outermost task of the construct, with all its descendants, in one of `n_domains` domains.
+    Of n such tasks, the first n / `n_domains` are in domain 0, and so on. All other tasks get no domain.
+    """
 
 class WaitShape(Row):
-    """Waits for tasks at one place."""
+    """The waits for tasks at one construct."""
     def __init__(self, *, construct: int = 0, n_waits: int = 0, most_in_task: int = 0) -> None: ...
     construct: Final[int]  # number of the construct; 0: unknown
-    n_waits: Final[int]  # taskwaits and ends of taskgroups there
-    most_in_task: Final[int]  # most of these waits in one task
+    n_waits: Final[int]  # taskwaits and ends of taskgroups at this construct
+    most_in_task: Final[int]  # largest number of these waits in one task
 
 class DependenceShape(Row):
-    """Dependences between the tasks of two constructs."""
+    """The dependences of tasks of one construct on tasks of the same or another construct."""
     def __init__(self, *, before: int = 0, after: int = 0, n: int = 0, depth: int = 0) -> None: ...
-    before: Final[int]  # construct of the tasks that others depend on
-    after: Final[int]  # construct of the tasks that depend on them
-    n: Final[int]  # dependences
-    depth: Final[int]  # the n-th task depends on task n - depth; 0: no such number
+    before: Final[int]  # construct of the predecessors
+    after: Final[int]  # construct of the successors
+    n: Final[int]  # number of dependences
+    depth: Final[int]  # in at least 90% of them, task k of `after` depends on task k - depth of `before`; 0: no such number
 
 class LockShape(Row):
-    """A lock."""
+    """The use of one lock."""
     def __init__(self, *, lock: int = 0, construct: int = 0, n_acquired: int = 0, held_ns: int = 0) -> None: ...
     lock: Final[int]  # number of the lock
-    construct: Final[int]  # the place that acquires it most often; 0: unknown
-    n_acquired: Final[int]  # acquisitions
-    held_ns: Final[int]  # work of tasks that hold it
+    construct: Final[int]  # construct at which tasks acquire it most often; 0: unknown
+    n_acquired: Final[int]  # number of acquisitions
+    held_ns: Final[int]  # work of tasks while they hold it
 
 class BarrierShape(Row):
-    """Barriers at one place."""
+    """The barriers at one construct."""
     def __init__(self, *, construct: int = 0, n: int = 0, most_in_region: int = 0) -> None: ...
     construct: Final[int]  # number of the construct; 0: unknown
-    n: Final[int]  # barriers there, in all regions
-    most_in_region: Final[int]  # most of these barriers in one region
+    n: Final[int]  # barriers at this construct, in all regions
+    most_in_region: Final[int]  # largest number of these barriers in one region
 
 class RegionShape(Row):
     """The parallel regions of one construct."""
     def __init__(self, *, construct: int = 0, n: int = 0, work_ns: int = 0, longest_ns: int = 0, alone_ns: int = 0, most_of: int = 0) -> None: ...
     construct: Final[int]  # number of the construct
-    n: Final[int]  # regions
-    work_ns: Final[int]  # work of implicit tasks outside of loops and locks
-    longest_ns: Final[int]  # work of the slowest thread between barriers, in total
-    alone_ns: Final[int]  # part of work_ns where one thread has nine tenths of it
-    most_of: Final[int]  # construct of most of that work
+    n: Final[int]  # number of regions
+    work_ns: Final[int]  # work that share_region() divides: of implicit tasks, outside of worksharing loops and locks
+    longest_ns: Final[int]  # part of work_ns: the slowest thread's work from each barrier to the next, in total
+    alone_ns: Final[int]  # part of work_ns between barriers where one thread does at least 90% of the work
+    most_of: Final[int]  # construct that does most of work_ns: this one, or one of undeferred tasks
 
 class SerialPart(Row):
-    """Work outside of regions, between two regions."""
+    """The work outside of regions, between regions of two constructs."""
     def __init__(self, *, before: int = 0, after: int = 0, work_ns: int = 0) -> None: ...
-    before: Final[int]  # construct of the region before the work; 0: none
-    after: Final[int]  # construct of the region after the work; 0: none
-    work_ns: Final[int]  # work outside of regions
+    before: Final[int]  # construct of the region before the work; 0: the work begins the program
+    after: Final[int]  # construct of the region after the work; 0: the work ends the program
+    work_ns: Final[int]  # work outside of regions, between these two
 
 class Blocking(Row):
-    """Recorded waits that are repeated unchanged, at one place."""
+    """The recorded waits at one construct that the simulation repeats unchanged."""
     def __init__(self, *, construct: int = 0, blocked_ns: int = 0) -> None: ...
-    construct: Final[int]  # the place of the waits; 0: unknown
-    blocked_ns: Final[int]  # recorded waits for locks without numbers and for earlier iterations
+    construct: Final[int]  # construct of the waits; 0: unknown
+    blocked_ns: Final[int]  # recorded time of waits for locks without numbers, and for earlier iterations of ordered loops
 
 def waits(program: TaskProgram) -> tuple[WaitShape, ...]:
-    """Returns all waits for tasks."""
+    """Returns the waits for tasks at each construct."""
 
 def dependences(program: TaskProgram) -> tuple[DependenceShape, ...]:
-    """Returns all dependences by pairs of constructs."""
+    """Returns the dependences of each pair of constructs."""
 
 def locks(program: TaskProgram) -> tuple[LockShape, ...]:
-    """Returns all locks."""
+    """Returns the use of each lock, by number."""
 
 def barriers(program: TaskProgram) -> tuple[BarrierShape, ...]:
-    """Returns all barriers."""
+    """Returns the barriers at each construct."""
 
 def regions(program: TaskProgram) -> tuple[RegionShape, ...]:
-    """Returns all regions."""
+    """Returns the parallel regions of each construct."""
 
 def serial_parts(program: TaskProgram) -> tuple[SerialPart, ...]:
-    """Returns the work outside of regions."""
+    """Returns the work outside of regions, by the constructs of the regions before and after it."""
 
 def blocking(program: TaskProgram) -> tuple[Blocking, ...]:
-    """Returns the recorded waits that are repeated unchanged."""
+    """Returns the recorded waits at each construct that the simulation repeats unchanged."""
 
 def merge_waits(program: TaskProgram, construct: int) -> TaskProgram:
-    """Removes all waits for tasks at the construct but the last of each task."""
+    """Removes all waits for tasks at the construct, except the last of each task."""
 
 def merge_barriers(program: TaskProgram, construct: int) -> TaskProgram:
-    """Removes all barriers at the construct but the last of each region."""
+    """Removes all barriers at the construct, except the last of each region."""
 
 def merge_regions(program: TaskProgram, construct: int) -> TaskProgram:
-    """Merges regions of the construct that follow each other, without barriers."""
+    """
+    Merges successive regions of the construct with equal team sizes and only work in between.
+    Removes all barriers of the merged regions, except the last.
+    """
 
 def without_blocking(program: TaskProgram, construct: int) -> TaskProgram:
-    """Removes the recorded waits at the construct."""
+    """Removes the waits that blocking() returns for the construct."""
 
 def share_region(program: TaskProgram, construct: int) -> TaskProgram:
-    """Divides the work of implicit tasks equally between the threads of the construct's regions."""
+    """
+    Divides the work of implicit tasks equally between the threads of each region of the construct.
+    Divides it separately from each barrier to the next. Work in worksharing loops or under locks stays with its thread.
+    """
 
 def without_dependences(program: TaskProgram, before: int, after: int) -> TaskProgram:
     """Removes the dependences of tasks of construct `after` on tasks of construct `before`."""
 
 def without_lock(program: TaskProgram, lock: int) -> TaskProgram:
-    """Removes all acquisitions of the lock."""
+    """Removes all acquisitions of the lock, so that work under it may run at any time."""
 
 def share_serial(program: TaskProgram, before: int, after: int, n_threads: int) -> TaskProgram:
-    """Divides the work between regions of these constructs (0: none) by `n_threads`."""
+    """
+    Shortens the serial work from a region of `before` to a region of `after` to 1 / `n_threads`.
+    Both are constructs. A `before` of 0 is the begin of the program, and an `after` of 0 is its end.
+    """
 
 def deepen(program: TaskProgram, construct: int, depth: int, factor: int) -> TaskProgram:
-    """Lets `factor` times as many items be in flight in a pipeline of `depth` items."""
+    """
+    Allows `factor` times as many items in flight in a pipeline.
+    If task n of the construct depends on task n - `depth` of another construct, it then depends on task n - `depth` * `factor` instead.
+    """
 
 MAX_SIMULATED_THREADS: int = 4096
 
 class SimulatedLevel(Row):
-    """All caches of one level."""
+    """The hits and misses in all caches of one level."""
     def __init__(self, *, n_hits: int = 0, n_misses: int = 0, n_invalid: int = 0) -> None: ...
-    n_hits: Final[int]  # blocks found in the level
-    n_misses: Final[int]  # blocks not found in the level
-    n_invalid: Final[int]  # misses because another thread had written the block
+    n_hits: Final[int]  # accesses to blocks that a cache of this level holds
+    n_misses: Final[int]  # accesses to blocks that it does not hold
+    n_invalid: Final[int]  # part of n_misses: another cache wrote the block after this one loaded it
 
 class SimulatedRun(Row):
     """
@@ -776,31 +822,31 @@ class SimulatedRun(Row):
     work_ns + create_ns + schedule_ns + sync_ns + idle_ns == threads * wall_ns.
     """
     def __init__(self, *, wall_ns: int = 0, serial_ns: int = 0, work_ns: int = 0, create_ns: int = 0, schedule_ns: int = 0, sync_ns: int = 0, idle_ns: int = 0, n_tasks: int = 0, n_inlined: int = 0, n_steals_attempted: int = 0, n_steals_successful: int = 0, n_steals_false_negative: int = 0, n_remote: int = 0, operations: Mapping[str, tuple[int, int]] = {}, memory_ns: int = 0, busy_ns: int = 0, levels: tuple[SimulatedLevel, ...] = (), link_bytes: tuple[tuple[int, ...], ...] = ()) -> None: ...
-    wall_ns: Final[int]  # duration of the program
+    wall_ns: Final[int]  # duration of the simulated program
     serial_ns: Final[int]  # part of wall_ns outside of parallel regions
     work_ns: Final[int]  # time of all threads in user code
     create_ns: Final[int]  # time of all threads in task creation
-    schedule_ns: Final[int]  # time of all threads looking for tasks and taking them
-    sync_ns: Final[int]  # time of all threads in waits, barriers and locks for other reasons than lack of tasks
-    idle_ns: Final[int]  # time of all threads without a task that they could run
+    schedule_ns: Final[int]  # time of all threads in which they look for tasks or take them
+    sync_ns: Final[int]  # time of all threads in waits, barriers, locks, MPI calls and target constructs, without idle_ns
+    idle_ns: Final[int]  # time of all threads in which they have no task that they may run
     n_tasks: Final[int]  # tasks created
     n_inlined: Final[int]  # tasks that ran at once inside their creator
-    n_steals_attempted: Final[int]  # attempts to take a task from another queue
-    n_steals_successful: Final[int]  # attempts that got a task
+    n_steals_attempted: Final[int]  # attempts to take a task from the queue of another thread or domain
+    n_steals_successful: Final[int]  # attempts that took a task
     n_steals_false_negative: Final[int]  # attempts that failed while some queue held a task
-    n_remote: Final[int]  # tasks that ran outside of their domain
-    operations: Final[dict[str, tuple[int, int]]]  # count and total ns of each operation of the runtime
-    memory_ns: Final[int]  # part of the work that declared data took; 0: not modelled
-    busy_ns: Final[int]  # part of memory_ns waiting for memory that other threads use
-    levels: Final[tuple[SimulatedLevel, ...]]  # levels of caches, from the first on
-    link_bytes: Final[tuple[tuple[int, ...], ...]]  # bytes from the memory of each node to the threads of each node
+    n_remote: Final[int]  # tasks that ran outside of the domain in which they were placed
+    operations: Final[dict[str, tuple[int, int]]]  # (count, total ns) of each operation of the runtime, by the name of its cost
+    memory_ns: Final[int]  # part of work_ns in accesses to declared data; 0: not modelled
+    busy_ns: Final[int]  # part of memory_ns in which accesses wait for a busy memory node
+    levels: Final[tuple[SimulatedLevel, ...]]  # counts of each cache level, the first level first
+    link_bytes: Final[tuple[tuple[int, ...], ...]]  # bytes that the threads of each node (column) access in the memory and caches of each node (row)
 
 class Policy(Row):
     """A scheduler that can be simulated."""
     def __init__(self, *, name: str = '', meaning: str = '', can_record: bool = False) -> None: ...
     name: Final[str]  # name, as in --policy
     meaning: Final[str]  # short description
-    can_record: Final[bool]  # true if simulate() can write its runs as logs
+    can_record: Final[bool]  # true if simulate() can write logs of runs under this policy
 
 class SimulatedCost(Row):
     """A cost that a machine file may set."""
@@ -809,19 +855,21 @@ class SimulatedCost(Row):
     meaning: Final[str]  # the operation that takes this time
 
 def policies() -> tuple[Policy, ...]:
-    """Returns all policies."""
+    """Returns all policies that simulate() accepts."""
 
 def simulated_costs() -> tuple[SimulatedCost, ...]:
-    """Returns all costs."""
+    """Returns all costs that a machine file may set."""
 
 def simulate(program: TaskProgram, *, policy: str, threads: int, domains: Sequence[int] = [], n_domains: int = 1, clock_ratio: float = 1.0, costs: Mapping[str, Sequence[tuple[int, float]]] = {}, seed: int = 1, speed: Mapping[int, float] = {}, max_depth: int = 0, min_ns: int = 0, serial_below: bool = False, untied: bool = False, untraced_task_ns: int = 0, untraced_creation_ns: int = 0, untraced_create: tuple[int, int] = (0, 0), serialised: tuple[int, int, int] = (0, 0, 0), as_recorded: bool = False, memory: MemorySystem | None = None, recorded: RecordedMemory | None = None, record_in: str = '', recorded_run: str = '') -> SimulatedRun:
     """
-    Simulates one run. Raises LogError if no task can continue.
-    `domains`: domain of each thread. `costs`: (threads, ns) points by name. `speed`: factor by number of a construct. Tasks deeper than `max_depth` or with less work than `min_ns` run inside their creator, at no cost if `serial_below`. `untraced_task_ns` and `untraced_creation_ns` are subtracted from the work of each task, and of its creator. `untraced_create`: subtracted from each recorded creation; least time that remains. `serialised`: `untraced_task_ns` and `untraced_creation_ns` of tasks of a team of one; cost of their creation. `as_recorded`: on a team of one, such tasks take their recorded time. `memory`: the simulated machine's. `recorded`: from recorded_memory(); without both, work takes its recorded time. `record_in`: existing directory for the logs of the simulated run, with the definitions of `recorded_run`.
+    Simulates one run. Raises LogError if no task can continue, or if the logs cannot be written.
+    `domains`: number of each thread's domain; empty: 0. `clock_ratio`: speed of a core relative to the recording machine. `costs`: (number of threads, ns) points of each cost, by its name. `speed`: speed-up of each construct's work, by the number of the construct. Tasks deeper than `max_depth` (0: no limit) or with less work than `min_ns` run inside their creator, at no cost if `serial_below`. `untied`: True makes all tasks untied. The same `seed` gives the same run.
+    The next arguments remove the cost of recording. `untraced_task_ns` is subtracted from the work of each task, and `untraced_creation_ns` from the work of its creator. `untraced_create`: (ns to subtract from each recorded creation, least ns of the creation after that). `serialised`, for tasks recorded in a team of one: (`untraced_task_ns`, `untraced_creation_ns`, ns of a creation if `costs` does not set it). `as_recorded`: True lets these tasks keep their recorded times if the simulated team has one thread.
+    `memory`: caches and memory of the simulated machine. `recorded`: from recorded_memory(). If one of them is None, work takes its recorded time. `record_in`: existing directory for the logs of the simulated run; empty: none. `recorded_run`: directory of the recorded run, whose definitions these logs get.
     """
 
 class Slices(Columns):
-    """Slices by thread, in order of their ends."""
+    """Slices of time by thread, each thread's in order of their ends."""
     def __init__(self, *, begin_ns: NDArray[numpy.int64], end_ns: NDArray[numpy.int64], thread: NDArray[numpy.uint32], kind: NDArray[numpy.uint8], construct: NDArray[numpy.int32], task: NDArray[numpy.uint64], depth: NDArray[numpy.uint16], flags: NDArray[numpy.uint8]) -> None: ...
     begin_ns: Final[NDArray[numpy.int64]]  # since the start of the run, cut to the window
     end_ns: Final[NDArray[numpy.int64]]  # since the start of the run, cut to the window
@@ -835,13 +883,13 @@ class Slices(Columns):
 def slices_of_run(directory: str, threads: Sequence[int], start_ns: int = 0, end_ns: int = -1, limit: int = 18446744073709551615) -> Slices | None:
     """
     Returns the slices of `threads` (empty: all) in [start_ns, end_ns) (-1: to the end).
-    Returns None if there are more than `limit`. Raises LogError.
+    Returns None if there are more than `limit` slices. Raises LogError.
     """
 
 def events_over_time(directory: str, threads: Sequence[int], end_ns: int, n_parts: int) -> NDArray[numpy.uint64]:
     """
-    Counts the events of `threads` (empty: all) in parts of end_ns / n_parts + 1 nanoseconds.
-    Raises LogError.
+    Returns the number of events of `threads` (empty: all) in each of `n_parts` parts of the run.
+    Each part has end_ns // n_parts + 1 nanoseconds. The first part begins with the run, and the last part includes all later events. Raises LogError.
     """
 
 NO_HOME: int = 16777215
@@ -852,20 +900,20 @@ class WindowIntervals(Columns):
     thread: Final[NDArray[numpy.uint32]]  # number of the thread
     state: Final[NDArray[numpy.uint8]]  # 0 work, 1 create, 2 schedule, 3 sync, 4 idle, 5 mpi, 6 offload
     construct: Final[NDArray[numpy.uint32]]  # construct of the task; in implicit tasks, of the region; 0: outside
-    home: Final[NDArray[numpy.uint32]]  # domain that the task was placed in, or else its creating thread; NO_HOME: neither
+    home: Final[NDArray[numpy.uint32]]  # domain in which the task was placed, or else the thread that created it; NO_HOME: neither
     depth: Final[NDArray[numpy.uint32]]  # number of explicit tasks on the thread's stack
     task: Final[NDArray[numpy.uint64]]  # id of the task; 0: no deferred task
-    begin_ns: Final[NDArray[numpy.int64]]  # since the start of the run, cut to the window
-    end_ns: Final[NDArray[numpy.int64]]  # since the start of the run, cut to the window
+    begin_ns: Final[NDArray[numpy.int64]]  # begin, since the start of the run, cut to the window
+    end_ns: Final[NDArray[numpy.int64]]  # end, since the start of the run, cut to the window
     created_ns: Final[NDArray[numpy.int64]]  # creation of the task; 0: none or unknown
     ready_ns: Final[NDArray[numpy.int64]]  # time at which the task was ready; 0: none or unknown
     start_ns: Final[NDArray[numpy.int64]]  # start of the task; 0: none or unknown
-    absent: Final[NDArray[numpy.uint8]]  # 0: a state interval; its off-CPU parts follow as rows: 1 preempted, 2 blocked
-    wait_kind: Final[NDArray[numpy.uint32]]  # OMPT kind of the thread's wait, 128 | kind of lock, or 64: a call; 0: none
+    absent: Final[NDArray[numpy.uint8]]  # 0: a state interval; 1: a preempted part, 2: a blocked part of the state interval before it
+    wait_kind: Final[NDArray[numpy.uint32]]  # OMPT kind of the thread's wait; 128 | OMPT kind of lock; 64: an MPI call or a target construct; 0: none
     wait_place: Final[NDArray[numpy.uint32]]  # construct of the wait; 0: unknown
-    waited_for: Final[NDArray[numpy.uint32]]  # construct that the thread waited for; 0: unknown, or the wait ends later
+    waited_for: Final[NDArray[numpy.uint32]]  # construct that the thread waited for; 0: unknown, or the wait ends after the window
     wait_begin_ns: Final[NDArray[numpy.int64]]  # begin of the wait; 0: none
-    wait_end_ns: Final[NDArray[numpy.int64]]  # end of the wait; 0: none, or it ends later
+    wait_end_ns: Final[NDArray[numpy.int64]]  # end of the wait; 0: none, or after the window
 
 class TaskLinks(Columns):
     """A task, its predecessors and its successors."""
@@ -880,32 +928,32 @@ class TaskLinks(Columns):
     end_ns: Final[NDArray[numpy.int64]]  # end; 0: unknown
 
 class Pyramid:
-    """The time of each thread of a trace by state and more, at every zoom. Thread-safe."""
+    """The time of each thread of a trace, by state and by other dimensions, in bins of any length. Thread-safe."""
     def __init__(self, directory: str, keep: bool = True) -> None: """Opens the trace in this directory, and stores the pyramid there if `keep`. Raises LogError."""
     end_ns: Final[int]  # End of the run, since its start.
-    finest_shift: Final[int]  # Stored bins have at least 2^shift nanoseconds; shorter ones are computed from the events.
+    finest_shift: Final[int]  # Stored bins have 2^finest_shift nanoseconds or more; shorter bins are computed from the events.
     cpus: Final[list[int]]  # CPU on which each thread spent at least 90% of its time; -1: none or unknown.
     ran: Final[list[list[int]]]  # Number of deferred tasks by starting thread and creating thread.
-    was_kept: Final[bool]  # True if the pyramid was loaded, not made.
+    was_kept: Final[bool]  # True if the pyramid was loaded from the trace's directory; false if it was computed.
     def totals(self, dimension: int) -> list[tuple[int, int]]: """Returns (key, nanoseconds) for each key of a dimension in the run, largest time first. Dimensions: 0 state, 1 construct, 2 home, 3 depth, 4 kernel, 5 off-CPU."""
     def read_tile(self, rows: Sequence[Sequence[int]], dimension: int, keys: Sequence[int], shift: int, first_bin: int, n_bins: int) -> NDArray[numpy.uint64]:
         """
         Returns nanoseconds by row, bin and column, in bins of 2^shift nanoseconds.
-        A row is the sum of its threads. The dimension determines the columns. State: one for each state. Off-CPU: for each state, preempted and blocked time. Any other dimension: the work of each key, other work, and the states other than work. Raises LogError.
+        `rows`: the threads of each row, whose times are summed. The dimension determines the columns. State: one for each state. Off-CPU: for each state, preempted and blocked time. Any other dimension: the work of each key, other work, and the states other than work. Raises LogError.
         """
-    def read_intervals(self, threads: Sequence[int], begin_ns: int, end_ns: int, limit: int) -> WindowIntervals | None: """Returns the intervals of these threads in [begin_ns, end_ns), or None if more than `limit`."""
+    def read_intervals(self, threads: Sequence[int], begin_ns: int, end_ns: int, limit: int) -> WindowIntervals | None: """Returns the intervals of these threads in [begin_ns, end_ns), or None if there are more than `limit`."""
     def read_moment(self, threads: Sequence[int], at_ns: int, most_records: int) -> WindowIntervals: """Returns each thread's whole interval at a moment. Reads at most `most_records` records per thread to find the end of its wait."""
     def read_links(self, task: int, thread: int, at_ns: int, most_records: int) -> TaskLinks: """Returns a task that runs on `thread` at this moment, its predecessors and its successors."""
-    def read_dependences(self, limit: int) -> list[tuple[int, int]] | None: """Returns all (predecessor, successor) of the run, or None if more than `limit`."""
+    def read_dependences(self, limit: int) -> list[tuple[int, int]] | None: """Returns the (predecessor, successor) of each dependence, or None if there are more than `limit`."""
 
 def trace_tables() -> list[tuple[str, str, list[tuple[str, str, str]]]]:
-    """Returns the tables of a trace: name, meaning, and columns with name, type and meaning."""
+    """Returns (name, meaning, columns) of each table of a trace. A column is (name, type, meaning)."""
 
 def read_rows(directory: str, table: str, columns: Sequence[str], batch_rows: int, deliver: Callable[[list[Any]], None]) -> None:
     """
-    Passes the rows of a table of trace_tables() to `deliver`, in batches of one int64 array per column; -1: unknown.
-    An exception in `deliver` ends the reading. Raises LogError, or ValueError for unknown names.
+    Passes the rows of a table to `deliver`, in batches of at most `batch_rows` rows.
+    Tables and columns are those of trace_tables(). A batch is a list with an int64 array for each column, where -1 means unknown. An exception in `deliver` ends the reading. Raises LogError, or ValueError for unknown names.
     """
 
 def validate(directory: str) -> list[str]:
-    """Returns a sentence with path and byte offset for each inconsistency; none if the run is sound."""
+    """Returns a sentence with path and byte offset for each inconsistency, or an empty list if there is none."""

@@ -46,14 +46,15 @@ std::tuple<std::vector<uint64_t>, std::string> ideal_network(const std::vector<s
 
 void bind_events(nb::module_ &m) {
     bind_row<PythonEvents, Columns>(m, "EventTable", "Events by thread, in order of time.");
-    m.def(
-        "ideal_network", &ideal_network, nb::arg("directories"), nb::arg("ranks"),
-        "Returns the time of each rank of an MPI job, without MPI_Init and MPI_Finalize, if messages took no time.\n\n"
-        "`ranks`: their numbers in MPI_COMM_WORLD. The second value is the reason why the times are unknown; then "
-        "there are none.\nRaises LogError, also if a run has no trace.");
+    m.def("ideal_network", &ideal_network, nb::arg("directories"), nb::arg("ranks"),
+          "Returns the time in ns of each rank of an MPI job on a network where messages take no time.\n\n"
+          "The times exclude MPI_Init and MPI_Finalize. `ranks`: number of each run's rank in MPI_COMM_WORLD. If the "
+          "times are unknown, the list is empty and the second value is the reason; else the second value is empty.\n"
+          "Raises LogError, also if a run has no trace.");
     m.def("call_step_text", &call_step_text, nb::arg("value"),
           "Returns the meaning of the value of a `call` event, such as \"sends to rank 1, tag 2\".");
-    m.def("event_kinds", &event_kinds, "Returns (name, meaning) of each kind of event, by its number.");
+    m.def("event_kinds", &event_kinds,
+          "Returns (name, meaning) of each kind of event, in order of the kinds' numbers.");
     m.def("read_events", &read_events, nb::arg("directory"), nb::arg("thread") = -1, nb::arg("start_ns") = 0,
           nb::arg("end_ns") = -1, nb::arg("limit") = -1,
           "Returns at most `limit` (-1: all) events of a thread (-1: all) in [start_ns, end_ns) (-1: to the end).\n\n"

@@ -20,26 +20,30 @@ using Given = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
     X(uint32_t, construct, "number of the kernel's construct", construct)                                              \
     X(uint64_t, n_accesses, "accesses, sampled or not", totals.n_accesses)                                             \
     X(uint64_t, bytes, "accessed bytes, sampled or not", totals.bytes)                                                 \
-    X(uint64_t, cold_bytes, "bytes never touched before in this cache group", by_distance.cold)                        \
-    X(uint64_t, coherence_bytes, "bytes written by another group since the last touch", by_distance.coherence)         \
-    X(uint64_t, close_bytes, "bytes at a distance within L2", by_distance.close)                                       \
-    X(uint64_t, near_bytes, "bytes at a distance within the last-level cache", by_distance.near)                       \
-    X(uint64_t, far_bytes, "bytes at a greater distance", by_distance.far)                                             \
-    X(Numbers<64>, bins, "bytes by distance; bin k: the smallest 2**k >= max(distance, 1)",                            \
+    X(uint64_t, cold_bytes, "bytes that this cache group had never touched before", by_distance.cold)                  \
+    X(uint64_t, coherence_bytes, "bytes that another group has written since this group's last touch",                 \
+      by_distance.coherence)                                                                                           \
+    X(uint64_t, close_bytes, "bytes at a reuse distance of at most the size of L2", by_distance.close)                 \
+    X(uint64_t, near_bytes, "bytes at a greater distance, of at most the size of the last-level cache",                \
+      by_distance.near)                                                                                                \
+    X(uint64_t, far_bytes, "bytes at a distance above that", by_distance.far)                                          \
+    X(Numbers<64>, bins, "bytes by reuse distance: bin 0 up to 1, bin k above 2**(k - 1) and up to 2**k",              \
       Numbers<64>::of(by_distance.bins.data(), by_distance.bins.size()))
 
 #define OMPASS_GROUP_REUSE(X)                                                                                          \
     X(Rows<PythonKernelReuse>, kernels, "kernels with accesses", kernels)                                              \
-    X(uint64_t, distinct_bytes, "distinct bytes touched; in a sample only in sampled blocks", reuse.distinct_bytes)    \
-    X(uint64_t, memory_bytes, "size of the tables of this group", reuse.memory_bytes)                                  \
+    X(uint64_t, distinct_bytes, "distinct bytes that the group touched; with sampling, only in sampled blocks",        \
+      reuse.distinct_bytes)                                                                                            \
+    X(uint64_t, memory_bytes, "size of the tables that the analysis of this group used", reuse.memory_bytes)           \
     X(Matrix, sample,                                                                                                  \
-      "empty if exact; else bytes by distance for 32 random parts of the sampled blocks: 8 bins per power of two "     \
-      "(bin(d) = d below 8, else 8 * floor(log2 d) + the next three bits of d), then cold, coherence",                 \
+      "empty if exact; else a row for each of 32 random parts of the sampled blocks, with its bytes by reuse "         \
+      "distance d: 8 bins per power of two (d below 8 is in bin d, another d in bin 8 * floor(log2 d) + the three "    \
+      "bits after its highest bit), then the cold and the coherence bytes",                                            \
       sample)
 
 #define OMPASS_REUSE(X)                                                                                                \
     X(Rows<PythonGroupReuse>, groups, "results by cache group", groups)                                                \
-    X(uint64_t, block_bytes, "size of sampled blocks; 0 if exact", result.block_bytes)
+    X(uint64_t, block_bytes, "size of a sampled block; 0 if exact", result.block_bytes)
 
 OMPASS_STRUCT(PythonKernelReuse, Row, OMPASS_KERNEL_REUSE);
 OMPASS_STRUCT(PythonGroupReuse, Row, OMPASS_GROUP_REUSE);
@@ -144,21 +148,26 @@ void bind_krd(nb::module_ &m) {
     bind_row<PythonKernelReuse>(
         m, "KernelReuse",
         "Bytes that one kernel accessed in one cache group, by reuse distance (docs/reuse-distance.md).\n\n"
-        "cold + coherence + close + near + far == bytes, or the sampled part; the bins sum to close + near + far.");
+        "cold_bytes + coherence_bytes + close_bytes + near_bytes + far_bytes == bytes; with sampling, they add up to "
+        "the sampled bytes. The bins add up to close_bytes + near_bytes + far_bytes.");
     bind_row<PythonGroupReuse>(m, "GroupReuse", "Accesses of one cache group by reuse distance.");
     bind_row<PythonReuse>(m, "Reuse", "Accesses by reuse distance in each cache group.");
-    m.def(
-        "reuse_of_run", &reuse_of_run, nb::arg("directory"), nb::arg("group_of_thread"), nb::arg("group_of_cpu"),
-        nb::arg("class_bytes"), nb::arg("rate") = 1.0, nb::arg("block_bytes") = 0, nb::arg("coherent") = true,
-        nb::arg("n_jobs") = 1, nb::arg("progress").none() = nb::none(),
-        "Returns the reuse distances of a trace's accesses in each cache group.\n\n"
-        "`class_bytes`: (L2, last level) of each group. `group_of_thread`: by thread; -1 or missing: the group of its "
-        "CPU. `group_of_cpu`: by CPU; missing: 0. `block_bytes` 0: chosen by the accesses. Calls `progress` with the "
-        "finished share. Raises LogError, or ValueError for inconsistent arguments.");
+    m.def("reuse_of_run", &reuse_of_run, nb::arg("directory"), nb::arg("group_of_thread"), nb::arg("group_of_cpu"),
+          nb::arg("class_bytes"), nb::arg("rate") = 1.0, nb::arg("block_bytes") = 0, nb::arg("coherent") = true,
+          nb::arg("n_jobs") = 1, nb::arg("progress").none() = nb::none(),
+          "Returns the reuse distances of a trace's accesses in each cache group.\n\n"
+          "`group_of_thread`: group of each thread; -1 or missing: the group of the CPU on which it runs. "
+          "`group_of_cpu`: group of each CPU; missing: 0. `class_bytes`: (bytes of L2, bytes of the last-level "
+          "cache) of each group. `rate`: share of blocks in the sample; 1: exact. `block_bytes`: size of sampled "
+          "blocks; 0: near the mean size of an access. `coherent`: True if writes by other groups invalidate bytes. "
+          "`n_jobs`: threads to use. Calls `progress` with the finished share, 0 to 1. Raises LogError, or "
+          "ValueError for inconsistent arguments.");
     m.def("reuse_of_accesses", &reuse_of_accesses, nb::arg("address"), nb::arg("bytes"), nb::arg("write"),
           nb::arg("group"), nb::arg("kernel"), nb::arg("class_bytes"), nb::arg("rate") = 1.0,
           nb::arg("block_bytes") = 0, nb::arg("coherent") = true, nb::arg("n_jobs") = 1,
-          "Returns the reuse distances of accesses given as arrays in order of time. `block_bytes` 0: 4096.");
+          "Returns the reuse distances of accesses, given as arrays in order of time.\n\n"
+          "A `block_bytes` of 0 means 4096. The other arguments are those of reuse_of_run(). Raises ValueError for "
+          "inconsistent arguments.");
 }
 
 } // namespace ompass

@@ -60,11 +60,13 @@ void bind_bases(nb::module_ &m) {
 NB_MODULE(_core, m) {
     m.doc() =
         "The C++ core, which reads run directories.\n\n"
-        "All times are integer nanoseconds, all sizes bytes. Functions read the given directory and keep no state. "
-        "Errors in files raise `LogError` with path and byte offset. The core never prints.";
+        "Times are integer nanoseconds and sizes are bytes, unless a name states another unit. Functions read the "
+        "given directory and keep no state. Errors in files raise `LogError` with path and byte offset. The core "
+        "never prints.";
     nb::set_leak_warnings(false); // a run may live until the end of the process
     nb::exception<LogError>(m, "LogError").attr("__doc__") =
-        "A file that is not an Ompass log, or is damaged in a way that a killed program does not explain.";
+        "A file is not an Ompass log, is damaged in a way that a killed program does not explain, or lacks the "
+        "requested data.";
     bind_bases(m);
     bind_run(m);
     bind_events(m);
@@ -76,5 +78,5 @@ NB_MODULE(_core, m) {
     bind_pyramid(m);
     bind_trace_rows(m);
     m.def("validate", &validate_run, nb::arg("directory"),
-          "Returns a sentence with path and byte offset for each inconsistency; none if the run is sound.");
+          "Returns a sentence with path and byte offset for each inconsistency, or an empty list if there is none.");
 }

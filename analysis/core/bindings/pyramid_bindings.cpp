@@ -17,24 +17,25 @@ namespace {
     X(Column<uint8_t>, state, "0 work, 1 create, 2 schedule, 3 sync, 4 idle, 5 mpi, 6 offload", row.state)             \
     X(Column<uint32_t>, construct, "construct of the task; in implicit tasks, of the region; 0: outside",              \
       row.construct)                                                                                                   \
-    X(Column<uint32_t>, home, "domain that the task was placed in, or else its creating thread; NO_HOME: neither",     \
-      row.home)                                                                                                        \
+    X(Column<uint32_t>, home,                                                                                          \
+      "domain in which the task was placed, or else the thread that created it; NO_HOME: neither", row.home)           \
     X(Column<uint32_t>, depth, "number of explicit tasks on the thread's stack", row.depth)                            \
     X(Column<uint64_t>, task, "id of the task; 0: no deferred task", row.task)                                         \
-    X(Column<int64_t>, begin_ns, "since the start of the run, cut to the window", row.begin_ns)                        \
-    X(Column<int64_t>, end_ns, "since the start of the run, cut to the window", row.end_ns)                            \
+    X(Column<int64_t>, begin_ns, "begin, since the start of the run, cut to the window", row.begin_ns)                 \
+    X(Column<int64_t>, end_ns, "end, since the start of the run, cut to the window", row.end_ns)                       \
     X(Column<int64_t>, created_ns, "creation of the task; 0: none or unknown", row.created_ns)                         \
     X(Column<int64_t>, ready_ns, "time at which the task was ready; 0: none or unknown", row.ready_ns)                 \
     X(Column<int64_t>, start_ns, "start of the task; 0: none or unknown", row.start_ns)                                \
-    X(Column<uint8_t>, absent, "0: a state interval; its off-CPU parts follow as rows: 1 preempted, 2 blocked",        \
-      row.off_cpu)                                                                                                     \
-    X(Column<uint32_t>, wait_kind, "OMPT kind of the thread's wait, 128 | kind of lock, or 64: a call; 0: none",       \
+    X(Column<uint8_t>, absent,                                                                                         \
+      "0: a state interval; 1: a preempted part, 2: a blocked part of the state interval before it", row.off_cpu)      \
+    X(Column<uint32_t>, wait_kind,                                                                                     \
+      "OMPT kind of the thread's wait; 128 | OMPT kind of lock; 64: an MPI call or a target construct; 0: none",       \
       row.wait.kind)                                                                                                   \
     X(Column<uint32_t>, wait_place, "construct of the wait; 0: unknown", row.wait.place)                               \
-    X(Column<uint32_t>, waited_for, "construct that the thread waited for; 0: unknown, or the wait ends later",        \
-      row.waited_for)                                                                                                  \
+    X(Column<uint32_t>, waited_for,                                                                                    \
+      "construct that the thread waited for; 0: unknown, or the wait ends after the window", row.waited_for)           \
     X(Column<int64_t>, wait_begin_ns, "begin of the wait; 0: none", row.wait_begin_ns)                                 \
-    X(Column<int64_t>, wait_end_ns, "end of the wait; 0: none, or it ends later", row.wait_end_ns)
+    X(Column<int64_t>, wait_end_ns, "end of the wait; 0: none, or after the window", row.wait_end_ns)
 
 #define OMPASS_PYTHON_LINKS(X)                                                                                         \
     X(Column<uint8_t>, role, "0 the task itself, 1 a predecessor, 2 a successor", row.role)                            \
@@ -104,7 +105,8 @@ void bind_pyramid(nb::module_ &m) {
     bind_row<PythonWindow, Columns>(m, "WindowIntervals", "State intervals of threads in a window, by thread.");
     bind_row<PythonLinks, Columns>(m, "TaskLinks", "A task, its predecessors and its successors.");
     nb::class_<Pyramid>(m, "Pyramid",
-                        "The time of each thread of a trace by state and more, at every zoom. Thread-safe.")
+                        "The time of each thread of a trace, by state and by other dimensions, in bins of any length. "
+                        "Thread-safe.")
         .def(
             "__init__",
             [](Pyramid *self, const std::string &directory, bool keep) {
@@ -120,11 +122,12 @@ void bind_pyramid(nb::module_ &m) {
             "Opens the trace in this directory, and stores the pyramid there if `keep`. Raises LogError.")
         .def_prop_ro("end_ns", &Pyramid::end_ns, "End of the run, since its start.")
         .def_prop_ro("finest_shift", &Pyramid::finest_shift,
-                     "Stored bins have at least 2^shift nanoseconds; shorter ones are computed from the events.")
+                     "Stored bins have 2^finest_shift nanoseconds or more; shorter bins are computed from the events.")
         .def_prop_ro("cpus", &Pyramid::cpus,
                      "CPU on which each thread spent at least 90% of its time; -1: none or unknown.")
         .def_prop_ro("ran", &Pyramid::ran, "Number of deferred tasks by starting thread and creating thread.")
-        .def_prop_ro("was_kept", &Pyramid::was_kept, "True if the pyramid was loaded, not made.")
+        .def_prop_ro("was_kept", &Pyramid::was_kept,
+                     "True if the pyramid was loaded from the trace's directory; false if it was computed.")
         .def(
             "totals", [](const Pyramid &pyramid, uint32_t number) { return pyramid.totals(dimension_of(number)); },
             nb::arg("dimension"),
@@ -133,19 +136,19 @@ void bind_pyramid(nb::module_ &m) {
         .def("read_tile", &read_tile, nb::arg("rows"), nb::arg("dimension"), nb::arg("keys"), nb::arg("shift"),
              nb::arg("first_bin"), nb::arg("n_bins"),
              "Returns nanoseconds by row, bin and column, in bins of 2^shift nanoseconds.\n\n"
-             "A row is the sum of its threads. The dimension determines the columns. State: one for each state. "
-             "Off-CPU: for each state, preempted and blocked time. Any other dimension: the work of each key, other "
-             "work, and the states other than work. Raises LogError.")
+             "`rows`: the threads of each row, whose times are summed. The dimension determines the columns. State: "
+             "one for each state. Off-CPU: for each state, preempted and blocked time. Any other dimension: the work "
+             "of each key, other work, and the states other than work. Raises LogError.")
         .def("read_intervals", &read_intervals, nb::arg("threads"), nb::arg("begin_ns"), nb::arg("end_ns"),
              nb::arg("limit"),
-             "Returns the intervals of these threads in [begin_ns, end_ns), or None if more than `limit`.")
+             "Returns the intervals of these threads in [begin_ns, end_ns), or None if there are more than `limit`.")
         .def("read_moment", &read_moment, nb::arg("threads"), nb::arg("at_ns"), nb::arg("most_records"),
              "Returns each thread's whole interval at a moment. Reads at most `most_records` records per thread to "
              "find the end of its wait.")
         .def("read_links", &read_links, nb::arg("task"), nb::arg("thread"), nb::arg("at_ns"), nb::arg("most_records"),
              "Returns a task that runs on `thread` at this moment, its predecessors and its successors.")
         .def("read_dependences", &read_dependences, nb::arg("limit"),
-             "Returns all (predecessor, successor) of the run, or None if more than `limit`.");
+             "Returns the (predecessor, successor) of each dependence, or None if there are more than `limit`.");
 }
 
 } // namespace ompass

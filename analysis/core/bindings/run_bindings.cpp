@@ -57,7 +57,7 @@ using Texts = nb::typed<nb::tuple, nb::str, nb::ellipsis>;
 #define OMPASS_PYTHON_MODULE(X)                                                                                        \
     X(nb::str, path, "executable or shared library with recorded code addresses", text(from.path))                     \
     X(nb::str, build_id, "hexadecimal; empty if the module has none", text(from.build_id))                             \
-    X(uint64_t, base, "load bias: an address in the process minus this is the ELF virtual address", from.base)
+    X(uint64_t, base, "load bias: an address in the process, minus its ELF virtual address", from.base)
 
 #define OMPASS_PYTHON_DEFINITION(X)                                                                                    \
     X(uint32_t, id, "index into Run.definitions", id)                                                                  \
@@ -66,17 +66,18 @@ using Texts = nb::typed<nb::tuple, nb::str, nb::ellipsis>;
       "target or device",                                                                                              \
       text(name_of(from.kind, kKinds)))                                                                                \
     X(uint32_t, flags,                                                                                                 \
-      "of a task: OMPT flags at its first creation; of a wait or loop: its kind; of an MPI call: its class; "          \
-      "of a target: kind | (device + 1) << 8; of a device: number << 1 | it reports its own times; else 0",            \
+      "task: OMPT flags at its first creation; wait or loop: OMPT kind; MPI call: number of its class; target: kind "  \
+      "| (device + 1) << 8; device: number << 1 | 1 if it reports its own times, else 0; other kinds: 0",              \
       from.flags)                                                                                                      \
     X(int64_t, module, "index into Run.modules; -1: unknown",                                                          \
       from.module == ~0u ? -1 : static_cast<int64_t>(from.module))                                                     \
-    X(uint64_t, offset, "ELF virtual address of the return address in the module (look up offset - 1); 0: unknown",    \
+    X(uint64_t, offset,                                                                                                \
+      "ELF virtual address of the return address in the module; look up offset - 1, which is in the call; 0: unknown", \
       from.address)                                                                                                    \
-    X(nb::str, name, "name of a kernel or phase, or of the MPI function; else empty", text(from.name))                 \
+    X(nb::str, name, "name of a kernel, a phase, an MPI function or a type of device; else empty", text(from.name))    \
     X(bool, is_place_around,                                                                                           \
-      "true if module and offset are those of the task or region around it, because its own "                          \
-      "return address was in the runtime",                                                                             \
+      "true if its own return address is in the runtime; module and offset are then those of the task or region "      \
+      "around it",                                                                                                     \
       from.is_place_around)
 
 #define OMPASS_PYTHON_RUN(X)                                                                                           \
@@ -84,70 +85,77 @@ using Texts = nb::typed<nb::tuple, nb::str, nb::ellipsis>;
     X(uint32_t, format_version, "version of the trace format", process.version)                                        \
     X(nb::str, mode, "recorded mode: profile or trace",                                                                \
       text(process.mode == format::Mode::kTrace ? "trace" : "profile"))                                                \
-    X(nb::str, source, "profile: statistics of the tool; events: recomputed from the trace",                           \
+    X(nb::str, source, "source of the statistics: profile (the tool kept them) or events (recomputed from the trace)", \
       text(profile.from_events ? "events" : "profile"))                                                                \
-    X(bool, complete, "false if the program was killed or still runs or, with source events, if records are missing",  \
-      profile.complete)                                                                                                \
+    X(bool, complete, "true if incomplete_reasons is empty", profile.complete)                                         \
     X(nb::str, end_reason, "finalized, exit, running-or-killed, ended-by-control or dumped",                           \
       text(name_of(process.end_reason, kEnds)))                                                                        \
-    X(Texts, incomplete_reasons, "sentences: why the run is not complete", reasons)                                    \
-    X(Texts, missing, "sentences: which parts of profile and trace the tool could not write, and why", missing)        \
-    X(uint32_t, n_unlogged, "threads whose log could not be created", process.n_unlogged)                              \
+    X(Texts, incomplete_reasons,                                                                                       \
+      "reasons why the statistics are incomplete, such as a killed program or, with source events, missing records",   \
+      reasons)                                                                                                         \
+    X(Texts, missing, "sentences about data that the tool could not write, with the reason", missing)                  \
+    X(uint32_t, n_unlogged, "threads for which the tool could not create a log", process.n_unlogged)                   \
     X(uint64_t, n_unlogged_tasks, "completed tasks of threads without a log; 0: none or unknown",                      \
       process.n_unlogged_tasks)                                                                                        \
-    X(nb::str, trace_end, "why the trace ends early; empty if it is whole", text(profile.trace_end))                   \
-    X(nb::str, trace_end_cure, "remedy for an early end", text(profile.trace_end_cure))                                \
+    X(nb::str, trace_end, "reason why the trace ends before the run; empty: it does not", text(profile.trace_end))     \
+    X(nb::str, trace_end_cure, "option or action that avoids this early end", text(profile.trace_end_cure))            \
     X(uint64_t, trace_begin_ns, "begin of the trace, if only its last part was kept; else 0", profile.trace_begin_ns)  \
-    X(uint32_t, pid, "recorded process", process.pid)                                                                  \
+    X(uint32_t, pid, "number of the recorded process", process.pid)                                                    \
     X(uint64_t, start_epoch_ns, "start of the run, since 1970", process.start_epoch_ns)                                \
-    X(uint64_t, wall_ns, "duration of the program, first to last recorded moment", profile.wall_ns)                    \
+    X(uint64_t, wall_ns,                                                                                               \
+      "time from the start of the run to its last recorded moment; of replay_trace(), the part in the window",         \
+      profile.wall_ns)                                                                                                 \
     X(nb::str, clock_kind, "tsc, cntvct or clock_gettime", text(name_of(process.clock_kind, kClocks)))                 \
     X(double, clock_hz, "ticks per second", profile.clock_hz)                                                          \
-    X(bool, create_estimated, "true without wrappers: every create_ns is an estimate", profile.create_estimated)       \
-    X(double, create_estimate_ns, "estimated cost of a creation; 0 if measured", profile.create_estimate_ns)           \
+    X(bool, create_estimated, "true if the run had no wrappers, so that every create_ns is an estimate",               \
+      profile.create_estimated)                                                                                        \
+    X(double, create_estimate_ns, "estimated time of one creation; 0 if creations were measured",                      \
+      profile.create_estimate_ns)                                                                                      \
     X(uint32_t, n_usable_cpus, "CPUs that affinity and cpuset allowed; 0: unknown", usable_cpus(process))              \
     X(uint32_t, n_bound_cpus, "CPUs to which OpenMP's threads were bound, in total; 0: unknown", process.n_bound_cpus) \
-    X(uint64_t, quota_us, "processor time per period that control groups allowed; 0: no limit, or unknown",            \
+    X(uint64_t, quota_us,                                                                                              \
+      "processor time in microseconds that control groups allowed per period; 0: no limit, or unknown",                \
       quota(process).quota_us)                                                                                         \
-    X(uint64_t, quota_period_us, "length of that period", quota(process).period_us)                                    \
+    X(uint64_t, quota_period_us, "length of that period in microseconds", quota(process).period_us)                    \
     X(int64_t, n_throttled, "periods of the run in which a group used up its quota; -1: unknown",                      \
       throttled(process, &format::GroupLimits::n_throttled))                                                           \
-    X(int64_t, throttled_ns, "time that groups were throttled, a sum over CPUs; -1: unknown",                          \
+    X(int64_t, throttled_ns, "time for which groups were throttled, summed over CPUs; -1: unknown",                    \
       throttled(process, &format::GroupLimits::throttled_ns))                                                          \
     X(uint64_t, earlier_cpu_ns, "processor time of the process before the tool started", process.earlier_cpu_ns)       \
     X(uint64_t, first_region_cpu_ns,                                                                                   \
       "processor time of the process when its first region began; 0: no region, or unknown",                           \
       process.first_region_cpu_ns)                                                                                     \
-    X(nb::str, other_runtime,                                                                                          \
-      "another OpenMP runtime that the program or a library calls and that is not recorded; or empty",                 \
+    X(nb::str, other_runtime, "path of another OpenMP runtime that is in use and not recorded; empty: none",           \
       text(std::string(process.other_runtime, strnlen(process.other_runtime, sizeof process.other_runtime))))          \
     X(Texts, counters, "names of the hardware counters", counters)                                                     \
     X(Rows<PythonModule>, modules, "executables and libraries", modules)                                               \
     X(Rows<PythonDefinition>, definitions, "constructs, by number", definitions)                                       \
     X(Rows<ThreadRow>, threads, "threads that took part", to_rows(std::move(profile.threads)))                         \
     X(Rows<RegionRow>, regions,                                                                                        \
-      "rows per parallel construct and thread, and outside of regions; without helper threads",                        \
+      "rows by parallel construct and thread, and by thread outside of regions; without helper threads",               \
       to_rows(std::move(profile.regions)))                                                                             \
     X(Rows<RegionRow>, helper_regions, "the same for the runtime's helper threads",                                    \
       to_rows(std::move(profile.helper_regions)))                                                                      \
-    X(Rows<ConstructRow>, constructs, "rows per task construct or kernel, and thread",                                 \
+    X(Rows<ConstructRow>, constructs, "rows by task construct or kernel, and thread",                                  \
       to_rows(std::move(profile.constructs)))                                                                          \
-    X(Rows<WaitRow>, waits, "rows per wait and thread; without helper threads", to_rows(std::move(profile.waits)))     \
+    X(Rows<WaitRow>, waits, "rows by wait and thread; without helper threads", to_rows(std::move(profile.waits)))      \
     X(Rows<WaitRow>, helper_waits, "the same for the runtime's helper threads",                                        \
       to_rows(std::move(profile.helper_waits)))                                                                        \
-    X(Rows<LoopRow>, loops, "rows per loop and thread", to_rows(std::move(profile.loops)))                             \
-    X(Rows<CallRow>, calls, "rows per MPI call or target construct, and thread", to_rows(std::move(profile.calls)))    \
-    X(Rows<TargetRow>, targets, "rows per target construct, device and host thread",                                   \
+    X(Rows<LoopRow>, loops, "rows by loop and thread", to_rows(std::move(profile.loops)))                              \
+    X(Rows<CallRow>, calls, "rows by MPI call or target construct, and thread", to_rows(std::move(profile.calls)))     \
+    X(Rows<TargetRow>, targets, "rows by target construct, device and host thread",                                    \
       to_rows(std::move(profile.targets)))                                                                             \
     X(uint64_t, log_bytes, "size of all logs", run.log_bytes)
 
 #define OMPASS_PYTHON_GROUP_LIMITS(X)                                                                                  \
-    X(uint64_t, quota_us, "processor time per period at the most restrictive level; 0: no limit", from.quota_us)       \
-    X(uint64_t, period_us, "length of that period", from.period_us)                                                    \
-    X(uint64_t, n_throttled, "periods in which a group used up its quota, since its creation", from.n_throttled)       \
-    X(uint64_t, throttled_ns, "time that groups were throttled, a sum over CPUs", from.throttled_ns)                   \
+    X(uint64_t, quota_us,                                                                                              \
+      "smallest quota of processor time per period, over all levels, in microseconds; 0: no limit", from.quota_us)     \
+    X(uint64_t, period_us, "length of that period in microseconds", from.period_us)                                    \
+    X(uint64_t, n_throttled, "periods in which a group used up its quota, over all levels since their creation",       \
+      from.n_throttled)                                                                                                \
+    X(uint64_t, throttled_ns, "time for which groups were throttled, summed over CPUs", from.throttled_ns)             \
     X(uint32_t, n_cpus, "CPUs in the cpuset; 0: unknown", from.n_cpus)                                                 \
-    X(bool, is_known, "false if the files of control groups cannot be read", from.is_known != 0)
+    X(bool, is_known, "false if no file cpu.stat could be read; a limit of 0 may then be unknown", from.is_known != 0)
 
 OMPASS_STRUCT(PythonGroupLimits, Row, OMPASS_PYTHON_GROUP_LIMITS);
 OMPASS_STRUCT(PythonModule, Row, OMPASS_PYTHON_MODULE);
@@ -216,9 +224,10 @@ void bind_run(nb::module_ &m) {
     bind_row<PythonModule>(m, "Module", "An executable or shared library.");
     bind_row<PythonDefinition>(
         m, "Definition",
-        "A construct in the source: a task, a parallel region, a kernel, a phase, a wait, a loop, an MPI call "
-        "or a target construct.");
-    const char *const described = "Returns name, SQL type (empty: not a column) and meaning of each field.";
+        "A construct in the source (task, parallel region, kernel, phase, wait, loop, MPI call or target construct), "
+        "or a device.");
+    const char *const described = "Returns (name, SQL type, meaning) of each field. The type is empty if the field "
+                                  "is not a column.";
     bind_row<ThreadRow>(m, "ThreadRow", "One recorded thread.").def_static("describe", &describe<ThreadRow>, described);
     bind_row<RegionRow>(
         m, "RegionRow",
@@ -229,7 +238,7 @@ void bind_run(nb::module_ &m) {
         .def_static("describe", &describe<ConstructRow>, described)
         .def(
             "__add__", [](const ConstructRow &one, const ConstructRow &other) { return one + other; },
-            "Adds two rows of a construct; keeps the first `thread`.");
+            "Adds two rows of one construct. The sum has the `thread` of the first.");
     bind_row<WaitRow>(m, "WaitRow", "One thread's waits at one place in the source.")
         .def_static("describe", &describe<WaitRow>, described);
     bind_row<LoopRow>(m, "LoopRow", "One thread's part of a loop or another construct that shares work.")
@@ -243,14 +252,15 @@ void bind_run(nb::module_ &m) {
              "Returns the kind of a construct; \"outside\" for -1, \"unknown\" if it is not defined.");
     bind_row<PythonGroupLimits>(m, "GroupLimits", "The limits of a process's control groups at one moment.");
     m.def("read_group_limits", &group_limits, nb::arg("root") = "",
-          "Returns the limits of this process; `root`: a prefix of all paths, for tests.");
+          "Returns the control-group limits of this process. `root`: prefix of all paths, for tests.");
     m.def("read_profile", &read_profile, nb::arg("directory"),
-          "Returns the statistics that the tool kept, in either mode, also of a run that was cut short.");
+          "Returns the statistics that the tool kept of a run, in either mode. The run may have been cut short.\n\n"
+          "Raises LogError.");
     m.def("replay_trace", &replay, nb::arg("directory"), nb::arg("start_ns") = 0, nb::arg("end_ns") = -1,
-          "Recomputes the statistics of [start_ns, end_ns) (-1: to the end) from the events.\n\n"
-          "Times are cut to the window. Tasks, kernels and waits for locks count if they end in it, other waits and "
-          "calls "
-          "if they begin in it, regions if they overlap it. Raises LogError if the run has no trace.");
+          "Recomputes the statistics of the window [start_ns, end_ns) (-1: to the end) from the events.\n\n"
+          "Times are cut to the window. A task, a kernel or a wait for a lock counts if it ends in the window. "
+          "Another wait or a call counts if it begins in the window. A region counts if it overlaps the window. "
+          "Raises LogError, also if the run has no trace.");
 }
 
 } // namespace ompass

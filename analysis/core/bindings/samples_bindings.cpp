@@ -22,22 +22,24 @@ const char *state_name(uint8_t state) { return state < format::kStates ? format:
 int64_t number_of(uint32_t construct) { return construct ? static_cast<int64_t>(construct) : -1; }
 
 #define OMPASS_PYTHON_SAMPLE(X)                                                                                        \
-    X(int64_t, time_ns, "since the start of the run", time_ns)                                                         \
-    X(nb::str, state, "work, create, schedule, sync, idle, mpi, offload or, in no state, outside",                     \
+    X(int64_t, time_ns, "time since the start of the run", time_ns)                                                    \
+    X(nb::str, state, "work, create, schedule, sync, idle, mpi, offload, or outside (of the accounted time)",          \
       nb::str(state_name(from.head.state)))                                                                            \
     X(int64_t, region, "construct of the region; -1: outside of regions", number_of(from.head.region))                 \
     X(int64_t, construct, "construct of the task; -1: an implicit task, or outside", number_of(from.head.construct))   \
     X(int64_t, kernel, "construct of the innermost kernel; -1: none", number_of(from.head.kernel))                     \
-    X(bool, is_shared, "true in work that untimed undeferred tasks share",                                             \
+    X(bool, is_shared,                                                                                                 \
+      "true if the sample is in work that untimed undeferred tasks share; construct is the task around them",          \
       (from.head.flags & format::kSharedWork) != 0)                                                                    \
     X(uint64_t, weight, "number of samples that it represents", from.head.weight)                                      \
     X(uint64_t, address, "address of the loaded datum; 0: unknown, or not a load", from.load.address)                  \
-    X(uint64_t, cycles, "latency of the load; 0: unknown, or not a load", from.load.cycles)                            \
-    X(nb::str, source, "origin of the datum: L1, under way, L2, L3, memory, other node, unknown",                      \
+    X(uint64_t, cycles, "latency of the load in cycles; 0: unknown, or not a load", from.load.cycles)                  \
+    X(nb::str, source,                                                                                                 \
+      "origin of the datum: L1, under way (its line was being fetched), L2, L3, memory, other node, unknown",          \
       nb::str(kSources[static_cast<size_t>(format::load_source(from.load.source))]))                                   \
-    X(bool, was_modified, "true if another core had modified the line in its cache",                                   \
+    X(bool, was_modified, "true if the cache of another core had modified the line",                                   \
       format::was_modified(from.load.source))                                                                          \
-    X(Words, chain, "call chain by frame pointers: words, innermost first", words(from.chain))                         \
+    X(Words, chain, "call chain by frame pointers, as words, the innermost first", words(from.chain))                  \
     X(Words, registers, "words, in the order of the machine's registers", words(from.registers))                       \
     X(Stack, stack, "words of the stack by distance from the stack pointer in bytes", stack(from.stack))
 
@@ -48,18 +50,20 @@ int64_t number_of(uint32_t construct) { return construct ? static_cast<int64_t>(
     X(uint32_t, frequency_hz, "approximate samples per second of processor time", from.header.frequency_hz)            \
     X(nb::str, machine, "x86_64 or aarch64, for the names of registers; empty: no registers",                          \
       nb::str(kRegisters[std::min<size_t>(static_cast<size_t>(from.header.registers), 3)]))                            \
-    X(uint32_t, stack_bytes, "size of the stack's part in samples", from.header.stack_bytes)                           \
+    X(uint32_t, stack_bytes, "bytes of the stack that a sample covers, from the stack pointer on",                     \
+      from.header.stack_bytes)                                                                                         \
     X(uint64_t, n_lost, "samples lost because the kernel's ring was full", from.header.n_lost)                         \
     X(uint64_t, n_dropped, "samples that the tool could not write", from.header.n_dropped)                             \
-    X(uint64_t, period, "loads or ops per sample; 0: other events", from.header.period)                                \
+    X(uint64_t, period, "loads or ops per sample; 0: another event", from.header.period)                               \
     X(Rows<PythonSample>, samples, "samples in order of time", samples)
 
 #define OMPASS_PYTHON_SAMPLES(X)                                                                                       \
     X(uint32_t, frequency_hz, "requested samples per second; 0: none", run.process->sample_hz)                         \
     X(uint32_t, n_refused, "threads that the kernel refused to sample", run.process->n_unsampled)                      \
-    X(uint32_t, error, "errno of that refusal", run.process->sample_error)                                             \
+    X(uint32_t, error, "errno of the last such refusal", run.process->sample_error)                                    \
     X(bool, wants_loads, "true if samples of loads were requested", run.process->wants_loads != 0)                     \
-    X(uint32_t, loads_error, "errno that made the tool sample time instead; 0: none", run.process->loads_error)        \
+    X(uint32_t, loads_error, "errno if the kernel refused samples of loads, so that samples are of time; 0: none",     \
+      run.process->loads_error)                                                                                        \
     X(Rows<PythonSampledThread>, threads, "sampled threads", threads)
 
 OMPASS_STRUCT(PythonSample, Row, OMPASS_PYTHON_SAMPLE);
@@ -101,12 +105,14 @@ void bind_samples(nb::module_ &m) {
     m.attr("STACK_WORD") = format::kStackWord >> 48;
     bind_row<PythonSample>(
         m, "Sample",
-        "The position of a thread at one moment. A word is (1 + module) << 48 | ELF virtual address for code, "
-        "STACK_WORD << 48 | bytes above the stack pointer, or 0.");
+        "The position of a thread at one moment.\n\n"
+        "A word stands for an address: (1 + module) << 48 | ELF virtual address in code, STACK_WORD << 48 | bytes "
+        "above the stack pointer in the stack, and 0 elsewhere.");
     bind_row<PythonSampledThread>(m, "SampledThread", "The samples of one thread.");
     bind_row<PythonSamples>(m, "Samples", "The samples of a run.");
     m.def("read_samples", &read, nb::arg("directory"),
-          "Returns all samples of a run; no threads if it has none. Raises LogError if a file is damaged.");
+          "Returns all samples of a run. A run without samples has no sampled threads. Raises LogError if a file is "
+          "damaged.");
 }
 
 } // namespace ompass

@@ -24,36 +24,40 @@ namespace {
 using namespace simulation;
 
 #define OMPASS_SIMULATED(X)                                                                                            \
-    X(uint64_t, wall_ns, "duration of the program", from.wall_ns)                                                      \
+    X(uint64_t, wall_ns, "duration of the simulated program", from.wall_ns)                                            \
     X(uint64_t, serial_ns, "part of wall_ns outside of parallel regions", from.serial_ns)                              \
     X(uint64_t, work_ns, "time of all threads in user code", from.work_ns)                                             \
     X(uint64_t, create_ns, "time of all threads in task creation", from.create_ns)                                     \
-    X(uint64_t, schedule_ns, "time of all threads looking for tasks and taking them", from.schedule_ns)                \
-    X(uint64_t, sync_ns, "time of all threads in waits, barriers and locks for other reasons than lack of tasks",      \
-      from.sync_ns)                                                                                                    \
-    X(uint64_t, idle_ns, "time of all threads without a task that they could run", from.idle_ns)                       \
+    X(uint64_t, schedule_ns, "time of all threads in which they look for tasks or take them", from.schedule_ns)        \
+    X(uint64_t, sync_ns,                                                                                               \
+      "time of all threads in waits, barriers, locks, MPI calls and target constructs, without idle_ns", from.sync_ns) \
+    X(uint64_t, idle_ns, "time of all threads in which they have no task that they may run", from.idle_ns)             \
     X(uint64_t, n_tasks, "tasks created", from.n_tasks)                                                                \
     X(uint64_t, n_inlined, "tasks that ran at once inside their creator", from.n_inlined)                              \
-    X(uint64_t, n_steals_attempted, "attempts to take a task from another queue", from.n_steals_attempted)             \
-    X(uint64_t, n_steals_successful, "attempts that got a task", from.n_steals_successful)                             \
+    X(uint64_t, n_steals_attempted, "attempts to take a task from the queue of another thread or domain",              \
+      from.n_steals_attempted)                                                                                         \
+    X(uint64_t, n_steals_successful, "attempts that took a task", from.n_steals_successful)                            \
     X(uint64_t, n_steals_false_negative, "attempts that failed while some queue held a task",                          \
       from.n_steals_false_negative)                                                                                    \
-    X(uint64_t, n_remote, "tasks that ran outside of their domain", from.n_remote)                                     \
-    X(OperationCounts, operations, "count and total ns of each operation of the runtime", operation_counts(from))      \
-    X(uint64_t, memory_ns, "part of the work that declared data took; 0: not modelled", from.memory.memory_ns)         \
-    X(uint64_t, busy_ns, "part of memory_ns waiting for memory that other threads use", from.memory.waited_ns)         \
-    X(Rows<PythonLevel>, levels, "levels of caches, from the first on", level_rows(from.memory))                       \
-    X(Matrix, link_bytes, "bytes from the memory of each node to the threads of each node", link_rows(from.memory))
+    X(uint64_t, n_remote, "tasks that ran outside of the domain in which they were placed", from.n_remote)             \
+    X(OperationCounts, operations, "(count, total ns) of each operation of the runtime, by the name of its cost",      \
+      operation_counts(from))                                                                                          \
+    X(uint64_t, memory_ns, "part of work_ns in accesses to declared data; 0: not modelled", from.memory.memory_ns)     \
+    X(uint64_t, busy_ns, "part of memory_ns in which accesses wait for a busy memory node", from.memory.waited_ns)     \
+    X(Rows<PythonLevel>, levels, "counts of each cache level, the first level first", level_rows(from.memory))         \
+    X(Matrix, link_bytes,                                                                                              \
+      "bytes that the threads of each node (column) access in the memory and caches of each node (row)",               \
+      link_rows(from.memory))
 
 #define OMPASS_LEVEL(X)                                                                                                \
-    X(uint64_t, n_hits, "blocks found in the level", from.hits)                                                        \
-    X(uint64_t, n_misses, "blocks not found in the level", from.misses)                                                \
-    X(uint64_t, n_invalid, "misses because another thread had written the block", from.invalid)
+    X(uint64_t, n_hits, "accesses to blocks that a cache of this level holds", from.hits)                              \
+    X(uint64_t, n_misses, "accesses to blocks that it does not hold", from.misses)                                     \
+    X(uint64_t, n_invalid, "part of n_misses: another cache wrote the block after this one loaded it", from.invalid)
 
 #define OMPASS_POLICY(X)                                                                                               \
     X(std::string, name, "name, as in --policy", from.name)                                                            \
     X(std::string, meaning, "short description", from.meaning)                                                         \
-    X(bool, can_record, "true if simulate() can write its runs as logs", Recorder::can_record(from))
+    X(bool, can_record, "true if simulate() can write logs of runs under this policy", Recorder::can_record(from))
 
 #define OMPASS_COST(X)                                                                                                 \
     X(std::string, name, "name, as in machine files", from.first)                                                      \
@@ -61,74 +65,90 @@ using namespace simulation;
 
 #define OMPASS_SHAPE(X)                                                                                                \
     X(uint32_t, construct, "number of the construct", program.constructs[place])                                       \
-    X(uint64_t, n_tasks, "tasks, without undeferred ones that create none", from.n_tasks)                              \
-    X(uint64_t, n_deferred, "deferred tasks among n_tasks", from.n_deferred)                                           \
-    X(uint64_t, n_untied, "untied tasks among n_tasks", from.n_untied)                                                 \
+    X(uint64_t, n_tasks, "tasks; undeferred ones count only if they create tasks", from.n_tasks)                       \
+    X(uint64_t, n_deferred, "part of n_tasks: deferred tasks", from.n_deferred)                                        \
+    X(uint64_t, n_untied, "part of n_tasks: untied tasks", from.n_untied)                                              \
     X(uint64_t, n_iterations, "iterations of the taskloops that created them", from.n_iterations)                      \
-    X(uint64_t, most_in_a_row, "most tasks that one task creates with only work in between", from.most_in_a_row)       \
-    X(uint64_t, most_phases, "most phases in one task: creations that end with a wait", from.most_phases)              \
-    X(uint32_t, wait, "construct of the last of these waits; 0: unknown", program.constructs[from.wait])               \
-    X(uint32_t, most_of, "construct with most of their work: their own, or of undeferred tasks",                       \
+    X(uint64_t, most_in_a_row, "most tasks that one task creates with only work between the creations",                \
+      from.most_in_a_row)                                                                                              \
+    X(uint64_t, most_phases, "most phases of one task; a phase creates tasks and ends with a taskwait or taskgroup",   \
+      from.most_phases)                                                                                                \
+    X(uint32_t, wait, "construct of the last wait that ends a phase; 0: unknown", program.constructs[from.wait])       \
+    X(uint32_t, most_of, "construct that does most of their work: this one, or one of undeferred tasks inside them",   \
       program.constructs[from.most_of])                                                                                \
-    X(uint64_t, n_divisible, "tasks that only work and depend on no others", from.n_divisible)                         \
+    X(uint64_t, n_divisible, "tasks that refine() may divide: deferred ones that only work and have no dependences",   \
+      from.n_divisible)                                                                                                \
     X(uint64_t, divisible_ns, "work of these tasks", from.divisible_ns)                                                \
-    X(uint64_t, longest_ns, "work of the longest of them", from.longest_ns)                                            \
-    X(uint32_t, deepest, "most levels of creation above a task", from.deepest)
+    X(uint64_t, longest_ns, "work of the longest of these tasks", from.longest_ns)                                     \
+    X(uint32_t, deepest, "largest depth of a task: levels of creation between it and its region", from.deepest)
 
 #define OMPASS_LOOP_SHAPE(X)                                                                                           \
     X(uint32_t, construct, "number of the construct", program.constructs[from.first])                                  \
-    X(uint64_t, n_instances, "instances in which threads only worked", from.second.n_instances)                        \
-    X(uint64_t, n_chunks, "chunks that threads took; 0: unknown", from.second.n_chunks)                                \
+    X(uint64_t, n_instances, "instances that two or more threads share, and in which they only work",                  \
+      from.second.n_instances)                                                                                         \
+    X(uint64_t, n_chunks, "chunks that the threads took; 0: unknown", from.second.n_chunks)                            \
     X(uint64_t, n_iterations, "iterations; 0: unknown", from.second.n_iterations)                                      \
     X(bool, is_static, "true if the schedule is static", from.second.is_static)                                        \
     X(uint64_t, work_ns, "work of all threads", from.second.work_ns)                                                   \
-    X(uint64_t, longest_ns, "work of the slowest thread of each instance, in total", from.second.longest_ns)
+    X(uint64_t, longest_ns, "work of the slowest thread of each instance, summed over the instances",                  \
+      from.second.longest_ns)
 
 #define OMPASS_WAIT_SHAPE(X)                                                                                           \
     X(uint32_t, construct, "number of the construct; 0: unknown", program.constructs[from.first])                      \
-    X(uint64_t, n_waits, "taskwaits and ends of taskgroups there", from.second.n_waits)                                \
-    X(uint64_t, most_in_task, "most of these waits in one task", from.second.most_in_task)
+    X(uint64_t, n_waits, "taskwaits and ends of taskgroups at this construct", from.second.n_waits)                    \
+    X(uint64_t, most_in_task, "largest number of these waits in one task", from.second.most_in_task)
 
 #define OMPASS_DEPENDENCE_SHAPE(X)                                                                                     \
-    X(uint32_t, before, "construct of the tasks that others depend on", program.constructs[from.first.first])          \
-    X(uint32_t, after, "construct of the tasks that depend on them", program.constructs[from.first.second])            \
-    X(uint64_t, n, "dependences", from.second.n)                                                                       \
-    X(uint64_t, depth, "the n-th task depends on task n - depth; 0: no such number", from.second.depth)
+    X(uint32_t, before, "construct of the predecessors", program.constructs[from.first.first])                         \
+    X(uint32_t, after, "construct of the successors", program.constructs[from.first.second])                           \
+    X(uint64_t, n, "number of dependences", from.second.n)                                                             \
+    X(uint64_t, depth,                                                                                                 \
+      "in at least 90% of them, task k of `after` depends on task k - depth of `before`; 0: no such number",           \
+      from.second.depth)
 
 #define OMPASS_GRAPH_SHAPE(X)                                                                                          \
     X(uint32_t, construct, "construct of the first task of each graph", program.constructs[from.first])                \
-    X(uint64_t, n_graphs, "graphs that a replay would start", from.second.n_graphs)                                    \
+    X(uint64_t, n_graphs, "graphs that can be replayed: all except the first of each creator", from.second.n_graphs)   \
     X(uint64_t, n_tasks, "tasks of the largest graph", from.second.n_tasks)                                            \
     X(uint64_t, n_replayed, "tasks of all these graphs", from.second.n_replayed)                                       \
-    X(uint64_t, create_ns, "recorded time of their creation", from.second.create_ns)
+    X(uint64_t, create_ns, "recorded time of the creation of these tasks", from.second.create_ns)
 
 #define OMPASS_LOCK_SHAPE(X)                                                                                           \
     X(uint32_t, lock, "number of the lock", static_cast<uint32_t>(&from - locks.data()))                               \
-    X(uint32_t, construct, "the place that acquires it most often; 0: unknown", program.constructs[from.place])        \
-    X(uint64_t, n_acquired, "acquisitions", from.n_acquired)                                                           \
-    X(uint64_t, held_ns, "work of tasks that hold it", from.held_ns)
+    X(uint32_t, construct, "construct at which tasks acquire it most often; 0: unknown",                               \
+      program.constructs[from.place])                                                                                  \
+    X(uint64_t, n_acquired, "number of acquisitions", from.n_acquired)                                                 \
+    X(uint64_t, held_ns, "work of tasks while they hold it", from.held_ns)
 
 #define OMPASS_BARRIER_SHAPE(X)                                                                                        \
     X(uint32_t, construct, "number of the construct; 0: unknown", program.constructs[from.first])                      \
-    X(uint64_t, n, "barriers there, in all regions", from.second.n)                                                    \
-    X(uint64_t, most_in_region, "most of these barriers in one region", from.second.most_in_region)
+    X(uint64_t, n, "barriers at this construct, in all regions", from.second.n)                                        \
+    X(uint64_t, most_in_region, "largest number of these barriers in one region", from.second.most_in_region)
 
 #define OMPASS_REGION_SHAPE(X)                                                                                         \
     X(uint32_t, construct, "number of the construct", program.constructs[from.first])                                  \
-    X(uint64_t, n, "regions", from.second.n)                                                                           \
-    X(uint64_t, work_ns, "work of implicit tasks outside of loops and locks", from.second.work_ns)                     \
-    X(uint64_t, longest_ns, "work of the slowest thread between barriers, in total", from.second.longest_ns)           \
-    X(uint64_t, alone_ns, "part of work_ns where one thread has nine tenths of it", from.second.alone_ns)              \
-    X(uint32_t, most_of, "construct of most of that work", program.constructs[from.second.most_of])
+    X(uint64_t, n, "number of regions", from.second.n)                                                                 \
+    X(uint64_t, work_ns,                                                                                               \
+      "work that share_region() divides: of implicit tasks, outside of worksharing loops and locks",                   \
+      from.second.work_ns)                                                                                             \
+    X(uint64_t, longest_ns, "part of work_ns: the slowest thread's work from each barrier to the next, in total",      \
+      from.second.longest_ns)                                                                                          \
+    X(uint64_t, alone_ns, "part of work_ns between barriers where one thread does at least 90% of the work",           \
+      from.second.alone_ns)                                                                                            \
+    X(uint32_t, most_of, "construct that does most of work_ns: this one, or one of undeferred tasks",                  \
+      program.constructs[from.second.most_of])
 
 #define OMPASS_SERIAL_PART(X)                                                                                          \
-    X(uint32_t, before, "construct of the region before the work; 0: none", program.constructs[from.first.first])      \
-    X(uint32_t, after, "construct of the region after the work; 0: none", program.constructs[from.first.second])       \
-    X(uint64_t, work_ns, "work outside of regions", from.second)
+    X(uint32_t, before, "construct of the region before the work; 0: the work begins the program",                     \
+      program.constructs[from.first.first])                                                                            \
+    X(uint32_t, after, "construct of the region after the work; 0: the work ends the program",                         \
+      program.constructs[from.first.second])                                                                           \
+    X(uint64_t, work_ns, "work outside of regions, between these two", from.second)
 
 #define OMPASS_BLOCKING(X)                                                                                             \
-    X(uint32_t, construct, "the place of the waits; 0: unknown", program.constructs[from.first])                       \
-    X(uint64_t, blocked_ns, "recorded waits for locks without numbers and for earlier iterations", from.second)
+    X(uint32_t, construct, "construct of the waits; 0: unknown", program.constructs[from.first])                       \
+    X(uint64_t, blocked_ns,                                                                                            \
+      "recorded time of waits for locks without numbers, and for earlier iterations of ordered loops", from.second)
 
 using OperationCounts = std::map<std::string, std::pair<uint64_t, uint64_t>>;
 
@@ -319,63 +339,75 @@ void bind_program(nb::module_ &m) {
     nb::class_<TaskProgram>(m, "TaskProgram",
                             "The operations of every task of a recorded run: the input of simulations.")
         .def_ro("n_threads", &TaskProgram::n_threads, "size of the largest recorded team")
-        .def_ro("n_domains", &TaskProgram::n_domains, "domains in which tasks were placed; 0: none")
+        .def_ro("n_domains", &TaskProgram::n_domains, "number of domains in which tasks were placed; 0: none")
         .def_ro("wall_ns", &TaskProgram::wall_ns, "duration of the recorded run")
         .def_ro("regions_ns", &TaskProgram::regions_ns, "part of wall_ns in parallel regions")
         .def_ro("n_deferred", &TaskProgram::n_deferred, "deferred tasks")
         .def_ro("n_serialised", &TaskProgram::n_serialised,
-                "tasks of teams of one, which ran at once; simulated as deferred tasks")
+                "tasks that ran at once in a team of one, and that the simulation defers")
         .def_ro("n_unknown_dependences", &TaskProgram::n_unknown_dependences,
-                "tasks of a team of one whose depend clauses an older trace lacks")
-        .def_ro("n_dependent_alone", &TaskProgram::n_dependent_alone, "tasks of a team of one with depend clauses")
+                "tasks of a team of one whose depend clauses are unknown, because the trace has an older format")
+        .def_ro("n_dependent_alone", &TaskProgram::n_dependent_alone,
+                "tasks with depend clauses that ran at once in a team of one")
         .def_ro("n_supposed_waits", &TaskProgram::n_supposed_waits,
-                "assumed waits of such tasks for their children, because the trace has no waits")
-        .def_ro("n_nested", &TaskProgram::n_nested, "implicit tasks of nested regions, simulated one after the other")
-        .def_ro("n_dependent_waits", &TaskProgram::n_dependent_waits, "`taskwait depend`, simulated as taskwaits")
+                "tasks of a team of one that are assumed to wait for their children, because the trace lacks their "
+                "waits")
+        .def_ro("n_nested", &TaskProgram::n_nested,
+                "implicit tasks of nested regions; in the simulation, one thread runs them one after the other")
+        .def_ro("n_dependent_waits", &TaskProgram::n_dependent_waits,
+                "executions of `taskwait depend`, simulated as taskwaits without depend clauses")
         .def_ro("n_detached", &TaskProgram::n_detached, "detached tasks")
         .def_ro("n_unfulfilled", &TaskProgram::n_unfulfilled,
-                "detached tasks whose event the trace lacks, assumed complete at their end")
-        .def_ro("n_locks", &TaskProgram::n_locks, "locks whose use is simulated")
+                "part of n_detached: the trace lacks the event, so the task is assumed to complete when its code ends")
+        .def_ro("n_locks", &TaskProgram::n_locks, "number of locks whose use is simulated")
         .def_ro("n_out_of_order", &TaskProgram::n_out_of_order, "events whose cause is not in the trace")
         .def_prop_ro(
             "n_accesses", [](const TaskProgram &program) { return program.accesses.size(); },
             "accesses that kernels declared")
-        .def_ro("blocked_ns", &TaskProgram::blocked_ns, "time in waits for unnumbered locks, simulated as recorded")
-        .def_ro("called_ns", &TaskProgram::called_ns, "time in MPI calls and target constructs, simulated as recorded")
-        .def_ro("off_cpu_ns", &TaskProgram::off_cpu_ns, "part of the work in which threads had left their processor")
-        .def_ro("own_ns", &TaskProgram::own_ns, "work of implicit tasks outside of loops, sections and singles")
-        .def_ro("preempted_ns", &TaskProgram::preempted_ns, "preempted time, excluded from the work")
+        .def_ro(
+            "blocked_ns", &TaskProgram::blocked_ns,
+            "recorded time of waits for locks without numbers and for earlier iterations, which the simulation repeats")
+        .def_ro("called_ns", &TaskProgram::called_ns,
+                "recorded time of MPI calls and target constructs, which the simulation repeats")
+        .def_ro("off_cpu_ns", &TaskProgram::off_cpu_ns, "part of work_ns in which threads were blocked off-CPU")
+        .def_ro("own_ns", &TaskProgram::own_ns,
+                "work of implicit tasks outside of worksharing loops, sections and singles")
+        .def_ro("preempted_ns", &TaskProgram::preempted_ns, "time in which threads were preempted; not part of work_ns")
         .def_prop_ro("longest_hold_ns", &TaskProgram::longest_hold_ns,
-                     "total time for which the program holds the lock that it holds longest")
+                     "work under the lock that tasks hold longest, in total")
         .def_prop_ro(
             "loop_counts",
             [](const TaskProgram &program) {
                 const LoopCounts counts = count_loops(program);
                 return std::pair{counts.n_shared, counts.n_kept};
             },
-            "instances of worksharing loops: those that another team shares, and those that keep their recorded parts")
+            "(instances of worksharing loops that share_loops() divides, instances that it does not change)")
         .def_prop_ro(
             "kept_loop_ns", [](const TaskProgram &program) { return count_loops(program).kept_ns; },
-            "work in worksharing loops that keep their recorded parts")
+            "work in worksharing loops that share_loops() does not change")
         .def_prop_ro(
             "equal_loop_ns", [](const TaskProgram &program) { return count_loops(program).equal_ns; },
-            "work of teams of one in loops, whose iterations count as equally long")
-        .def_ro("sections_ns", &TaskProgram::sections_ns, "work in sections, which keep their recorded threads")
-        .def_ro("detached_ns", &TaskProgram::detached_ns, "times between the ends and the events of detached tasks")
-        .def_prop_ro("work_ns", &TaskProgram::work_ns, "work of all tasks and of the serial parts")
+            "work of teams of one in loops that share_loops() divides, as if all iterations were equally long")
+        .def_ro("sections_ns", &TaskProgram::sections_ns,
+                "work in sections, which stays in the implicit tasks that did it")
+        .def_ro("detached_ns", &TaskProgram::detached_ns,
+                "time from the end of each detached task's code to its event, in total")
+        .def_prop_ro("work_ns", &TaskProgram::work_ns, "work of all tasks, and work outside of regions")
         .def_prop_ro(
             "n_tasks", [](const TaskProgram &program) { return program.tasks.size(); },
             "tasks, including implicit ones")
         .def_prop_ro(
             "n_dependences", [](const TaskProgram &program) { return program.dependences.size(); },
             "dependences between tasks")
-        .def_prop_ro("work_of_constructs", &work_of_constructs, "work in ns by number of the construct");
+        .def_prop_ro("work_of_constructs", &work_of_constructs,
+                     "work of each construct in ns, by the number of the construct");
     m.def("task_program", &task_program, nb::arg("directory"),
-          "Returns the operations of a run's tasks. Raises LogError if the run has no trace.");
+          "Returns the operations of a run's tasks. Raises LogError, also if the run has no trace.");
 }
 
 void bind_memory(nb::module_ &m) {
-    nb::class_<MemorySystem>(m, "MemorySystem", "Caches and memory of a machine, and the ones that each thread uses.")
+    nb::class_<MemorySystem>(m, "MemorySystem",
+                             "The caches and memory nodes of a machine, with those that each thread uses.")
         .def(
             "__init__",
             [](MemorySystem *made, const std::vector<PythonCache> &levels, const std::vector<uint32_t> &nodes,
@@ -398,9 +430,14 @@ void bind_memory(nb::module_ &m) {
             nb::kw_only(), nb::arg("levels"), nb::arg("nodes"), nb::arg("local"), nb::arg("remote"),
             nb::arg("other_cache"), nb::arg("node_ns_per_byte"), nb::arg("block_bytes"), nb::arg("page_bytes"),
             nb::arg("interleaved"),
-            "`levels`, from the first on: bytes of one cache, (latency in ns, ns per byte), and the cache of each "
-            "thread. `nodes`: the memory node of each thread.");
-    nb::class_<RecordedMemory>(m, "RecordedMemory", "The part of the recorded times that declared data took.");
+            "`levels`: (bytes of one cache, (latency in ns, ns per byte), number of each thread's cache) of each "
+            "cache level, the first level first. `nodes`: number of each thread's memory node.\n\n"
+            "`local`, `remote` and `other_cache`: (latency in ns, ns per byte) of the thread's own node, of another "
+            "node, and of a block that another last-level cache has modified. `node_ns_per_byte`: time per byte of a "
+            "node, whose bandwidth all threads share. `interleaved`: True if pages are interleaved over the nodes; "
+            "else a page belongs to the node that touches it first.");
+    nb::class_<RecordedMemory>(m, "RecordedMemory",
+                               "The modelled times of a program's accesses to declared data on the recording machine.");
     m.def(
         "recorded_memory",
         [](const TaskProgram &program, const MemorySystem &system) {
@@ -408,48 +445,66 @@ void bind_memory(nb::module_ &m) {
             return recorded_memory(program, system);
         },
         nb::arg("program"), nb::arg("system"),
-        "Returns the time that declared data took on `system`, the machine that recorded the program.");
+        "Returns the modelled times of the program's accesses to declared data on `system`, the recording machine.");
 }
 
 void bind_shapes(nb::module_ &m) {
-    bind_row<PythonShape>(m, "TaskShape", "How the tasks of one construct are created.");
-    bind_row<PythonLoopShape>(m, "LoopShape", "A worksharing loop of several threads.");
-    bind_row<PythonGraphShape>(m, "GraphShape", "Graphs of tasks that one place creates again and again.");
-    m.def("shapes", &shape_rows, nb::arg("program"), "Returns how the tasks of each construct are created.");
-    m.def("loops", &loop_rows, nb::arg("program"), "Returns the worksharing loops of several threads.");
+    bind_row<PythonShape>(m, "TaskShape", "The number, creation and work of the tasks of one construct.");
+    bind_row<PythonLoopShape>(m, "LoopShape", "The instances of one worksharing loop in teams of two or more threads.");
+    bind_row<PythonGraphShape>(m, "GraphShape",
+                               "Graphs of tasks that a program creates repeatedly, and that `taskgraph` could replay.");
+    m.def("shapes", &shape_rows, nb::arg("program"), "Returns the properties of the tasks of each construct.");
+    m.def("loops", &loop_rows, nb::arg("program"),
+          "Returns the worksharing loops that balance_loop(), loop_to_tasks() and enlarge_chunks() can change.");
     OMPASS_BIND_SHAPES(m, "graphs", PythonGraphShape, graphs_of, OMPASS_GRAPH_SHAPE,
-                       "Returns the graphs of tasks that one place creates three times or more, if they are alike.");
+                       "Returns the graphs of tasks that can be replayed, by the construct of their first task.\n\n"
+                       "A graph is the deferred tasks that one task creates up to its next wait or barrier, with the "
+                       "dependences between them. Graphs are at one place if the creating task, the wait and the "
+                       "first task have the same constructs. They can be replayed if all graphs of the place are "
+                       "alike, and if one task, or the implicit tasks of one region construct, create three or more "
+                       "of them. The first graph of each creator is not a replay.");
     bind_change(m, "replay_graphs", &replay_graphs,
-                "Replays the graphs that begin with a task of the construct, except each first one.");
+                "Lets replays start the tasks of the graphs that graphs() returns for the construct, without "
+                "creations.");
 }
 
 void bind_order(nb::module_ &m) {
-    bind_row<PythonWaitShape>(m, "WaitShape", "Waits for tasks at one place.");
-    bind_row<PythonDependenceShape>(m, "DependenceShape", "Dependences between the tasks of two constructs.");
-    bind_row<PythonLockShape>(m, "LockShape", "A lock.");
-    bind_row<PythonBarrierShape>(m, "BarrierShape", "Barriers at one place.");
+    bind_row<PythonWaitShape>(m, "WaitShape", "The waits for tasks at one construct.");
+    bind_row<PythonDependenceShape>(m, "DependenceShape",
+                                    "The dependences of tasks of one construct on tasks of the same or another "
+                                    "construct.");
+    bind_row<PythonLockShape>(m, "LockShape", "The use of one lock.");
+    bind_row<PythonBarrierShape>(m, "BarrierShape", "The barriers at one construct.");
     bind_row<PythonRegionShape>(m, "RegionShape", "The parallel regions of one construct.");
-    bind_row<PythonSerialPart>(m, "SerialPart", "Work outside of regions, between two regions.");
-    bind_row<PythonBlocking>(m, "Blocking", "Recorded waits that are repeated unchanged, at one place.");
-    OMPASS_BIND_SHAPES(m, "waits", PythonWaitShape, waits_of, OMPASS_WAIT_SHAPE, "Returns all waits for tasks.");
+    bind_row<PythonSerialPart>(m, "SerialPart", "The work outside of regions, between regions of two constructs.");
+    bind_row<PythonBlocking>(m, "Blocking",
+                             "The recorded waits at one construct that the simulation repeats unchanged.");
+    OMPASS_BIND_SHAPES(m, "waits", PythonWaitShape, waits_of, OMPASS_WAIT_SHAPE,
+                       "Returns the waits for tasks at each construct.");
     OMPASS_BIND_SHAPES(m, "dependences", PythonDependenceShape, dependences_of, OMPASS_DEPENDENCE_SHAPE,
-                       "Returns all dependences by pairs of constructs.");
-    m.def("locks", &lock_rows, nb::arg("program"), "Returns all locks.");
-    OMPASS_BIND_SHAPES(m, "barriers", PythonBarrierShape, barriers_of, OMPASS_BARRIER_SHAPE, "Returns all barriers.");
-    OMPASS_BIND_SHAPES(m, "regions", PythonRegionShape, regions_of, OMPASS_REGION_SHAPE, "Returns all regions.");
+                       "Returns the dependences of each pair of constructs.");
+    m.def("locks", &lock_rows, nb::arg("program"), "Returns the use of each lock, by number.");
+    OMPASS_BIND_SHAPES(m, "barriers", PythonBarrierShape, barriers_of, OMPASS_BARRIER_SHAPE,
+                       "Returns the barriers at each construct.");
+    OMPASS_BIND_SHAPES(m, "regions", PythonRegionShape, regions_of, OMPASS_REGION_SHAPE,
+                       "Returns the parallel regions of each construct.");
     OMPASS_BIND_SHAPES(m, "serial_parts", PythonSerialPart, serial_parts_of, OMPASS_SERIAL_PART,
-                       "Returns the work outside of regions.");
+                       "Returns the work outside of regions, by the constructs of the regions before and after it.");
     OMPASS_BIND_SHAPES(m, "blocking", PythonBlocking, blocking_of, OMPASS_BLOCKING,
-                       "Returns the recorded waits that are repeated unchanged.");
+                       "Returns the recorded waits at each construct that the simulation repeats unchanged.");
     bind_change(m, "merge_waits", &merge_waits,
-                "Removes all waits for tasks at the construct but the last of each task.");
+                "Removes all waits for tasks at the construct, except the last of each task.");
     bind_change(m, "merge_barriers", &merge_barriers,
-                "Removes all barriers at the construct but the last of each region.");
+                "Removes all barriers at the construct, except the last of each region.");
     bind_change(m, "merge_regions", &merge_regions,
-                "Merges regions of the construct that follow each other, without barriers.");
-    bind_change(m, "without_blocking", &without_blocking, "Removes the recorded waits at the construct.");
+                "Merges successive regions of the construct with equal team sizes and only work in between.\n\n"
+                "Removes all barriers of the merged regions, except the last.");
+    bind_change(m, "without_blocking", &without_blocking,
+                "Removes the waits that blocking() returns for the construct.");
     bind_change(m, "share_region", &share_region,
-                "Divides the work of implicit tasks equally between the threads of the construct's regions.");
+                "Divides the work of implicit tasks equally between the threads of each region of the construct.\n\n"
+                "Divides it separately from each barrier to the next. Work in worksharing loops or under locks stays "
+                "with its thread.");
     m.def(
         "without_dependences",
         [](const TaskProgram &program, uint32_t before, uint32_t after) -> ProgramPointer {
@@ -463,7 +518,8 @@ void bind_order(nb::module_ &m) {
         [](const TaskProgram &program, uint32_t lock) -> ProgramPointer {
             return std::make_shared<TaskProgram>(without_lock(program, lock));
         },
-        nb::arg("program"), nb::arg("lock"), "Removes all acquisitions of the lock.");
+        nb::arg("program"), nb::arg("lock"),
+        "Removes all acquisitions of the lock, so that work under it may run at any time.");
     m.def(
         "share_serial",
         [](const TaskProgram &program, uint32_t before, uint32_t after, uint32_t n_threads) -> ProgramPointer {
@@ -472,8 +528,12 @@ void bind_order(nb::module_ &m) {
                 share_serial(program, place_of(program, before), place_of(program, after), n_threads));
         },
         nb::arg("program"), nb::arg("before"), nb::arg("after"), nb::arg("n_threads"),
-        "Divides the work between regions of these constructs (0: none) by `n_threads`.");
-    bind_change(m, "deepen", &deepen, "Lets `factor` times as many items be in flight in a pipeline of `depth` items.",
+        "Shortens the serial work from a region of `before` to a region of `after` to 1 / `n_threads`.\n\n"
+        "Both are constructs. A `before` of 0 is the begin of the program, and an `after` of 0 is its end.");
+    bind_change(m, "deepen", &deepen,
+                "Allows `factor` times as many items in flight in a pipeline.\n\n"
+                "If task n of the construct depends on task n - `depth` of another construct, it then depends on task "
+                "n - `depth` * `factor` instead.",
                 "depth", "factor");
 }
 
@@ -487,18 +547,23 @@ void bind_changes(nb::module_ &m) {
             return std::make_shared<TaskProgram>(share_loops(program, n_threads));
         },
         nb::arg("program"), nb::arg("n_threads"),
-        "Divides the worksharing loops between the threads of a team of another size, by their schedules.");
+        "Divides the worksharing loops between the threads of a team of `n_threads`, according to their "
+        "schedules.\n\n"
+        "Instances in which threads do anything but work do not change.");
     bind_change(m, "coarsen", &coarsen,
-                "Merges each `grain` leaf tasks of the construct that one task creates in a row.", "grain");
+                "Merges every `grain` tasks of the construct that one task creates in a row.\n\n"
+                "The merged tasks create no tasks, do not wait and have no dependences.",
+                "grain");
     bind_change(m, "refine", &refine,
-                "Splits tasks of the construct that only work, so that none is longer than 1 / `parts` of the longest.",
+                "Divides tasks of the construct that only work and have no dependences into equal parts.\n\n"
+                "No part is longer than 1 / `parts` of the longest such task.",
                 "parts");
     m.def(
         "with_earlier_work",
         [](const TaskProgram &program, uint64_t ns) -> ProgramPointer {
             return std::make_shared<TaskProgram>(with_earlier_work(program, ns));
         },
-        nb::arg("program"), nb::arg("ns"), "Adds work before all other work.");
+        nb::arg("program"), nb::arg("ns"), "Adds `ns` nanoseconds of work before all other work of the program.");
     m.def(
         "with_constructs",
         [](const TaskProgram &program, const std::map<uint32_t, uint32_t> &instead) -> ProgramPointer {
@@ -513,71 +578,84 @@ void bind_changes(nb::module_ &m) {
             }
             return std::make_shared<TaskProgram>(with_constructs(program, places));
         },
-        nb::arg("program"), nb::arg("instead"), "Replaces constructs by others, by their numbers in the run.");
+        nb::arg("program"), nb::arg("instead"),
+        "Replaces each construct that is a key of `instead` with its value. Both are numbers of constructs in the "
+        "run.");
     bind_change(
         m, "untie",
         +[](const TaskProgram &program, uint16_t construct) {
             return flagged(program, construct, ProgramTask::kUntied);
         },
-        "Makes the tasks of the construct untied.");
+        "Makes the deferred tasks of the construct untied.");
     bind_change(
         m, "prioritise",
         +[](const TaskProgram &program, uint16_t construct) {
             return flagged(program, construct, ProgramTask::kUrgent);
         },
-        "Gives the tasks of the construct a priority above all others.");
+        "Gives the deferred tasks of the construct a priority above all other tasks.");
     bind_change(m, "depend_on_data", &depend_on_data,
-                "Replaces the taskwaits of the construct's tasks by the dependences that declared data require.");
+                "Replaces taskwaits of the construct's tasks with the dependences that declared data require.\n\n"
+                "The last taskwait of each task remains. Another one remains if, in the phase before or after it, "
+                "the task touches data itself or creates tasks without declared data.");
     bind_change(m, "balance_loop", &balance_loop,
                 "Divides the work of each instance of the worksharing loop equally between its threads.");
     bind_change(m, "loop_to_tasks", &loop_to_tasks,
-                "Replaces each instance of the worksharing loop by a taskloop of `n_tasks` tasks.", "n_tasks");
+                "Replaces each instance of the worksharing loop with a taskloop of `n_tasks` tasks of equal work.",
+                "n_tasks");
     bind_change(m, "enlarge_chunks", &enlarge_chunks,
-                "Makes the loop's chunks `factor` times as large; taking each costs `chunk_ns`.", "factor", "chunk_ns");
+                "Makes the loop's chunks `factor` times as large. Each chunk fewer saves `chunk_ns` of work.", "factor",
+                "chunk_ns");
     bind_change(m, "spread", &spread,
-                "Lets `n_parts` tasks create the tasks that one task creates in a row, if these are `least` or more.",
+                "Lets `n_parts` new tasks create the tasks of the construct that one task creates in a row.\n\n"
+                "Changes only rows of at least `least` tasks. Each new task waits for the tasks that it creates.",
                 "least", "n_parts");
-    bind_change(m, "join_phases", &join_phases, "Removes all but the last taskwait of the construct's tasks.");
+    bind_change(m, "join_phases", &join_phases,
+                "Removes the taskwaits and ends of taskgroups from the construct's tasks, except the last of each "
+                "task.");
     bind_change(
         m, "place_subtrees",
         +[](const TaskProgram &program, uint16_t construct, uint32_t n_domains) {
             if (n_domains > kMaxThreads) throw nb::value_error("the number of domains is out of range");
             return place_subtrees(program, construct, n_domains);
         },
-        "Places the construct's outermost tasks with all tasks below them, an equal share in each domain.",
+        "Places each outermost task of the construct, with all its descendants, in one of `n_domains` domains.\n\n"
+        "Of n such tasks, the first n / `n_domains` are in domain 0, and so on. All other tasks get no domain.",
         "n_domains");
 }
 
 void bind_runs(nb::module_ &m) {
     m.attr("MAX_SIMULATED_THREADS") = kMaxThreads;
-    bind_row<PythonLevel>(m, "SimulatedLevel", "All caches of one level.");
+    bind_row<PythonLevel>(m, "SimulatedLevel", "The hits and misses in all caches of one level.");
     bind_row<PythonSimulated>(m, "SimulatedRun",
                               "One simulated run.\n\n"
                               "work_ns + create_ns + schedule_ns + sync_ns + idle_ns == threads * wall_ns.");
     bind_row<PythonPolicy>(m, "Policy", "A scheduler that can be simulated.");
     bind_row<PythonCost>(m, "SimulatedCost", "A cost that a machine file may set.");
-    m.def("policies", &policy_rows, "Returns all policies.");
-    m.def("simulated_costs", &cost_rows, "Returns all costs.");
-    m.def(
-        "simulate", &simulate_program, nb::arg("program"), nb::kw_only(), nb::arg("policy"), nb::arg("threads"),
-        nb::arg("domains") = std::vector<uint32_t>{}, nb::arg("n_domains") = 1, nb::arg("clock_ratio") = 1.0,
-        nb::arg("costs") = std::map<std::string, Points>{}, nb::arg("seed") = 1,
-        nb::arg("speed") = std::map<uint32_t, double>{}, nb::arg("max_depth") = 0, nb::arg("min_ns") = 0,
-        nb::arg("serial_below") = false, nb::arg("untied") = false, nb::arg("untraced_task_ns") = 0,
-        nb::arg("untraced_creation_ns") = 0, nb::arg("untraced_create") = std::pair<uint32_t, uint32_t>{},
-        nb::arg("serialised") = std::tuple<int32_t, int32_t, uint32_t>{}, nb::arg("as_recorded") = false,
-        nb::arg("memory") = nb::none(), nb::arg("recorded") = nb::none(), nb::arg("record_in") = "",
-        nb::arg("recorded_run") = "",
-        "Simulates one run. Raises LogError if no task can continue.\n\n"
-        "`domains`: domain of each thread. `costs`: (threads, ns) points by name. `speed`: factor by number of a "
-        "construct. Tasks deeper than `max_depth` or with less work than `min_ns` run inside their creator, at no cost "
-        "if `serial_below`. `untraced_task_ns` and `untraced_creation_ns` are subtracted from the work of each task, "
-        "and of its creator. `untraced_create`: subtracted from each recorded creation; least time that remains. "
-        "`serialised`: `untraced_task_ns` and `untraced_creation_ns` of tasks of a team of one; cost of their "
-        "creation. "
-        "`as_recorded`: on a team of one, such tasks take their recorded time. `memory`: the simulated machine's. "
-        "`recorded`: from recorded_memory(); without both, work takes its recorded time. `record_in`: existing "
-        "directory for the logs of the simulated run, with the definitions of `recorded_run`.");
+    m.def("policies", &policy_rows, "Returns all policies that simulate() accepts.");
+    m.def("simulated_costs", &cost_rows, "Returns all costs that a machine file may set.");
+    m.def("simulate", &simulate_program, nb::arg("program"), nb::kw_only(), nb::arg("policy"), nb::arg("threads"),
+          nb::arg("domains") = std::vector<uint32_t>{}, nb::arg("n_domains") = 1, nb::arg("clock_ratio") = 1.0,
+          nb::arg("costs") = std::map<std::string, Points>{}, nb::arg("seed") = 1,
+          nb::arg("speed") = std::map<uint32_t, double>{}, nb::arg("max_depth") = 0, nb::arg("min_ns") = 0,
+          nb::arg("serial_below") = false, nb::arg("untied") = false, nb::arg("untraced_task_ns") = 0,
+          nb::arg("untraced_creation_ns") = 0, nb::arg("untraced_create") = std::pair<uint32_t, uint32_t>{},
+          nb::arg("serialised") = std::tuple<int32_t, int32_t, uint32_t>{}, nb::arg("as_recorded") = false,
+          nb::arg("memory") = nb::none(), nb::arg("recorded") = nb::none(), nb::arg("record_in") = "",
+          nb::arg("recorded_run") = "",
+          "Simulates one run. Raises LogError if no task can continue, or if the logs cannot be written.\n\n"
+          "`domains`: number of each thread's domain; empty: 0. `clock_ratio`: speed of a core relative to the "
+          "recording machine. `costs`: (number of threads, ns) points of each cost, by its name. `speed`: speed-up "
+          "of each construct's work, by the number of the construct. Tasks deeper than `max_depth` (0: no limit) or "
+          "with less work than `min_ns` run inside their creator, at no cost if `serial_below`. `untied`: True makes "
+          "all tasks untied. The same `seed` gives the same run.\n\n"
+          "The next arguments remove the cost of recording. `untraced_task_ns` is subtracted from the work of each "
+          "task, and `untraced_creation_ns` from the work of its creator. `untraced_create`: (ns to subtract from "
+          "each recorded creation, least ns of the creation after that). `serialised`, for tasks recorded in a team "
+          "of one: (`untraced_task_ns`, `untraced_creation_ns`, ns of a creation if `costs` does not set it). "
+          "`as_recorded`: True lets these tasks keep their recorded times if the simulated team has one thread.\n\n"
+          "`memory`: caches and memory of the simulated machine. `recorded`: from recorded_memory(). If one of them "
+          "is None, work takes its recorded time. `record_in`: existing directory for the logs of the simulated run; "
+          "empty: none. `recorded_run`: directory of the recorded run, whose definitions these logs get.");
 }
 
 } // namespace

@@ -34,15 +34,16 @@ Column<uint64_t> events_over_time(const std::string &directory, const std::vecto
 } // namespace
 
 void bind_timeline(nb::module_ &m) {
-    bind_row<PythonSlices, Columns>(m, "Slices", "Slices by thread, in order of their ends.");
+    bind_row<PythonSlices, Columns>(m, "Slices", "Slices of time by thread, each thread's in order of their ends.");
     m.def("slices_of_run", &slices_of_run, nb::arg("directory"), nb::arg("threads"), nb::arg("start_ns") = 0,
           nb::arg("end_ns") = -1, nb::arg("limit") = ~uint64_t{0},
           "Returns the slices of `threads` (empty: all) in [start_ns, end_ns) (-1: to the end).\n\n"
-          "Returns None if there are more than `limit`. Raises LogError.");
+          "Returns None if there are more than `limit` slices. Raises LogError.");
     m.def("events_over_time", &events_over_time, nb::arg("directory"), nb::arg("threads"), nb::arg("end_ns"),
           nb::arg("n_parts"),
-          "Counts the events of `threads` (empty: all) in parts of end_ns / n_parts + 1 nanoseconds.\n\n"
-          "Raises LogError.");
+          "Returns the number of events of `threads` (empty: all) in each of `n_parts` parts of the run.\n\n"
+          "Each part has end_ns // n_parts + 1 nanoseconds. The first part begins with the run, and the last part "
+          "includes all later events. Raises LogError.");
 }
 
 } // namespace ompass

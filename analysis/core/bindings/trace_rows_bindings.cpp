@@ -48,14 +48,15 @@ std::vector<std::tuple<std::string, std::string, std::vector<Described>>> descri
 
 void bind_trace_rows(nb::module_ &m) {
     m.def("trace_tables", &described_tables,
-          "Returns the tables of a trace: name, meaning, and columns with name, type and meaning.");
+          "Returns (name, meaning, columns) of each table of a trace. A column is (name, type, meaning).");
     m.def("read_rows", &read, nb::arg("directory"), nb::arg("table"), nb::arg("columns"), nb::arg("batch_rows"),
           nb::arg("deliver"),
           nb::sig("def read_rows(directory: str, table: str, columns: collections.abc.Sequence[str], batch_rows: int, "
                   "deliver: collections.abc.Callable[[list[typing.Any]], None]) -> None"),
-          "Passes the rows of a table of trace_tables() to `deliver`, in batches of one int64 array per column; -1: "
-          "unknown.\n\n"
-          "An exception in `deliver` ends the reading. Raises LogError, or ValueError for unknown names.");
+          "Passes the rows of a table to `deliver`, in batches of at most `batch_rows` rows.\n\n"
+          "Tables and columns are those of trace_tables(). A batch is a list with an int64 array for each column, "
+          "where -1 means unknown. An exception in `deliver` ends the reading. Raises LogError, or ValueError for "
+          "unknown names.");
 }
 
 } // namespace ompass
