@@ -265,20 +265,20 @@ def test_any_thread_of_the_domain_resumes_an_untied_task(toolchain: Toolchain) -
     assert finished.stdout == f"moved 20, {NONE_ELSEWHERE}"
 
 
+@pytest.mark.parametrize(("threads", "domains"), [("2", "2"), ("4", "2"), ("8", "4")])
 @pytest.mark.parametrize("tied", ["strict", "relaxed"])
-def test_untied_tasks_wait_in_every_way(tied: str, toolchain: Toolchain) -> None:
+def test_untied_tasks_wait_in_every_way(tied: str, threads: str, domains: str, toolchain: Toolchain) -> None:
     program = compile_with_ext("ext/untied.c", toolchain, *flags_for(toolchain))
-    for threads, domains in (("2", "2"), ("4", "2"), ("8", "4")):
-        settings = {
-            "OMP_NUM_THREADS": threads,
-            "OMP_EXT_DOMAINS": domains,
-            "OMP_EXT_STRICT": "1",
-            "OMP_EXT_TIED": tied,
-            "OMP_MAX_ACTIVE_LEVELS": "2",
-        }
-        finished = run([str(program), "tree", "12"], toolchain, settings)
-        assert finished.returncode == 0, finished.stdout + finished.stderr
-        assert finished.stdout.endswith(NONE_ELSEWHERE)
+    settings = {
+        "OMP_NUM_THREADS": threads,
+        "OMP_EXT_DOMAINS": domains,
+        "OMP_EXT_STRICT": "1",
+        "OMP_EXT_TIED": tied,
+        "OMP_MAX_ACTIVE_LEVELS": "2",
+    }
+    finished = run([str(program), "tree", "12"], toolchain, settings)
+    assert finished.returncode == 0, finished.stdout + finished.stderr
+    assert finished.stdout.endswith(NONE_ELSEWHERE)
 
 
 @pytest.mark.parametrize("how", ["critical", "lock", "nest_lock"])
