@@ -33,6 +33,7 @@ def main() -> int:
     arguments = parsed()
     paper = PAPERS[arguments.paper]
     if arguments.needs:
+        print(" ".join(paper.builds))
         print(" ".join(paper.programs))
         return 0
     if arguments.page:
@@ -74,7 +75,7 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="smaller inputs and fewer rounds")
     parser.add_argument("--page", action="store_true", help="measure nothing; write the page and its figures")
     parser.add_argument(
-        "--needs", action="store_true", help="measure nothing; print the names of its programs"
+        "--needs", action="store_true", help="measure nothing; print the names of its builds and programs"
     )
     parser.add_argument(
         "--work", type=Path, metavar="DIR", help="folder for recordings (build/papers/NAME-SIZE)"

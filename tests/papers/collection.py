@@ -6,8 +6,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from papers.bots.paper import PAPER as _BOTS
 from papers.factored.paper import PAPER as _FACTORED
 from papers.model import Paper
 from papers.tbb.paper import PAPER as _TBB
 
-PAPERS: Final[Mapping[str, Paper]] = {paper.name: paper for paper in (_FACTORED, _TBB)}
+PAPERS: Final[Mapping[str, Paper]] = {paper.name: paper for paper in (_BOTS, _FACTORED, _TBB)}

@@ -27,7 +27,7 @@ def never(_: Sequence[float]) -> bool:
 
 
 def by_cores(keys: Sequence[int], value: Callable[[int], float]) -> Numbers:
-    return {f"{key} cores": value(key) for key in keys}
+    return {f"{key} core{'s' if key > 1 else ''}": value(key) for key in keys}
 
 
 def no_numbers(_: Values) -> Numbers:

@@ -112,6 +112,8 @@ class Paper:
     method: Callable[[Values], str]
     pictures: Sequence[Picture]
     claims: Sequence[Claim] = field(default_factory=tuple)
+    sources: str = ""  # where the claims come from, if not from the paper itself
+    builds: Sequence[str] = ("bots",)  # the builds of these programs: bots by clang, bots-gcc by gcc
 
     def picture(self, name: str) -> Picture:
         return next(one for one in self.pictures if one.name == name)

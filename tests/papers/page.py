@@ -82,6 +82,8 @@ def _command(paper: Paper, results: dict[str, Any]) -> str:
 def _legend(paper: Paper) -> Iterator[str]:
     if any(claim.theirs == FIGURE_ONLY for claim in paper.claims):
         yield f"*{FIGURE_ONLY.capitalize()}*: a figure of the paper shows it, and the text gives no number."
+    if paper.sources:
+        yield _wrapped(paper.sources)
 
 
 def _table(paper: Paper, values: Values) -> Iterator[str]:

@@ -23,7 +23,7 @@ from ompass.simulation.runs import predict, simulate
 from papers.model import Step, Values, Workplace
 
 EXTENSION: Final = toolchains.BUILD / "lib" / "libomp_ext.so"
-_PATIENCE_S = 300.0
+PATIENCE_S: Final = 300.0
 
 _COLUMNS: Final = [
     "policy",
@@ -48,10 +48,15 @@ class Case:
     """A program with its options; `name` distinguishes the cases of one program."""
 
     name: str
-    program: str  # file in build/release/bots
+    program: str  # file in build/release/bots, or bots-gcc
     options: str
-    threads: int = 1
+    threads: int = 1  # 0 for serial versions
     variables: Mapping[str, str] = field(default_factory=dict)
+    build: str = "bots"
+
+    def command(self) -> list[str]:
+        threads = ["--threads", str(self.threads)] if self.threads else []
+        return [str(toolchains.BUILD / self.build / self.program), *self.options.split(), *threads]
 
 
 def under_extension(policy: str) -> dict[str, str]:
@@ -65,11 +70,10 @@ def record(case: Case, folder: Path, mode: str) -> None:
     command = [
         sys.executable, "-m", "ompass", "run", "--quiet", "--once", "--no-report", "--sample", "off",
         "--mode", mode,
-        "-o", str(folder), "--", str(toolchains.BUILD / "bots" / case.program), *case.options.split(),
-        "--threads", str(case.threads),
+        "-o", str(folder), "--", *case.command(),
     ]  # fmt: skip
     environment = toolchains.neutral_environment() | {"OMP_PROC_BIND": "close", **case.variables}
-    subprocess.run(command, env=environment, check=True, capture_output=True, text=True, timeout=_PATIENCE_S)
+    subprocess.run(command, env=environment, check=True, capture_output=True, text=True, timeout=PATIENCE_S)
 
 
 def traces(cases: Sequence[Case], n_rounds: int) -> Iterator[Step]:

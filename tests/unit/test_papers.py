@@ -63,6 +63,7 @@ def test_a_claim_can_be_false(paper: Paper, claim: Claim) -> None:
         for k, number in enumerate(found)
         for factor in (0.001, 1000)
     ]
+    others.append([1.0] * len(found))  # equal times
     outcomes = {claim.holds(one) for one in (found, *others)}
     assert outcomes == {True, False}
 

@@ -80,7 +80,8 @@ def tree_with_papers(tree: Path) -> Path:
     script = f"""
         test "$2" = papers || exit 0
         case "$*" in
-        *--needs) echo fib sort ;;
+        *bots*--needs) printf 'bots bots-gcc\\nfib\\n' ;;
+        *--needs) printf 'bots\\nfib sort\\n' ;;
         *) echo "$*" >>{tree}/calls ;;
         esac"""
     stand_in(tree / ".venv/bin/python", script)
@@ -94,6 +95,14 @@ def test_a_paper_builds_its_programs(tree_with_papers: Path) -> None:
         f"--build {tree_with_papers}/build/release/bots --target fib sort",
     ]
     assert told[-1] == "-m papers tbb --quick"
+
+
+def test_a_paper_builds_its_programs_with_both_compilers(tree_with_papers: Path) -> None:
+    told = calls(tree_with_papers, "bots", command="papers")
+    assert [line.rpartition("release/")[2] for line in told if "--target fib" in line] == [
+        "bots --target fib",
+        "bots-gcc --target fib",
+    ]
 
 
 def test_a_page_is_written_without_a_build(tree_with_papers: Path) -> None:

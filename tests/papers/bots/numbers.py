@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Computes our numbers for Duran et al. from timed runs and from simulations of recorded ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import median
+from typing import Final
+
+from papers.bots.plan import (
+    LOOPS,
+    MANUAL,
+    NONE,
+    POLICY,
+    RUNTIMES,
+    SERIAL,
+    THREADS,
+    Program,
+    traced_name,
+    variant,
+    wide_name,
+)
+from papers.model import Values
+from papers.recordings import simulated
+from papers.timings import error, ratio
+
+SHARES: Final = ("work", "overhead", "idle")
+
+
+def cutoff_ratio(
+    values: Values, program: str, over: str, under: str, threads: int, runtime: str = "libomp"
+) -> float:
+    """Returns the measured time with one cut-off divided by the time with another."""
+    return ratio(values, program, variant(runtime, threads, over), variant(runtime, threads, under))
+
+
+def untied_ratio(values: Values, program: str, cutoff: str, runtime: str, threads: int) -> float:
+    """Returns the measured time with untied tasks divided by the time with tied ones."""
+    untied, tied = (variant(runtime, threads, cutoff, kind) for kind in (False, True))
+    return ratio(values, program, untied, tied)
+
+
+def generators_ratio(values: Values, program: Program, runtime: str, threads: int) -> float:
+    """Returns the measured time with a single generator divided by the time with multiple ones."""
+    name = variant(runtime, threads, program.usual)
+    return ratio(values, program.group, name, name, LOOPS.group)
+
+
+def measured_speedup(values: Values, program: Program, runtime: str, threads: int, cutoff: str = "") -> float:
+    """Returns the speed-up over the serial version of the same compiler as libomp's programs."""
+    return ratio(values, program.group, SERIAL, variant(runtime, threads, cutoff or program.usual))
+
+
+def round_spread(values: Values, program: str, cutoffs: Sequence[str], threads: int) -> float:
+    """Returns how much the times of libomp's tied and untied tasks differ between rounds, as a ratio."""
+    kinds = [
+        variant("libomp", threads, cutoff, tied)
+        for cutoff in cutoffs
+        for tied in (True, False)
+        if tied or cutoff in (NONE, MANUAL)
+    ]
+    return error(values, program, kinds)
+
+
+def runtime_spread(values: Values, program: str, cutoff: str, threads: int) -> float:
+    """Returns the time on the slowest runtime divided by the time on the fastest."""
+    times = [
+        ratio(values, program, variant(runtime, threads, cutoff), variant("libomp", threads, cutoff))
+        for runtime in RUNTIMES
+    ]
+    return max(times) / min(times)
+
+
+def _regions_ns(values: Values, case: str, threads: int) -> float:
+    return median(run["wall_ns"] - run["serial_ns"] for run in simulated(values, case, POLICY, threads))
+
+
+def predicted_ratio(values: Values, program: str, over: str, under: str, threads: int) -> float:
+    """Returns the simulated time with one cut-off divided by the time with another."""
+    first, second = (_regions_ns(values, traced_name(program, cutoff), threads) for cutoff in (over, under))
+    return first / second
+
+
+def predicted_threads(values: Values, program: str, cutoff: str) -> list[int]:
+    """Returns the numbers of threads for which the simulation did not refuse the recording."""
+    return [n for n in THREADS if simulated(values, traced_name(program, cutoff), POLICY, n)]
+
+
+def predicted_speed(values: Values, program: str, cutoff: str, threads: int) -> float:
+    """Returns the simulated speed relative to the manual cut-off on one core."""
+    base = _regions_ns(values, traced_name(program, MANUAL), 1)
+    return base / _regions_ns(values, traced_name(program, cutoff), threads)
+
+
+def predicted_speedup(values: Values, program: str, threads: int) -> float:
+    """Returns the simulated speed-up of a wide case over its work on one core."""
+    case = wide_name(program)
+    work = median(run["work_ns"] - run["serial_ns"] for run in simulated(values, case, POLICY, 1))
+    return work / _regions_ns(values, case, threads)
+
+
+def shares(values: Values, program: str, threads: int) -> dict[str, float]:
+    """Returns the parts of the simulated thread-time of a wide case, outside of serial parts."""
+    found = [_shares(run) for run in simulated(values, wide_name(program), POLICY, threads)]
+    return {name: median(one[name] for one in found) for name in SHARES}
+
+
+def loss(values: Values, program: str, threads: int) -> float:
+    """Returns the part of the thread-time that is overhead or idle."""
+    parts = shares(values, program, threads)
+    return parts["overhead"] + parts["idle"]
+
+
+def _shares(run: dict[str, int]) -> dict[str, float]:
+    capacity = run["threads"] * (run["wall_ns"] - run["serial_ns"])
+    idle = run["idle_ns"] + run["sync_ns"] - (run["threads"] - 1) * run["serial_ns"]
+    overhead = run["create_ns"] + run["schedule_ns"]
+    work = capacity - idle - overhead
+    return {"work": work / capacity, "overhead": overhead / capacity, "idle": idle / capacity}
