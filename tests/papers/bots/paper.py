@@ -101,7 +101,7 @@ PAPER: Final = Paper(
     ),
     introduction=_INTRODUCTION,
     programs=tuple(one.name for one in plan.PROGRAMS),
-    duration={"quick": "about seven minutes"},
+    duration={"quick": "about eight minutes"},
     steps=plan.steps,
     method=_method,
     pictures=PICTURES,
