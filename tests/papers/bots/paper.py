@@ -38,7 +38,9 @@ the extension with its default policy, all with 1 and 2 threads. The cut-off is 
 {rounds} rounds runs all variants of a program in random order, each with 3 to 20 repeats. The time of a
 variant is its shortest. Other programs used both processors during the measurement. In the
 median program, the shortest times of two rounds differ by a factor of {error:.2f} on one thread, and
-{error_2:.2f} on two.
+{error_2:.2f} on two. The shortest time replaced the median of the rounds' ratios after first
+results, which were too uneven. The counts of callgrind and the larger inputs below were measured
+separately; the command does not repeat them.
 
 For 4 to 32 cores, a program was recorded on one thread of libomp. The recording with the least work of
 {recorded} was simulated by `ompass simulate --machine-file {machine} --policy libomp --untraced`, the
