@@ -147,3 +147,5 @@ if __name__ == "__main__":
         sys.exit(main())
     except OmpassError as error:
         sys.exit(f"error: {error.one_line()}")
+    except KeyboardInterrupt:
+        sys.exit("interrupted; the same command resumes")
