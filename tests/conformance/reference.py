@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-_NUMBER: Final = re.compile(r"0x[0-9a-fA-F]+|[-+]?\d+(\.\d+)?([eE][-+]?\d+)?|[-+]?\b(nan|inf)\b")
+_NUMBER: Final = re.compile(r"(0x)+[0-9a-fA-F]+|[-+]?\d+(\.\d+)?([eE][-+]?\d+)?|[-+]?\b(nan|inf)\b")
 _MOST_CHARACTERS: Final = 120  # of a line in a message
 ORDER: Final = "the order of the output differs"
 
@@ -56,8 +56,8 @@ class Reference:
 
 
 def masked(text: str) -> str:
-    """Returns a text with # in place of every number."""
-    return _NUMBER.sub("#", text)
+    """Returns a text with # in place of every number, and one space in place of several."""
+    return re.sub(" +", " ", _NUMBER.sub("#", text))
 
 
 def _difference(stock: Sequence[str], text: str) -> str:

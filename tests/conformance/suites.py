@@ -54,7 +54,8 @@ def _bots(name: str, *arguments: str, folder: str = "", others: tuple[str, ...] 
         source=f"{home}/{name}.c",
         others=("common/bots_common.c", "common/bots_main.c", *(f"{home}/{other}" for other in others)),
         includes=("common", home),
-        flags=("-std=gnu89", "-DMANUAL_CUTOFF", *_BOTS_DEFINES),
+        # Programs with a cut-off replace this value.
+        flags=("-std=gnu89", "-DMANUAL_CUTOFF", "-DBOTS_CUTOFF_DEF_VALUE=3", *_BOTS_DEFINES),
         arguments=arguments,
     )
 

@@ -34,6 +34,11 @@ def test_lines_that_differ_between_stock_runs_are_ignored() -> None:
     assert stock.difference(Ended(0, "sum 10\nwrong\n")) == "stdout: new line 'wrong'"
 
 
+def test_padding_and_addresses_are_parts_of_numbers() -> None:
+    stock = reference("took  9.9 s @ 0x0x5a1\n", "took  9.8 s @ 0x0x6b2\n")
+    assert stock.difference(Ended(0, "took 10.1 s @ 0x0xfe\n")) == ""
+
+
 def test_a_message_of_a_library_differs() -> None:
     assert reference("a\n").difference(Ended(0, "a\n", "ompass: oh\n")) == "stderr: new line 'ompass: oh'"
 
