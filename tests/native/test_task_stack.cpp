@@ -88,6 +88,25 @@ struct Team {
     TaskState *implicit[kThreads];
 };
 
+TEST_F(Recording, a_waiting_task_continues_after_its_first_thread_has_ended) {
+    begin("trace");
+    Team team;
+    ThreadState &first = *team.threads[0], &other = *team.threads[1];
+    TaskState *task = create(first, 0x2000);
+    start_task(other, task, clock::now());
+    begin_wait(other, format::kTaskwait, address(0x3000));
+    resume_task(other, team.implicit[1]); // the task is on no stack
+    team.end();
+    close_ended_regions(other);
+    recorder::end_thread(other);
+    ASSERT_EQ(other.current, &other.base_task) << "its log, with the statistics of the wait, is unmapped";
+    resume_task(first, task);
+    end_wait(first, format::kTaskwait);
+    complete_task(first, task, nullptr, format::kStatusComplete);
+    recorder::stop(format::EndReason::kFinalized);
+    EXPECT_EQ(validate_run(directory_), std::vector<std::string>{});
+}
+
 class TaskStack : public Recording, public testing::WithParamInterface<unsigned> {};
 
 TEST_P(TaskStack, resumes_tasks_where_a_walk_finds_them) {

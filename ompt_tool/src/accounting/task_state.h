@@ -78,7 +78,7 @@ struct alignas(64) TaskState {
         uint32_t home; // before the start: 1 + the domain in which the extension placed it; 0: the runtime holds it
     };
 
-    uint64_t wait_begin; // while kWaiting
+    uint64_t wait_begin; // while kWaiting; when suspended and on no stack, the id of the wait
     format::WaitSlot *wait; // counts the wait, on the thread that runs the task
     uint64_t
         end; // completion time of a task with dependences, valid while `id` is unchanged; detached: end of its code

@@ -281,10 +281,12 @@ static void unwind_to(ThreadState &thread, TaskState *top, TaskState *entry, uin
     while (top != entry && top->below && top->owner) {
         TaskState *above = top;
         top = top->below;
-        if (above->flags & kPart)
+        if (above->flags & kPart) {
             leave_part(thread, above, now);
-        else
-            above->owner = nullptr;
+            continue;
+        }
+        above->owner = nullptr;
+        if (above->flags & kWaiting) above->wait_begin = above->wait->id; // this thread's log may end before the task
     }
     if (top != entry) entry->below = &thread.base_task;
 }
@@ -432,7 +434,7 @@ void resume_task(ThreadState &thread, TaskState *task) {
         entry->flags &= static_cast<uint16_t>(~kPassed);
         if (!(task->flags & (kUntied | kImplicit | kInline))) entry->local = thread.constructs.of(task->construct);
         if (entry->flags & kWaiting) { // a new wait in statistics and trace
-            entry->wait = &thread.places.wait_of(entry->wait->id);
+            entry->wait = &thread.places.wait_of(static_cast<uint32_t>(entry->wait_begin));
             entry->wait_begin = now;
             if (thread.tracing) trace_place(thread, *entry->wait);
         }
