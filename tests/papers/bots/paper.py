@@ -28,7 +28,7 @@ text of the paper's evaluation was not available, so the sentence is ours. *Suit
 paper, and alignment with a single generator in 1.1.1. *Olivier et al.*: Characterizing and Mitigating
 Work Time Inflation in Task Parallel Programs, 2013, on 32 cores with the Intel runtime. *Podobas et al.*:
 A Comparison of some recent Task-based Parallel Programming Models, 2010. Limits such as *a tenth* are
-ours, set before the measurement.
+ours, set before the first results.
 """
 
 _METHOD = """
