@@ -329,11 +329,16 @@ def test_signal_that_ends_the_program_ends_the_command_the_same_way(
     assert report["complete"] is False
 
 
-def test_killed_program_leaves_a_report(ompass: Launcher, fib: Path) -> None:
+@pytest.mark.parametrize(("number", "has_advice"), [(signal.SIGKILL, False), (signal.SIGSEGV, True)])
+def test_killed_program_leaves_a_report(
+    ompass: Launcher, fib: Path, number: signal.Signals, has_advice: bool
+) -> None:
     with _started(ompass, fib, str(N), "hang") as child:
         (pid,) = (int(p) for p in Path(f"/proc/{child.pid}/task/{child.pid}/children").read_text().split())
-        os.kill(pid, signal.SIGKILL)
-        assert child.wait(60) == -signal.SIGKILL
+        os.kill(pid, number)
+        assert child.wait(60) == -number
+        assert child.stderr is not None
+        assert ("try a larger stack" in child.stderr.read()) == has_advice
     report = json.loads((ompass.directory / "report.json").read_text(encoding="utf-8"))
     assert report["end_reason"] == "running-or-killed"
     assert report["tasks"] == N_TASKS

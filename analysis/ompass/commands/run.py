@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import signal
 import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -459,6 +460,11 @@ def _after(produced: ProducedRuns, first: FirstRun, limits: Limits, shown: Shown
     if not shown.quiet:
         if first.ending.signal or first.ending.exit_code:
             say(f"the program {first.ending.describe()}")
+        if first.ending.signal == signal.SIGSEGV:
+            say(
+                "if it runs without ompass, try a larger stack (`ulimit -s unlimited`, OMP_STACKSIZE=64M): "
+                "with a tool, libomp needs a third more for nested tasks"
+            )
         _say_recorded(produced, shown)
         for dump in dumps_of(produced.main):
             say(f"the program dumped the kept part of the trace, in {_shown(dump)}")

@@ -44,6 +44,7 @@ from ompass.reports.model import (
     data,
     fields,
     place_fields,
+    sentences,
     state_fields,
 )
 from ompass.reports.waits import costly_waits, loops_table, notable_loops, waits_table
@@ -208,7 +209,7 @@ def _values(content: ReportContent, tables: Mapping[str, Table]) -> dict[str, An
 
 
 def _cut_short(content: ReportContent) -> str:
-    reasons = " ".join(content.run.incomplete_reasons) or f"It ended as: {content.run.end_reason}."
+    reasons = " ".join(sentences(content.run.incomplete_reasons)) or f"It ended as: {content.run.end_reason}."
     return f"The run was cut short. {reasons}"
 
 
