@@ -135,7 +135,9 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--threads", default=",".join(map(str, _THREADS)), metavar="N,...", help="2,4,8")
     parser.add_argument("--toolchain", default=toolchains.DEFAULT_TOOLCHAIN, metavar="NAME", help="clang-19")
     parser.add_argument("--limit", type=float, default=60.0, metavar="SECONDS", help="limit of a run (60)")
-    parser.add_argument("--repeats", type=int, default=5, metavar="N", help="repeats of what differs (5)")
+    parser.add_argument(
+        "--repeats", type=int, default=5, metavar="N", help="repeats of a run that differs (5)"
+    )
     parser.add_argument("--again", action="store_true", help="repeat the programs that differed")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every case to FILE")
     add_at_once(parser)

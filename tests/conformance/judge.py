@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a program stock and in every way, and repeats what differs to tell flaky programs from differences."""
+"""Runs a program stock and in every way. Repeats runs that differ, to distinguish flaky programs."""
 
 from __future__ import annotations
 

@@ -64,7 +64,6 @@ class ModuleFile:
     def creates_tasks_by_libgomp(self) -> bool:
         return self.found.is_own and creates_tasks_by_libgomp(self._module.path)
 
-    @_remembered
     def rules_at(self, address: int) -> Rules | None:
         """Returns the unwind rules of an instruction; None if they are unknown."""
         return self._table.rules_at(address)
@@ -74,11 +73,7 @@ class ModuleFile:
         if self._instructions is None:
             path, functions = Path(self._module.path), self._table.function_at
             self._instructions = Instructions(machine, path, functions)
-        return self._behaviour(address)
-
-    @_remembered
-    def _behaviour(self, address: int) -> str:
-        return self._instructions.behaviour(address) if self._instructions else ""
+        return self._instructions.behaviour(address)
 
     @_remembered
     def critical_name(self, offset: int) -> str | None:
