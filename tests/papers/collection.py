@@ -9,6 +9,7 @@ from typing import Final
 from papers.bots.paper import PAPER as _BOTS
 from papers.factored.paper import PAPER as _FACTORED
 from papers.model import Paper
+from papers.reuse.paper import PAPER as _REUSE
 from papers.tbb.paper import PAPER as _TBB
 
-PAPERS: Final[Mapping[str, Paper]] = {paper.name: paper for paper in (_BOTS, _FACTORED, _TBB)}
+PAPERS: Final[Mapping[str, Paper]] = {paper.name: paper for paper in (_BOTS, _FACTORED, _REUSE, _TBB)}

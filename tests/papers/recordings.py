@@ -39,7 +39,10 @@ _COLUMNS: Final = [
     "n_steals_attempted",
     "n_steals_successful",
     "n_steals_false_negative",
+    "memory_ns",
+    "busy_ns",
 ]
+_ROW: Final = [*_COLUMNS, "llc_misses"]
 _OPERATIONS: Final = ("dequeue", "steal", "failed_steal", "wake")
 
 
@@ -209,14 +212,15 @@ class Simulated:
                 program=program,
             )
             rows += [_row(one.policy, one.threads, seed, one.run) for one in done.predictions]
-        columns = [*_COLUMNS, *(f"{name}_{what}" for name in _OPERATIONS for what in ("n", "ns"))]
+        columns = [*_ROW, *(f"{name}_{what}" for name in _OPERATIONS for what in ("n", "ns"))]
         return {"columns": columns, "rows": rows}
 
 
 def _row(policy: str, threads: int, seed: int, run: SimulatedRun) -> list[Any]:
     figures = [getattr(run, name) for name in _COLUMNS[3:]]
     operations = [number for name in _OPERATIONS for number in run.operations[name]]
-    return [policy, threads, seed, *figures, *operations]
+    llc_misses = run.levels[-1].n_misses if run.levels else 0  # 0: caches are not modelled
+    return [policy, threads, seed, *figures, llc_misses, *operations]
 
 
 def simulated(values: Values, case: str, policy: str, threads: int) -> list[dict[str, int]]:
