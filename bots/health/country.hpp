@@ -13,6 +13,7 @@
 
 #include "anywhere.hpp"
 #include "health.hpp"
+#include "ompass.h"
 
 namespace bots {
 
@@ -37,8 +38,11 @@ public:
         : levels_(levels), villages_(allocate_villages(villages_in_subtree(levels))),
           patients_(std::make_unique_for_overwrite<Patient[]>(inhabitants_in_subtree(levels))) {}
 
-    // Brings the country to its initial state: all inhabitants healthy and at home.
+    // Brings the country to its initial state: all inhabitants healthy and at home. The calling thread touches all memory.
     void populate() {
+        const ompass::Kernel kernel("populate");
+        kernel.write(villages_.get(), villages_in_subtree(levels_) * sizeof(Village));
+        kernel.write(patients_.get(), inhabitants_in_subtree(levels_) * sizeof(Patient));
         settle(villages_[0], patients_.get(), levels_);
         villages_[0].is_root = true;
     }

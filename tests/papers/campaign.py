@@ -15,6 +15,7 @@ from typing import Any, Final
 import toolchains
 from ompass.errors import UsageError
 from ompass.journal import Journal
+from papers import priority
 from papers.model import Paper, Step, Workplace
 
 RESULTS: Final = toolchains.REPOSITORY / "tests" / "papers" / "results"
@@ -25,7 +26,7 @@ Settings = dict[str, Any]
 
 
 def settings_of(paper: Paper, size: str) -> Settings:
-    return {"paper": paper.name, "size": size, "machine": machine()}
+    return {"paper": paper.name, "size": size, "machine": machine(), "priority": priority.described()}
 
 
 def machine() -> dict[str, Any]:

@@ -50,5 +50,13 @@ def ns(time: float) -> str:
     return f"{time:.0f} ns"
 
 
+def ratio_text(ratio: float) -> str:
+    return f"{ratio:.2f}"
+
+
+def threads_label(threads: int) -> str:
+    return f"{threads} thread{'s' if threads > 1 else ''}"
+
+
 def count(number: float) -> str:
     return f"{number:,.0f}"

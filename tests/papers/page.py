@@ -74,9 +74,16 @@ def _command(paper: Paper, results: dict[str, Any]) -> str:
     option = " --quick" if size == "quick" else ""
     return (
         f"`./run papers {paper.name}{option}` made this page, {_SIZE_TEXT[size]}, on {machine['n_cpus']} "
-        f"processors of {machine['cpu'] or 'an unknown kind'}. On two processors {times}. All measurements "
-        f"are in [tests/papers/results/{paper.name}.json](../../tests/papers/results/{paper.name}.json)."
+        f"processors of {machine['cpu'] or 'an unknown kind'}. {_priority(results)}On two "
+        f"processors {times}. All measurements are in "
+        f"[tests/papers/results/{paper.name}.json](../../tests/papers/results/{paper.name}.json)."
     )
+
+
+def _priority(results: dict[str, Any]) -> str:
+    """Returns a sentence on the priority of the measured programs; nothing for older measurements."""
+    found = results.get("priority")
+    return f"All programs ran with {found}. " if found else ""
 
 
 def _legend(paper: Paper) -> Iterator[str]:

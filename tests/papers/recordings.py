@@ -20,12 +20,13 @@ from ompass.readers.run import open_run
 from ompass.simulation.machine import read_machine
 from ompass.simulation.reader import SimulatedRun, read_task_program
 from ompass.simulation.runs import predict, simulate
+from papers import priority
 from papers.model import Step, Values, Workplace
 
 EXTENSION: Final = toolchains.BUILD / "lib" / "libomp_ext.so"
 PATIENCE_S: Final = 300.0
 
-_COLUMNS: Final = [
+_FIGURES: Final = [
     "policy",
     "threads",
     "seed",
@@ -39,11 +40,17 @@ _COLUMNS: Final = [
     "n_steals_attempted",
     "n_steals_successful",
     "n_steals_false_negative",
+    "n_remote",
     "memory_ns",
     "busy_ns",
 ]
-_ROW: Final = [*_COLUMNS, "llc_misses"]
 _OPERATIONS: Final = ("dequeue", "steal", "failed_steal", "wake")
+COLUMNS: Final = [
+    *_FIGURES,
+    "llc_misses",
+    *(f"{name}_{what}" for name in _OPERATIONS for what in ("n", "ns")),
+]
+"""The columns of a table of simulated runs; `row` returns the values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +78,8 @@ def record(case: Case, folder: Path, mode: str) -> None:
     """Records a run of the program. Raises CalledProcessError with its output."""
     shutil.rmtree(folder, ignore_errors=True)
     command = [
-        sys.executable, "-m", "ompass", "run", "--quiet", "--once", "--no-report", "--sample", "off",
-        "--mode", mode,
+        *priority.prefix(), sys.executable, "-m", "ompass", "run", "--quiet", "--once", "--no-report",
+        "--sample", "off", "--mode", mode,
         "-o", str(folder), "--", *case.command(),
     ]  # fmt: skip
     environment = toolchains.neutral_environment() | {"OMP_PROC_BIND": "close", **case.variables}
@@ -108,8 +115,19 @@ def best_trace(values: Values, name: str) -> dict[str, int]:
     return min(traced(values, name), key=lambda times: times["work_ns"])
 
 
+def calmest_trace(values: Values, name: str) -> dict[str, int]:
+    """Returns the times of the recording that other programs disturbed least."""
+    return min(traced(values, name), key=lambda times: times["preempted_ns"])
+
+
 def n_rounds(values: Values, name: str) -> int:
     return len(traced(values, name))
+
+
+def n_seeds(values: Values, case: str) -> int:
+    """Returns the number of seeds of each simulated run of a case."""
+    table = values[f"simulate {case}"]
+    return len({row[table["columns"].index("seed")] for row in table["rows"]})
 
 
 def disturbance(values: Values, names: Sequence[str]) -> float:
@@ -136,7 +154,7 @@ class _Traced:
     number: int
 
     def __call__(self, place: Workplace) -> dict[str, int]:
-        folder = _trace_folder(place, self.case.name, self.number)
+        folder = trace_folder(place, self.case.name, self.number)
         record(self.case, folder, "trace")
         program = read_task_program(folder)
         alone = predict(program, read_machine(), "random", 1, untraced=True)
@@ -149,7 +167,7 @@ class _Traced:
         }
 
 
-def _trace_folder(place: Workplace, name: str, number: int) -> Path:
+def trace_folder(place: Workplace, name: str, number: int) -> Path:
     return place.folder / f"{name}-{number}.ompass"
 
 
@@ -195,7 +213,7 @@ class Simulated:
 
     def __call__(self, place: Workplace) -> dict[str, Any]:
         best = best_trace(place.values, self.case)
-        folder = _trace_folder(place, self.case, best["number"])
+        folder = trace_folder(place, self.case, best["number"])
         program = read_task_program(folder)
         machine = read_machine(self.machine)
         other = {name: ((1, ns),) for name, ns in self.costs_ns.items()}
@@ -211,13 +229,12 @@ class Simulated:
                 untraced=True,
                 program=program,
             )
-            rows += [_row(one.policy, one.threads, seed, one.run) for one in done.predictions]
-        columns = [*_ROW, *(f"{name}_{what}" for name in _OPERATIONS for what in ("n", "ns"))]
-        return {"columns": columns, "rows": rows}
+            rows += [row(one.policy, one.threads, seed, one.run) for one in done.predictions]
+        return {"columns": COLUMNS, "rows": rows}
 
 
-def _row(policy: str, threads: int, seed: int, run: SimulatedRun) -> list[Any]:
-    figures = [getattr(run, name) for name in _COLUMNS[3:]]
+def row(policy: str, threads: int, seed: int, run: SimulatedRun) -> list[Any]:
+    figures = [getattr(run, name) for name in _FIGURES[3:]]
     operations = [number for name in _OPERATIONS for number in run.operations[name]]
     llc_misses = run.levels[-1].n_misses if run.levels else 0  # 0: caches are not modelled
     return [policy, threads, seed, *figures, llc_misses, *operations]

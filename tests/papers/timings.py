@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import toolchains
+from papers import priority
 from papers.model import Step, Values, Workplace
 from papers.recordings import PATIENCE_S, Case
 
@@ -47,7 +48,7 @@ class _Timed:
 
 def _seconds(case: Case, n_repeats: int) -> float:
     """Returns the shortest time of a verified run. Raises CalledProcessError if a result is wrong."""
-    command = [*case.command(), "--json", "--repeat", str(n_repeats)]
+    command = [*priority.prefix(), *case.command(), "--json", "--repeat", str(n_repeats)]
     environment = toolchains.neutral_environment() | {**case.variables}
     done = subprocess.run(
         command, env=environment, check=True, capture_output=True, text=True, timeout=PATIENCE_S

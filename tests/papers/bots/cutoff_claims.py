@@ -8,7 +8,7 @@ from typing import Final
 
 from papers.bots import numbers, plan
 from papers.bots.plan import FINAL, IF, LIBGOMP, MANUAL, NONE
-from papers.conditions import by_cores, percent
+from papers.conditions import by_cores, percent, ratio_text, threads_label
 from papers.model import Claim, Numbers, Values
 
 NOT_AT_HAND: Final = "not at hand"
@@ -26,14 +26,6 @@ ROUNDS: Final = (
     "The limit is below the error of this measurement on processors that other programs use, too. The "
     "shortest times of the rounds, on"
 )
-
-
-def ratio_text(ratio: float) -> str:
-    return f"{ratio:.2f}"
-
-
-def threads_label(threads: int) -> str:
-    return f"{threads} thread{'s' if threads > 1 else ''}"
 
 
 def above_one(found: Sequence[float]) -> bool:

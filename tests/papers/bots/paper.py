@@ -10,7 +10,7 @@ from typing import Final
 from papers.bots import cutoff_claims, plan, schedule_claims
 from papers.bots.figures import PICTURES
 from papers.model import Paper, Values
-from papers.recordings import best_trace, disturbance, n_rounds, spread
+from papers.recordings import best_trace, disturbance, n_rounds, n_seeds, spread
 from papers.timings import error, rounds
 
 _INTRODUCTION = """
@@ -56,14 +56,13 @@ in their work.
 def _method(values: Values) -> str:
     wide = [plan.wide_name(one.name) for one in plan.WIDE]
     narrow = [plan.traced_name(one.name, cutoff) for one in plan.WITH_CUTOFFS for cutoff in plan.CUTOFFS]
-    table = values[f"simulate {wide[0]}"]
     return _METHOD.format(
         error=_error(values, 1),
         error_2=_error(values, 2),
         rounds=len(rounds(values, "fib")),
         recorded=n_rounds(values, wide[0]),
         machine=plan.MACHINE,
-        seeds=len({row[table["columns"].index("seed")] for row in table["rows"]}),
+        seeds=n_seeds(values, wide[0]),
         busy=disturbance(values, [*wide, *narrow]),
         spread=spread(values, [*wide, *narrow]),
         table="\n".join(_inputs(values)),

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from papers.bots import numbers, plan
-from papers.bots.cutoff_claims import NOT_AT_HAND, ROUNDS, above_one, ratio_text, threads_label
+from papers.bots.cutoff_claims import NOT_AT_HAND, ROUNDS, above_one
 from papers.bots.plan import LIBGOMP, LIBOMP, MANUAL, NONE, RUNTIMES
-from papers.conditions import never, no_numbers, percent, times
+from papers.conditions import never, no_numbers, percent, ratio_text, threads_label, times
 from papers.model import Claim, Numbers, Values
 
 _FIB: Final = next(one for one in plan.PROGRAMS if one.name == "fib")

@@ -10,7 +10,7 @@ from papers.factored import numbers, plan
 from papers.factored.claims import CLAIMS
 from papers.factored.figures import PICTURES
 from papers.model import Paper, Values
-from papers.recordings import best_trace, disturbance, n_rounds, spread
+from papers.recordings import best_trace, disturbance, n_rounds, n_seeds, spread
 
 _INTRODUCTION = """
 The paper splits the loss of speed-up on P cores into parallel work, idle time and work inflation, and draws
@@ -45,10 +45,9 @@ _CASES: Final = (
 
 
 def _method(values: Values) -> str:
-    table = values["simulate a"]
     return _METHOD.format(
         rounds=n_rounds(values, "a"),
-        seeds=len({row[table["columns"].index("seed")] for row in table["rows"]}),
+        seeds=n_seeds(values, "a"),
         busy=disturbance(values, _CASES),
         spread=spread(values, _CASES),
         table="\n".join(_inputs(values)),
