@@ -342,32 +342,60 @@ void leave_task(ThreadState &thread, ompt_data_t &prior_data, ompt_task_status_t
     }
 }
 
+// Returns the task of which this entry of the stack is a part; else the entry itself.
+TaskState *task_of_entry(TaskState *entry) { return entry->flags & kPart ? entry->whole : entry; }
+
+// Completes the current deferred task if the task below it resumes. Returns false in any other case.
+bool completes_current(ThreadState &thread, ompt_data_t *prior_data, const ompt_data_t *next_data) {
+    const TaskState &entry = *thread.current;
+    TaskState *prior = task_of_entry(thread.current);
+    if (entry.flags & kImplicit || !runtime_data::names(prior_data, prior) || !runs(thread, prior)) return false;
+    const TaskState *next = task_of(next_data);
+    if (next && !(entry.below && is_entry_of(*entry.below, next))) return false;
+    set_task(*prior_data, nullptr);
+    complete_task(thread, prior, nullptr, ompt_task_complete);
+    return true;
+}
+
+// Suspends the current task, `prior`, for a fresh task, for the task below it if `prior` is untied, or for a suspended
+// untied task. If libomp runs the rest of an untied task at once, `prior` is that task, too. Returns false in any other
+// case.
+bool switches_simply(ThreadState &thread, const TaskState *prior, TaskState *next) {
+    if (!prior || !next || next->flags & kInline || only_seems_to_switch(prior)) return false;
+    if (runs(thread, prior) == (prior == next)) return false;
+    if (!(next->flags & kStarted)) {
+        start_task(thread, next, clock::now());
+        return true;
+    }
+    if (thread.wrapper.address) return false;
+    const TaskState &entry = *thread.current;
+    const bool steps_back = entry.flags & kPart && entry.below && is_entry_of(*entry.below, next);
+    if (!steps_back && (next->flags & (kUntied | kImplicit | kPart)) != kUntied) return false;
+    if (steps_back)
+        step_back(thread);
+    else
+        resume_task(thread, next);
+    return true;
+}
+
 // Handles frequent switches on short paths. Undeferred tasks begin and end without a further call. A deferred task
 // needs no check and no search of the stack if it starts on top of the current task, or if it is the current task and
-// completes, and the task below it resumes. on_other_schedule() handles all other switches.
+// completes, and the task below it resumes. An untied task needs no check if it leaves the stack for the task below it,
+// or resumes on top of the current task. on_other_schedule() handles all other switches.
 void on_task_schedule(ompt_data_t *prior_data, ompt_task_status_t status, ompt_data_t *next_data) {
     ThreadState *thread = recorder::this_thread;
     if (__builtin_expect(thread && thread->seen_switch == recorder::current_switch(), 1)) {
         if (status == ompt_task_complete) {
             TaskState *prior = thread->current;
-            if (runtime_data::names(prior_data, prior)) {
-                if (prior->flags & kInline) return end_inline(*thread, prior);
-                const TaskState *next = task_of(next_data);
-                if (!(prior->flags & kImplicit) && (!next || next == prior->below)) {
-                    set_task(*prior_data, nullptr);
-                    return complete_task(*thread, prior, nullptr, status);
-                }
-            }
+            if (prior->flags & kInline && runtime_data::names(prior_data, prior)) return end_inline(*thread, prior);
+            if (completes_current(*thread, prior_data, next_data)) return;
         } else if (status == ompt_task_switch) {
             TaskState *fresh = thread->pool.peek_known();
             if (runtime_data::names(next_data, fresh) && fresh->flags == kInline) {
                 thread->pool.take_next();
                 return begin_inline(*thread, fresh);
             }
-            TaskState *next = task_of(next_data), *prior = task_of(prior_data);
-            if (next && !(next->flags & (kInline | kStarted)) && prior == thread->current &&
-                !only_seems_to_switch(prior))
-                return start_task(*thread, next, clock::now());
+            if (switches_simply(*thread, task_of(prior_data), task_of(next_data))) return;
         }
     }
     on_other_schedule(prior_data, status, next_data);

@@ -107,6 +107,31 @@ TEST_F(Recording, a_waiting_task_continues_after_its_first_thread_has_ended) {
     EXPECT_EQ(validate_run(directory_), std::vector<std::string>{});
 }
 
+TEST_F(Recording, a_part_enters_the_table_only_when_another_task_is_put_on_top_of_it) {
+    begin("trace");
+    Team team;
+    ThreadState &thread = *team.threads[0];
+    TaskState *task = create(thread, 0x2000, kUntied);
+    start_task(thread, task, clock::now());
+    TaskState *const part = thread.current;
+    EXPECT_EQ(thread.parts.find(*task), nullptr);
+    resume_task(thread, task);
+    EXPECT_EQ(thread.current, part);
+    TaskState *above = create(thread, 0x2000, kUntied);
+    start_task(thread, above, clock::now());
+    EXPECT_EQ(thread.parts.find(*task), part);
+    resume_task(thread, task);
+    EXPECT_EQ(thread.current, part);
+    EXPECT_EQ(thread.parts.find(*above), nullptr);
+    complete_task(thread, task, nullptr, format::kStatusComplete);
+    EXPECT_EQ(thread.parts.find(*task), nullptr);
+    resume_task(thread, above);
+    complete_task(thread, above, nullptr, format::kStatusComplete);
+    team.end();
+    recorder::stop(format::EndReason::kFinalized);
+    EXPECT_EQ(validate_run(directory_), std::vector<std::string>{});
+}
+
 class TaskStack : public Recording, public testing::WithParamInterface<unsigned> {};
 
 TEST_P(TaskStack, resumes_tasks_where_a_walk_finds_them) {

@@ -22,6 +22,7 @@ void PartTable::insert(TaskState *part) {
 void PartTable::add(TaskState *part) {
     if (2 * (n_parts_ + 1) > n_places_ && !grow()) return;
     insert(part);
+    part->flags |= kListed;
     n_parts_++;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds the part of an untied task on a thread's stack in constant time. With a search down the stack, the cost of a
-// resumption would grow with the depth of the stack.
+// resumption would grow with the depth of the stack. A part enters the table when another task is put on top of it.
 #pragma once
 
 #include <cstddef>
@@ -16,9 +16,9 @@ class PartTable {
 public:
     // Returns the part of this task; null if the table has none.
     TaskState *find(const TaskState &task) const { return n_parts_ == 0 ? nullptr : find_in_use(task); }
-    // Adds a part. If memory is exhausted, adds nothing, and find() will not find the part.
+    // Adds a part, and sets its kListed. If memory is exhausted, adds nothing, and find() will not find the part.
     void add(TaskState *part);
-    void remove(const TaskState *part);
+    void remove(const TaskState *part); // of a part with kListed
     // Frees the memory.
     void clear();
 

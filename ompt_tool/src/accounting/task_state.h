@@ -39,6 +39,7 @@ enum TaskFlag : uint16_t {
     kUntied = 256, // its threads run parts
     kPart = 512, // one thread's part of an untied task
     kUncounted = 1024, // inline, on the stack while a pause began or ended: its begin and end are not counted
+    kListed = 1024, // a part in the thread's table of parts
     kInitial = 2048, // implicit, of a thread and not of a region
     kHeldWait = 4096, // in a wait that the extension reported; the runtime's wait is a part of that wait
     kLight = 8192, // the runtime does not know it; the task below is the runtime's current task
@@ -98,6 +99,10 @@ inline uint64_t traced_id(const TaskState &task) { return task.flags & kInline ?
 inline bool is_over(const TaskState &task) { return (task.flags & kOver) == kOver; }
 // True if the runtime can know it as a task that is not over: not in a pool, not detached, not a part.
 inline bool is_alive(const TaskState &task) { return !is_over(task) && !(task.flags & kPart); }
+// True if this entry of a thread's stack is the task, or a part of it.
+inline bool is_entry_of(const TaskState &entry, const TaskState *task) {
+    return &entry == task || ((entry.flags & kPart) && entry.whole == task && entry.id == task->id);
+}
 inline bool is_detached(const TaskState &task) { return (task.flags & kDetached) == kDetached; }
 inline bool is_untimed_deferred(const TaskState &task) { return (task.flags & (kUntimed | kInline)) == kUntimed; }
 

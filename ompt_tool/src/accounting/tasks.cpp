@@ -244,13 +244,12 @@ static TaskState *take_part(ThreadState &thread, TaskState *task) {
     part->local = thread.constructs.of(task->construct);
     part->worked = 0;
     part->whole = task;
-    thread.parts.add(part);
     return part;
 }
 
 // Gives back the state of a part that leaves the stack.
 static void free_part(ThreadState &thread, TaskState *part) {
-    thread.parts.remove(part);
+    if (part->flags & kListed) thread.parts.remove(part);
     part->flags = kOver;
     part->owner = nullptr;
     part->id = 0;
@@ -271,7 +270,8 @@ static void leave_part(ThreadState &thread, TaskState *part, uint64_t now) {
 
 // Returns `task` or its part on this thread's stack; null if there is none.
 static TaskState *find_on_stack(const ThreadState &thread, TaskState *task) {
-    return task->owner && task->stack == thread.index ? task : thread.parts.find(*task);
+    if (task->owner && task->stack == thread.index) return task;
+    return runs(thread, task) ? thread.current : thread.parts.find(*task);
 }
 
 // Makes `entry`, which is on the thread's stack, the top of that stack. The tasks above it were queued again and leave
@@ -420,12 +420,12 @@ static void end_undeferred_above(ThreadState &thread, const TaskState *entry) {
 }
 
 void resume_task(ThreadState &thread, TaskState *task) {
-    if (const TaskState *entry = find_on_stack(thread, task)) end_undeferred_above(thread, entry);
+    TaskState *entry = find_on_stack(thread, task);
+    if (entry) end_undeferred_above(thread, entry);
     const uint64_t now = clock::now();
     TaskState *top = thread.current;
     leave_for(thread, task->flags & kInline ? 0 : task->ready, now);
     thread.previous.creator = nullptr;
-    TaskState *entry = find_on_stack(thread, task);
     if (entry) {
         unwind_to(thread, top, entry, now);
     } else {

@@ -30,11 +30,14 @@ inline void count_duration(format::ConstructSlot &slot, uint64_t ticks, uint32_t
     slot.histogram[bin < format::kHistogramBins ? bin : format::kHistogramBins - 1] += weight;
 }
 
-// Puts a state on top of the thread's stack. The caller makes it current.
-inline void put_on_stack(const ThreadState &thread, TaskState *task, TaskState *owner) {
+// Puts a state on top of the thread's stack. The caller makes it current. find_on_stack() finds a part on top without
+// the table of parts.
+inline void put_on_stack(ThreadState &thread, TaskState *task, TaskState *owner) {
+    TaskState *top = thread.current;
+    if (__builtin_expect((top->flags & (kPart | kListed)) == kPart, 0)) thread.parts.add(top);
     task->owner = owner;
     task->stack = static_cast<uint16_t>(thread.index);
-    task->below = thread.current;
+    task->below = top;
 }
 
 // Gives the state of an ended task back to its pool.
@@ -107,10 +110,7 @@ inline void end_inline(ThreadState &thread, TaskState *task) {
 void convert_inline(ThreadState &thread, TaskState *task);
 
 // True if the thread runs this task, or a part of it.
-inline bool runs(const ThreadState &thread, const TaskState *task) {
-    const TaskState *current = thread.current;
-    return current == task || ((current->flags & kPart) && current->whole == task && current->id == task->id);
-}
+inline bool runs(const ThreadState &thread, const TaskState *task) { return is_entry_of(*thread.current, task); }
 
 // True if the task is on another thread's stack, running or suspended.
 inline bool is_elsewhere(const ThreadState &thread, const TaskState &task) {

@@ -34,6 +34,12 @@ inline ThreadState *creating_thread(bool is_own, bool can_jump = true) {
     return thread->announced.kind ? nullptr : thread; // the extension measures announced creations
 }
 
+// True if the call submits the rest of the current untied task, not a new task. A creation would have begun when the new
+// task was allocated.
+inline bool submits_rest(const ThreadState &thread, const void *task) {
+    return thread.current->flags & kPart && !thread.current->creating && task != thread.wrapper.allocated;
+}
+
 // Measures a call that creates one task. Keeps the program's return address, because the runtime sees only the wrapper.
 // Prefers the return address of the task's allocation, because the call that enqueues the task may be a tail call.
 struct MeasuredCreation {
@@ -43,6 +49,7 @@ struct MeasuredCreation {
         if (!outer_address)
             thread->wrapper.address =
                 task && task == thread->wrapper.allocated ? thread->wrapper.allocated_at : address;
+        thread->wrapper.allocated = nullptr;
         begin_creation(*thread);
     }
     ~MeasuredCreation() {
@@ -124,7 +131,7 @@ OMPASS_EXPORT int32_t __kmpc_omp_task(void *location, int32_t thread_id, void *t
     static Router router;
     const auto [next, is_own] = next_of<decltype(__kmpc_omp_task)>(router, "__kmpc_omp_task");
     ThreadState *thread = wrappers::creating_thread(is_own);
-    if (!thread) OMPASS_JUMP next(location, thread_id, task);
+    if (!thread || wrappers::submits_rest(*thread, task)) OMPASS_JUMP next(location, thread_id, task);
     const wrappers::MeasuredCreation creation(thread, __builtin_return_address(0), task);
     return next(location, thread_id, task);
 }
