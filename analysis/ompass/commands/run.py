@@ -29,12 +29,9 @@ from ompass.commands.options import (
     choice_option,
     refuse_output,
 )
-from ompass.commands.second_run import FirstRun, Limits, with_advice
-from ompass.commands.streams import console_for, say, to_json, waiting, write_result
+from ompass.commands.streams import say
 from ompass.errors import CannotRecordError, OmpassError, UsageError
 from ompass.files import file_problem
-from ompass.jobs.content import job_of_reports
-from ompass.keeping.names import keep_names_of
 from ompass.launch.child import end_as
 from ompass.launch.launchers import inspect_command, position_of_program
 from ompass.launch.plan import Plan, RunOptions, plan_here
@@ -56,14 +53,9 @@ from ompass.launch.program import (
     ProgramNotFoundError,
 )
 from ompass.launch.rank_start import LAUNCH, publish_failure, publish_plan, rank_variables, withdraw
-from ompass.launch.second_run import MOST_BYTES
+from ompass.launch.second_run import MOST_BYTES, FirstRun, Limits
 from ompass.launch.tool import scratch_directory
-from ompass.readers.run import have_ended, open_run
-from ompass.reports.content import ReportContent, collect, collect_runs
-from ompass.reports.job import brief_job_report, job_report, reports_values
-from ompass.reports.model import plain
-from ompass.reports.run import brief_report, run_report
-from ompass.reports.terminal import print_report
+from ompass.readers.run import have_ended
 from ompass.units import parse_duration, parse_limit, plural
 
 _EXIT_NOT_RECORDED = 125
@@ -456,7 +448,6 @@ def _after(produced: ProducedRuns, first: FirstRun, limits: Limits, shown: Shown
         reason = why_nothing(first.program, first.plan, first.ending, os.environ)
         raise CannotRecordError("nothing was recorded", *reason)
     ranks = _whole_job(produced)
-    name = _shown(produced.main)
     if not shown.quiet:
         if first.ending.signal or first.ending.exit_code:
             say(f"the program {first.ending.describe()}")
@@ -472,22 +463,12 @@ def _after(produced: ProducedRuns, first: FirstRun, limits: Limits, shown: Shown
     with_report = shown.report and not rank_variables(os.environ)[0].lstrip("0")
     if not with_report and shown.json_file is None:
         return False
-    if ranks:
-        with waiting(f"reading {plural(len(ranks), 'rank')}"):
-            contents = collect_runs(ranks)
-        _show_job(contents, shown, with_report)
-        return len(ranks) == 1 + len(produced.others)
-    with waiting(f"reading {name}"):
-        content = collect(open_run(produced.main))
-    if with_report:
-        content = with_advice(content, first, limits)
-    if shown.json_file is not None:
-        write_result(to_json(plain(run_report(content))), shown.json_file)
-    if with_report:
-        console = console_for(stderr=True)
-        console.print()
-        print_report(console, run_report(content) if shown.full else brief_report(content))
-    return True
+    from ompass.commands.recorded import show_report  # slow to load, so loaded after the program has ended
+
+    show_report(
+        produced.main, ranks, first, limits, shown.json_file, on_screen=with_report, is_full=shown.full
+    )
+    return not ranks or len(ranks) == 1 + len(produced.others)
 
 
 def _whole_job(produced: ProducedRuns) -> tuple[Path, ...]:
@@ -511,18 +492,10 @@ def _say_recorded(produced: ProducedRuns, shown: Shown) -> None:
     say_others([path for path in produced.others if path not in ranks])
 
 
-def _show_job(contents: Sequence[ReportContent], shown: Shown, with_report: bool) -> None:
-    if shown.json_file is not None:
-        write_result(to_json(reports_values(contents)), shown.json_file)
-    job = job_of_reports(contents)
-    if with_report and job is not None:
-        console = console_for(stderr=True)
-        console.print()
-        print_report(console, job_report(job, contents) if shown.full else brief_job_report(job, contents))
-
-
 def _keep_names(directories: Iterable[Path | None]) -> None:
     """Stores the names of recorded runs, before the program changes. Stops at an interrupt."""
+    from ompass.keeping.names import keep_names_of  # slow to load
+
     with contextlib.suppress(KeyboardInterrupt):
         keep_names_of(filter(None, directories), _MOST_SECONDS)
 

@@ -8,20 +8,16 @@ order of these steps; launch/second_run.py decides whether the program may run a
 from __future__ import annotations
 
 import os
-import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 from ompass.commands.streams import say, waiting
 from ompass.errors import OmpassError
-from ompass.launch.child import Ending, run_child
-from ompass.launch.plan import Plan
+from ompass.launch.child import run_child
 from ompass.launch.produced import find_produced, is_rank, new_launch
-from ompass.launch.program import Program
 from ompass.launch.rank_start import LAUNCH
-from ompass.launch.second_run import MOST_BYTES, Before, trace_bytes, why_not_traced, why_once
+from ompass.launch.second_run import FirstRun, Limits, trace_bytes, why_not_traced, why_once
 from ompass.readers.meta import TRACE
 from ompass.readers.run import open_run
 from ompass.reports.content import ReportContent
@@ -34,38 +30,6 @@ from ompass.units import duration
 _WANTED_SAMPLES: Final = 400  # of each thread
 _LEAST_HZ: Final = 100  # the tool's rate
 _MOST_HZ: Final = 1_000  # a sample takes some microseconds
-
-
-@dataclass(frozen=True, slots=True)
-class FirstRun:
-    """A program that ran, and how it was started."""
-
-    command: Sequence[str]
-    program: Program
-    plan: Plan
-    environment: Mapping[str, str]  # its variables
-    before: Before
-    ending: Ending
-    wall_ns: int
-
-    @classmethod
-    def started(
-        cls, path: Path, command: Sequence[str], program: Program, plan: Plan, environment: Mapping[str, str]
-    ) -> FirstRun:
-        """Runs the command to its end. `path` is the file to execute: of `program`, or of its launcher."""
-        before = Before.of(command)
-        began = time.monotonic_ns()
-        ending = run_child(str(path), command, environment)
-        return cls(command, program, plan, environment, before, ending, time.monotonic_ns() - began)
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """The limits of a program that runs again, and the decision of the user."""
-
-    twice: bool | None = None  # None: only if the first run was short and is safe to repeat
-    most_ns: int = 0
-    most_bytes: int = MOST_BYTES
 
 
 def with_advice(content: ReportContent, first: FirstRun, limits: Limits) -> ReportContent:

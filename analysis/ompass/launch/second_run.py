@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Decides whether a program that was just recorded may run a second time, to trace it.
+"""Runs a program to record it, and decides whether it may run a second time, to trace it.
 
 Owns the criteria for a program that is safe to repeat, and the limits of time and size. A second run needs
 the same input, and must have no effect that users notice.
@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import os
 import stat
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from ompass.launch.child import Ending
+from ompass.launch.child import Ending, run_child
 from ompass.launch.plan import Plan
 from ompass.launch.program import Program
 from ompass.launch.rank_start import LAUNCH
@@ -44,6 +45,38 @@ class Before:
     def of(cls, command: Sequence[str]) -> Before:
         """Returns the current state; call this before the program starts."""
         return cls(_input_offset(), _files(command))
+
+
+@dataclass(frozen=True, slots=True)
+class FirstRun:
+    """A program that ran, and how it was started."""
+
+    command: Sequence[str]
+    program: Program
+    plan: Plan
+    environment: Mapping[str, str]  # its variables
+    before: Before
+    ending: Ending
+    wall_ns: int
+
+    @classmethod
+    def started(
+        cls, path: Path, command: Sequence[str], program: Program, plan: Plan, environment: Mapping[str, str]
+    ) -> FirstRun:
+        """Runs the command to its end. `path` is the file to execute: of `program`, or of its launcher."""
+        before = Before.of(command)
+        began = time.monotonic_ns()
+        ending = run_child(str(path), command, environment)
+        return cls(command, program, plan, environment, before, ending, time.monotonic_ns() - began)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The limits of a program that runs again, and the decision of the user."""
+
+    twice: bool | None = None  # None: only if the first run was short and is safe to repeat
+    most_ns: int = 0
+    most_bytes: int = MOST_BYTES
 
 
 def why_once(
