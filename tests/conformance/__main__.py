@@ -4,21 +4,21 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
-import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatch
 from pathlib import Path
 
 import toolchains
-from campaigns import add_at_once, with_progress
+from campaigns import add_at_once, run_command, with_progress
 from conformance.judge import Campaign, Case, Entry
 from conformance.programs import Built, Program, build_all, programs_in
 from conformance.suites import SUITES
 from conformance.ways import WAYS
 from ext_programs import ext_library
-from ompass.errors import OmpassError, UsageError
+from ompass.errors import UsageError
 from ompass.journal import Journal
 
 FOLDER = toolchains.REPOSITORY / "build" / "conformance"
@@ -72,13 +72,14 @@ def run(campaign: Campaign, cases: Sequence[Case], at_once: int, *, again: bool 
         }
         missing = [case for case in cases if (case.key, campaign.inputs(case)) not in ended]
 
-        def kept() -> Iterator[Entry]:
-            for entry in campaign.run_all(missing, at_once):
+        def kept(entries: Iterable[Entry]) -> Iterator[Entry]:
+            for entry in entries:
                 journal.append(entry)
                 yield entry
 
-        for entry in with_progress(kept(), len(missing), complaint):
-            ended[entry["key"], entry["inputs"]] = entry
+        with contextlib.closing(campaign.run_all(missing, at_once)) as entries:
+            for entry in with_progress(kept(entries), len(missing), complaint):
+                ended[entry["key"], entry["inputs"]] = entry
     return [ended[case.key, campaign.inputs(case)] for case in cases]
 
 
@@ -125,7 +126,7 @@ def parsed() -> argparse.Namespace:
         description="Build the OpenMP programs of third-party suites, and run each without Ompass, with the "
         "tool, with the extension, and with both. List the programs whose exit status or output differs "
         "from stock runs. Finished programs are skipped: the same command resumes an interrupted one.",
-        epilog=f"The journal is in {FOLDER.relative_to(toolchains.REPOSITORY)}. Of "
+        epilog=f"The journal is in {os.path.relpath(FOLDER, toolchains.REPOSITORY)}. Of "
         f"{', '.join(suite.name for suite in SUITES if suite.made)}, programs of several files are built; "
         "of other suites, programs of a single file.",
     )
@@ -145,9 +146,4 @@ def parsed() -> argparse.Namespace:
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except OmpassError as error:
-        sys.exit(f"error: {error.one_line()}")
-    except KeyboardInterrupt:
-        sys.exit("interrupted; the same command resumes")
+    run_command(main)

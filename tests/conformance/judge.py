@@ -3,22 +3,21 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import os
 import resource
-import signal
 import subprocess
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
 from conformance.programs import Program
 from conformance.reference import ORDER, Ended, Reference
+from conformance.running import RunningPrograms
 from conformance.ways import Way
 from toolchains import Toolchain
 
@@ -57,6 +56,7 @@ class Campaign:
     ways: Sequence[Way]
     limit_s: float = 60.0  # of a run; a stock run must end in a third of it
     repeats: int = 5  # of a run that differs
+    running: RunningPrograms = field(default_factory=RunningPrograms)
 
     def inputs(self, case: Case) -> str:
         """Returns a digest of everything that decides the outcome of a case."""
@@ -70,10 +70,17 @@ class Campaign:
         ]
         return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
 
-    def run_all(self, cases: Sequence[Case], at_once: int) -> Iterator[Entry]:
-        """Yields the entries of the cases in order; runs `at_once` cases at a time."""
+    def run_all(self, cases: Sequence[Case], at_once: int) -> Generator[Entry]:
+        """Yields the entries of the cases in order; runs `at_once` cases at a time.
+
+        If the generator is closed early, it ends the running programs.
+        """
         with ThreadPoolExecutor(at_once) as pool:
-            yield from pool.map(self.entry, cases)
+            try:
+                yield from pool.map(self.entry, cases)
+            except BaseException:
+                self.running.stop()
+                raise
 
     def entry(self, case: Case) -> Entry:
         """Runs a case in every way and returns what differs, as an entry of the journal."""
@@ -137,26 +144,16 @@ class Campaign:
     ) -> Ended:
         """Runs a program in an empty folder, without input, and ends it at the time limit."""
         with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-            process = subprocess.Popen(
+            with self.running.program(
                 [str(case.executable), *case.program.arguments],
                 env=self.toolchain.run_environment({"OMP_NUM_THREADS": str(case.threads), **settings}),
-                cwd=folder,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                text=True,
-                errors="replace",
-                preexec_fn=_use_one_cpu if on_one_cpu else _leave_no_core,
-                start_new_session=True,
-            )
-            try:
-                stdout, stderr = process.communicate(timeout=limit_s)
-            except subprocess.TimeoutExpired:
-                return Ended(None)
-            finally:
-                with contextlib.suppress(ProcessLookupError):
-                    os.killpg(process.pid, signal.SIGKILL)  # the program or its children
-                process.communicate()
+                cwd=Path(folder),
+                prepare=_use_one_cpu if on_one_cpu else _leave_no_core,
+            ) as process:
+                try:
+                    stdout, stderr = process.communicate(timeout=limit_s)
+                except subprocess.TimeoutExpired:
+                    return Ended(None)
             return Ended(process.returncode, stdout, stderr)
 
 

@@ -13,12 +13,13 @@ from pathlib import Path
 from queue import SimpleQueue
 
 import toolchains
+from campaigns import run_command
 from diseases import document
 from diseases.conditions import CONDITIONS
 from diseases.labels import Label, all_labels
 from diseases.matrix import as_values, judge, misses, share_of, table, way_of
 from diseases.runs import COMPILERS, FOLDER, Case, Recordings, Selection, build, cases_of
-from ompass.errors import OmpassError, UsageError
+from ompass.errors import UsageError
 
 
 def main() -> int:
@@ -151,7 +152,4 @@ def say(text: str) -> None:
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except OmpassError as error:
-        sys.exit(f"error: {error.one_line()}")
+    run_command(main)

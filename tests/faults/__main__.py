@@ -6,17 +6,16 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import toolchains
-from campaigns import add_at_once, with_progress
+from campaigns import add_at_once, run_command, with_progress
 from faults.cases import Case
 from faults.kinds import KINDS
 from faults.one_run import Outcome, run_all
-from ompass.errors import OmpassError, UsageError
+from ompass.errors import UsageError
 from ompass.journal import Journal
 
 FOLDER = toolchains.REPOSITORY / "build" / "faults"
@@ -97,7 +96,4 @@ def parsed() -> argparse.Namespace:
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except OmpassError as error:
-        sys.exit(f"error: {error.one_line()}")
+    run_command(main)

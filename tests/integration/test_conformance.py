@@ -4,7 +4,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -41,6 +46,15 @@ _PROGRAMS = {
     "different": 'puts(getenv("OMP_TOOL_LIBRARIES") ? "watched" : "alone");',
     "endless": 'if (getenv("OMP_EXT_SCHEDULE")) for (;;) sleep(1);',
 }
+
+# Runs the command with another folder for its journal.
+_COMMAND = """
+import sys, campaigns
+from pathlib import Path
+from conformance import __main__ as command
+command.FOLDER = Path(sys.argv.pop(1))
+campaigns.run_command(command.main)
+"""
 
 
 @pytest.fixture
@@ -123,6 +137,39 @@ def test_finished_cases_are_skipped(
     assert ran == ["right", "different", "different"]
     command.run(replace(few, limit_s=31), cases[:1], 1)  # another limit may have another outcome
     assert ran[3:] == ["right"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_interrupted_campaign_ends_its_programs(number: signal.Signals, tmp_path: Path) -> None:
+    folder = tmp_path / "made"
+    folder.mkdir()
+    note = 'FILE* f = fopen(getenv("NOTE"), "w"); fprintf(f, "%d\\n", (int)getpid()); fclose(f); sleep(100);'
+    (folder / "sleeper.c").write_text(_HEAD + _MAIN % note)
+    paths = os.pathsep.join([str(toolchains.REPOSITORY / "tests"), str(Path(toolchains.__file__).parent)])
+    with subprocess.Popen(
+        [sys.executable, "-c", _COMMAND, str(tmp_path / "campaign"), str(folder), "--limit", "300"],
+        env={**os.environ, "PYTHONPATH": paths, "NOTE": str(tmp_path / "note")},
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        wait_until(lambda: process.poll() is not None or content_of(tmp_path / "note").endswith("\n"))
+        process.send_signal(number)
+        _, stderr = process.communicate()
+    assert stderr.splitlines()[-1] == "interrupted; the same command resumes"
+    assert process.returncode == 1
+    pid = int((tmp_path / "note").read_text())
+    wait_until(lambda: not Path(f"/proc/{pid}/exe").exists())
+
+
+def content_of(path: Path) -> str:
+    return path.read_text() if path.exists() else ""
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    end_s = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < end_s, "it takes too long"
+        time.sleep(0.02)
 
 
 def test_report_and_json_name_what_differs(campaign: Campaign, suite: Path, tmp_path: Path) -> None:

@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shared code of the long commands: their progress, and the option for the number of simultaneous runs."""
+"""Shared code of the long commands: progress, end, and the option for the number of simultaneous runs."""
 
 from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
 import time
 from collections.abc import Callable, Iterable
-from typing import TypeVar
+from typing import NoReturn, TypeVar
+
+from ompass.errors import OmpassError
 
 _Outcome = TypeVar("_Outcome")
 
@@ -25,6 +28,20 @@ def with_progress(
         if number % 100 == 0 or number == total:
             _say(f"{number} of {total} runs, {time.monotonic() - begin:.0f} s")
     return ended
+
+
+def run_command(main: Callable[[], int]) -> NoReturn:
+    """Exits with the status of `main`, or with one line if it fails or is interrupted.
+
+    SIGTERM acts like SIGINT: `main` ends what it has started.
+    """
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        sys.exit(main())
+    except OmpassError as error:
+        sys.exit(f"error: {error.one_line()}")
+    except KeyboardInterrupt:
+        sys.exit("interrupted; the same command resumes")
 
 
 def add_at_once(parser: argparse.ArgumentParser) -> None:
