@@ -13,7 +13,8 @@ from typing import Any, Final
 import pytest
 
 from ompass import open as open_run
-from ompass.errors import OmpassError
+from ompass.errors import OmpassError, RunNotFoundError
+from ompass.readers.run import find_missing
 from ompass.readers.schedule import open_pyramid
 from ompass.recording import Recording
 
@@ -102,6 +103,16 @@ def test_damage_that_once_crashed_a_reader_no_longer_does(
     for file, place, value in changes:
         change(run_dir / file, place, value)
     check_readers(run_dir)
+
+
+@pytest.mark.parametrize("content", [b"", bytes(4096), bytes(3 * 4096)], ids=["empty", "header", "extents"])
+def test_run_without_a_written_process_log_is_refused(content: bytes, tmp_path: Path) -> None:
+    """A full disk, a limit or a kill may leave process.log so. The other logs then have no meaning."""
+    run_dir = golden("killed", tmp_path)
+    (run_dir / "process.log").write_bytes(content)
+    for read in (open_run, find_missing):
+        with pytest.raises(RunNotFoundError, match=r"its process\.log is empty.*ulimit -f"):
+            read(run_dir)
 
 
 def test_damage_in_a_window_of_a_killed_run_is_reported_with_its_offset(tmp_path: Path) -> None:

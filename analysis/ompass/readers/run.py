@@ -45,11 +45,13 @@ def open_run(path: Path, source: str = "profile", window: tuple[int, int] = (0, 
     nanoseconds since the start (-1: to the end). Times are cut to the window; tasks, waits and kernels count
     if they end in it.
 
-    Raises RunNotFoundError, DamagedRunError (also for source "events" without a trace).
+    Raises RunNotFoundError (also if nothing was recorded), DamagedRunError (also for source "events" without
+    a trace).
     """
     check_directory(path)
     with core_errors(path):
         run = _core.replay_trace(str(path), *window) if source == "events" else _core.read_profile(str(path))
+    _check_written(path, run)
     modules = tuple(module.replace(path=_file_of(module.path, path)) for module in run.modules)
     return run if modules == run.modules else run.replace(modules=modules)
 
@@ -97,7 +99,19 @@ def find_missing(path: Path) -> list[str]:
     with core_errors(path):
         n_dropped = sum(thread.n_dropped for thread in _core.read_samples(str(path)).threads)
         samples = [f"{path}: {plural(n_dropped, 'sample')} could not be written."] if n_dropped else []
-        return [*_core.read_profile(str(path)).missing, *samples]
+        profile = _core.read_profile(str(path))
+    _check_written(path, profile)
+    return [*profile.missing, *samples]
+
+
+def _check_written(path: Path, run: Run) -> None:
+    """Raises RunNotFoundError if process.log lacks a header, which all other logs need."""
+    if run.format_version == 0:
+        raise RunNotFoundError(
+            f"{path}",
+            "its process.log is empty: the program ended while it made the file, or the file could not grow",
+            "record the program again, with room for the run directory (`df`, `ulimit -f`)",
+        )
 
 
 def _sample_problems(path: Path) -> list[str]:
