@@ -48,7 +48,8 @@ constexpr auto kFunctions = [] {
     for (size_t i = 0; i < functions.size(); i++) {
         const std::string_view name = kNames[i];
         const bool starts = name == "MPI_Init" || name == "MPI_Init_thread" || name == "MPI_Session_init";
-        functions[i] = {kNames[i], static_cast<uint16_t>(i), kClasses[i], starts, freed_by(name)};
+        const bool ends = name == "MPI_Finalize" || name == "MPI_Session_finalize";
+        functions[i] = {kNames[i], static_cast<uint16_t>(i), kClasses[i], starts, starts || ends, freed_by(name)};
     }
     return functions;
 }();

@@ -16,6 +16,7 @@ struct Function {
     uint16_t number;
     format::MpiClass kind;
     bool starts; // true if it initializes MPI, where recording begins at the latest
+    bool sleeps; // true if ranks wait in it for others, with thousands of short sleeps per second
     Freed frees; // the object whose handle it frees
 };
 

@@ -21,7 +21,7 @@ from marked_programs import in_a_calm_moment, lines_of
 from needs import require_commands
 from ompass import _core
 from ompass.model import MPI_CLASSES
-from ompass.readers.run import open_run
+from ompass.readers.run import open_run, read_samples
 from ompass.reports.content import ReportContent, collect
 from ompass.reports.model import plain
 from ompass.reports.run import run_report
@@ -290,3 +290,27 @@ def test_a_call_costs_little_even_in_programs_with_many_call_sites(
         assert many_ns <= 1.5 * outside_ns + 10, cost_ns
 
     in_a_calm_moment(measure, check)
+
+
+@MODES
+def test_the_initialization_of_mpi_is_watched_by_the_clock(recorded: Any, mode: str) -> None:
+    done = recorded("initializes.c", mode=mode)
+    found = re.search(r"INIT ns=(\d+) running=(\d+)", done.process.stdout)
+    assert found is not None
+    took_ns, running_ns = map(int, found.groups())
+    run = check_sound(done.run_dir)
+    (thread,) = run.threads
+    assert thread.cpu_source == "switches"
+    assert (thread.n_lost_switches, thread.by_clock_ns) == (0, 0)
+    (outside,) = run.regions
+    assert outside.mpi_ns == pytest.approx(took_ns, rel=0.02)
+    off_ns = outside.mpi_preempted_ns + outside.mpi_blocked_ns
+    assert outside.mpi_ns - off_ns == pytest.approx(running_ns, rel=0.05)
+    assert outside.mpi_blocked_ns > 4000 * 50_000 * 0.9
+    weights = Counter[str]()
+    for sample in (sample for each in read_samples(done.run_dir).threads for sample in each.samples):
+        weights[sample.state] += sample.weight
+    assert weights["mpi"] <= 1
+    assert weights["work"] == pytest.approx(30, abs=6)
+    if mode == "trace":
+        check_accounts_agree(run, _core.replay_trace(str(done.run_dir)))

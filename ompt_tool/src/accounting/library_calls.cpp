@@ -22,7 +22,8 @@ void begin_library_call(ThreadState &thread, format::CallSlot &slot, State state
     slot.n_calls++;
     slot.n_in_tasks += in_task;
     const bool is_traced = thread.tracing && slot.id && !thread.current->creating;
-    thread.call = {&slot, state, is_accounted, in_task, thread.region->instance == nullptr, is_traced, now, 0, frame};
+    thread.call = {&slot,     state, is_accounted, in_task, thread.region->instance == nullptr,
+                   is_traced, false, now,          0,       frame};
     if (is_accounted) {
         open_interval(thread, format::kOpenCall);
         thread.header->open_wait = slot.id;
@@ -56,6 +57,7 @@ void end_library_call(ThreadState &thread) {
     if (!call.is_accounted) call.slot->unaccounted_ticks += ticks;
     if (call.is_traced && thread.tracing) thread.log.timed(format::kCall, call.slot->id, now, call.leave_word);
     thread.call.slot = nullptr;
+    if (__builtin_expect(call.is_unwatched, 0)) resume_watch(thread);
 }
 
 } // namespace ompass

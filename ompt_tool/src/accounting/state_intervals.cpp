@@ -28,6 +28,18 @@ static void change_watch(ThreadState &thread) {
     thread.sample_ring = thread.samples.page();
 }
 
+void pause_watch(ThreadState &thread) {
+    thread.off_cpu.pause_records();
+    thread.ring = thread.off_cpu.page();
+    thread.samples.suspend();
+    thread.sample_ring = thread.samples.page();
+}
+
+void resume_watch(ThreadState &thread) {
+    thread.off_cpu.resume_records();
+    change_watch(thread);
+}
+
 void pass_off_cpu(ThreadState &thread, uint64_t begin) {
     thread.header->outside += thread.off_cpu.take_until(begin, thread.tracing ? &thread.log : nullptr);
     if (thread.off_cpu.page() != thread.ring) change_watch(thread);

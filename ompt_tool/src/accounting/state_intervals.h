@@ -36,6 +36,11 @@ format::OffCpuTicks take_off_cpu(ThreadState &thread, uint64_t end);
 // construct.
 [[gnu::noinline]] void charge_off_cpu(ThreadState &thread, State state, uint64_t end);
 
+// Stops samples and records of switches until resume_watch(), for one state interval in which the thread may switch
+// thousands of times a second. Its clock shows its off-CPU time.
+void pause_watch(ThreadState &thread);
+void resume_watch(ThreadState &thread);
+
 // Takes and charges the off-CPU intervals up to `now` without closing the state interval, if the thread works or is
 // outside of the accounted time.
 [[gnu::noinline]] void update_off_cpu(ThreadState &thread, uint64_t now);

@@ -194,6 +194,7 @@ struct LibraryCall {
     bool in_task; // in an explicit task
     bool is_serial; // outside of parallel regions
     bool is_traced; // the trace records the call
+    bool is_unwatched; // pause_watch() has been called
     uint64_t begin;
     uint64_t leave_word; // word 1 of the record of its end
     const void *frame; // the caller's stack pointer

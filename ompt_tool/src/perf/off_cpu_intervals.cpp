@@ -63,7 +63,7 @@ bool OffCpuIntervals::open(uint32_t tid) {
 }
 
 void OffCpuIntervals::close() {
-    by_clock_ = false;
+    by_clock_ = paused_ = false;
     waits_until_ = 0;
     ring_.close();
 }
@@ -156,7 +156,24 @@ void OffCpuIntervals::end_by_clock() {
     held_.store(false, std::memory_order_release);
 }
 
+void OffCpuIntervals::pause_records() {
+    if (!ring_.is_open() || by_clock_ || next_.end || guessed_.end || left_) return;
+    begin_by_clock();
+    paused_ = by_clock_;
+}
+
+void OffCpuIntervals::resume_records() {
+    if (!paused_) return;
+    end_by_clock();
+    paused_ = false;
+    waits_until_ = 0;
+    by_clock_since_ = clock::now(); // used if the kernel now refuses records
+    considered_ns_ = clock::monotonic_ns();
+    n_switches_ = 0;
+}
+
 void OffCpuIntervals::consider_clock() {
+    if (paused_) return;
     if (!by_clock_ && n_switches_ < kManySwitches) return;
     const uint64_t now_ns = clock::monotonic_ns(), elapsed = now_ns - considered_ns_;
     if (by_clock_ && elapsed < patience_ns_) return;

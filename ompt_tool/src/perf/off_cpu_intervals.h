@@ -34,8 +34,13 @@ public:
     // True if a state interval that ends at `end` has nothing to take, because the clock was read a moment ago.
     bool can_wait(uint64_t end) const { return end < waits_until_; }
     uint64_t clock_ticks(uint64_t now) const { // returns the total time in which the clock replaced records
-        return clock_ticks_ + (by_clock_ && now > by_clock_since_ ? now - by_clock_since_ : 0);
+        const bool is_counted = by_clock_ && !paused_;
+        return clock_ticks_ + (is_counted && now > by_clock_since_ ? now - by_clock_since_ : 0);
     }
+    // Replaces the records by the clock during one state interval, in which the thread may switch very often.
+    // clock_ticks() excludes this time. Owner only. Has no effect while an off-CPU interval is left to take.
+    void pause_records();
+    void resume_records();
 
     // Takes the off-CPU time before `end` that is not taken yet, and writes it to `log` unless `log` is null. `end` may
     // be earlier than in the last call.
@@ -87,6 +92,7 @@ private:
 
     mutable std::atomic<bool> held_{false}; // the holder may open, close or read the ring
     bool by_clock_ = false;
+    bool paused_ = false; // by_clock_ is true because of pause_records()
     uint64_t by_clock_since_ = 0, clock_ticks_ = 0;
     uint64_t asks_at_ = 0; // time from which the end of a state interval reads the clock
     uint64_t waits_until_ = 0; // the same time if no interval is left to take; else 0

@@ -46,6 +46,10 @@ mpi::Recording begin(const mpi::Function &function, const void *return_address, 
     if (!thread || is_in_library_call(*thread, frame)) return mpi::Recording::kNone;
     const PlaceTable::Call call = {function.number, static_cast<uint32_t>(function.kind), function.name};
     begin_library_call(*thread, thread->places.call(place_of_call(*thread, return_address), call), State::kMpi, frame);
+    if (__builtin_expect(function.sleeps, 0)) {
+        thread->call.is_unwatched = true;
+        pause_watch(*thread);
+    }
     return thread->call.is_traced ? mpi::Recording::kCallAndMessages : mpi::Recording::kCall;
 }
 

@@ -9,7 +9,11 @@ extern "C" {
 
 void print_sleeps(void); // prints the total sleeping times of MPI_Barrier, MPI_Recv and MPI_Wait
 
+void compute(int ms); // uses the processor for that time
+
 int MPI_Init(int *argc, char ***argv);
+// Sleeps so often for 50 us, computes, and prints the time of both.
+int MPI_Init_thread(int n_sleeps, int ms);
 int MPI_Finalize(void);
 int MPI_Barrier(int ms);
 int MPI_Recv(int ms);
