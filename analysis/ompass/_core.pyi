@@ -470,6 +470,16 @@ class Reuse(Row):
     groups: Final[tuple[GroupReuse, ...]]  # results by cache group
     block_bytes: Final[int]  # size of a sampled block; 0 if exact
 
+class AccessLog:
+    """The accesses of the last simulated run that received it."""
+    def __init__(self) -> None: ...
+    def __len__(self) -> int: ...
+    def reuse(self, group_of_thread: Sequence[int], class_bytes: Sequence[tuple[int, int]], coherent: bool = True, n_jobs: int = 1) -> Reuse:
+        """
+        Returns the reuse distances of the accesses, exactly.
+        `group_of_thread`: group of each thread of the simulated team. The other arguments are those of reuse_of_run(). Raises ValueError for inconsistent arguments.
+        """
+
 def reuse_of_run(directory: str, group_of_thread: Sequence[int], group_of_cpu: Sequence[int], class_bytes: Sequence[tuple[int, int]], rate: float = 1.0, block_bytes: int = 0, coherent: bool = True, n_jobs: int = 1, progress: object | None = None) -> Reuse:
     """
     Returns the reuse distances of a trace's accesses in each cache group.
@@ -860,12 +870,12 @@ def policies() -> tuple[Policy, ...]:
 def simulated_costs() -> tuple[SimulatedCost, ...]:
     """Returns all costs that a machine file may set."""
 
-def simulate(program: TaskProgram, *, policy: str, threads: int, domains: Sequence[int] = [], n_domains: int = 1, clock_ratio: float = 1.0, costs: Mapping[str, Sequence[tuple[int, float]]] = {}, seed: int = 1, speed: Mapping[int, float] = {}, max_depth: int = 0, min_ns: int = 0, serial_below: bool = False, untied: bool = False, untraced_task_ns: int = 0, untraced_creation_ns: int = 0, untraced_create: tuple[int, int] = (0, 0), serialised: tuple[int, int, int] = (0, 0, 0), as_recorded: bool = False, memory: MemorySystem | None = None, recorded: RecordedMemory | None = None, record_in: str = '', recorded_run: str = '') -> SimulatedRun:
+def simulate(program: TaskProgram, *, policy: str, threads: int, domains: Sequence[int] = [], n_domains: int = 1, clock_ratio: float = 1.0, costs: Mapping[str, Sequence[tuple[int, float]]] = {}, seed: int = 1, speed: Mapping[int, float] = {}, max_depth: int = 0, min_ns: int = 0, serial_below: bool = False, untied: bool = False, untraced_task_ns: int = 0, untraced_creation_ns: int = 0, untraced_create: tuple[int, int] = (0, 0), serialised: tuple[int, int, int] = (0, 0, 0), as_recorded: bool = False, memory: MemorySystem | None = None, recorded: RecordedMemory | None = None, record_in: str = '', recorded_run: str = '', accesses: AccessLog | None = None) -> SimulatedRun:
     """
     Simulates one run. Raises LogError if no task can continue, or if the logs cannot be written.
     `domains`: number of each thread's domain; empty: 0. `clock_ratio`: speed of a core relative to the recording machine. `costs`: (number of threads, ns) points of each cost, by its name. `speed`: speed-up of each construct's work, by the number of the construct. Tasks deeper than `max_depth` (0: no limit) or with less work than `min_ns` run inside their creator, at no cost if `serial_below`. `untied`: True makes all tasks untied. The same `seed` gives the same run.
     The next arguments remove the cost of recording. `untraced_task_ns` is subtracted from the work of each task, and `untraced_creation_ns` from the work of its creator. `untraced_create`: (ns to subtract from each recorded creation, least ns of the creation after that). `serialised`, for tasks recorded in a team of one: (`untraced_task_ns`, `untraced_creation_ns`, ns of a creation if `costs` does not set it). `as_recorded`: True lets these tasks keep their recorded times if the simulated team has one thread.
-    `memory`: caches and memory of the simulated machine. `recorded`: from recorded_memory(). If one of them is None, work takes its recorded time. `record_in`: existing directory for the logs of the simulated run; empty: none. `recorded_run`: directory of the recorded run, whose definitions these logs get.
+    `memory`: caches and memory of the simulated machine. `recorded`: from recorded_memory(). If one of them is None, work takes its recorded time. `record_in`: existing directory for the logs of the simulated run; empty: none. `recorded_run`: directory of the recorded run, whose definitions these logs get. `accesses`: receives the accesses of the run, under any policy.
     """
 
 class Slices(Columns):

@@ -4,9 +4,11 @@
 
 #include <nanobind/stl/pair.h>
 
+#include <algorithm>
 #include <bit>
 
 #include "bindings.h"
+#include "simulation/access_log.h"
 
 namespace ompass {
 
@@ -142,6 +144,21 @@ PythonReuse reuse_of_accesses(const Given<uint64_t> &address, const Given<uint64
     return to_python(result);
 }
 
+PythonReuse reuse_of_log(simulation::AccessLog &log, std::vector<int32_t> group_of_thread,
+                         const std::vector<std::pair<uint64_t, uint64_t>> &class_bytes, bool coherent,
+                         unsigned n_jobs) {
+    if (group_of_thread.size() < log.n_threads()) throw nb::value_error("a thread has no group");
+    if (std::ranges::any_of(group_of_thread, [](int32_t group) { return group < 0; }))
+        throw nb::value_error("a thread is in an unknown group");
+    const KrdSettings settings = settings_of(std::move(group_of_thread), {}, class_bytes, 1, 0, coherent, n_jobs);
+    KrdResult result;
+    {
+        const nb::gil_scoped_release release;
+        result = log.reuse(settings);
+    }
+    return to_python(result);
+}
+
 } // namespace
 
 void bind_krd(nb::module_ &m) {
@@ -152,6 +169,14 @@ void bind_krd(nb::module_ &m) {
         "the sampled bytes. The bins add up to close_bytes + near_bytes + far_bytes.");
     bind_row<PythonGroupReuse>(m, "GroupReuse", "Accesses of one cache group by reuse distance.");
     bind_row<PythonReuse>(m, "Reuse", "Accesses by reuse distance in each cache group.");
+    nb::class_<simulation::AccessLog>(m, "AccessLog", "The accesses of the last simulated run that received it.")
+        .def(nb::init<>())
+        .def("__len__", &simulation::AccessLog::size)
+        .def("reuse", &reuse_of_log, nb::arg("group_of_thread"), nb::arg("class_bytes"), nb::arg("coherent") = true,
+             nb::arg("n_jobs") = 1,
+             "Returns the reuse distances of the accesses, exactly.\n\n"
+             "`group_of_thread`: group of each thread of the simulated team. The other arguments are those of "
+             "reuse_of_run(). Raises ValueError for inconsistent arguments.");
     m.def("reuse_of_run", &reuse_of_run, nb::arg("directory"), nb::arg("group_of_thread"), nb::arg("group_of_cpu"),
           nb::arg("class_bytes"), nb::arg("rate") = 1.0, nb::arg("block_bytes") = 0, nb::arg("coherent") = true,
           nb::arg("n_jobs") = 1, nb::arg("progress").none() = nb::none(),

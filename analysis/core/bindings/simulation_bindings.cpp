@@ -11,6 +11,7 @@
 #include <memory>
 
 #include "bindings.h"
+#include "simulation/access_log.h"
 #include "simulation/engine.h"
 #include "simulation/recorder.h"
 #include "simulation/transform.h"
@@ -224,7 +225,7 @@ PythonSimulated simulate_program(const TaskProgram &program, const std::string &
                                  uint32_t untraced_creation_ns, std::pair<uint32_t, uint32_t> untraced_create,
                                  const std::tuple<int32_t, int32_t, uint32_t> &serialised, bool as_recorded,
                                  const MemorySystem *memory, const RecordedMemory *recorded,
-                                 const std::string &record_in, const std::string &recorded_run) {
+                                 const std::string &record_in, const std::string &recorded_run, AccessLog *accesses) {
     const Policy *policy = find_policy(policy_name);
     if (!policy) throw nb::value_error(("no policy is called " + policy_name).c_str());
     if (n_threads < 1 || n_threads > kMaxThreads) throw nb::value_error("the number of threads is out of range");
@@ -255,6 +256,7 @@ PythonSimulated simulate_program(const TaskProgram &program, const std::string &
         if (!record_in.empty() && !(problem = open_run(recorded_run, run)))
             recorder = std::make_unique<Recorder>(program, run.definitions, *policy, domains, n_threads);
         team.recorder = recorder.get();
+        team.accesses = accesses;
         if (!problem) from = simulate(program, machine, *policy, team, changes);
         if (recorder && from.problem.empty()) problem = recorder->write(record_in, run, from.wall_ns);
     }
@@ -641,7 +643,7 @@ void bind_runs(nb::module_ &m) {
           nb::arg("untraced_creation_ns") = 0, nb::arg("untraced_create") = std::pair<uint32_t, uint32_t>{},
           nb::arg("serialised") = std::tuple<int32_t, int32_t, uint32_t>{}, nb::arg("as_recorded") = false,
           nb::arg("memory") = nb::none(), nb::arg("recorded") = nb::none(), nb::arg("record_in") = "",
-          nb::arg("recorded_run") = "",
+          nb::arg("recorded_run") = "", nb::arg("accesses") = nb::none(),
           "Simulates one run. Raises LogError if no task can continue, or if the logs cannot be written.\n\n"
           "`domains`: number of each thread's domain; empty: 0. `clock_ratio`: speed of a core relative to the "
           "recording machine. `costs`: (number of threads, ns) points of each cost, by its name. `speed`: speed-up "
@@ -655,7 +657,8 @@ void bind_runs(nb::module_ &m) {
           "`as_recorded`: True lets these tasks keep their recorded times if the simulated team has one thread.\n\n"
           "`memory`: caches and memory of the simulated machine. `recorded`: from recorded_memory(). If one of them "
           "is None, work takes its recorded time. `record_in`: existing directory for the logs of the simulated run; "
-          "empty: none. `recorded_run`: directory of the recorded run, whose definitions these logs get.");
+          "empty: none. `recorded_run`: directory of the recorded run, whose definitions these logs get. `accesses`: "
+          "receives the accesses of the run, under any policy.");
 }
 
 } // namespace

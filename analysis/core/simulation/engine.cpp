@@ -119,14 +119,14 @@ void SimulatedRun::continue_task(Thread &thread) {
             continue;
         }
         case OpKind::kAccess:
-            if (recorder_) recorder_->kernel(thread.number, operation, thread.now);
+            note(thread, operation);
             if (!memory_) continue;
             return threads_.wait_for_step(thread, Step::kAccess);
         case OpKind::kOffCpu: thread.spend(State::kWork, operation.value()); continue; // on any machine
         case OpKind::kDetached: task.detached = operation.value() != 0; continue;
         case OpKind::kKernelBegin:
         case OpKind::kKernelEnd:
-            if (recorder_) recorder_->kernel(thread.number, operation, thread.now);
+            note(thread, operation);
             task.data_ns = 0;
             continue;
         case OpKind::kLoopBegin: continue;
@@ -189,6 +189,11 @@ void SimulatedRun::run_operation(Thread &thread) {
     continue_task(thread);
 }
 
+void SimulatedRun::note(const Thread &thread, Operation operation) {
+    if (recorder_) recorder_->kernel(thread.number, operation, thread.now);
+    if (accesses_) accesses_->add(thread.number, operation, thread.now);
+}
+
 // Runs up to kAccessesAtOnce consecutive accesses as one step.
 void SimulatedRun::access(Thread &thread) {
     LiveTask &task = tasks_[thread.current];
@@ -197,7 +202,7 @@ void SimulatedRun::access(Thread &thread) {
     for (const Operation *next = first; next < end; next++)
         memory_->prefetch(static_cast<uint32_t>(next->value()), thread.number);
     for (const Operation *next = first; next < end; next++) {
-        if (recorder_ && next > first) recorder_->kernel(thread.number, *next, thread.now);
+        if (next > first) note(thread, *next);
         const auto number = static_cast<uint32_t>(next->value());
         const auto ns = static_cast<double>(memory_->access(number, thread.number, thread.now));
         thread.spend(State::kWork, whole(ns * recorded_->scale[number]));

@@ -58,6 +58,7 @@ struct Simulated {
     std::string problem; // empty: the program ran to its end
 };
 
+class AccessLog;
 class Recorder;
 
 struct Team {
@@ -68,6 +69,7 @@ struct Team {
     // Called at each completion of a task, in order of time; for tests.
     std::function<void(uint32_t task, uint32_t thread, uint64_t time)> completed;
     Recorder *recorder = nullptr; // records the run; only with policies for which can_record() is true
+    AccessLog *accesses = nullptr; // keeps the accesses of the run
 };
 
 // Simulates a run of the program. Callable from several threads at once, also for one program. Memory: 64 bytes per

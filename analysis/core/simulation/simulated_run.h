@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "access_log.h"
 #include "engine.h"
 #include "format/invariants.h"
 #include "pending.h"
@@ -35,7 +36,8 @@ public:
           random_(team.seed),
           ready_(program, policy, tasks_, threads_, terms_.n_domains, changes.untied, terms_.cost.lock),
           victims_(policy, ready_, terms_.n_domains, random_), pending_(program), recorder_(team.recorder),
-          locks_(program.n_locks) {
+          accesses_(team.accesses), locks_(program.n_locks) {
+        if (accesses_) accesses_->begin(program, team.n_threads);
         if (machine.memory.levels.empty() || !machine.recorded || program.accesses.empty()) return;
         memory_ = std::make_unique<Memory>(program, machine.memory, machine.recorded->blocks);
         recorded_ = machine.recorded;
@@ -54,6 +56,7 @@ private:
     void continue_task(Thread &thread);
     void run_operation(Thread &thread);
     void access(Thread &thread);
+    void note(const Thread &thread, Operation operation); // an access, or the begin or end of a kernel
     void create(Thread &thread, Operation operation);
     void end_task(Thread &thread);
     void complete(uint32_t place, Thread &thread);
@@ -104,6 +107,7 @@ private:
     std::unique_ptr<Memory> memory_; // null: not modelled
     const RecordedMemory *recorded_ = nullptr;
     Recorder *const recorder_; // null: not recorded
+    AccessLog *const accesses_; // null: not kept
 
     struct {
         uint32_t n_implicit = 0, n_arrived = 0, n_ended = 0;

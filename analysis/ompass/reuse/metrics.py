@@ -158,6 +158,11 @@ def sum_kernels(groups: Iterable[GroupReuse]) -> tuple[KernelReuse, ...]:
     )
 
 
+def total_histogram(reuse: Reuse) -> ReuseHistogram:
+    """Returns the exact counts of all groups and kernels together."""
+    return sum_histograms(_histogram(kernel) for group in reuse.groups for kernel in group.kernels)
+
+
 def reuse_profile(
     run: Run,
     groups: Sequence[CacheGroup],

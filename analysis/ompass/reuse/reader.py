@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from ompass import _core
 from ompass.errors import NothingToShowError
@@ -54,8 +55,13 @@ def check_has_accesses(run: Run) -> None:
             "record it with --mode trace or OMPASS_MODE=trace",
         )
     if not any(row.read_bytes or row.write_bytes for row in run.constructs):
-        raise NothingToShowError(
-            f"{run.path} holds no accesses",
-            "the program declares no accesses",
-            "mark its kernels and their data with ompass_kernel_begin, ompass_read, ompass_write (ompass.h)",
-        )
+        raise without_accesses(run.path)
+
+
+def without_accesses(path: Path) -> NothingToShowError:
+    """Returns the error for a trace without declared accesses."""
+    return NothingToShowError(
+        f"{path} holds no accesses",
+        "the program declares no accesses",
+        "mark its kernels and their data with ompass_kernel_begin, ompass_read, ompass_write (ompass.h)",
+    )

@@ -143,7 +143,7 @@ def reuse_report(content: ReuseContent) -> Report:
                 "sampled_bytes": sample.n_sampled_bytes,
                 "error_share": sample.error_share,
             },
-            "total": _histogram_fields(profile.total),
+            "total": histogram_fields(profile.total),
             "groups": [_group_fields(group) for group in profile.groups],
             "kernels": _kernels(profile.kernels),
             "notes": content.notes,
@@ -199,7 +199,7 @@ def _kernel_rows(values: Fields) -> Iterator[Fields]:
         }
 
 
-def _histogram_fields(histogram: ReuseHistogram) -> Fields:
+def histogram_fields(histogram: ReuseHistogram) -> Fields:
     """Returns the classes, and the bins from 1 byte to the last non-empty one."""
     return {**{key: getattr(histogram, key) for key in _BYTES}, "bins": _bins(histogram)}
 
@@ -216,12 +216,12 @@ def _group_fields(group: GroupReuse) -> Fields:
         "l2_bytes": group.group.l2_bytes,
         "llc_bytes": group.group.llc_bytes,
         "distinct_bytes": group.distinct_bytes,
-        **_histogram_fields(group.histogram),
+        **histogram_fields(group.histogram),
         "kernels": _kernels(group.kernels),
     }
 
 
-def _class_columns() -> Iterator[Column]:
+def class_columns() -> Iterator[Column]:
     """Yields the accessed bytes, and the share of each class, of objects with a histogram."""
     yield Column("accessed_bytes", "accessed", Kind.BYTES, "histogram.accessed_bytes")
     for name in CLASSES:
@@ -262,7 +262,7 @@ def _classes(content: ReuseContent) -> Table:
             Column("", "L2", Kind.BYTES, "l2_bytes"),
             Column("", "LLC", Kind.BYTES, "llc_bytes"),
             Column("", "touched", Kind.BYTES, "distinct_bytes", "distinct bytes"),
-            *_class_columns(),
+            *class_columns(),
         ),
         rows,
         word="group",
@@ -306,7 +306,7 @@ def _kernels(kernels: Iterable[KernelReuse]) -> Table:
             Column("name", "kernel", Kind.NAME),
             Column("accesses", "accesses", Kind.COUNT, "n_accesses"),
             Column("", "far bytes", Kind.BYTES, "histogram.far_bytes"),
-            *_class_columns(),
+            *class_columns(),
             data("bins", lambda kernel: _bins(kernel.histogram)),
         ),
         kernels,

@@ -40,6 +40,8 @@ _SIMULATE_EPILOG = (
 
   ompass simulate t.ompass --machine-file 4x-xeon-x7550 --threads 32 --policy strict,locality
 
+  ompass simulate t.ompass --machine-file 4x-xeon-e7-4807 --threads 24 --policy work-first,shared-lifo --reuse
+
   ompass simulate t.ompass --taskgraph                      replays graphs of tasks that repeat
 
   ompass simulate t.ompass --threads 1,2,4 --json > predicted.json
@@ -127,6 +129,13 @@ def simulate_command(
             help="Write the simulated run (exactly one) as a run directory for other commands.",
         ),
     ] = None,
+    reuse: Annotated[
+        bool,
+        typer.Option(
+            "--reuse",
+            help="Also show the reuse distances of declared data (`ompass docs reuse-distance`).",
+        ),
+    ] = False,
     as_json: JsonOption = False,
     output: JsonOutputOption = None,
 ) -> None:
@@ -149,6 +158,7 @@ def simulate_command(
             anyway=anyway,
             taskgraph=taskgraph,
             record=record,
+            reuse=reuse,
         )
     _show(simulation_report(simulation), as_json, output)
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from ompass import _core
 from ompass._core import (
+    AccessLog,
     BarrierShape,
     Blocking,
     DependenceShape,
@@ -30,6 +31,7 @@ from ompass.errors import NothingToShowError
 from ompass.readers.run import check_whole_trace, core_errors
 
 __all__ = [
+    "AccessLog",
     "DependenceShape",
     "GraphShape",
     "LoopShape",
@@ -92,6 +94,7 @@ class SimulationOptions:
     recorded: RecordedMemory | None = None
     record_in: str = ""  # an existing directory for the logs of the run
     recorded_run: str = ""  # the directory with the definitions for these logs
+    accesses: AccessLog | None = None  # receives the accesses of the run
 
 
 UNCHANGED = SimulationOptions()

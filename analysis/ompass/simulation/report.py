@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, NamedTuple
 
 from ompass import __version__
 from ompass.model import OPENMP_STATES
@@ -19,6 +19,8 @@ from ompass.reports.model import (
     place_fields,
     state_fields,
 )
+from ompass.reuse.metrics import ReuseHistogram
+from ompass.reuse.report import class_columns, histogram_fields
 from ompass.simulation.advice import FASTER, AdviceContent, Causal, Change
 from ompass.simulation.runs import Prediction, Simulation
 from ompass.simulation.words import RANGE
@@ -41,6 +43,7 @@ def simulation_report(simulation: Simulation) -> Report:
         facts=(),
         sections=(
             Section("simulated", "Simulated runs", (recorded, _table(simulation), *_refusals(simulation))),
+            *_reuse(simulation),
         ),
         notes=simulation.notes,
         values={
@@ -104,6 +107,30 @@ def _table(simulation: Simulation) -> Table:
     )
 
 
+class _Reused(NamedTuple):
+    policy: str
+    threads: int
+    histogram: ReuseHistogram
+
+
+def _reuse(simulation: Simulation) -> Iterator[Section]:
+    """Yields the reuse distances of all runs, if they were requested."""
+    rows = [_Reused(one.policy, one.threads, one.reuse) for one in simulation.predictions if one.reuse]
+    if rows:
+        table = Table.of(
+            "",
+            (
+                Column("", "policy", Kind.TEXT, "policy"),
+                Column("", "threads", Kind.COUNT, "threads"),
+                *class_columns(),
+            ),
+            rows,
+            word="run",
+            most=60,
+        )
+        yield Section("reuse", "Declared data by reuse distance, all cache groups", (table,))
+
+
 def _record(prediction: Prediction) -> dict[str, object]:
     run = prediction.run
     return {
@@ -123,6 +150,7 @@ def _record(prediction: Prediction) -> dict[str, object]:
         },
         "operations": {name: {"count": n, "ns": ns} for name, (n, ns) in sorted(run.operations.items())},
         "memory": _memory(prediction) if run.levels else None,
+        "reuse": histogram_fields(prediction.reuse) if prediction.reuse else None,
     }
 
 

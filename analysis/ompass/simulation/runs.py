@@ -11,11 +11,14 @@ from pathlib import Path
 
 from ompass.errors import NothingToShowError, UsageError
 from ompass.files import read_small_file
+from ompass.reuse.metrics import ReuseHistogram, total_histogram
+from ompass.reuse.reader import without_accesses
 from ompass.simulation.machine import Machine, Recording, read_machine
 from ompass.simulation.reader import (
     POLICIES,
     RECORDABLE,
     UNCHANGED,
+    AccessLog,
     MemorySystem,
     RecordedMemory,
     SimulatedRun,
@@ -47,6 +50,7 @@ class Prediction:
     threads: int
     run: SimulatedRun
     wall_1_ns: int  # wall time of the same policy on one thread; 0: not simulated
+    reuse: ReuseHistogram | None = None  # of the accesses in order of this run; None: not requested
 
     @property
     def speedup(self) -> float | None:
@@ -95,6 +99,7 @@ def simulate(
     taskgraph: bool = False,
     program: TaskProgram | None = None,
     record: Path | None = None,
+    reuse: bool = False,
     progress: Callable[[str], None] = lambda what: None,
 ) -> Simulation:
     """Simulates the run in a directory; without `threads`, on the recorded number. `program` saves a second
@@ -102,10 +107,10 @@ def simulate(
 
     `untraced`: subtract the cost of recording. `anyway`: predict even where the trace lacks facts.
     `taskgraph`: replay repeated graphs of tasks. `record`: run directory to create; then there must be
-    only one simulated run.
+    only one simulated run. `reuse`: compute the reuse distances of declared accesses.
 
     Raises UsageError for unknown policies and too many threads, NothingToShowError if every prediction is
-    refused, and the errors of read_task_program.
+    refused or if `reuse` lacks accesses, and the errors of read_task_program.
     """
     machine = machine or read_machine()
     for policy in policies:
@@ -114,6 +119,7 @@ def simulate(
         machine.check_threads(n)
     program = program or read_task_program(path)
     threads = threads or (program.n_threads,)
+    topology = machine.topology or recorded_topology(path)
     memory = DeclaredData.of(path, program)
     if memory and any(memory.system(machine, n) is None for n in threads):
         memory = None  # for all runs, so they can be compared
@@ -122,6 +128,10 @@ def simulate(
     options = SimulationOptions(seed=seed, record_in=str(record or ""), recorded_run=str(path))
     unfit = misfit(program, predict(program, read_machine(), "libomp", program.n_threads))
     replays: tuple[str, ...] = ()
+    if reuse and not program.n_accesses:
+        raise without_accesses(path)
+    log = AccessLog() if reuse else None
+    options = replace(options, accesses=log)
     if taskgraph:
         program, replays = _with_replays(program)
     found: list[Prediction] = []
@@ -137,7 +147,8 @@ def simulate(
                 if not anyway:
                     continue
             wall_1_ns = run.wall_ns if n == 1 else wall_1_ns
-            found.append(Prediction(policy, n, run, wall_1_ns))
+            distances = reuse_of(log, topology, n) if log is not None else None
+            found.append(Prediction(policy, n, run, wall_1_ns, distances))
     if not found:
         doubt = next(iter(refused.values())).doubt
         raise NothingToShowError(
@@ -153,6 +164,18 @@ def simulate(
         notes_on(program, [one.run for one in found], any(n != program.n_threads for n in threads))
         + replays
         + ((f"This prediction is doubtful, because {unfit.reason}.",) if unfit else ()),
+    )
+
+
+def reuse_of(log: AccessLog, topology: Topology, threads: int, *, coherent: bool = True) -> ReuseHistogram:
+    """Returns the reuse distances of the last simulated run that received the log, over all cache groups."""
+    groups = [group.with_sizes() for group in topology.groups]
+    return total_histogram(
+        log.reuse(
+            topology.group_of_thread(threads),
+            [(group.l2_bytes, group.llc_bytes) for group in groups],
+            coherent=coherent,
+        )
     )
 
 

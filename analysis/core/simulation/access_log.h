@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// Keeps the accesses of a simulated run, under any policy, for the analysis of reuse distances. Memory: 32 bytes per
+// access.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "analyses/krd_analysis.h"
+#include "task_program.h"
+
+namespace ompass::simulation {
+
+class AccessLog {
+public:
+    // Forgets all accesses. The next ones belong to a run of the program.
+    void begin(const TaskProgram &program, uint32_t n_threads);
+    // Adds an access, or the begin or end of its kernel. An access has the time of the last such begin or end.
+    void add(uint32_t thread, Operation operation, uint64_t now);
+
+    size_t size() const { return accesses_.size(); }
+    size_t n_threads() const { return threads_.size(); }
+    // Returns the reuse distances of the accesses, in order of time and then of threads. Every thread must be in
+    // settings.groups.of_thread. There must be a begin().
+    KrdResult reuse(const KrdSettings &settings);
+
+private:
+    struct Timed {
+        uint64_t time;
+        Access access; // `group` is the thread
+    };
+    struct LoggedThread {
+        uint64_t moment = 0;
+        std::vector<uint32_t> kernels; // constructs of the open kernels, the innermost last
+    };
+
+    const TaskProgram *program_ = nullptr; // valid during the run
+    uint32_t n_kernels_ = 1; // above the number of every construct
+    std::vector<LoggedThread> threads_;
+    std::vector<Timed> accesses_; // in order for each thread
+    bool is_sorted_ = false;
+};
+
+} // namespace ompass::simulation
