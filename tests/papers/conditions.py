@@ -21,6 +21,15 @@ def all_positive(found: Sequence[float]) -> bool:
     return min(found) > 0
 
 
+def above_one(found: Sequence[float]) -> bool:
+    return min(found) > 1
+
+
+def between(low: float, high: float) -> Callable[[Sequence[float]], bool]:
+    """Returns the condition that all numbers lie in a range, its ends included."""
+    return lambda found: low <= min(found) and max(found) <= high
+
+
 def never(_: Sequence[float]) -> bool:
     """Returns False: the condition of claims that this machine and the simulation cannot check."""
     return False

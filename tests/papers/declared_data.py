@@ -8,7 +8,7 @@ measured, so the work of the others takes no time here.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from ompass.simulation.machine import Machine, read_machine
@@ -42,9 +42,11 @@ class SimulatedWithMemory:
     policies: Sequence[str]
     threads: Sequence[int]
     n_seeds: int
+    variant: str = ""  # name of a machine with other costs
+    remote: float = 0.0  # its cost of data of other nodes, over the cost of the own memory; 0: the machine's
 
     def step(self) -> Step:
-        return Step(f"simulate {self.case}", self)
+        return Step(f"simulate {self.case}{self.variant}", self)
 
     def __call__(self, place: Workplace) -> dict[str, Any]:
         folder = trace_folder(place, self.case, calmest_trace(place.values, self.case)["number"])
@@ -65,7 +67,12 @@ class SimulatedWithMemory:
     def _machine(self, threads: int) -> Machine:
         """Returns the machine with the cores that the team uses: threads are spread over the sockets."""
         cores = max(1, threads // self.n_sockets)
-        return read_machine(self.machine).with_topology(self.topology.format(cores=cores))
+        machine = read_machine(self.machine).with_topology(self.topology.format(cores=cores))
+        if not self.remote or machine.memory is None:
+            return machine
+        latency, ns_per_byte = machine.memory.local
+        far = (self.remote * latency, self.remote * ns_per_byte)
+        return replace(machine, memory=replace(machine.memory, remote=far, other_cache=far))
 
 
 def unmeasured(program: TaskProgram) -> dict[int, float]:

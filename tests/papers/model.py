@@ -77,20 +77,27 @@ class Claim:
     evidence: Callable[[Values], Numbers] | None = None  # numbers that follow the cause
     show_evidence: Callable[[float], str] | None = None  # if not as `show`
     missing: str = ""  # the reason if this machine and the simulation cannot check the claim
+    absent: Callable[[Values], str] | None = None  # returns the reason if these measurements lack its numbers
 
     def verdict(self, values: Values) -> Verdict:
-        if self.missing:
+        if self.why_missing(values):
             return Verdict.MISSING
         return Verdict.AGREES if self.holds(list(self.ours(values).values())) else Verdict.DIFFERS
 
     def shown(self, values: Values) -> str:
-        """Returns our numbers as text, each after its label."""
+        """Returns our numbers as text, each after its label; nothing if they are absent."""
+        if self.absent and self.absent(values):
+            return ""
         return _text(self.ours(values), self.show)
+
+    def why_missing(self, values: Values) -> str:
+        """Returns the reason why the claim cannot be checked with these measurements, or an empty text."""
+        return self.missing or (self.absent(values) if self.absent else "")
 
     def reason(self, values: Values) -> str:
         """Returns the cause of a difference, or the reason why the claim cannot be checked here."""
-        if self.missing or self.evidence is None:
-            return self.missing or self.cause
+        if self.why_missing(values) or self.evidence is None:
+            return self.why_missing(values) or self.cause
         return f"{self.cause} {_text(self.evidence(values), self.show_evidence or self.show)}."
 
 

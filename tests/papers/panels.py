@@ -66,6 +66,11 @@ def lines(
     }
 
 
+def linear(threads: Sequence[int]) -> list[Spec]:
+    """Returns the rows of a linear speed-up, the series `linear`, for a panel of lines."""
+    return [{"x": n, "y": n, "series": "linear"} for n in threads]
+
+
 def stacks(title: str, rows: Sequence[Spec], x: Spec, y: Spec, colours: Colours, width: int = 190) -> Spec:
     """Returns a panel of stacked bars, a bar per x. Rows have x, y, series and rank."""
     return {
@@ -112,6 +117,23 @@ def groups(title: str, rows: Sequence[Spec], x: Spec, y: Spec, colours: Colours,
                 "encoding": {**encoding, "y": {"field": "paper", "type": "quantitative"}},
             },
         ],
+    }
+
+
+def spans(title: str, rows: Sequence[Spec], x: Spec, y: Spec, colours: Colours, width: int = 700) -> Spec:
+    """Returns a panel of bars over time, in one row per y. Rows have x (begin), x2 (end), y and series."""
+    return {
+        "title": title,
+        "width": width,
+        "height": 14 * len({row["y"] for row in rows}),
+        "data": {"values": list(rows)},
+        "mark": {"type": "bar", "height": {"band": 0.85}, "stroke": BLACK, "strokeWidth": 0.3},
+        "encoding": {
+            "x": _channel("x", x),
+            "x2": {"field": "x2"},
+            "y": _channel("y", y, "ordinal"),
+            "color": _colour(colours),
+        },
     }
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from ompass.errors import UsageError
+from papers import priority
 from papers.campaign import read_results, run_steps
 from papers.collection import PAPERS
 from papers.model import Claim, Paper, Picture, Step, Verdict, Workplace
@@ -143,3 +144,22 @@ def test_a_claim_that_does_not_hold_differs_and_shows_its_cause() -> None:
 def test_a_claim_that_cannot_be_measured_is_not_judged() -> None:
     assert "- **2** *The second one is above one.* It needs a large machine." in made_page(0.5)
     assert made_page(2.0).count("| cannot be carried here |") == 1
+
+
+@pytest.mark.parametrize("raises", [True, False])
+def test_only_commands_that_raise_the_priority_are_used(
+    raises: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("chrt", "nice"):
+        (tmp_path / name).write_text('#!/bin/sh\nshift 2\nexec "$@"\n')
+        (tmp_path / name).chmod(0o755)
+    if raises:
+        made = '#!/bin/sh\nshift 2\nexec "$1" -c "raise SystemExit(0)"\n'  # claims that it works
+        (tmp_path / "nice").write_text(made)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    priority.prefix.cache_clear()
+    try:
+        assert priority.prefix() == (("nice", "-n", "-10") if raises else ())
+        assert priority.described().startswith("raised priority" if raises else "the usual priority")
+    finally:
+        priority.prefix.cache_clear()

@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Final
 
 from papers.bots import numbers, plan
 from papers.bots.plan import FINAL, IF, LIBGOMP, MANUAL, NONE
-from papers.conditions import by_cores, percent, ratio_text, threads_label
+from papers.conditions import above_one, between, by_cores, percent, ratio_text, threads_label
 from papers.model import Claim, Numbers, Values
 
 NOT_AT_HAND: Final = "not at hand"
@@ -26,10 +26,6 @@ ROUNDS: Final = (
     "The limit is below the error of this measurement on processors that other programs use, too. The "
     "shortest times of the rounds, on"
 )
-
-
-def above_one(found: Sequence[float]) -> bool:
-    return min(found) > 1
 
 
 def _measured(program: str, over: str, under: str) -> Callable[[Values], Numbers]:
@@ -127,7 +123,7 @@ def _program_claims() -> Iterator[Claim]:
             f"{cutoff} over manual": numbers.cutoff_ratio(values, "strassen", cutoff, MANUAL, 1)
             for cutoff in (NONE, IF, FINAL)
         },
-        holds=lambda found: min(found) >= 0.9 and max(found) <= 1.1,
+        holds=between(0.9, 1.1),
         show=ratio_text,
         cause=f"{ROUNDS} 1 thread",
         evidence=lambda values: {

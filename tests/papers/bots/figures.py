@@ -142,9 +142,8 @@ def _speedups(values: Values) -> Spec:
     colours = {"simulated": panels.BLUE, "linear": panels.GREY}
     made = []
     for one in plan.WIDE:
-        rows: list[Spec] = []
+        rows = panels.linear(plan.THREADS)
         for n in plan.THREADS:
-            rows.append({"x": n, "y": n, "series": "linear"})
             rows.append({"x": n, "y": numbers.predicted_speedup(values, one.name, n), "series": "simulated"})
         y = panels.axis("speed-up", scale={"type": "log", "base": 2, "domain": [0.5, 32]}, format="~r")
         made.append(panels.lines(one.name, rows, panels.cores(plan.THREADS), y, colours, 170))

@@ -21,7 +21,7 @@ from papers.bots.plan import (
     wide_name,
 )
 from papers.model import Values
-from papers.recordings import simulated
+from papers.recordings import regions_ns, regions_work_ns, simulated
 from papers.timings import error, ratio
 
 SHARES: Final = ("work", "overhead", "idle")
@@ -72,7 +72,7 @@ def runtime_spread(values: Values, program: str, cutoff: str, threads: int) -> f
 
 
 def _regions_ns(values: Values, case: str, threads: int) -> float:
-    return median(run["wall_ns"] - run["serial_ns"] for run in simulated(values, case, POLICY, threads))
+    return regions_ns(values, case, POLICY, threads)
 
 
 def predicted_ratio(values: Values, program: str, over: str, under: str, threads: int) -> float:
@@ -95,8 +95,7 @@ def predicted_speed(values: Values, program: str, cutoff: str, threads: int) -> 
 def predicted_speedup(values: Values, program: str, threads: int) -> float:
     """Returns the simulated speed-up of a wide case over its work on one core."""
     case = wide_name(program)
-    work = median(run["work_ns"] - run["serial_ns"] for run in simulated(values, case, POLICY, 1))
-    return work / _regions_ns(values, case, threads)
+    return regions_work_ns(values, case, POLICY, 1) / _regions_ns(values, case, threads)
 
 
 def shares(values: Values, program: str, threads: int) -> dict[str, float]:

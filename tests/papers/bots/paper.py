@@ -26,7 +26,8 @@ _SOURCES = f"""
 text of the paper's evaluation was not available, so the sentence is ours. *Suite* is [BOTS
 1.1.2](https://github.com/bsc-pm/bots); its change log adds uts and final clauses in 1.1 (2010), after the
 paper, and alignment with a single generator in 1.1.1. *Olivier et al.*: Characterizing and Mitigating
-Work Time Inflation in Task Parallel Programs, 2013, on 32 cores with the Intel runtime. *Podobas et al.*:
+Work Time Inflation in Task Parallel Programs, 2013, on 32 cores with the Intel runtime; [another
+page](olivier.md) has their claims on work time inflation. *Podobas et al.*:
 A Comparison of some recent Task-based Parallel Programming Models, 2010. Limits such as *a tenth* are
 ours, set before the first results.
 """

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from papers.bots import numbers, plan
-from papers.bots.cutoff_claims import NOT_AT_HAND, ROUNDS, above_one
+from papers.bots.cutoff_claims import NOT_AT_HAND, ROUNDS
 from papers.bots.plan import LIBGOMP, LIBOMP, MANUAL, NONE, RUNTIMES
-from papers.conditions import never, no_numbers, percent, ratio_text, threads_label, times
+from papers.conditions import above_one, between, never, no_numbers, percent, ratio_text, threads_label, times
 from papers.model import Claim, Numbers, Values
 
 _FIB: Final = next(one for one in plan.PROGRAMS if one.name == "fib")
@@ -39,7 +39,7 @@ def _tied_claims() -> Iterator[Claim]:
             theirs=NOT_AT_HAND,
             picture="untied",
             ours=lambda values, program=program, cutoff=cutoff: _untied(values, program, cutoff),  # type: ignore[misc]
-            holds=lambda found: min(found) > 0.9 and max(found) < 1.1,
+            holds=between(0.9, 1.1),
             show=ratio_text,
             cause=f"{_UNTIED_COUNTS} {ROUNDS} 2 threads,",
             evidence=lambda values, program=program, cutoff=cutoff: _rounds(values, program, cutoff),  # type: ignore[misc]
@@ -70,7 +70,7 @@ def _tied_claims() -> Iterator[Claim]:
         ours=lambda values: {
             runtime: numbers.untied_ratio(values, "nqueens", MANUAL, runtime, 2) for runtime in RUNTIMES
         },
-        holds=lambda found: min(found) > 0.9 and max(found) < 1.1,
+        holds=between(0.9, 1.1),
         show=ratio_text,
         cause=f"{_UNTIED_COUNTS} {ROUNDS} 2 threads,",
         evidence=lambda values: _rounds(values, "nqueens", MANUAL),
@@ -87,7 +87,7 @@ def _generator_claims() -> Iterator[Claim]:
         ours=lambda values: {
             runtime: numbers.generators_ratio(values, plan.SPARSELU, runtime, 1) for runtime in RUNTIMES
         },
-        holds=lambda found: min(found) > 0.9 and max(found) < 1.1,
+        holds=between(0.9, 1.1),
         show=ratio_text,
         cause=f"{_COUNTS} {ROUNDS} 1 thread,",
         evidence=lambda values: _rounds(values, "sparselu", NONE, 1),
@@ -208,24 +208,6 @@ def _scaling_claims() -> Iterator[Claim]:
         evidence=lambda values: numbers.shares(values, "alignment", 32),
         show_evidence=percent,
     )
-    for name, sentence, theirs in (
-        ("inflation", "All programs except alignment have a non-negligible work time inflation", "Fig. 2"),
-        ("sort-bandwidth", "sort is limited by the bandwidth of memory", "limited"),
-    ):
-        yield Claim(
-            name,
-            sentence,
-            "Olivier et al., sections 2 and 7",
-            theirs,
-            "speedups",
-            no_numbers,
-            never,
-            percent,
-            missing=(
-                "The caches and memory of 32 cores are the cause. The simulation repeats the recorded work "
-                "on any core."
-            ),
-        )
 
 
 _COUNTS: Final = (

@@ -38,7 +38,7 @@ def _charts(values: Values) -> Spec:
 
 
 def _chart(title: str, threads: tuple[int, ...], rows: list[Spec]) -> Spec:
-    linear: list[Spec] = [{"x": n, "y": n, "series": "linear"} for n in threads]
+    linear = panels.linear(threads)
     x = panels.axis("cores", values=[1, 10, 20, 30, 40], grid=False, format="d")
     y = panels.axis("speed-up", scale={"domain": [0, 40]})
     return panels.lines(title, [*linear, *rows], x, y, _COLOURS, 230)

@@ -9,16 +9,16 @@ from typing import Final
 
 from papers.factored.plan import CELLS, POLICY, shrinking_name, walk_name
 from papers.model import Values
-from papers.recordings import best_trace, simulated
+from papers.recordings import best_trace, regions_ns, regions_work_ns, simulated
 
 
 def elision_ns(values: Values, case: str) -> float:
     """Returns the time without tasks (section 2.8), the work of a simulated run on one core."""
-    return median(run["work_ns"] - run["serial_ns"] for run in simulated(values, case, POLICY, 1))
+    return regions_work_ns(values, case, POLICY, 1)
 
 
 def time_ns(values: Values, case: str, threads: int) -> float:
-    return median(run["wall_ns"] - run["serial_ns"] for run in simulated(values, case, POLICY, threads))
+    return regions_ns(values, case, POLICY, threads)
 
 
 def _idle_ns(values: Values, case: str, threads: int) -> float:

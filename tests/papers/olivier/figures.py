@@ -9,7 +9,10 @@ from ompass.figures.style import Spec
 from papers import panels
 from papers.model import Picture, Values
 from papers.olivier import numbers, plan
-from papers.olivier.plan import SCHEDULERS, Program
+from papers.olivier.placement import KINDS
+from papers.olivier.plan import SCHEDULERS, Program, Scheduler
+from papers.olivier.schedules import schedule_key
+from papers.timings import ratio
 
 COLOURS: Final = dict(
     zip(
@@ -27,7 +30,7 @@ _PARTS: Final = {
 
 def _breakdown(values: Values) -> Spec:
     made = []
-    for one in plan.SIMULATED:
+    for one in plan.LOCAL:
         for scheduler in one.schedulers:
             rows: list[Spec] = []
             for n in plan.THREADS:
@@ -52,8 +55,8 @@ def _highest(values: Values, program: Program) -> float:
 
 def _speedups(values: Values) -> Spec:
     made = []
-    for one in plan.SIMULATED:
-        rows: list[Spec] = [{"x": n, "y": n, "series": "linear"} for n in plan.THREADS]
+    for one in plan.LOCAL:
+        rows = panels.linear(plan.THREADS)
         rows += [
             {"x": n, "y": numbers.speedup(values, one, scheduler, n), "series": scheduler.label}
             for scheduler in one.schedulers
@@ -72,13 +75,160 @@ def _traffic(values: Values) -> Spec:
             "y": numbers.traffic_bytes(values, one, scheduler, plan.THREADS[-1]) / 1e9,
             "series": scheduler.label,
         }
-        for one in plan.SIMULATED
+        for one in plan.LOCAL
         for scheduler in one.schedulers
     ]
     panel = panels.groups(
         "32 threads", rows, panels.axis(None), panels.axis("GB between sockets"), COLOURS, 400
     )
     return panels.grid("Data that cross between sockets", [panel], 1)
+
+
+def _latencies(values: Values) -> Spec:
+    made = []
+    for one in plan.LOCAL:
+        rows: list[Spec] = []
+        for scheduler, n in _latency_runs(one):
+            total = 0.0
+            for limit, share in zip(
+                numbers.LIMITS, numbers.found_in(values, one, scheduler, n).values(), strict=True
+            ):
+                total += share
+                rows.append({"x": limit, "y": total, "series": _latency_label(scheduler, n)})
+        x = panels.axis(
+            "latency in cycles",
+            scale={"type": "log", "base": 2},
+            values=list(numbers.LIMITS),
+            grid=False,
+            format="d",
+        )
+        y = panels.axis("blocks found", format="%", scale={"domain": [0, 1]})
+        made.append(panels.lines(one.name, rows, x, y, _LATENCY_COLOURS, 300))
+    return panels.grid("Cumulative distribution of latencies", made, 2)
+
+
+def _contributions(values: Values) -> Spec:
+    made = []
+    for one in plan.LOCAL:
+        rows: list[Spec] = [
+            {"x": _latency_label(scheduler, n), "y": share, "series": name, "rank": rank}
+            for scheduler, n in _latency_runs(one)
+            for rank, (name, share) in enumerate(numbers.contributions(values, one, scheduler, n).items())
+        ]
+        y = panels.axis("share of the latency", format="%")
+        made.append(panels.stacks(one.name, rows, panels.axis(None), y, _RANGE_COLOURS, 620))
+    return panels.grid("Latency by range", made, 1)
+
+
+def _latency_runs(program: Program) -> list[tuple[Scheduler, int]]:
+    """Returns the sequential run, and each scheduler with all threads."""
+    return [(plan.INTEL, 1), *((one, plan.THREADS[-1]) for one in program.schedulers)]
+
+
+def _latency_label(scheduler: Scheduler, threads: int) -> str:
+    return "sequential" if threads == 1 else scheduler.label
+
+
+_LATENCY_COLOURS: Final = {"sequential": panels.BLACK, **COLOURS}
+_RANGE_COLOURS: Final = dict(
+    zip(numbers.RANGES, ("#9ecae1", panels.BLUE, panels.ORANGE, panels.RED), strict=True)
+)
+
+
+def _schedules(values: Values) -> Spec:
+    colours = dict(
+        zip(
+            ("socket 0", "socket 1", "socket 2", "socket 3"),
+            ("#f0e442", "#56b4e9", panels.GREEN, panels.RED),
+            strict=True,
+        )
+    )
+    titles = {
+        plan.INTEL: "(a) queue per thread",
+        plan.NON_STRICT: "(b) not strict",
+        plan.STRICT: "(c) strict",
+    }
+    made = []
+    for scheduler, title in titles.items():
+        rows: list[Spec] = [
+            {"x": begin / 1e3, "x2": end / 1e3, "y": thread, "series": f"socket {home}"}
+            for thread, begin, end, home in values[schedule_key(scheduler)]["bars"]
+        ]
+        made.append(panels.spans(title, rows, panels.axis("µs"), panels.axis("thread", grid=False), colours))
+    return panels.grid("Leaf tasks of one step of Health by the home of their data", made, 1)
+
+
+def _measured(values: Values) -> Spec:
+    versions = {
+        f"{plan.TASKS} 1": "#9ecae1",
+        f"{plan.TASKS} 2": panels.BLUE,
+        f"{plan.LOCALITY} 2": panels.PURPLE,
+        f"{plan.STRICTLY} 2": panels.GREEN,
+    }
+    timed: list[Spec] = []
+    inflated: list[Spec] = []
+    for one in plan.PROGRAMS:
+        for version in versions:
+            if one.has_locality or version.startswith(plan.TASKS):
+                time = ratio(values, one.name, plan.SERIAL, version)
+                timed.append({"x": one.name, "y": time, "series": version})
+                work = numbers.measured_inflation(values, one, version)
+                inflated.append({"x": one.name, "y": work, "series": version})
+    return panels.grid(
+        "Measured speed-up and work time inflation",
+        [
+            panels.groups(
+                "speed-up over serial", timed, panels.axis(None), panels.axis("speed-up"), versions, 380
+            ),
+            panels.groups(
+                "work on two threads",
+                inflated,
+                panels.axis(None),
+                panels.axis("r, over tasks on one thread"),
+                versions,
+                380,
+            ),
+        ],
+        2,
+    )
+
+
+def _placement(values: Values) -> Spec:
+    rows: list[Spec] = [
+        {
+            "x": program,
+            "y": numbers.placed_share(values, f"{program}-{kind.replace(' ', '-')}"),
+            "series": kind,
+        }
+        for program in ("health", "heat")
+        for kind in KINDS
+    ]
+    rows += [
+        {"x": f"recursion, {what}", "y": numbers.placed_share(values, what), "series": "strict"}
+        for what in ("tasks", "pages")
+    ]
+    colours = {"strict": panels.BLUE, "not strict": panels.PURPLE}
+    y = panels.axis("at home", format="%", scale={"domain": [0, 1]})
+    panel = panels.groups("four nodes, 8 threads", rows, panels.axis(None), y, colours, 420)
+    return panels.grid("Tasks and pages at home", [panel], 1)
+
+
+def _others(values: Values) -> Spec:
+    made = []
+    others = [one for one in plan.PROGRAMS if one not in plan.LOCAL]
+    x = panels.axis("threads", values=list(plan.THREADS), grid=False)
+    colours = {**{one.label: COLOURS[one.label] for one in plan.SORT.schedulers}, "linear": panels.GREY}
+    for name, of in (("speed-up", numbers.speedup), ("work / sequential work", numbers.inflation)):
+        for one in others:
+            rows: list[Spec] = [
+                {"x": n, "y": of(values, one, scheduler, n), "series": scheduler.label}
+                for scheduler in one.schedulers
+                for n in plan.THREADS
+            ]
+            if of is numbers.speedup:
+                rows += panels.linear(plan.THREADS)
+            made.append(panels.lines(one.name, rows, x, panels.axis(name), colours))
+    return panels.grid("Speed-up and work time inflation of the other programs", made, len(others))
 
 
 PICTURES: Final = (
@@ -107,5 +257,61 @@ PICTURES: Final = (
         "Declared data that a socket fetches from the memory or a cache of another. Write-back does not "
         "count.",
         _traffic,
+    ),
+    Picture(
+        "others",
+        "Figs. 1 and 2",
+        "the other programs",
+        "Simulated",
+        "Sort, strassen and sparselu; sparselu has no version with locality. The parts of overhead and idle "
+        "time of these and further programs are on the [page of BOTS](bots.md).",
+        _others,
+    ),
+    Picture(
+        "latencies",
+        "Figs. 14 and 16",
+        "distribution of latencies",
+        "Simulated",
+        "The share of the accessed blocks of 1 KiB that a cache or memory within the latency holds: the L2 "
+        "up to 16 cycles, the L3 up to 64, the own memory up to 256, and other sockets beyond. The paper "
+        "samples single loads; most of them hit the L1, which the model does not have.",
+        _latencies,
+    ),
+    Picture(
+        "contributions",
+        "Figs. 15 and 17",
+        "latency by range",
+        "Simulated",
+        "The number of blocks in each range times the low end of the paper's range: 9, 33, 129 and 257 "
+        "cycles.",
+        _contributions,
+    ),
+    Picture(
+        "schedules",
+        "Fig. 18",
+        "one step of Health, coloured by the home of the data",
+        "(a) and (b) simulated on 32 threads, (c) recorded here",
+        "Leaf tasks of step 20. (a) and (b) show the eight threads of socket 0. (c) is the recording itself: "
+        "four threads in four domains, which share two processors with other programs: its time axis is "
+        "longer, and long boxes contain interruptions. The simulator cannot record strict schedules.",
+        _schedules,
+    ),
+    Picture(
+        "measured",
+        "Figs. 1 and 2, here",
+        "speed-up and work on one and two threads",
+        "Measured here",
+        "*tasks* is the version without locality on libomp; *not strict* and *strict* divide the two "
+        "processors into two domains. Work leaves out the time in which other programs used the processors.",
+        _measured,
+    ),
+    Picture(
+        "placement",
+        "Fig. 8",
+        "tasks and pages at home on four nodes",
+        "Run in the virtual machine",
+        "The share of tasks that ran in the domain in which they were placed, and of pages on the node of "
+        "the task that touched them first. *Recursion* places the tasks of every level.",
+        _placement,
     ),
 )

@@ -3,14 +3,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from statistics import median
 from typing import Final
 
 from papers.model import Values
-from papers.olivier.plan import STRICT, Program, Scheduler
-from papers.recordings import simulated
-
-CLOCK_GHZ: Final = 2.0
+from papers.olivier.plan import SERIAL, SLOW_LINKS, STRICT, TASKS, Program, Scheduler, profile_name
+from papers.recordings import calmest_trace, profiled, regions_ns, regions_work_ns, simulated
+from papers.timings import error
 
 
 def _runs(values: Values, program: Program, scheduler: Scheduler, threads: int) -> list[dict[str, int]]:
@@ -18,19 +18,18 @@ def _runs(values: Values, program: Program, scheduler: Scheduler, threads: int) 
 
 
 def time_ns(values: Values, program: Program, scheduler: Scheduler, threads: int) -> float:
-    """Returns the elapsed time, the median over the seeds."""
-    return median(run["wall_ns"] - run["serial_ns"] for run in _runs(values, program, scheduler, threads))
+    """Returns the elapsed time."""
+    return regions_ns(values, program.trace_of(scheduler), scheduler.policy, threads)
 
 
 def work_ns(values: Values, program: Program, scheduler: Scheduler, threads: int) -> float:
     """Returns the work of all threads."""
-    return median(run["work_ns"] - run["serial_ns"] for run in _runs(values, program, scheduler, threads))
+    return regions_work_ns(values, program.trace_of(scheduler), scheduler.policy, threads)
 
 
 def sequential_ns(values: Values, program: Program, scheduler: Scheduler = STRICT) -> float:
     """Returns the sequential equivalent time: the work on one thread of the recording for this scheduler."""
-    runs = simulated(values, program.trace_of(scheduler), scheduler.policy, 1)
-    return median(run["work_ns"] - run["serial_ns"] for run in runs)
+    return work_ns(values, program, scheduler, 1)
 
 
 def speedup(values: Values, program: Program, scheduler: Scheduler, threads: int) -> float:
@@ -40,6 +39,18 @@ def speedup(values: Values, program: Program, scheduler: Scheduler, threads: int
 def inflation(values: Values, program: Program, scheduler: Scheduler, threads: int) -> float:
     """Returns r of section 3, the work over the sequential equivalent time."""
     return work_ns(values, program, scheduler, threads) / sequential_ns(values, program, scheduler)
+
+
+def with_slow_links(
+    of: Callable[[Values, Program, Scheduler, int], float],
+    values: Values,
+    program: Program,
+    scheduler: Scheduler,
+    threads: int,
+) -> float:
+    """Returns one of the figures above, if data of other sockets cost twice the own memory."""
+    slow = {key.removesuffix(SLOW_LINKS): value for key, value in values.items() if key.endswith(SLOW_LINKS)}
+    return of({**values, **slow}, program, scheduler, threads)
 
 
 def other_time(values: Values, program: Program, scheduler: Scheduler, threads: int) -> float:
@@ -73,7 +84,10 @@ def memory_share(values: Values, program: Program, scheduler: Scheduler, threads
     return median(run["memory_ns"] / (run["work_ns"] - run["serial_ns"]) for run in runs)
 
 
-RANGES: Final = ("L2", "L3", "local memory", "other sockets")
+RANGES: Final = ("L2", "L3", "own memory", "other sockets")
+LIMITS: Final = (16, 64, 256, 512)
+"""The longest latency of each range in the paper, in cycles; the last one stands for all longer ones."""
+_LOW_ENDS: Final = (9, 33, 129, 257)
 
 
 def found_in(values: Values, program: Program, scheduler: Scheduler, threads: int) -> dict[str, float]:
@@ -82,8 +96,65 @@ def found_in(values: Values, program: Program, scheduler: Scheduler, threads: in
     return {name: median(one[name] for one in found) for name in RANGES}
 
 
+def contributions(values: Values, program: Program, scheduler: Scheduler, threads: int) -> dict[str, float]:
+    """Returns the share of each range in the latency: the number of blocks times the low end of the range."""
+    found = found_in(values, program, scheduler, threads)
+    cycles = {name: share * low for (name, share), low in zip(found.items(), _LOW_ENDS, strict=True)}
+    return {name: number / sum(cycles.values()) for name, number in cycles.items()}
+
+
+def within(values: Values, program: Program, scheduler: Scheduler, threads: int, cycles: int) -> float:
+    """Returns the share of the blocks that are found within a limit of LIMITS."""
+    found = list(found_in(values, program, scheduler, threads).values())
+    return sum(found[: LIMITS.index(cycles) + 1])
+
+
 def _found_in(run: dict[str, int]) -> dict[str, float]:
     l2, l3, missed = (run[name] for name in ("found_0", "found_1", "llc_misses"))
     remote = missed * run["remote_bytes"] / max(1, run["remote_bytes"] + run["local_bytes"])
     blocks = dict(zip(RANGES, (l2, l3, missed - remote, remote), strict=True))
     return {name: number / sum(blocks.values()) for name, number in blocks.items()}
+
+
+def measured_inflation(values: Values, program: Program, version: str) -> float:
+    """Returns the measured work of all threads over the work of tasks on one thread, each the least of all "
+    "rounds."""
+    work, alone = (_work_ns(values, program, one) for one in (version, f"{TASKS} 1"))
+    return work / alone
+
+
+def _work_ns(values: Values, program: Program, version: str) -> int:
+    """Returns the least work of all rounds, without the time in which other programs used the processor."""
+    found = profiled(values, profile_name(program, version))
+    return min(one["work_ns"] - one["work_preempted_ns"] for one in found)
+
+
+def placed_share(values: Values, name: str) -> float:
+    """Returns the share of tasks or pages at home in the virtual machine; 0 if it did not run."""
+    held, of = values["placement"].get(name, (0, 1))
+    return float(held / of)
+
+
+def overhead(values: Values, program: Program, scheduler: Scheduler, threads: int) -> float:
+    """Returns the time of creation and scheduling of all threads over the sequential equivalent time."""
+    runs = _runs(values, program, scheduler, threads)
+    spent = median(run["create_ns"] + run["schedule_ns"] for run in runs)
+    return spent / sequential_ns(values, program, scheduler)
+
+
+def busy_share(values: Values, program: Program, scheduler: Scheduler, threads: int) -> float:
+    """Returns the part of the work in which accesses wait for busy memory."""
+    runs = _runs(values, program, scheduler, threads)
+    return median(run["busy_ns"] / (run["work_ns"] - run["serial_ns"]) for run in runs)
+
+
+def away_share(values: Values, program: Program, scheduler: Scheduler, threads: int) -> float:
+    """Returns the share of the tasks that ran outside of the socket in which the program placed them."""
+    n_tasks = calmest_trace(values, program.trace_of(scheduler))["n_tasks"]
+    return median(run["n_remote"] for run in _runs(values, program, scheduler, threads)) / n_tasks
+
+
+def serial_error(values: Values, program: Program) -> float:
+    """Returns the largest ratio of the serial times of two rounds, which shows the error of the "
+    "measurement."""
+    return error(values, program.name, [SERIAL])

@@ -72,9 +72,8 @@ def _speedups(values: Values) -> Spec:
     colours = {"tasks": panels.BLUE, "static": panels.ORANGE, "linear": panels.GREY}
     made = []
     for program in (*_PARSEC, *_MICRO):
-        rows: list[Spec] = []
+        rows = panels.linear(plan.THREADS)
         for n in plan.THREADS:
-            rows.append({"x": n, "y": n, "series": "linear"})
             rows.append({"x": n, "y": numbers.speedup(values, program, n), "series": "tasks"})
             if program == "swaptions":
                 rows.append({"x": n, "y": numbers.static_speedup(n), "series": "static"})

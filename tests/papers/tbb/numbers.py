@@ -6,6 +6,7 @@ from __future__ import annotations
 from statistics import median
 from typing import Final
 
+from papers import recordings
 from papers.model import Values
 from papers.recordings import best_trace, profiled, simulated
 from papers.tbb.plan import CYCLES_PER_NS, N_SWAPTIONS, RANDOM, measured_name
@@ -14,8 +15,8 @@ CATEGORIES: Final = ("creation", "scheduler", "stealing", "synchronization", "wa
 
 
 def regions_ns(values: Values, program: str, threads: int, policy: str = RANDOM) -> float:
-    """Returns the simulated time of the parallel regions, the median over the seeds."""
-    return median(run["wall_ns"] - run["serial_ns"] for run in simulated(values, program, policy, threads))
+    """Returns the simulated time of the parallel regions."""
+    return recordings.regions_ns(values, program, policy, threads)
 
 
 def speedup(values: Values, program: str, threads: int, policy: str = RANDOM) -> float:

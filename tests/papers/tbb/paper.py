@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from papers.model import Paper, Values
-from papers.recordings import best_trace, disturbance, n_rounds, spread
+from papers.recordings import best_trace, disturbance, n_rounds, n_seeds, spread
 from papers.tbb import numbers, plan, program_claims, steal_claims
 from papers.tbb.figures import PICTURES
 
@@ -40,11 +40,9 @@ up to {spread:.0%} in their work.
 
 def _method(values: Values) -> str:
     names = [one.name for one in plan.PROGRAMS]
-    table = values[f"simulate {plan.MICRO[0].name}"]
-    seeds = {row[table["columns"].index("seed")] for row in table["rows"]}
     return _METHOD.format(
         rounds=n_rounds(values, names[0]),
-        seeds=len(seeds),
+        seeds=n_seeds(values, plan.MICRO[0].name),
         busy=disturbance(values, names),
         spread=spread(values, names),
         table="\n".join(_inputs(values)),

@@ -1,0 +1,367 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The claims about latencies, traffic between sockets, and the other programs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from papers.conditions import between, count, never, no_numbers, percent, ratio_text
+from papers.model import FIGURE_ONLY, Claim, Numbers, Values
+from papers.olivier import numbers, plan
+from papers.olivier.locality_claims import ALL, IN_CACHES
+from papers.olivier.plan import HEALTH, HEAT, INTEL, LOCAL, QTHREADS, SPREAD_PAGES, STRICT, Program, Scheduler
+from papers.olivier.schedules import schedule_key
+
+_OBLIVIOUS: Final = (INTEL, QTHREADS)
+_FOUR: Final = ((INTEL, 1), (INTEL, ALL), (QTHREADS, ALL), (STRICT, ALL))
+_BLOCKS: Final = (
+    "The model counts blocks of 1 KiB, and has no L1. Which loads hit the L1 or L2 needs sampled loads "
+    "(`ompass latency`), and neither processor of this machine samples loads."
+)
+
+
+def _label(scheduler: Scheduler, threads: int) -> str:
+    return "sequential" if threads == 1 else scheduler.label
+
+
+def _found(values: Values, program: Program, cycles: int) -> Numbers:
+    """Returns the share of the blocks within a latency, of the four executions of the paper's figures."""
+    return {_label(one, n): numbers.within(values, program, one, n, cycles) for one, n in _FOUR}
+
+
+def _part(values: Values, program: Program, name: str) -> Numbers:
+    """Returns the part of a range in the latency, of the four executions of the paper's figures."""
+    return {_label(one, n): numbers.contributions(values, program, one, n)[name] for one, n in _FOUR}
+
+
+def _at_home(values: Values) -> Numbers:
+    """Returns the share of the tasks of Health that run at the socket of their data."""
+    return {
+        INTEL.label: values[schedule_key(INTEL)]["home_share"],
+        QTHREADS.label: 1 - numbers.away_share(values, HEALTH, SPREAD_PAGES, ALL),
+    }
+
+
+def _heat_at_home(values: Values) -> Numbers:
+    return {one.label: 1 - numbers.away_share(values, HEAT, one, ALL) for one in (INTEL, QTHREADS)}
+
+
+def _traffic_claims() -> Iterator[Claim]:
+    for program, theirs in ((HEALTH, (34, 26, 1.0)), (HEAT, (31, 31, 0.34))):
+        yield Claim(
+            name=f"traffic-{program.name}",
+            sentence="Locality-based scheduling reduces the data between sockets of "
+            f"{program.name.capitalize()} by an order of magnitude",
+            place="Tab. 3",
+            theirs=f"{theirs[0]} GB (Intel), {theirs[1]} GB (Qthreads), {theirs[2]} GB",
+            picture="traffic",
+            ours=lambda values, program=program: {  # type: ignore[misc]
+                f"{scheduler.label} over strict": numbers.traffic_bytes(values, program, scheduler, ALL)
+                / max(1, numbers.traffic_bytes(values, program, STRICT, ALL))
+                for scheduler in _OBLIVIOUS
+            },
+            holds=lambda found: min(found) >= 10,
+            show=count,
+        )
+    yield Claim(
+        name="traffic-sequential",
+        sentence="The parallel execution of Heat has over 400 times the traffic of the sequential one",
+        place="Section 3",
+        theirs="31 GB, over 400 times",
+        picture="traffic",
+        ours=lambda values: {
+            _label(INTEL, n): numbers.traffic_bytes(values, HEAT, INTEL, n) / 1e6 for n in (1, ALL)
+        },
+        holds=lambda found: found[1] > 400 * found[0],
+        show=lambda megabytes: f"{megabytes:,.0f} MB",
+    )
+    yield Claim(
+        name="traffic-order",
+        sentence="On Health a queue per socket causes at least a tenth less traffic than Intel's scheduler",
+        place="Tab. 3",
+        theirs="26 GB and 34 GB",
+        picture="traffic",
+        ours=lambda values: {
+            one.label: numbers.traffic_bytes(values, HEALTH, one, ALL) / 1e9 for one in (QTHREADS, INTEL)
+        },
+        holds=lambda found: found[0] < 0.9 * found[1],
+        show=lambda gigabytes: f"{gigabytes:.2f} GB",
+        cause=(
+            "Under both schedulers a subtree is stepped in another socket each time, at random. Tasks that "
+            "run at home, by chance one in four:"
+        ),
+        evidence=_at_home,
+        show_evidence=percent,
+    )
+    yield Claim(
+        name="reads-equal",
+        sentence="The parallel execution of Heat reads as much from memory as the sequential one, within a "
+        "tenth",
+        place="Section 3",
+        theirs="13.6 GB both",
+        picture="traffic",
+        ours=lambda values: {
+            _label(INTEL, n): numbers.read_bytes(values, HEAT, INTEL, n) / 1e9 for n in (1, ALL)
+        },
+        holds=lambda found: 0.9 * found[0] <= found[1] <= 1.1 * found[0],
+        show=lambda gigabytes: f"{gigabytes:.2f} GB",
+        cause=(
+            "Our plate fits into the four L3 caches together, so that some rows are still there in the next "
+            "step. Data found in the L3:"
+        ),
+        evidence=lambda values: {
+            _label(INTEL, n): numbers.found_in(values, HEAT, INTEL, n)["L3"] for n in (1, ALL)
+        },
+        show_evidence=percent,
+    )
+
+
+def _latency_claims() -> Iterator[Claim]:
+    yield Claim(
+        name="health-l2",
+        sentence="Under all schedulers at least 85% of the loads of Health complete in 16 cycles",
+        place="Fig. 14",
+        theirs="at least 85%",
+        picture="latencies",
+        ours=no_numbers,
+        holds=never,
+        show=percent,
+        missing=_BLOCKS,
+    )
+    yield Claim(
+        name="health-l3-locality",
+        sentence="In Health strict scheduling completes more accesses within 64 cycles than any other "
+        "execution",
+        place="Fig. 14",
+        theirs=FIGURE_ONLY,
+        picture="latencies",
+        ours=lambda values: _found(values, HEALTH, 64),
+        holds=lambda found: found[3] > max(found[:3]),
+        show=percent,
+    )
+    yield Claim(
+        name="health-l3-qthreads",
+        sentence="In Health a queue per socket completes more accesses within 64 cycles than Intel's "
+        "scheduler",
+        place="Fig. 14",
+        theirs=FIGURE_ONLY,
+        picture="latencies",
+        ours=lambda values: {
+            one.label: numbers.within(values, HEALTH, one, ALL, 64) for one in (QTHREADS, INTEL)
+        },
+        holds=lambda found: found[0] > found[1] + 0.01,
+        show=percent,
+        cause=(
+            "Threads of one socket share data only at the few villages near the root of the tree. Found in "
+            "the L2, which a queue per socket uses less, as in the paper:"
+        ),
+        evidence=lambda values: {
+            one.label: numbers.within(values, HEALTH, one, ALL, 16) for one in (QTHREADS, INTEL)
+        },
+    )
+    yield Claim(
+        name="health-l2-intel",
+        sentence="Intel's queues per thread use the L2 of a core better than a queue per socket, in Health",
+        place="Fig. 14",
+        theirs=FIGURE_ONLY,
+        picture="latencies",
+        ours=lambda values: {
+            one.label: numbers.within(values, HEALTH, one, ALL, 16) for one in (INTEL, QTHREADS)
+        },
+        holds=lambda found: found[0] > found[1],
+        show=lambda share: f"{share:.2%}",
+    )
+    yield Claim(
+        name="health-sequential-l2",
+        sentence="The sequential execution of Health uses the L2 best",
+        place="Fig. 14",
+        theirs=FIGURE_ONLY,
+        picture="latencies",
+        ours=lambda values: _found(values, HEALTH, 16),
+        holds=lambda found: found[0] > max(found[1:]),
+        show=lambda share: f"{share:.2%}",
+    )
+    for program in LOCAL:
+        yield Claim(
+            name=f"order-{program.name}",
+            sentence=f"Of the parallel executions of {program.name.capitalize()}, strict completes most "
+            f"accesses "
+            "within 256 cycles, then a queue per socket, then Intel's",
+            place="Fig. 14" if program is HEALTH else "Fig. 16",
+            theirs=FIGURE_ONLY,
+            picture="latencies",
+            ours=lambda values, program=program: {  # type: ignore[misc]
+                one.label: numbers.within(values, program, one, ALL, 256) for one in (STRICT, QTHREADS, INTEL)
+            },
+            holds=lambda found: found[0] > found[1] > found[2] + 0.02,
+            show=percent,
+            cause=(
+                "Strict is first, but the two others are alike: both run a task in any socket. The share of "
+                "tasks that run at home is"
+            ),
+            evidence=_at_home if program is HEALTH else _heat_at_home,
+        )
+    yield Claim(
+        name="sequential-remote",
+        sentence="Sequential executions make a negligible number of remote accesses, less than 1%",
+        place="Figs. 14 and 16",
+        theirs="negligible",
+        picture="latencies",
+        ours=lambda values: {
+            one.name: numbers.found_in(values, one, INTEL, 1)["other sockets"] for one in LOCAL
+        },
+        holds=lambda found: max(found) < 0.01,
+        show=percent,
+    )
+    yield Claim(
+        name="health-remote-latency",
+        sentence="In Health, accesses above 256 cycles are 40% of the latency or more with oblivious "
+        "schedulers",
+        place="Fig. 15",
+        theirs="almost half (Qthreads), 60% (Intel)",
+        picture="contributions",
+        ours=lambda values: {
+            one.label: numbers.contributions(values, HEALTH, one, ALL)["other sockets"] for one in _OBLIVIOUS
+        },
+        holds=lambda found: min(found) >= 0.4,
+        show=percent,
+    )
+    yield Claim(
+        name="health-sequential-latency",
+        sentence="In the sequential Health most of the latency is in the own memory",
+        place="Fig. 15",
+        theirs="the vast majority",
+        picture="contributions",
+        ours=lambda values: {"sequential": numbers.contributions(values, HEALTH, INTEL, 1)["own memory"]},
+        holds=lambda found: found[0] > 0.5,
+        show=percent,
+    )
+    yield Claim(
+        name="health-l3-latency",
+        sentence="The L3 contributes more to the latency of Health under strict scheduling than in any other "
+        "execution",
+        place="Fig. 15",
+        theirs="about 40%",
+        picture="contributions",
+        ours=lambda values: _part(values, HEALTH, "L3"),
+        holds=lambda found: found[3] > max(found[:3]),
+        show=percent,
+    )
+    yield Claim(
+        name="health-l3-forty",
+        sentence="It contributes less than half",
+        place="Fig. 15",
+        theirs="about 40%",
+        picture="contributions",
+        ours=lambda values: {"strict": numbers.contributions(values, HEALTH, STRICT, ALL)["L3"]},
+        holds=lambda found: found[0] < 0.5,
+        show=percent,
+        cause=IN_CACHES,
+        evidence=lambda values: {"strict": numbers.found_in(values, HEALTH, STRICT, ALL)["own memory"]},
+    )
+    yield Claim(
+        name="heat-sequential-lowest",
+        sentence="The sequential execution of Heat has the lowest latency in all ranges",
+        place="Fig. 16",
+        theirs=FIGURE_ONLY,
+        picture="latencies",
+        ours=lambda values: {
+            f"{_label(one, n)}, {cycles}": numbers.within(values, HEAT, one, n, cycles)
+            for cycles in (16, 64, 256)
+            for one, n in _FOUR
+        },
+        holds=lambda found: all(
+            found[first] >= max(found[first : first + len(_FOUR)]) for first in (0, 4, 8)
+        ),
+        show=percent,
+        cause=(
+            "Our plate of 64 MB fits into the four L3 caches, but one L3 holds a quarter of it. Strict "
+            "scheduling therefore finds most data within 64 cycles, and the sequential run does not."
+        ),
+    )
+    yield Claim(
+        name="heat-high-latency",
+        sentence="Accesses above 256 cycles contribute less to the latency of Heat with locality",
+        place="Fig. 17",
+        theirs=FIGURE_ONLY,
+        picture="contributions",
+        ours=lambda values: _part(values, HEAT, "other sockets"),
+        holds=lambda found: found[3] < min(found[1:3]),
+        show=percent,
+    )
+    yield Claim(
+        name="l1-l2-latency",
+        sentence="L1 and L2 contribute less than 10% to the latency of Health, and 70% to the sequential "
+        "Heat's",
+        place="Figs. 15 and 17",
+        theirs="less than 10% and 70%",
+        picture="contributions",
+        ours=no_numbers,
+        holds=never,
+        show=percent,
+        missing=_BLOCKS,
+    )
+
+
+def _program_claims() -> Iterator[Claim]:
+    yield Claim(
+        name="sort-bound",
+        sentence="No scheduling strategy improves Sort: strict is within a tenth of Intel's on 32 threads",
+        place="Section 8",
+        theirs="essentially none",
+        picture="others",
+        ours=lambda values: {
+            "strict over queue per thread": numbers.speedup(values, plan.SORT, STRICT, ALL)
+            / numbers.speedup(values, plan.SORT, INTEL, ALL)
+        },
+        holds=between(0.9, 1.1),
+        show=ratio_text,
+        cause=(
+            "Our version with locality sorts and merges inside a socket up to the last two merges, so that "
+            "less data cross between sockets, over those of Intel's scheduler:"
+        ),
+        evidence=lambda values: {
+            "strict": numbers.traffic_bytes(values, plan.SORT, STRICT, ALL)
+            / numbers.traffic_bytes(values, plan.SORT, INTEL, ALL)
+        },
+    )
+    for program in (plan.SORT, plan.SPARSELU, plan.STRASSEN):
+        yield Claim(
+            name=f"inflation-{program.name}",
+            sentence=f"{program.name.capitalize()} has non-negligible work time inflation on 32 threads "
+            f"under "
+            "Intel's scheduler, more than 5%",
+            place="Fig. 2",
+            theirs="non-negligible in all programs except Alignment",
+            picture="others",
+            ours=lambda values, program=program: {  # type: ignore[misc]
+                "32 threads": numbers.inflation(values, program, INTEL, ALL) - 1
+            },
+            holds=lambda found: found[0] > 0.05,
+            show=percent,
+            cause=(
+                "In the model, data take a small part of the work of this program, and links between sockets "
+                "never become busy. Data over work on 32 threads:"
+            ),
+            evidence=lambda values, program=program: {  # type: ignore[misc]
+                "queue per thread": numbers.memory_share(values, program, INTEL, ALL)
+            },
+        )
+    yield Claim(
+        name="bandwidth",
+        sentence="The bandwidth of a thread is constant up to 12 threads, and falls with more",
+        place="Fig. 3",
+        theirs=FIGURE_ONLY,
+        picture="others",
+        ours=no_numbers,
+        holds=never,
+        show=percent,
+        missing=(
+            "The bandwidth of a memory node is an input of the model, and two processors do not exhaust the "
+            "memory of this machine."
+        ),
+    )
+
+
+CLAIMS: Final = (*_traffic_claims(), *_latency_claims(), *_program_claims())
