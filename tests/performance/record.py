@@ -26,7 +26,7 @@ BENCHMARKS = {
 """Benchmarks that write all samples: the script in tests/benchmarks, and its option for their number."""
 
 _IDENTITY = ("case", "program", "name", "threads", "way", "variant")
-"""Keys whose values tell the rows of a benchmark apart."""
+"""Keys whose values identify a row of a benchmark."""
 
 Record = dict[str, Any]
 """A record: format, machine, commit, and the samples of each figure by its name."""
