@@ -19,6 +19,8 @@ _LEAGUES_ABORT = "libomp 14 to 16 abort, with and without a tool, after leagues 
 _PRIORITY_HANGS = (
     "libomp 15 and 16 lose tasks with priorities now and then, with and without a tool, and hang"
 )
+_EMULATED_FORK = "qemu 7.2 aborts if a program forks while its other threads run"
+_EMULATED_EXEC = "the kernel cannot start AArch64 programs, only the emulator can"
 _NO_TASKWAIT_DEPS = "clang 19 calls __kmpc_omp_taskwait_deps_51, which came with libomp 16"
 
 
@@ -63,8 +65,8 @@ _NEEDS: dict[str, TaskProgram] = {
         TaskProgram("kinds/detach_late_task.c", lacks={"gcc-12-libomp-19": _NO_GOMP_DETACH}),
         TaskProgram("kinds/dlopen_library.c", is_library_too=True),
         TaskProgram("kinds/exit_in_region.c", ends_in_region=True),
-        TaskProgram("kinds/fork_exec.c", n_processes=2),
-        TaskProgram("kinds/fork_openmp.c", n_processes=2),
+        TaskProgram("kinds/fork_exec.c", n_processes=2, lacks={"clang-19-aarch64": _EMULATED_EXEC}),
+        TaskProgram("kinds/fork_openmp.c", n_processes=2, lacks={"clang-19-aarch64": _EMULATED_FORK}),
         TaskProgram(
             "kinds/fork_exit.c",
             lacks={"clang-16": "libomp 16 aborts, with and without a tool, when a forked child exits"},

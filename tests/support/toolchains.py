@@ -28,7 +28,11 @@ RUNTIMES = REPOSITORY / "build" / "runtimes"
 COMPILERS = REPOSITORY / "build" / "compilers"
 COMPILED = REPOSITORY / "build" / "tests"
 
-DEFAULT_TOOLCHAIN = "clang-19"
+SYSROOT = REPOSITORY / "build" / "aarch64" / "sysroot"
+IS_EMULATED = BUILD.is_relative_to(SYSROOT.parent)
+"""True if the libraries under test are for AArch64: an emulator then runs all programs."""
+
+DEFAULT_TOOLCHAIN = "clang-19-aarch64" if IS_EMULATED else "clang-19"
 
 _C_SUFFIXES = {".c"}
 _CXX_SUFFIXES = {".cpp", ".cc", ".cxx"}
@@ -53,6 +57,7 @@ class Toolchain:
     link_flags: tuple[str, ...] = ()
     libc_flags: tuple[str, ...] = ()  # the link flags that programs without OpenMP need, too
     fortran_flags: tuple[str, ...] = ("-fopenmp",)
+    target_flags: tuple[str, ...] = ()  # of every compilation, for another processor
     is_quick: bool = True  # True if quick test runs include it
 
     def run_environment(self, extra: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -88,6 +93,33 @@ class Toolchain:
         if not self.runtime_library.is_file():
             absent.append(str(self.runtime_library).removeprefix(f"{REPOSITORY}/"))
         return absent
+
+
+@dataclass(frozen=True)
+class EmulatedToolchain(Toolchain):
+    """A compiler for AArch64 whose programs run in qemu's user-mode emulator."""
+
+    def run(
+        self,
+        command: Sequence[str],
+        extra: Mapping[str, str] | None = None,
+        *,
+        cwd: Path | None = None,
+        timeout_s: float = 60,
+    ) -> subprocess.CompletedProcess[str]:
+        """Runs a program. Only the program gets the loader's variables: the emulator cannot load AArch64."""
+        loader = {k: v for k, v in self.run_environment(extra).items() if k.startswith("LD_")}
+        settings = [word for item in loader.items() for word in ("-E", "=".join(item))]
+        return subprocess.run(
+            ["qemu-aarch64", "-L", str(SYSROOT), *settings, *command],
+            env={k: v for k, v in self.run_environment(extra).items() if k not in loader},
+            cwd=cwd,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=10 * timeout_s,
+            check=False,
+        )
 
 
 class Recorded(NamedTuple):
@@ -195,7 +227,20 @@ def _fetched_clang(major: int) -> Toolchain:
 _INTEL = RUNTIMES / "intel" / "lib"
 _LIBGOMP = RUNTIMES / "libgomp-llvm-19" / "lib"
 
-TOOLCHAINS: tuple[Toolchain, ...] = (
+_LLVM_AARCH64 = SYSROOT / "usr" / "lib" / "llvm-19"
+AARCH64 = EmulatedToolchain(
+    name="clang-19-aarch64",
+    cc="clang-19",
+    cxx="clang++-19",
+    fc=None,
+    runtime_dir=_LLVM_AARCH64 / "lib",
+    runtime_library=_LLVM_AARCH64 / "lib" / "libomp.so.5",
+    compile_flags=("-fopenmp", f"-I{_LLVM_AARCH64 / 'lib/clang/19/include'}"),
+    link_flags=(f"-L{_LLVM_AARCH64 / 'lib'}",),
+    target_flags=("--target=aarch64-linux-gnu", f"--sysroot={SYSROOT}", "-fuse-ld=lld-19"),
+)
+
+NATIVE_TOOLCHAINS: tuple[Toolchain, ...] = (
     _clang(14),
     _clang(16, is_quick=False),
     _clang(19, fc="flang-new-19"),
@@ -228,6 +273,8 @@ TOOLCHAINS: tuple[Toolchain, ...] = (
         compile_flags=("-fopenmp",),
     ),
 )
+
+TOOLCHAINS = (AARCH64,) if IS_EMULATED else NATIVE_TOOLCHAINS
 
 
 _LLVM_19 = Path("/usr/lib/llvm-19")
@@ -288,7 +335,7 @@ def compile_source(
         source.parent,
     ]
     compiler, openmp_flags = _compiler_for(source, toolchain)
-    command = [compiler, opt_level, "-g", *(openmp_flags if openmp else ()), *flags]
+    command = [compiler, opt_level, "-g", *toolchain.target_flags, *(openmp_flags if openmp else ()), *flags]
     if source.suffix in _FORTRAN_SUFFIXES:
         libraries: list[str] = []
     else:
