@@ -113,6 +113,9 @@ Problem check_header(const MappedFile &file, const char *magic, uint32_t version
 }
 
 constexpr const char *kEmpty = ": is empty: the program ended while it made the file, or the file could not grow.";
+constexpr const char *kNameless =
+    ": names no construct, so the figures lack all tasks and regions: the program ended while it wrote the first name, "
+    "or the file could not grow.";
 constexpr int kAttempts = 100; // to read the log of a thread that is writing
 
 // Copies bytes of the file into memory owned by `copies`.
@@ -426,8 +429,11 @@ void use_events_from(ThreadFile &thread, const KeptEvents &kept, size_t checkpoi
     }
 }
 
-// Reads kept.log. Sets run.window_begin to the earliest time from which all threads have events. The events of each
-// thread begin at its last checkpoint up to that time.
+// Returns the first moment that is at least 1 ns after the start.
+uint64_t after_start(const RunFiles &run) { return run.process->start_ticks + RunClock(*run.process).ticks(1) + 1; }
+
+// Reads kept.log. Sets run.window_begin to the earliest time from which all threads have events, except threads
+// without a checkpoint. The events of each thread begin at its last checkpoint up to that time.
 Problem read_kept(RunFiles &run, std::vector<EventExtents> &events, bool with_words) {
     if (!keeps_last(run)) return {};
     if (Problem problem = run.kept_file.open(kept_log(run))) return problem;
@@ -450,8 +456,11 @@ Problem read_kept(RunFiles &run, std::vector<EventExtents> &events, bool with_wo
         };
         while (with_words && !of_thread.checkpoints.empty() && is_damaged(0))
             of_thread.checkpoints.erase(of_thread.checkpoints.begin());
-        if (of_thread.has_lost && !of_thread.checkpoints.empty())
-            run.window_begin = std::max(run.window_begin, of_thread.ticks_of(0));
+        if (!of_thread.has_lost) continue;
+        const bool is_unreadable = of_thread.checkpoints.empty();
+        run.threads[kept.size() - 1].lacks_events = is_unreadable;
+        const uint64_t begin = is_unreadable ? after_start(run) : of_thread.ticks_of(0);
+        run.window_begin = std::max(run.window_begin, begin);
     }
     if (!with_words) return {};
     for (size_t i = 0; i < kept.size(); i++) {
@@ -541,9 +550,9 @@ Problem open_run(const std::string &directory, RunFiles &run, bool with_kept) {
     if (!run.process->is_final && (problem = read_process(run, losses))) return problem;
     run.process_file.end_copying();
     run.log_bytes += run.process_file.bytes().size();
-    if (run.definitions.empty()) { // killed before the first definition
+    if (run.definitions.empty()) {
         run.definitions.push_back({});
-        run.remarks.push_back(run.process_file.path() + kEmpty);
+        run.remarks.push_back(run.process_file.path() + (run.process->version ? kNameless : kEmpty));
     }
     const bool counts_unlogged = !run.process->n_lost || run.process->first_refusal; // false: an older recording
     if (indices.size() + run.process->n_unlogged < n_begun && counts_unlogged)

@@ -89,6 +89,7 @@ struct ThreadFile {
     std::vector<std::span<const uint64_t>> events; // words of each event extent in order of time, unused tail included
     std::vector<uint64_t> event_offsets; // offset of each event extent in the file
     Checkpoint checkpoint; // state of the thread before the first event; false if the events begin with the thread
+    bool lacks_events = false; // kept.log has overwritten events without which the later ones cannot be read
     Copies copies; // copies of the data above that the thread may still write
 };
 
@@ -99,7 +100,8 @@ struct RunFiles {
     Copies process_copies;
     MappedFile kept_file; // kept.log; empty unless the run keeps only the last part of its trace
     Copies kept_copies;
-    uint64_t window_begin = 0; // ticks; from here on no thread lacks events; 0: kept.log has overwritten no events
+    uint64_t window_begin =
+        0; // ticks; from here on a thread lacks no events, or all; 0: kept.log has overwritten no events
     std::vector<Module> modules;
     std::vector<Definition> definitions;
     std::vector<const format::RegionInstance *> instances; // by index

@@ -358,6 +358,10 @@ RunProfile make_profile(const RunFiles &run, std::vector<ThreadAccount> &account
         if (from_events && header->n_dropped)
             profile.incomplete_reasons.push_back("thread " + std::to_string(thread) + " could not write " +
                                                  std::to_string(header->n_dropped) + " records of its trace");
+        if (from_events && run.threads[thread].lacks_events)
+            profile.incomplete_reasons.push_back("the kept part of the trace (--keep-last) is too small for the events "
+                                                 "of thread " +
+                                                 std::to_string(thread) + ", which are missing");
     }
     add_capacities(profile.regions);
     add_capacities(profile.helper_regions);

@@ -8,6 +8,7 @@ import itertools
 import json
 import random
 import signal
+import struct
 import subprocess
 import time
 from collections.abc import Callable
@@ -25,9 +26,10 @@ from ompass.readers.run import open_run
 from ompass.readers.schedule import open_pyramid
 from ompass.reports.content import collect
 from readers_agree import rows_of
-from recorded_run import check_facts, check_identity, facts_in
+from recorded_run import check_facts, check_identity, counted, facts_in
 from toolchains import CompileProgram, Record, Recorded, Toolchain
 
+EVENTS_HEAD = struct.pack("<4sI", b"OMPX", 4)  # the first bytes of an extent of events
 LAST_TASKS = 500  # tasks in the last round of long_run.c
 TASKS, INTERVALS = "tasks", "stretches"
 
@@ -302,6 +304,35 @@ def test_commands_read_or_refuse_a_kept_part(record: Record, tmp_path: Path) -> 
     packed = tmp_path / "run.ompass.zst"
     ompass("pack", run_dir, "-o", packed)
     assert json.loads(ompass("info", packed, "--json").stdout)["trace_begin_ns"] == profile.trace_begin_ns
+
+
+def without_checkpoints(run_dir: Path, thread: int) -> None:
+    """Takes the checkpoints out of a thread's windows, in kept.log and in its own log."""
+    for name in ("kept.log", f"thread-{thread:05d}.log"):
+        log = run_dir / name
+        content = bytearray(log.read_bytes())
+        for place in range(4096, len(content), 4096):
+            (of_thread,) = struct.unpack_from("<I", content, place + 32)
+            if content.startswith(EVENTS_HEAD, place) and (name != "kept.log" or of_thread == thread):
+                content[place + 36 : place + 56] = bytes(20)
+        log.write_bytes(content)
+
+
+def test_thread_without_a_checkpoint_is_stated(record: Record) -> None:
+    """Too little space, or an early end, may leave a thread's later events without the state before them."""
+    recorded = record(
+        "survival/long_run.c", "2000", mode="trace", environment={"OMPASS_KEEP_LAST": "1M"}, threads=2
+    )
+    run_dir = recorded.run_dir
+    before = kept(recorded)
+    without_checkpoints(run_dir, 1)
+    assert _core.validate(str(run_dir)) == []
+    profile = _core.read_profile(str(run_dir))
+    assert profile.complete and counted(profile) == counted(before)
+    window = _core.replay_trace(str(run_dir))
+    assert window.trace_begin_ns > 0
+    assert any("too small for the events of thread 1" in reason for reason in window.incomplete_reasons)
+    assert {row[0] for row in rows_of(run_dir, INTERVALS)} == {0}
 
 
 def test_damaged_kept_log_is_refused_or_partly_read(record: Record) -> None:

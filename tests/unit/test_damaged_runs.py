@@ -115,6 +115,14 @@ def test_run_without_a_written_process_log_is_refused(content: bytes, tmp_path: 
             read(run_dir)
 
 
+def test_run_without_definitions_is_incomplete(tmp_path: Path) -> None:
+    run_dir = golden("killed", tmp_path)
+    change(run_dir / "process.log", 4096, None)
+    run = open_run(run_dir)
+    assert any("process.log: names no construct" in reason for reason in run.run.incomplete_reasons)
+    assert not run.run.constructs and run.report is not None
+
+
 def test_damage_in_a_window_of_a_killed_run_is_reported_with_its_offset(tmp_path: Path) -> None:
     """The reader copies such a window; the error still has the offset in the file."""
     run_dir = golden("killed", tmp_path)

@@ -147,6 +147,7 @@ bool ThreadLog::begin_checkpoint() {
     empty_window();
     begin_window();
     n_checkpoint_words_ = 0;
+    checkpoint_window_ = number_;
     return true;
 }
 
@@ -169,6 +170,7 @@ void ThreadLog::end_checkpoint() {
     checkpoint_bytes_ = (n_checkpoint_words_ + window_->n_checkpoint_words) * sizeof(uint64_t);
     bytes_since_ = 0;
     publish_window();
+    kept_trace::note_checkpoint(header_->index, checkpoint_window_, base_);
     unlock();
 }
 

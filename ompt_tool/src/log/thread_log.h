@@ -271,6 +271,7 @@ private:
     uint32_t *seen_switch_ = nullptr, *then_ = nullptr; // see keep_last(); null: the whole trace is kept
     uint8_t checkpoint_in_ = 0; // events until a checkpoint is due; 0: none is wanted
     uint64_t n_checkpoint_words_ = 0; // of the checkpoint under way, in earlier windows
+    uint64_t checkpoint_window_ = 0; // number of the window in which the last checkpoint begins
     uint64_t checkpoint_bytes_ = 0, bytes_since_ = 0; // length of the last checkpoint; bytes stored since
     bool dropping_ = false;
     bool is_out_of_slots_ = false; // a construct has no slot
