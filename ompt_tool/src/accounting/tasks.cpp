@@ -265,6 +265,12 @@ static void free_part(ThreadState &thread, TaskState *part) {
     thread.pool.give_back(part);
 }
 
+// Returns the time at which a task that resumes became ready. `entry`: the task, or its part on the stack.
+static uint64_t ready_again(const TaskState &entry) {
+    if (entry.flags & kInline) return 0;
+    return entry.flags & kPart ? entry.whole->ready : entry.ready;
+}
+
 // Ends a part of a task that was queued again. By now another thread may have resumed and completed the task.
 static void leave_part(ThreadState &thread, TaskState *part, uint64_t now) {
     TaskState *task = part->whole;
@@ -412,10 +418,10 @@ static bool is_undeferred_between(const TaskState *top, const TaskState *entry) 
     return top && top->flags & kInline;
 }
 
-// Records that the thread continues with `entry`, which is `task` or its part.
-static void trace_resume(ThreadState &thread, const TaskState &task, const TaskState &entry, uint64_t now) {
+// Records that the thread continues with `entry`, a task or its part that was ready at `ready`.
+static void trace_resume(ThreadState &thread, const TaskState &entry, uint64_t ready, uint64_t now) {
     if (!thread.tracing) return;
-    const uint64_t waited = now > task.ready && !(task.flags & kInline) ? now - task.ready : 0;
+    const uint64_t waited = now > ready && !(entry.flags & kInline) ? now - ready : 0;
     thread.log.timed(format::kResume, entry.local ? entry.local->id : 0, now, traced_id(entry),
                      waited << 1 | (entry.flags & kWaiting ? 1 : 0));
 }
@@ -441,7 +447,8 @@ void resume_task(ThreadState &thread, TaskState *task) {
     if (entry) end_undeferred_above(thread, entry);
     const uint64_t now = clock::now();
     TaskState *top = thread.current;
-    leave_for(thread, task->flags & kInline ? 0 : task->ready, now);
+    const uint64_t ready = ready_again(*task);
+    leave_for(thread, ready, now);
     thread.previous.creator = nullptr;
     if (entry) {
         unwind_to(thread, top, entry, now);
@@ -456,13 +463,13 @@ void resume_task(ThreadState &thread, TaskState *task) {
             if (thread.tracing) trace_place(thread, *entry->wait);
         }
     }
-    trace_resume(thread, *task, *entry, now);
+    trace_resume(thread, *entry, ready, now);
     enter_below(thread, entry, now);
 }
 
-// Returns the time at which the current part leaves the stack. Compilers begin an untied task with a scheduling point:
-// the first part is empty. If a thread has seen that of a construct, it reads the clock for one first part in
-// kCheckedFirstParts, and lets the others take no time.
+// Returns the time at which the current part leaves the stack. Compilers begin an untied task with a scheduling point, so
+// its first part is empty. After kConsider short first parts of a construct in a row, the thread reads the clock for one
+// in kCheckedFirstParts, and the others take no time.
 static uint64_t end_of_part(ThreadState &thread, const TaskState &part) {
     const uint64_t begin = thread.header->mark;
     const bool is_untouched = part.is_first && part.worked == 0 && !(part.flags & kWaiting) && !part.creating &&
@@ -484,12 +491,11 @@ void step_back(ThreadState &thread) {
     TaskState *top = thread.current, *below = top->below;
     if (!below) return;
     if (!(top->flags & kPart)) return resume_task(thread, below);
-    const TaskState &task = below->flags & kPart ? *below->whole : *below;
-    const uint64_t now = end_of_part(thread, *top);
-    if (now != thread.header->mark) leave_for(thread, below->flags & kInline ? 0 : task.ready, now);
+    const uint64_t now = end_of_part(thread, *top), ready = ready_again(*below);
+    if (now != thread.header->mark) leave_for(thread, ready, now);
     thread.previous.creator = nullptr;
     leave_part(thread, top, now);
-    trace_resume(thread, task, *below, now);
+    trace_resume(thread, *below, ready, now);
     enter_below(thread, below, now);
 }
 
