@@ -92,7 +92,7 @@ class Campaign:
             "skipped": "",
             "differences": [],
         }
-        reference = Reference(case.program.has_race)
+        reference = Reference(case.program.has_race, case.program.free)
         if not self._extend(case, reference, STOCK_RUNS):
             return entry | {"skipped": f"a stock run takes more than {self.limit_s / 3:.0f} s"}
         found = [self._judge(case, way, reference) for way in self.ways]

@@ -32,6 +32,7 @@ class Program:
     flags: tuple[str, ...] = ()
     arguments: tuple[str, ...] = ()
     has_race: bool = False  # a data race decides the result
+    free: str = ""  # pattern of the lines that may differ
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +90,7 @@ def _made(suite: Suite, folder: Path, made: Made) -> Program:
         tuple(others),
         _flags(folder, made.includes, made.flags),
         tuple(argument.replace("{suite}", str(folder)) for argument in made.arguments),
+        free=made.free,
     )
 
 

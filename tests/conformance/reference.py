@@ -25,9 +25,13 @@ class Ended:
 
 @dataclass(slots=True)
 class Reference:
-    """The stock runs of a program. `has_race`: True if its numbers depend on a data race."""
+    """The stock runs of a program.
+
+    has_race: True if its numbers depend on a data race. free: pattern of whole lines that are not compared.
+    """
 
     has_race: bool = False
+    free: str = ""
     runs: list[Ended] = field(default_factory=list)
 
     def difference(self, run: Ended) -> str:
@@ -52,6 +56,9 @@ class Reference:
         return next(iter(serious), ORDER if found else "")
 
     def _seen(self, text: str) -> str:
+        if self.free:
+            lines = text.splitlines(keepends=True)
+            text = "".join(line for line in lines if not re.fullmatch(self.free, line.rstrip("\n")))
         return masked(text) if self.has_race else text
 
 

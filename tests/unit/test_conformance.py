@@ -14,7 +14,7 @@ from conformance.ways import WAYS
 
 
 def reference(*outputs: str, has_race: bool = False) -> Reference:
-    return Reference(has_race, [Ended(0, output) for output in outputs])
+    return Reference(has_race, runs=[Ended(0, output) for output in outputs])
 
 
 @pytest.mark.parametrize("stock", [("a\n",), ("a\nt 1\n", "a\nt 2\n")])
@@ -51,6 +51,13 @@ def test_order_of_independent_output_is_a_difference_of_its_own() -> None:
 def test_numbers_of_a_program_with_a_race_are_ignored() -> None:
     assert reference("x=100\n", has_race=True).difference(Ended(0, "x=99\n")) == ""
     assert reference("x=100\n", has_race=True).difference(Ended(0, "y=99\n")) != ""
+
+
+def test_free_lines_are_not_compared() -> None:
+    stock = Reference(free="[A-Z ]+", runs=[Ended(0, "area 216\nAAB\nAA \n")])
+    assert stock.difference(Ended(0, "area 216\nBAA\nCC\nC \n")) == ""
+    assert stock.difference(Ended(0, "area 217\nAAB\nAA \n")) == "stdout: 1 → 0 lines 'area 216'"
+    assert stock.difference(Ended(0, "area 216\nAAB\nAA \nERROR 1\n")) == "stdout: new line 'ERROR 1'"
 
 
 @pytest.mark.parametrize(
