@@ -65,6 +65,7 @@ class Case:
     threads: int = 1  # 0 for serial versions
     variables: Mapping[str, str] = field(default_factory=dict)
     build: str = "bots"
+    traced: bool = False  # a timed run records a trace
 
     def command(self) -> list[str]:
         threads = ["--threads", str(self.threads)] if self.threads else []
@@ -171,6 +172,11 @@ class _Traced:
         }
 
 
+def best_folder(place: Workplace, name: str) -> Path:
+    """Returns the run directory of the best recording of a case."""
+    return trace_folder(place, name, best_trace(place.values, name)["number"])
+
+
 def trace_folder(place: Workplace, name: str, number: int) -> Path:
     return place.folder / f"{name}-{number}.ompass"
 
@@ -217,8 +223,7 @@ class Simulated:
         return Step(f"simulate {self.case}{self.variant}", self)
 
     def __call__(self, place: Workplace) -> dict[str, Any]:
-        best = best_trace(place.values, self.case)
-        folder = trace_folder(place, self.case, best["number"])
+        folder = best_folder(place, self.case)
         program = read_task_program(folder)
         machine = read_machine(self.machine)
         other = {name: ((1, ns),) for name, ns in self.costs_ns.items()}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Steps that time benchmark programs without recording them, and ratios of these times.
+"""Steps that time benchmark programs, most of them without recording them, and ratios of these times.
 
 A step runs all cases of one group once, in random order, so that a disturbance affects all of them. A case
 repeats its work. Its time is the shortest: other programs on the same processors can only add to it.
@@ -9,14 +9,24 @@ from __future__ import annotations
 
 import json
 import random
+import shutil
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
 
 import toolchains
 from papers import priority
 from papers.model import Step, Values, Workplace
 from papers.recordings import PATIENCE_S, Case
+
+_TRACING: Final = {
+    "OMP_TOOL_LIBRARIES": str(toolchains.BUILD / "lib" / "libompass.so"),
+    "OMPASS_MODE": "trace",
+    "OMPASS_SAMPLE": "off",
+    "OMPASS_SUMMARY": "off",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,16 +50,20 @@ class _Timed:
     group: Group
     number: int
 
-    def __call__(self, _: Workplace) -> dict[str, float]:
+    def __call__(self, place: Workplace) -> dict[str, float]:
         shuffled = list(self.group.cases)
         random.Random(self.number).shuffle(shuffled)
-        return {case.name: _seconds(case, self.group.n_repeats) for case in shuffled}
+        return {case.name: _seconds(case, self.group.n_repeats, place.folder) for case in shuffled}
 
 
-def _seconds(case: Case, n_repeats: int) -> float:
+def _seconds(case: Case, n_repeats: int, folder: Path) -> float:
     """Returns the shortest time of a verified run. Raises CalledProcessError if a result is wrong."""
     command = [*priority.prefix(), *case.command(), "--json", "--repeat", str(n_repeats)]
     environment = toolchains.neutral_environment() | {**case.variables}
+    if case.traced:
+        trace = folder / "timed.ompass"
+        shutil.rmtree(trace, ignore_errors=True)
+        environment |= {**_TRACING, "OMPASS_DIR": str(trace)}
     done = subprocess.run(
         command, env=environment, check=True, capture_output=True, text=True, timeout=PATIENCE_S
     )

@@ -14,6 +14,8 @@ from statistics import median
 
 from papers.model import Values
 from papers.recordings import simulated
+from papers.reuse.plan import ALONE, SERIAL, TRACED, speed_name, traced_name
+from papers.timings import ratio
 
 
 def _median(
@@ -43,3 +45,23 @@ def inflation(values: Values, program: str, policy: str, cores: int) -> float:
 def speedup(values: Values, program: str, policy: str, cores: int) -> float:
     """Returns the speed-up over the work on one core."""
     return cores / (overhead(values, program, policy, cores) * inflation(values, program, policy, cores))
+
+
+def misses(values: Values, program: str, policy: str, cores: int) -> float:
+    """Returns the misses of all last-level caches."""
+    return _median(values, program, policy, cores, lambda run: run["llc_misses"])
+
+
+def time_ns(values: Values, program: str, policy: str, cores: int) -> float:
+    """Returns the time of the parallel regions."""
+    return _median(values, program, policy, cores, lambda run: run["wall_ns"] - run["serial_ns"])
+
+
+def measured_overhead(values: Values, program: str, runtime: str) -> float:
+    """Returns OVR_1 x WTI_1: the time on one thread divided by the time of the serial program."""
+    return ratio(values, speed_name(program), runtime, SERIAL)
+
+
+def tracing_cost(values: Values, program: str) -> float:
+    """Returns by how much the tool's trace makes a program on one thread longer, as a share."""
+    return ratio(values, traced_name(program), TRACED, ALONE) - 1
