@@ -402,8 +402,9 @@ static int32_t mark_done(int32_t, void *block) {
 
 // Waits for tasks that the runtime schedules itself, by creating a task that depends on them. The runtime's own wait is
 // unsafe before libomp 19: its dependence node lies in the frame of the call, and a thread that completes a predecessor
-// may still write to the node after the wait. The node of a task is reference-counted, but a tool would see the task.
-// So if a tool is active and the runtime reports such waits to tools (16 or later), this uses the runtime's own wait.
+// may still write to the node after the wait. The node of a task is reference-counted, but a tool that is no observer
+// would see the task. So if a tool is active and the runtime reports such waits to tools (16 or later), this uses the
+// runtime's own wait.
 static void wait_in_the_runtime(void *location, int32_t thread, int32_t n, const BlockDependence *first, int32_t n_more,
                                 const BlockDependence *more) {
     if (tool_is_active() && real___kmpc_omp_taskwait_deps_51())
@@ -412,6 +413,7 @@ static void wait_in_the_runtime(void *location, int32_t thread, int32_t n, const
     auto *block = static_cast<Block *>(
         real___kmpc_omp_task_alloc()(location, thread, kTiedBlock, sizeof(Block), sizeof(void *), mark_done));
     *static_cast<std::atomic<bool> **>(block->shareds) = &is_done;
+    notify(&omp_ext_observer::task_starts, static_cast<void *>(nullptr), int{present_worker()->domain}, OMP_EXT_FOUND);
     real___kmpc_omp_task_with_deps()(location, thread, block, n, first, n_more, more);
     while (!is_done.load(std::memory_order_acquire)) {
         real___kmpc_omp_taskyield()(location, thread, 0);
