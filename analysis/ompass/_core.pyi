@@ -548,6 +548,7 @@ class TaskProgram:
     wall_ns: Final[int]  # duration of the recorded run
     regions_ns: Final[int]  # part of wall_ns in parallel regions
     n_deferred: Final[int]  # deferred tasks
+    highest_priority: Final[int]  # the highest priority of a recorded task; 0: no task has one
     n_serialised: Final[int]  # tasks that ran at once in a team of one, and that the simulation defers
     n_unknown_dependences: Final[int]  # tasks of a team of one whose depend clauses are unknown, because the trace has an older format
     n_dependent_alone: Final[int]  # tasks with depend clauses that ran at once in a team of one
@@ -594,11 +595,12 @@ def recorded_memory(program: TaskProgram, system: MemorySystem) -> RecordedMemor
 
 class TaskShape(Row):
     """The number, creation and work of the tasks of one construct."""
-    def __init__(self, *, construct: int = 0, n_tasks: int = 0, n_deferred: int = 0, n_untied: int = 0, n_iterations: int = 0, most_in_a_row: int = 0, most_phases: int = 0, wait: int = 0, most_of: int = 0, n_divisible: int = 0, divisible_ns: int = 0, longest_ns: int = 0, deepest: int = 0) -> None: ...
+    def __init__(self, *, construct: int = 0, n_tasks: int = 0, n_deferred: int = 0, n_untied: int = 0, n_priorities: int = 0, n_iterations: int = 0, most_in_a_row: int = 0, most_phases: int = 0, wait: int = 0, most_of: int = 0, n_divisible: int = 0, divisible_ns: int = 0, longest_ns: int = 0, deepest: int = 0) -> None: ...
     construct: Final[int]  # number of the construct
     n_tasks: Final[int]  # tasks; undeferred ones count only if they create tasks
     n_deferred: Final[int]  # part of n_tasks: deferred tasks
     n_untied: Final[int]  # part of n_tasks: untied tasks
+    n_priorities: Final[int]  # different priorities of the deferred tasks; none counts as one
     n_iterations: Final[int]  # iterations of the taskloops that created them
     most_in_a_row: Final[int]  # most tasks that one task creates with only work between the creations
     most_phases: Final[int]  # most phases of one task; a phase creates tasks and ends with a taskwait or taskgroup
@@ -673,6 +675,9 @@ def untie(program: TaskProgram, construct: int) -> TaskProgram:
 
 def prioritise(program: TaskProgram, construct: int) -> TaskProgram:
     """Gives the deferred tasks of the construct a priority above all other tasks."""
+
+def reverse_priorities(program: TaskProgram, construct: int) -> TaskProgram:
+    """Reverses the order of the priorities of the construct's deferred tasks."""
 
 def depend_on_data(program: TaskProgram, construct: int) -> TaskProgram:
     """

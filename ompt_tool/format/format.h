@@ -25,7 +25,7 @@ namespace ompass::format {
 //   6  no kPlaceAround, no requested numbers of threads, no kPlacedNowhere
 //   7  the first five states only
 //   8  no messages of MPI calls
-inline constexpr uint32_t kVersion = 9;
+inline constexpr uint32_t kVersion = 10;
 inline constexpr uint32_t kFirstWithEventTimes = 5, kFirstWithDependClauses = 6, kFirstWithAllStates = 8;
 inline constexpr uint32_t kFirstWithMessages = 9;
 inline constexpr uint32_t kOldestVersion = 1;
@@ -485,7 +485,8 @@ static_assert(sizeof(ExtentHeader) + kSlotsPerExtent * kSlotBytes <= kSlotExtent
       "* 2 + by a thread of another team or of none")                                                                  \
     X(kMutexReleased, 1, 1, "v", "mutex_released", "gave up the lock; argument as in mutex_acquired")                  \
     X(kDependsOn, 2, 0, "va", "depends_on",                                                                            \
-      "the task that this thread created last has a depend clause for word 1; argument OMPT dependence type")          \
+      "the task that this thread created last has a depend clause for word 1; argument OMPT dependence type, or "      \
+      "kPriorityClause if word 1 is its priority")                                                                     \
     X(kCall, 2, 1, "cv", "call",                                                                                       \
       "enters (word 1: step 1) or leaves (0) an MPI call or a target construct; or a step or a message of it, see "    \
       "below")
@@ -620,6 +621,7 @@ constexpr uint32_t pack_device_flags(int device, bool is_traced) {
 
 inline constexpr unsigned kConstructBits = 26; // width of a construct in an argument
 inline constexpr uint32_t kArgumentLimit = 1u << kConstructBits;
+inline constexpr uint32_t kPriorityClause = kArgumentLimit - 1; // the argument of a kDependsOn
 inline constexpr uint32_t kPlacedNowhere = kArgumentLimit - 1; // argument of kPlaced: the runtime schedules the task
 inline constexpr uint32_t kWithoutCreate = 1u << 25; // in the argument of a create_span_long
 // The number of a lock is a hash of OMPT's wait id, so a few locks of a program may share one. 0: not recorded.

@@ -122,9 +122,10 @@ void on_implicit_task(ompt_scope_endpoint_t endpoint, ompt_data_t *parallel, omp
     if (endpoint == ompt_scope_begin) {
         format::RegionInstance *instance = region_of(parallel);
         const EnteredRegion &region = *thread->region;
-        // In a league of one team, libomp passes the data of an earlier region, or none.
-        if (flags & ompt_task_initial && region.primary && region.is_league && !region.implicit)
-            instance = region.instance;
+        // Runtimes pass the data of an earlier region, or none: libomp in a league of one team, Intel's in a region of one
+        // thread inside a league of a gcc program.
+        const bool is_unnamed = flags & ompt_task_initial ? region.is_league : !instance && team_size == 1;
+        if (is_unnamed && region.primary && !region.implicit) instance = region.instance;
         const bool is_lost = !instance && parallel && parallel->value && !(flags & ompt_task_initial);
         if (is_lost) note_contradiction(Contradiction::kOverRegion);
         const bool is_teams_code = instance && region.instance == instance && region.is_teams_code;
@@ -182,6 +183,8 @@ void on_implicit_task(ompt_scope_endpoint_t endpoint, ompt_data_t *parallel, omp
     task->construct = construct->id;
     task->flags = static_cast<uint16_t>((has_dependences ? kDependent : 0) | untied);
     create_deferred(*thread, task, construct);
+    if (__builtin_expect(thread->wrapper.priority != 0, 0) && thread->tracing)
+        thread->log.untimed(format::kDependsOn, format::kPriorityClause, thread->wrapper.priority);
     if (!is_measured) end_creation(*thread); // the wrapper of the allocation may have begun it
 }
 

@@ -13,6 +13,7 @@ import shutil
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import toolchains
@@ -20,10 +21,17 @@ from command import call
 from diseases.conditions import QUIET, Condition
 from diseases.labels import PROGRAMS, Label
 from ompass.journal import Journal
+from ompass.readers.meta import TRACE
+from ompass.reports.model import plain
+from ompass.simulation.advice import advise
+from ompass.simulation.report import advice_report
+from ompass.simulation.stored import store_advice
 
 COMPILERS = ("clang-19", "gcc-12-libomp-19")
 FOLDER = toolchains.REPOSITORY / "build" / "diseases"
 SWEEP_ROUNDS = 3
+_SIMULATED = ("priority_inverted",)
+"""Diseases that only a second run with a trace shows."""
 _FORTRAN_MODULE = PROGRAMS / "disease_steps.f90"
 
 
@@ -76,15 +84,20 @@ def record(case: Case, library: Path, run_dir: Path) -> None:
             arguments = (*threads, "-o", run_dir, "--json", "--", program)
             call(toolchain.run_environment(environment), run_dir.parent, "scale", *arguments)
             return
-        toolchains.run_with_tool(
+        run = partial(
+            toolchains.run_with_tool,
             program,
             toolchain,
             library=library,
-            run_dir=run_dir,
             threads=case.threads,
             preload=True,
             environment=case.condition.environment(case.threads) | case.label.environment,
         )
+        run(run_dir=run_dir)
+        if case.label.disease in _SIMULATED:
+            trace = run_dir / TRACE
+            run(run_dir=trace, mode="trace")
+            store_advice(run_dir, plain(advice_report(advise(trace))))
 
 
 class Recordings:

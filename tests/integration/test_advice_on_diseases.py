@@ -36,6 +36,8 @@ PROGRAMS = (
     "long_iteration.c",
     "doacross_rows.c",
     "false_accounts.cpp",
+    "priority_chain.c",
+    "priority_lengths.cpp",
 )
 LEAST_GAIN = 0.15
 ROUNDS = 4

@@ -24,7 +24,8 @@ ROBUST = (
     ("producer_reads.c", CLANG), ("wait_in_loop.c", GCC), ("chain_cells.cpp", CLANG),
     ("loop_mandelbrot.f90", CLANG), ("undivided_cutoff.c", GCC), ("serial_setup.c", GCC),
     ("blocked_sleep.c", CLANG), ("blocked_loop.f90", GCC), ("page_faults_tasks.c", CLANG),
-    ("page_faults_steps.f90", GCC), ("page_faults_serial.c", CLANG),
+    ("page_faults_steps.f90", GCC), ("page_faults_serial.c", CLANG), ("priority_chain.c", CLANG),
+    ("priority_lengths.cpp", CLANG),
 )  # fmt: skip
 ATTEMPTS = 4
 CURED = (("wait_in_loop.c", CLANG), ("critical_loop.cpp", GCC), ("serial_check.f90", CLANG))

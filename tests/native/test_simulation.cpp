@@ -497,8 +497,28 @@ TEST(OtherPrograms, TasksWithAPriorityRunFirst) {
     }
     const TaskProgram &program = build.finish();
     EXPECT_EQ(wall_of(program, 2), 12000u);
-    EXPECT_EQ(wall_of(flagged(program, 2, ProgramTask::kUrgent), 2), 8000u);
-    EXPECT_EQ(wall_of(flagged(program, 2, ProgramTask::kUrgent), 2, "omp_ext"), wall_of(program, 2, "omp_ext"));
+    EXPECT_EQ(wall_of(prioritise(program, 2), 2), 8000u);
+    EXPECT_EQ(wall_of(prioritise(program, 2), 2, "omp_ext"), wall_of(program, 2, "omp_ext"));
+}
+
+// Three tasks of one construct with the priorities 1, 3 and 2; one thread.
+TEST(OtherPrograms, HigherPrioritiesRunFirst) {
+    Builder build;
+    const uint32_t implicit = build.region(1)[0];
+    const uint8_t priorities[] = {1, 3, 2};
+    for (const uint8_t priority : priorities) {
+        const uint32_t task = build.create(implicit);
+        build.work(task, 1000 * priority);
+        build.program.tasks[task].priority = priority;
+    }
+    const uint32_t last = build.create(implicit); // runs after the task of priority 3
+    build.work(last, 10000);
+    build.program.tasks[last].construct = 2;
+    build.depends(implicit + 2, last);
+    const TaskProgram &program = build.finish();
+    EXPECT_EQ(wall_of(program, 2), 13000u); // 3 | 2 + 1, then 10
+    EXPECT_EQ(wall_of(reverse_priorities(program, 1), 2), 14000u); // 1 + 3 | 2, then 10
+    EXPECT_EQ(shapes_of(program)[1].n_priorities, 3u);
 }
 
 TEST(OtherPrograms, TasksWithAPriorityObeyTheRulesOfTiedTasks) {
@@ -507,7 +527,7 @@ TEST(OtherPrograms, TasksWithAPriorityObeyTheRulesOfTiedTasks) {
         TaskProgram program = random.build.program;
         for (ProgramTask &task : program.tasks)
             if (!(task.flags & (ProgramTask::kInline | ProgramTask::kImplicit)) && random.below(2))
-                task.flags |= ProgramTask::kUrgent;
+                task.priority = static_cast<uint8_t>(random.below(256));
         for (const uint32_t n : {1u, 2u, 5u}) {
             const Simulated run =
                 simulate(program, some_machine(random, n, false), *find_policy("libomp"), {n, seed, {}, {}});
@@ -534,7 +554,7 @@ TEST(OtherPrograms, UntiedTasksRunOnTopOfAnyWait) {
     build.does(waiting, OpKind::kTaskwait);
     const TaskProgram &program = build.finish();
     EXPECT_EQ(wall_of(program, 3), 9000u);
-    EXPECT_EQ(wall_of(flagged(program, 2, ProgramTask::kUntied), 3), 7000u);
+    EXPECT_EQ(wall_of(untie(program, 2), 3), 7000u);
 }
 
 TEST(OtherPrograms, TasksCanBeDividedInEqualParts) {

@@ -28,6 +28,7 @@ DEPENDENCE, REGION_BEGIN, REGION_END, IMPLICIT_BEGIN, IMPLICIT_END, IMPLICIT_LEA
     19, 25, 26, 27, 28, 29, 30,
 )  # fmt: skip
 FULFILL, MUTEX_ACQUIRE, MUTEX_ACQUIRED, BLOCKED, MUTEX_RELEASED = 18, 23, 24, 45, 61
+DEPENDS_ON, PRIORITY_CLAUSE = 62, (1 << 26) - 1
 TIME, STAMP = 1, 11
 COMPLETED, DETACHED = 1, 4
 TASKWAIT, END_OF_REGION = 5, 9
@@ -45,13 +46,15 @@ class Work:
 class Spawn:
     """A deferred task. With `after_last`, it depends on the previous child of its creator.
 
-    With `event_ns`, it is detached, and its event is fulfilled this long after its end.
+    With `event_ns`, it is detached, and its event is fulfilled this long after its end. The made run ignores
+    `priority`.
     """
 
     body: Body
     construct: int = FIRST_TASK
     after_last: bool = False
     event_ns: int = 0
+    priority: int = 0
 
 
 @dataclass(frozen=True)
@@ -255,6 +258,8 @@ class Schedule:
         if op.after_last and task.has_new_children:
             child.predecessor = task.children[-1]
             worker.log.add(DEPENDENCE, 0, None, child.predecessor.id, child.id)
+        if op.priority:
+            worker.log.add(DEPENDS_ON, PRIORITY_CLAUSE, None, op.priority)
         task.children.append(child)
         task.has_new_children = True
         if self.wrapper_ns:

@@ -324,7 +324,7 @@ class _Thread:
             step = record.value & 15
             self.in_call = step == 1 or (step > 1 and was_in_call)  # 0 leaves the call
         elif kind == "depends_on":
-            pass  # only the simulator uses depend clauses
+            pass  # only the simulator uses depend clauses and priorities
         elif kind == "discard":
             assert task is not None
             task.end_ns = now

@@ -24,7 +24,7 @@ class Listed:
     n_domains = 1
 
     def __init__(self, most_by_order: float = 0.5) -> None:
-        self.program = SimpleNamespace(work_ns=PROGRAM_NS, n_threads=2, n_accesses=0)
+        self.program = SimpleNamespace(work_ns=PROGRAM_NS, n_threads=2, n_accesses=0, highest_priority=0)
         self.most_by_order = most_by_order
 
     def best(
@@ -200,7 +200,14 @@ def test_tied_tasks_are_tried_untied(n_untied: int, found: bool, monkeypatch: py
 def test_priorities_need_deferred_tasks_of_two_constructs(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "priority" not in of_tasks(monkeypatch)
     assert "priority" not in of_tasks(monkeypatch, others_deferred=(0,))
-    assert "priority" in of_tasks(monkeypatch, others_deferred=(1,))
+    assert of_tasks(monkeypatch, others_deferred=(1,))["priority"] == (1,)
+
+
+@pytest.mark.parametrize(("n_priorities", "found"), [(1, False), (2, True)])
+def test_two_priorities_of_one_construct_are_reversed(
+    n_priorities: int, found: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert (of_tasks(monkeypatch, n_priorities=n_priorities).get("priority") == (-1,)) == found
 
 
 @pytest.mark.parametrize(("in_a_row", "largest"), [(31, 0), (32, 16), (127, 32), (128, 64), (1000, 64)])

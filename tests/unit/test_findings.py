@@ -23,7 +23,7 @@ from made_findings import (
 from made_runs import MS, STATES, construct, definition, loop, made_run, region, team, thread, wait
 from ompass.latency.metrics import SampledLoad
 from ompass.metrics.breakdown import Scope, time_breakdown
-from ompass.metrics.facts import Finding
+from ompass.metrics.facts import Finding, LateTasks
 from ompass.model import OUTSIDE, RegionRow, Run
 from ompass.samples.metrics import Line, LocatedSample, Owner
 
@@ -106,6 +106,20 @@ def test_few_tasks_per_thread_are_too_coarse() -> None:
     )
     tasks = [construct(1, 0, [30 * MS] * 2), construct(1, 1, [30 * MS])]
     assert dict(the(made_run(rows, tasks), "too_coarse").numbers)["tasks_per_thread"] == 1.5
+
+
+def test_inverted_priorities_explain_few_tasks_per_thread() -> None:
+    rows = team(
+        0, [{"work_ns": 60 * MS, "n_tasks": 2}, {"work_ns": 30 * MS, "idle_ns": 30 * MS, "n_tasks": 1}]
+    )
+    run = made_run(rows, [construct(1, 0, [30 * MS] * 2), construct(1, 1, [30 * MS])])
+    late = LateTasks(construct=1, gain=0.06, saved_ns=4 * MS)
+    found = the(run, "priority_inverted", late_tasks=late)
+    assert (found.construct, found.cost_ns) == (1, 8 * MS)
+    assert dict(found.numbers) == {"gain": 0.06}
+    assert "too_coarse" not in [one.kind for one in findings(run, late_tasks=late)]
+    small = replace(late, gain=0.049)
+    assert "too_coarse" in [one.kind for one in findings(run, late_tasks=small)]
 
 
 def test_one_thread_has_no_too_coarse_tasks() -> None:

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner, Result
 
+from made_runs import MS
 from made_traces import (
     DEPENDENCE,
     FULFILL,
@@ -48,6 +49,7 @@ from ompass.simulation.reader import (
     run_simulation,
     task_shapes,
 )
+from ompass.simulation.report import advice_report
 from ompass.simulation.runs import predict, simulate
 from ompass.topology import recorded_topology, synthetic_topology
 from unit.test_task_graph import bodies, fib
@@ -333,6 +335,29 @@ def test_advice_merges_tasks_that_are_too_short(tmp_path: Path) -> None:
     assert best["grain"].value >= 8 and best["grain"].gain > 0.3
     walls = {tried.value: tried.wall_ns for tried in best["grain"].tried}
     assert walls[2] > walls[8] and walls[best["grain"].value] == min(walls.values())
+
+
+def test_advice_on_priorities_names_the_higher_one_to_write(tmp_path: Path) -> None:
+    # The chain has the lower priority: 4 ms of other tasks run first, then 8 ms of the chain on one thread.
+    others = tuple(Spawn((Work(MS),), 2, priority=5) for _ in range(4))
+    chain = tuple(Spawn((Work(MS),), 3, after_last=k > 0, priority=2) for k in range(8))
+    path = write_trace(tmp_path / "inverted.ompass", Schedule((*others, *chain, *others), 2))
+    content = advise(path, threads=2)
+    (change,) = (one for one in content.changes if one.kind == "priority")
+    assert (change.construct, change.priority) == (3, 5)
+    assert change.gain == pytest.approx(1 / 3, abs=0.02)  # 8 ms instead of 12 ms
+    (written,) = (one for one in advice_report(content).values["advice"] if one["kind"] == "priority")
+    assert "priority(6)" in written["write"] and "OMP_MAX_TASK_PRIORITY=6" in written["write"]
+
+
+def test_advice_reverses_the_priorities_of_one_construct(tmp_path: Path) -> None:
+    short = tuple(Spawn((Work(MS),), 2, priority=9) for _ in range(8))
+    body = (*short[:4], Spawn((Work(8 * MS),), 2, priority=1), *short[4:])
+    path = write_trace(tmp_path / "lengths.ompass", Schedule(body, 2))
+    content = advise(path, threads=2)
+    (change,) = (one for one in content.changes if one.kind == "priority")
+    assert change.value == -1
+    assert change.gain == pytest.approx(1 / 3, abs=0.02)  # 8 ms instead of 4 + 8 ms
 
 
 def test_advice_bounds_the_gain_of_dependences_without_declared_data(tmp_path: Path) -> None:

@@ -69,6 +69,7 @@ using namespace simulation;
     X(uint64_t, n_tasks, "tasks; undeferred ones count only if they create tasks", from.n_tasks)                       \
     X(uint64_t, n_deferred, "part of n_tasks: deferred tasks", from.n_deferred)                                        \
     X(uint64_t, n_untied, "part of n_tasks: untied tasks", from.n_untied)                                              \
+    X(uint64_t, n_priorities, "different priorities of the deferred tasks; none counts as one", from.n_priorities)     \
     X(uint64_t, n_iterations, "iterations of the taskloops that created them", from.n_iterations)                      \
     X(uint64_t, most_in_a_row, "most tasks that one task creates with only work between the creations",                \
       from.most_in_a_row)                                                                                              \
@@ -345,6 +346,10 @@ void bind_program(nb::module_ &m) {
         .def_ro("wall_ns", &TaskProgram::wall_ns, "duration of the recorded run")
         .def_ro("regions_ns", &TaskProgram::regions_ns, "part of wall_ns in parallel regions")
         .def_ro("n_deferred", &TaskProgram::n_deferred, "deferred tasks")
+        .def_prop_ro(
+            "highest_priority",
+            [](const TaskProgram &program) { return program.priorities.empty() ? 0 : program.priorities.back(); },
+            "the highest priority of a recorded task; 0: no task has one")
         .def_ro("n_serialised", &TaskProgram::n_serialised,
                 "tasks that ran at once in a team of one, and that the simulation defers")
         .def_ro("n_unknown_dependences", &TaskProgram::n_unknown_dependences,
@@ -583,18 +588,11 @@ void bind_changes(nb::module_ &m) {
         nb::arg("program"), nb::arg("instead"),
         "Replaces each construct that is a key of `instead` with its value. Both are numbers of constructs in the "
         "run.");
-    bind_change(
-        m, "untie",
-        +[](const TaskProgram &program, uint16_t construct) {
-            return flagged(program, construct, ProgramTask::kUntied);
-        },
-        "Makes the deferred tasks of the construct untied.");
-    bind_change(
-        m, "prioritise",
-        +[](const TaskProgram &program, uint16_t construct) {
-            return flagged(program, construct, ProgramTask::kUrgent);
-        },
-        "Gives the deferred tasks of the construct a priority above all other tasks.");
+    bind_change(m, "untie", &untie, "Makes the deferred tasks of the construct untied.");
+    bind_change(m, "prioritise", &prioritise,
+                "Gives the deferred tasks of the construct a priority above all other tasks.");
+    bind_change(m, "reverse_priorities", &reverse_priorities,
+                "Reverses the order of the priorities of the construct's deferred tasks.");
     bind_change(m, "depend_on_data", &depend_on_data,
                 "Replaces taskwaits of the construct's tasks with the dependences that declared data require.\n\n"
                 "The last taskwait of each task remains. Another one remains if, in the phase before or after it, "

@@ -142,6 +142,8 @@ struct WalkObserver {
     // A depend clause of the task that the thread created last; type: an OMPT dependence type. depends() reports only
     // dependences on tasks that were incomplete, and none in a team of one.
     void depends_on(auto & /*walk*/, uint64_t /*address*/, uint32_t /*type*/) {}
+    // The priority, greater than 0, of the task that the thread created last.
+    void has_priority(auto & /*walk*/, uint64_t /*priority*/) {}
     void began_undeferred(auto & /*walk*/, auto & /*frame*/) {}
     void ended_undeferred(auto & /*walk*/, auto & /*frame*/) {}
     // after_others: true if the task had dependences. moved: format::kOtherCore | kOtherDomain, compared with its

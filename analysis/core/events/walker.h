@@ -353,7 +353,12 @@ private:
         case format::kFulfill: observer_.fulfilled(*this, words[1], argument, 0, false); break;
         case format::kFulfillTimed: observer_.fulfilled(*this, words[1], argument, words[2] >> 1, words[2] & 1); break;
         case format::kDependence: observer_.depends(*this, words[1], words[2]); break;
-        case format::kDependsOn: observer_.depends_on(*this, words[1], argument); break;
+        case format::kDependsOn:
+            if (argument == format::kPriorityClause)
+                observer_.has_priority(*this, words[1]);
+            else
+                observer_.depends_on(*this, words[1], argument);
+            break;
         case format::kWaitBegin: begin_wait(); break;
         case format::kWaitEnd: end_wait(0, true); break;
         case format::kBarrierEnd: end_wait(now() - std::min(words[1] >> 1, now()), words[1] & 1); break;

@@ -161,6 +161,10 @@ public:
         creator.clauses->add(task, address, type,
                              [&](uint32_t before) { program_.dependences.push_back({before, task}); });
     }
+    void has_priority(Walk &walk, uint64_t priority) {
+        const uint32_t task = walk.data.created_last;
+        if (task != kUnknownTask) priorities_[task] = priority;
+    }
     void began_undeferred(Walk &walk, Frame &frame) {
         if (!frame.timed) cut(walk, frame.below());
         frame.data = {frame.below().data.draft, number_of(frame.construct), false};
@@ -325,6 +329,7 @@ public:
         for (const uint32_t draft : open_drafts()) store(draft);
         for (const auto &[task, times] : detached_) date_event(task, times);
         note_locks();
+        note_priorities();
         for (const SeenRegion *seen : regions_) {
             ProgramRegion &region = program_.regions[seen->number];
             auto team = seen->team;
@@ -350,6 +355,27 @@ private:
         std::vector<uint64_t> most(program_.n_locks);
         for (const auto &[place, n] : acquired_at_)
             if (n > most[place.first]) most[place.first] = n, program_.lock_places[place.first] = place.second;
+    }
+
+    // Numbers the priorities. Beyond the limit of ProgramTask::priority, neighbours share a number.
+    void note_priorities() {
+        std::vector<uint64_t> &values = program_.priorities;
+        for (const auto &[task, priority] : priorities_) values.push_back(priority);
+        std::ranges::sort(values);
+        values.erase(std::ranges::unique(values).begin(), values.end());
+        const size_t most = std::max<size_t>(values.size(), ProgramTask::kMostPriority - 1);
+        std::map<uint16_t, uint8_t> of_taskloops;
+        for (const auto &[task, priority] : priorities_) {
+            const auto place = static_cast<size_t>(std::ranges::lower_bound(values, priority) - values.begin());
+            ProgramTask &one = program_.tasks[task];
+            one.priority = static_cast<uint8_t>(1 + place * (ProgramTask::kMostPriority - 1) / most);
+            if (program_.taskloop_iterations.contains(one.construct)) of_taskloops[one.construct] = one.priority;
+        }
+        // The runtime creates many tasks of a large taskloop outside of the call that has the priority.
+        if (of_taskloops.empty()) return;
+        for (ProgramTask &one : program_.tasks)
+            if (const auto found = of_taskloops.find(one.construct); found != of_taskloops.end() && !one.priority)
+                one.priority = found->second;
     }
 
     uint64_t ns_between(uint64_t begin, uint64_t end) const {
@@ -610,6 +636,7 @@ private:
     std::unordered_map<uint32_t, uint32_t> lock_of_; // number in the program, by number in the trace
     std::map<std::pair<uint32_t, uint16_t>, uint64_t> acquired_at_; // acquisitions by lock and construct
     std::map<uint32_t, DetachedTimes> detached_; // by task
+    std::unordered_map<uint32_t, uint64_t> priorities_; // by task
     uint64_t end_ = 0;
     const bool knows_clauses_;
     bool names_waits_ = false;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The queues of ready tasks, and the rules by which threads take tasks. The policy selects one queue per thread, one
-// per domain, or one per thread and an inbox per domain. If the policy has priorities, tasks with a
-// priority share one queue.
+// per domain, or one per thread and an inbox per domain. If the policy has priorities, all threads share one queue per
+// priority.
 #pragma once
 
 #include <algorithm>
@@ -24,11 +24,8 @@ public:
           in_order_(program.dependences.empty()), lock_ns_(lock_ns) {
         const uint32_t n_own = policy.queues == Queues::kPerDomain ? n_domains : n_threads_;
         const bool placed = policy.queues == Queues::kPlaced;
-        const bool urgent = policy.priorities && std::ranges::any_of(program.tasks, [](const ProgramTask &task) {
-                                return task.flags & ProgramTask::kUrgent;
-                            });
-        if (urgent) urgent_ = n_own;
-        queues_.resize(n_own + (placed ? n_domains : 0) + urgent);
+        first_urgent_ = n_own + (placed ? n_domains : 0);
+        queues_.resize(first_urgent_ + (policy.priorities ? number_priorities(program) : 0));
         if (placed) {
             for (uint32_t i = 0; i < n_own; i++) queues_[i].set = threads[i].domain;
             for (uint32_t i = 0; i < n_domains; i++) queues_[n_own + i].set = i;
@@ -55,7 +52,7 @@ public:
     }
     uint32_t oldest(uint32_t queue) const { return queues_[queue].tasks[0]; }
     uint32_t set_of(uint32_t queue) const { return queues_[queue].set; }
-    bool is_urgent(uint32_t queue) const { return queue == urgent_; }
+    bool is_urgent(uint32_t queue) const { return queue >= first_urgent_; }
     bool is_shared(uint32_t queue) const { return policy_.queues == Queues::kPerDomain || queue >= n_threads_; }
     bool any() const { return n_holding_ != 0; }
     // Returns the queues that hold tasks: all of them, or with placement the queues of domain `set`.
@@ -63,7 +60,7 @@ public:
     uint32_t n_sets() const { return static_cast<uint32_t>(holding_.size()); }
 
     uint32_t queue_for(const Thread &thread, const ProgramTask &task) const {
-        if (urgent_ != kNoQueue && task.flags & ProgramTask::kUrgent) return urgent_;
+        if (task.priority && size() > first_urgent_) return queue_of_priority_[task.priority];
         if (policy_.queues == Queues::kPerDomain) return thread.domain;
         if (policy_.queues == Queues::kPlaced && task.home >= 0) {
             const uint32_t home = static_cast<uint32_t>(task.home) % n_domains_;
@@ -79,11 +76,13 @@ public:
             holding_[queue.set].add(number);
             n_holding_++;
         }
+        n_urgent_ += is_urgent(number);
         queue.tasks.push(place);
     }
     uint32_t take(uint32_t number, uint32_t i) {
         Queue &queue = queues_[number];
         const uint32_t place = queue.tasks.take(i);
+        n_urgent_ -= is_urgent(number);
         if (queue.tasks.size() == 0) {
             holding_[queue.set].remove(number);
             n_holding_--;
@@ -118,8 +117,8 @@ public:
     }
 
     uint32_t take_own(Thread &thread) {
-        if (urgent_ != kNoQueue)
-            if (const uint32_t urgent = take_from(thread, urgent_, false)) return urgent;
+        for (uint32_t queue = first_urgent_; n_urgent_ && queue < size(); queue++)
+            if (const uint32_t urgent = take_from(thread, queue, false)) return urgent;
         if (policy_.queues == Queues::kPerDomain) return take_from(thread, thread.domain, true);
         // The set remains in the host's cache, so it is checked before the queue.
         if (holding_[queues_of(thread)].contains(thread.number))
@@ -137,6 +136,17 @@ private:
     uint32_t queues_of(const Thread &thread) const { return holding_.size() > 1 ? thread.domain : 0; }
 
     static constexpr uint32_t kSearchLimit = 8;
+
+    // Numbers the queues of the program's priorities, the highest first. Returns their number.
+    uint32_t number_priorities(const TaskProgram &program) {
+        std::vector<bool> is_used(ProgramTask::kMostPriority + 1);
+        for (const ProgramTask &task : program.tasks) is_used[task.priority] = true;
+        queue_of_priority_.assign(is_used.size(), kNoQueue);
+        uint32_t next = first_urgent_;
+        for (size_t priority = ProgramTask::kMostPriority; priority > 0; priority--)
+            if (is_used[priority]) queue_of_priority_[priority] = next++;
+        return next - first_urgent_;
+    }
 
     struct alignas(64) Queue {
         TaskQueue tasks;
@@ -159,8 +169,10 @@ private:
     const uint32_t n_threads_, n_domains_;
     const bool untied_, in_order_;
     const uint64_t lock_ns_;
-    std::vector<Queue> queues_; // queues of threads or domains, then the inboxes of domains, then urgent_
-    uint32_t urgent_ = kNoQueue; // queue of tasks with a priority
+    std::vector<Queue> queues_; // queues of threads or domains, then the inboxes of domains, then those of priorities
+    uint32_t first_urgent_ = 0; // the queue of the highest priority
+    std::vector<uint32_t> queue_of_priority_;
+    uint32_t n_urgent_ = 0; // tasks in queues of priorities
     std::vector<NumberSet> holding_;
     uint32_t n_holding_ = 0, n_thieves_ = 0;
 };

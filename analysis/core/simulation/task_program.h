@@ -78,12 +78,12 @@ struct Operation {
 };
 
 struct ProgramTask {
+    static constexpr uint8_t kMostPriority = 255; // for changes of the program; recorded priorities are lower
     enum Flag : uint8_t {
         kInline = 1, // undeferred: runs at once inside its creator
         kUntied = 2, // may run on any thread, on top of any wait
         kGrouped = 4, // has a kGroupEnd
         kImplicit = 8, // implicit task of a region
-        kUrgent = 16, // has a priority
         kSerialised = 32, // ran at once in a team of one, and is simulated as a deferred task
         kDependent = 64, // ran at once in a team of one and has depend clauses, which cost more in a larger team
         kReplayed = 128, // a replay of a task graph starts it, without a creation
@@ -94,6 +94,7 @@ struct ProgramTask {
     uint16_t depth = 0; // levels of creation between it and its region
     int16_t home = -1; // domain in which the extension placed it; -1: none
     uint8_t flags = 0;
+    uint8_t priority = 0; // higher ones run first; recorded ones are numbers in TaskProgram::priorities, from 1 on
 };
 static_assert(sizeof(ProgramTask) == 16);
 
@@ -136,6 +137,7 @@ struct TaskProgram {
     uint64_t n_deferred = 0;
     std::map<uint16_t, uint32_t> loop_kinds; // OMPT's kinds of work, by construct of the worksharing loop
     std::map<uint16_t, uint64_t> taskloop_iterations; // iterations of all taskloops, by construct of their tasks
+    std::vector<uint64_t> priorities; // the values of priority clauses, sorted, each once
     // Where the simulation makes assumptions because the trace lacks information:
     uint64_t n_nested = 0; // implicit tasks of nested regions, which one thread runs one after the other
     uint64_t n_dependent_waits = 0; // `taskwait depend`, simulated as a taskwait

@@ -2,6 +2,7 @@
 #include "transform.h"
 
 #include <algorithm>
+#include <bitset>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -197,11 +198,36 @@ TaskProgram join_phases(const TaskProgram &program, uint16_t construct) {
     });
 }
 
-TaskProgram flagged(const TaskProgram &program, uint16_t construct, ProgramTask::Flag flag) {
-    TaskProgram made = program;
-    for (ProgramTask &task : made.tasks)
+// Calls `change` for all deferred tasks of the construct.
+template <typename Change>
+void change_deferred(TaskProgram &program, uint16_t construct, Change change) {
+    for (ProgramTask &task : program.tasks)
         if (task.construct == construct && !(task.flags & (ProgramTask::kInline | ProgramTask::kImplicit)))
-            task.flags |= flag;
+            change(task);
+}
+
+TaskProgram untie(const TaskProgram &program, uint16_t construct) {
+    TaskProgram made = program;
+    change_deferred(made, construct, [](ProgramTask &task) { task.flags |= ProgramTask::kUntied; });
+    return made;
+}
+
+TaskProgram prioritise(const TaskProgram &program, uint16_t construct) {
+    TaskProgram made = program;
+    change_deferred(made, construct, [](ProgramTask &task) { task.priority = ProgramTask::kMostPriority; });
+    return made;
+}
+
+TaskProgram reverse_priorities(const TaskProgram &program, uint16_t construct) {
+    TaskProgram made = program;
+    uint8_t lowest = ProgramTask::kMostPriority, highest = 0;
+    change_deferred(made, construct, [&](const ProgramTask &task) {
+        lowest = std::min(lowest, task.priority);
+        highest = std::max(highest, task.priority);
+    });
+    change_deferred(made, construct, [&](ProgramTask &task) {
+        task.priority = static_cast<uint8_t>(lowest + (highest - task.priority));
+    });
     return made;
 }
 
@@ -228,6 +254,7 @@ std::vector<Shape> shapes_of(const TaskProgram &program) {
     std::vector<Shape> shapes(program.constructs.size());
     std::vector<uint64_t> in_a_row(shapes.size()), own_ns(shapes.size());
     std::vector<std::map<uint16_t, uint64_t>> others_ns(shapes.size()); // work of undeferred tasks
+    std::vector<std::bitset<ProgramTask::kMostPriority + 1>> priorities(shapes.size());
     std::vector<uint16_t> seen;
     const std::unordered_set<uint32_t> dependent = dependent_tasks(program);
     for (uint32_t task = 1; task < program.tasks.size(); task++) {
@@ -236,6 +263,7 @@ std::vector<Shape> shapes_of(const TaskProgram &program) {
         shape.n_tasks++;
         shape.n_deferred += !(one.flags & (ProgramTask::kInline | ProgramTask::kImplicit));
         shape.n_untied += (one.flags & ProgramTask::kUntied) != 0;
+        if (!(one.flags & (ProgramTask::kInline | ProgramTask::kImplicit))) priorities[one.construct].set(one.priority);
         shape.deepest = std::max<uint32_t>(shape.deepest, one.depth);
         if (const uint64_t ns = divisible_ns(program, dependent, task)) {
             shape.n_divisible++;
@@ -269,6 +297,8 @@ std::vector<Shape> shapes_of(const TaskProgram &program) {
         close();
         shape.most_phases = std::max(shape.most_phases, phases);
     }
+    for (size_t construct = 0; construct < shapes.size(); construct++)
+        shapes[construct].n_priorities = priorities[construct].count();
     for (const auto &[construct, n] : program.taskloop_iterations) shapes[construct].n_iterations = n;
     for (size_t construct = 0; construct < shapes.size(); construct++) {
         uint64_t most = own_ns[construct];

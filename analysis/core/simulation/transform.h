@@ -39,8 +39,14 @@ TaskProgram join_phases(const TaskProgram &program, uint16_t construct);
 // declared data.
 TaskProgram depend_on_data(const TaskProgram &program, uint16_t construct);
 
-// Sets the flag of all deferred tasks of `construct`: kUntied, or kUrgent (a priority above all others).
-TaskProgram flagged(const TaskProgram &program, uint16_t construct, ProgramTask::Flag flag);
+// Makes the deferred tasks of `construct` untied.
+TaskProgram untie(const TaskProgram &program, uint16_t construct);
+
+// Gives the deferred tasks of `construct` a priority above all others.
+TaskProgram prioritise(const TaskProgram &program, uint16_t construct);
+
+// Reverses the order of the priorities of the deferred tasks of `construct`.
+TaskProgram reverse_priorities(const TaskProgram &program, uint16_t construct);
 
 // Gives all threads an equal share of the work in each instance of the worksharing loop. The result bounds the gain
 // from another schedule. Instances in which threads do anything but work do not change.
@@ -67,6 +73,7 @@ struct Shape {
     uint64_t n_tasks = 0;
     uint64_t n_deferred = 0; // part of n_tasks
     uint64_t n_untied = 0; // part of n_tasks
+    uint64_t n_priorities = 0; // different priorities of its deferred tasks
     uint64_t n_iterations = 0; // iterations of the taskloops that created them
     uint64_t most_in_a_row = 0; // tasks that one task creates with nothing but work in between
     uint64_t most_phases = 0; // phases of creations in one task; each ends with a taskwait or taskgroup

@@ -20,11 +20,11 @@ from ompass.launch.rank_start import LAUNCH
 from ompass.launch.second_run import FirstRun, Limits, trace_bytes, why_not_traced, why_once
 from ompass.readers.meta import TRACE
 from ompass.readers.run import open_run
-from ompass.reports.content import ReportContent
+from ompass.reports.content import ReportContent, with_stored_advice
 from ompass.reports.model import plain
 from ompass.simulation.advice import advise
 from ompass.simulation.report import advice_report
-from ompass.simulation.stored import read_advice, store_advice
+from ompass.simulation.stored import store_advice
 from ompass.units import duration
 
 _WANTED_SAMPLES: Final = 400  # of each thread
@@ -37,7 +37,7 @@ def with_advice(content: ReportContent, first: FirstRun, limits: Limits) -> Repo
     run = content.run
     if run.mode == "trace":
         if not run.trace_begin_ns and trace_bytes(run) <= limits.most_bytes and _store_advice(run.path):
-            return replace(content, advice=read_advice(run))
+            return with_stored_advice(content)
         return content
     if limits.twice is False or not has_something_to_change(content):
         return content
@@ -49,7 +49,7 @@ def with_advice(content: ReportContent, first: FirstRun, limits: Limits) -> Repo
         say(f"no second run: {refusal} (--twice)")
         return replace(content, advice_refusal=refusal)
     trace = _record_again(run.path, first, limits)
-    return replace(content, advice=read_advice(run)) if trace and _store_advice(trace, run.path) else content
+    return with_stored_advice(content) if trace and _store_advice(trace, run.path) else content
 
 
 def has_something_to_change(content: ReportContent) -> bool:

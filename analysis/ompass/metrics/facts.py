@@ -36,6 +36,15 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
+class LateTasks:
+    """Tasks that should start earlier than the program's priorities allow, by simulation."""
+
+    construct: int
+    gain: float  # part of the time that the program would save
+    saved_ns: int  # wall time
+
+
+@dataclass(frozen=True, slots=True)
 class Evidence:
     """The evidence of one finding; the table of findings adds the common parts of its kind."""
 
@@ -89,6 +98,7 @@ class Facts:
     targets: tuple[TargetTotals, ...] = field(default=())
     devices: tuple[Device, ...] = field(default=())
     is_python: bool = False  # True if the program is a Python interpreter
+    late_tasks: LateTasks | None = None  # None: the program has no priorities, or they cost nothing
 
     def place(self, construct: int) -> tuple[int, int]:
         """Returns module and offset of a construct; a task and its wait for dependences share them."""

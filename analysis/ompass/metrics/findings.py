@@ -7,12 +7,11 @@ judges, thresholds.py the thresholds, notes.py the notes on the limits of figure
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 from ompass.latency.findings import memory_contention
-from ompass.latency.metrics import SampledLoad
 from ompass.metrics import (
     library_findings,
     notes,
@@ -22,15 +21,9 @@ from ompass.metrics import (
     thread_findings,
     thresholds,
 )
-from ompass.metrics.breakdown import Breakdown
-from ompass.metrics.constructs import ConstructTotals
 from ompass.metrics.facts import Evidence, Facts, Finding
-from ompass.metrics.library_calls import Device, TargetTotals
 from ompass.metrics.library_findings import time_in_mpi
-from ompass.metrics.waits import LoopTotals, WaitTotals
-from ompass.model import Run
 from ompass.samples import findings as sample_findings
-from ompass.samples.metrics import LocatedSample
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +121,14 @@ KINDS: Final = (
         task_findings.slow_dispatch,
         "bind the threads (OMP_PROC_BIND=close, OMP_PLACES=cores), keep them awake between steps "
         "(OMP_WAIT_POLICY=active), and create tasks on the threads that will run them",
+    ),
+    Kind(
+        "priority_inverted",
+        "no task",
+        "The priorities of tasks are inverted",
+        task_findings.priority_inverted,
+        "give the highest priority to the tasks that other tasks wait for and to the longest tasks",
+        even_if_busy=True,
     ),
     Kind(
         "detached_events",
@@ -391,55 +392,13 @@ KINDS: Final = (
 """All kinds of problems, in the order in which the kinds of a family are tried."""
 
 
-def find_causes(
-    run: Run,
-    breakdown: Breakdown,
-    tasks: Sequence[ConstructTotals],
-    waits: Sequence[WaitTotals] = (),
-    loops: Sequence[LoopTotals] = (),
-    samples: Sequence[LocatedSample] = (),
-    loads: Sequence[SampledLoad] = (),
-    critical_names: Mapping[int, str] | None = None,
-    n_wanted: int = 0,
-    is_of_gcc: bool = False,
-    sample_hz: int = 0,
-    environment: Mapping[str, str] | None = None,
-    n_rank_cpus: int = 0,
-    targets: Sequence[TargetTotals] = (),
-    devices: Sequence[Device] = (),
-    is_python: bool = False,
-) -> tuple[Finding, ...]:
+def find_causes(facts: Facts) -> tuple[Finding, ...]:
     """Returns all findings: problems, most expensive first, then notes.
 
     Findings that affect all others come first: an unrecorded runtime, a wrong binding, heavy crowding.
-
-    `breakdown` has Scope.REGIONS, even if another is shown; `samples` are of processor time; `critical_names`
-    are the known names of critical constructs; `n_wanted` is the number of threads in OMP_NUM_THREADS;
-    `is_of_gcc` is True if the program creates tasks by functions of libgomp; `sample_hz`: samples per second;
-    `environment` has the variables of OpenMP; `n_rank_cpus` is the number of processors of the host if a
-    launcher bound this rank to fewer; `devices` are those that the runtime initialized;
-    `is_python` is True if the program is a Python interpreter.
     """
-    facts = Facts(
-        run,
-        breakdown,
-        tuple(tasks),
-        tuple(waits),
-        tuple(loops),
-        tuple(samples),
-        tuple(loads),
-        critical_names or {},
-        n_wanted,
-        is_of_gcc,
-        sample_hz,
-        environment or {},
-        n_rank_cpus,
-        tuple(targets),
-        tuple(devices),
-        is_python,
-    )
     found: list[Finding] = []
-    if breakdown.thread_time_ns >= thresholds.JUDGED_THREAD_TIME_NS:
+    if facts.breakdown.thread_time_ns >= thresholds.JUDGED_THREAD_TIME_NS:
         explained: set[str] = set()
         for kind in KINDS:
             if facts.calm or (kind.even_if_busy and (kind.even_if_crowded or not facts.crowded)):

@@ -384,7 +384,7 @@ def slow_dispatch(facts: Facts) -> Iterator[Evidence]:
         return
     n_ready = sum(t.n_ready for t in facts.tasks)
     mean_ready_ns = sum(t.ready_ns for t in facts.tasks) / n_ready if n_ready else 0.0
-    stolen = sum(t.n_other_thread for t in facts.tasks) / facts.n_completed if facts.n_completed else 0.0
+    stolen = sum(t.n_other_thread for t in facts.tasks) / n_ready if n_ready else 0.0
     blamed = max(breakdown.regions, key=lambda r: (r.states.schedule_ns, -r.construct), default=None)
     yield evidence(
         f"threads spent {percent(breakdown.share(schedule_ns))} of the thread-time without work "
@@ -395,6 +395,19 @@ def slow_dispatch(facts: Facts) -> Iterator[Evidence]:
         schedule_share=breakdown.share(schedule_ns),
         mean_ready_ns=mean_ready_ns,
         other_thread_share=stolen,
+    )
+
+
+def priority_inverted(facts: Facts) -> Iterator[Evidence]:
+    """Yields tasks that start late because of the program's priorities."""
+    late = facts.late_tasks
+    if late is None or late.gain < thresholds.PRIORITY_GAIN:
+        return
+    yield evidence(
+        "because of the program's priorities, these tasks start after others, and threads wait for them",
+        late.saved_ns * facts.n_threads,
+        late.construct,
+        gain=late.gain,
     )
 
 

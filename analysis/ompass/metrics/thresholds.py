@@ -45,6 +45,9 @@ COARSE_TASKS_PER_THREAD: Final = 4.0
 COARSE_BOUND: Final = 0.95
 """The longest task limits the speed-up if work / longest task is below this part of the threads."""
 
+PRIORITY_GAIN: Final = 0.05
+"""Other priorities are worth a change if the program would take 5% less time."""
+
 UNDEFERRED_SHARE: Final = 0.9
 """If this part of the tasks is undeferred, idle threads found no task to run."""
 

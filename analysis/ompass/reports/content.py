@@ -7,14 +7,14 @@ Owns the rule by which constructs are merged: same kind (of wait, of loop), func
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ompass.errors import DamagedRunError, NothingToShowError, RunNotFoundError
 from ompass.keeping.names import keep_names
 from ompass.metrics.breakdown import Breakdown, RegionShare, Scope, time_breakdown
 from ompass.metrics.constructs import Bin, ConstructTotals, construct_totals, granularity
-from ompass.metrics.facts import Finding
+from ompass.metrics.facts import Facts, Finding, LateTasks
 from ompass.metrics.findings import find_causes
 from ompass.metrics.library_calls import (
     CallTotals,
@@ -44,7 +44,7 @@ class ReportContent:
     tasks: tuple[ConstructTotals, ...]
     kernels: tuple[ConstructTotals, ...]
     bins: tuple[Bin, ...]
-    findings: tuple[Finding, ...]
+    findings: tuple[Finding, ...]  # of `facts`
     locations: Mapping[int, Location]  # by construct number
     problems: tuple[str, ...]  # reasons why symbols could not be read
     waits: tuple[WaitTotals, ...] = ()
@@ -56,6 +56,7 @@ class ReportContent:
     samples: SampleContent | None = None
     critical_names: Mapping[int, str] = field(default_factory=dict)  # empty: no name; missing: unknown
     source_lines: Mapping[str, Mapping[int, str]] = field(default_factory=dict)  # lines in the run, by file
+    facts: Facts | None = None  # None: a made content, whose findings do not follow from facts
     advice: StoredAdvice | None = None
     advice_refusal: str = ""  # why `ompass run` did not trace the program for advice
 
@@ -100,30 +101,32 @@ def collect(
     creates_by_libgomp = resolver.creates_tasks_by_libgomp()
     if with_samples:
         keep_names(run, resolver)
-    return ReportContent(
+    facts = Facts(
+        run,
+        whole,
+        tasks,
+        waits,
+        loops,
+        samples.samples if samples and not samples.loads else (),
+        samples.loads if samples else (),
+        names,
+        _wanted_threads(run),
+        creates_by_libgomp,
+        samples.frequency_hz if samples else 0,
+        read_meta(run.path).environment,
+        _rank_cpus(run),
+        targets,
+        devices,
+        is_python(Path(read_meta(run.path).program).name),
+    )
+    content = ReportContent(
         run=run,
         breakdown=shown,
         tasks=tasks,
         kernels=construct_totals(run, "kernel", groups),
         bins=granularity(tasks),
-        findings=find_causes(
-            run,
-            whole,
-            tasks,
-            waits,
-            loops,
-            samples.samples if samples and not samples.loads else (),
-            samples.loads if samples else (),
-            names,
-            _wanted_threads(run),
-            creates_by_libgomp,
-            samples.frequency_hz if samples else 0,
-            read_meta(run.path).environment,
-            _rank_cpus(run),
-            targets,
-            devices,
-            is_python(Path(read_meta(run.path).program).name),
-        ),
+        findings=find_causes(facts),
+        facts=facts,
         locations=locations,
         problems=(*problems, *notes_on_places(run, locations), *damage),
         waits=waits,
@@ -135,8 +138,18 @@ def collect(
         samples=samples,
         critical_names=names,
         source_lines=resolver.answers.lines,
-        advice=read_advice(run),
     )
+    return with_stored_advice(content)
+
+
+def with_stored_advice(content: ReportContent) -> ReportContent:
+    """Returns the content with the advice in the run directory, and with the findings that follow from it."""
+    advice = read_advice(content.run)
+    late = _late_tasks(content, advice)
+    if late is None or content.facts is None:
+        return replace(content, advice=advice)
+    facts = replace(content.facts, late_tasks=late)
+    return replace(content, advice=advice, facts=facts, findings=find_causes(facts))
 
 
 def collect_runs(directories: Sequence[Path]) -> list[ReportContent]:
@@ -144,6 +157,21 @@ def collect_runs(directories: Sequence[Path]) -> list[ReportContent]:
     resolvers = Resolvers()
     runs = map(open_run, directories)
     return [collect(run, resolvers.of_run(run)) for run in runs]
+
+
+def _late_tasks(content: ReportContent, advice: StoredAdvice | None) -> LateTasks | None:
+    """Returns the tasks that gain most from other priorities, if the program has priorities."""
+    changes = advice.changes if advice else ()
+    possible = [one for one in changes if one.kind == "priority" and one.priority and not one.is_doubtful]
+    best = max(possible, key=lambda one: one.gain, default=None)
+    if best is None:
+        return None
+    place = best.place.module, best.place.offset  # the advice may be on another run of the program
+    for task in content.tasks:
+        location = content.location(task.construct)
+        if (location.module, location.offset) == place:
+            return LateTasks(task.construct, best.gain, best.before_ns - best.wall_ns)
+    return None
 
 
 def _wanted_threads(run: Run) -> int:

@@ -22,9 +22,10 @@ from ompass.model import Run, StateTimes, share
 from ompass.packed import shown_path
 from ompass.readers.meta import read_meta, traced_run
 from ompass.reports.content import ReportContent
-from ompass.reports.model import Advice
+from ompass.reports.model import LONG_NAME, Advice
 from ompass.samples.metrics import main_work
 from ompass.simulation.stored import StoredChange
+from ompass.symbols.names import compact_name
 from ompass.symbols.resolver import Location
 from ompass.units import duration, gain, percent, plural
 
@@ -38,6 +39,7 @@ CURED_BY: Final = {
     "slow_dispatch": _CUT_OFFS,
     "serial_producer": ("producer", "grain"),
     "undeferred": ("defer",),
+    "priority_inverted": ("priority",),
     "too_coarse": ("finer", "split", "taskloop", "priority"),
     "starved": ("priority", "finer", "split", "producer", "untied", "dependences", "waits", "phases"),
     "wait_in_loop": ("dependences", "waits", "phases"),
@@ -284,7 +286,8 @@ def _memory_words(content: ReportContent) -> Iterator[str]:
         return
     if main is None or main.share < MAIN_WORK:
         return
-    where = f"{percent(main.share)} of the work is in {main.line.function}, most at {main.line.place}"
+    function = compact_name(main.line.function, LONG_NAME) or "unnamed code"
+    where = f"{percent(main.share)} of the work is in {function}, most at {main.line.place}"
     check = "`ompass scale` shows whether this limits the speed-up"
     if main.fixed_share >= FIXED_WORK and content.breakdown.n_threads > 1:
         yield (

@@ -186,9 +186,9 @@ def _with_address(run: Run, groups: Mapping[int, int], change: Change) -> Change
 def ranked(found: Iterable[Candidate]) -> list[Candidate]:
     """Returns the changes that gain enough, best first; omits a change if a better one makes it redundant.
 
-    If gains are close, changes that add tasks come last, bounds come after others, and changes of fewer
-    constructs come first. A change of several constructs counts only if it gains more than the changes of the
-    same kind that it contains.
+    If gains are close, changes that add tasks come last, bounds come after others, another scheduler comes
+    after changes of the program, and changes of fewer constructs come first. A change of several constructs
+    counts only if it gains more than the changes of the same kind that it contains.
     """
     enough = sorted((one for one in found if one[0].gain >= LEAST_GAIN), key=lambda one: -one[0].gain)
     groups: list[list[Candidate]] = []
@@ -199,7 +199,13 @@ def ranked(found: Iterable[Candidate]) -> list[Candidate]:
             groups.append([one])
     for group in groups:
         group.sort(
-            key=lambda one: (one[0].kind in _ADDS_TASKS, one[0].at_most, len(one[0].also), -one[0].gain)
+            key=lambda one: (
+                one[0].kind in _ADDS_TASKS,
+                one[0].at_most,
+                one[0].kind == "extension",
+                len(one[0].also),
+                -one[0].gain,
+            )
         )
     kept: list[Candidate] = []
     for change, way in chain.from_iterable(groups):

@@ -23,6 +23,7 @@ from ompass.simulation.reader import (
     placed,
     prioritised,
     replayed,
+    reversed_priorities,
     spread_out,
     task_shapes,
     untied,
@@ -30,7 +31,7 @@ from ompass.simulation.reader import (
     with_larger_chunks,
     without_phases,
 )
-from ompass.simulation.trial import LEAST_GAIN, Candidate, Trial, Way
+from ompass.simulation.trial import LEAST_GAIN, REVERSED, Candidate, Trial, Way
 
 _LEAST_SHARE = 0.005  # least part of the work: smaller constructs are ignored
 _MANY = 32  # fewest consecutive tasks for advice on grain and producer
@@ -66,8 +67,14 @@ def task_changes(trial: Trial) -> Iterator[Candidate]:
     for shape in tasks:
         if shape.n_deferred > shape.n_untied:
             yield _changed(trial, "untied", shape.construct, untied)
+        ways = {}
         if shape.n_deferred and len(constructs) > 1:
-            yield _changed(trial, "priority", shape.construct, prioritised)
+            ways[1] = Way(partial(prioritised, trial.program, shape.construct))
+        if shape.n_priorities > 1:
+            ways[REVERSED] = Way(partial(reversed_priorities, trial.program, shape.construct))
+        if ways:
+            priority = trial.program.highest_priority
+            yield trial.best("priority", shape.construct, ways, priority=priority)
     n_domains = trial.n_domains
     if n_domains > 1:
         for shape in tasks:

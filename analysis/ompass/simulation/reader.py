@@ -170,6 +170,11 @@ def prioritised(program: TaskProgram, construct: int) -> TaskProgram:
     return _core.prioritise(program, construct)
 
 
+def reversed_priorities(program: TaskProgram, construct: int) -> TaskProgram:
+    """Returns the program with the priorities of the construct's tasks in the opposite order."""
+    return _core.reverse_priorities(program, construct)
+
+
 def balanced(program: TaskProgram, construct: int) -> TaskProgram:
     """Returns the program in which all threads work equally long in each instance of the worksharing loop."""
     return _core.balance_loop(program, construct)

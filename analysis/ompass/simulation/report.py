@@ -256,6 +256,7 @@ def _change_record(content: AdviceContent, change: Change, words: Words) -> dict
         "gain_high": change.high,
         "at_most": change.at_most,
         "at_least": change.is_least,
+        "priority": change.priority or None,
         "limit": change.limit or None,
         "limit_ns": change.limit_ns,
         "because": words.because,

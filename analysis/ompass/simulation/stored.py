@@ -34,6 +34,7 @@ class StoredChange:
     at_most: bool
     is_doubtful: bool = False  # True if no gain of the run can be predicted
     at_least: bool = False  # True if the true gain may be larger
+    priority: int = 0  # kind "priority": the highest priority in the program; 0: it has none
 
     @property
     def before_ns(self) -> int:
@@ -85,4 +86,5 @@ def _change(values: Mapping[str, Any], is_doubtful: bool) -> StoredChange:
         at_most=bool(values["at_most"]),
         is_doubtful=is_doubtful,
         at_least=bool(values.get("at_least")),
+        priority=int(values.get("priority") or 0),
     )

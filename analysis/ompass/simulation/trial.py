@@ -27,6 +27,7 @@ from ompass.simulation.reader import (
 from ompass.simulation.runs import DeclaredData, predict
 
 LEAST_GAIN = 0.01
+REVERSED = -1  # value of a change of kind "priority" that reverses the order of priorities
 _EQUAL = 0.01  # relative difference below which runs count as equally long
 _SEEDS = (2, 3)
 _COSTS = (0.5, 2.0)  # factors by which the machine's costs may be wrong
@@ -67,6 +68,7 @@ class Change:
     count: int = 0  # dependences, waits, acquisitions, barriers, regions or graphs that it concerns
     share_ns: int = 0  # the recorded time that it concerns; 0: unknown
     is_least: bool = False  # True if the gain lacks an unknown part, so the true one may be larger
+    priority: int = 0  # priority: the highest priority in the program; 0: it has none
     shared: SharedAddress | None = None  # dependence: the address that most of the tasks name; None: unknown
 
 

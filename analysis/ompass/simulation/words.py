@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from ompass.simulation.trial import LEAST_GAIN, Change
+from ompass.simulation.trial import LEAST_GAIN, REVERSED, Change
 from ompass.symbols.resolver import Location
 from ompass.units import duration, gain, plural
 
@@ -127,7 +127,11 @@ TITLES: Mapping[str, Callable[[Change], str]] = {
     "phases": lambda c: "Wait only for needed tasks instead of all of them",
     "dependences": lambda c: "Wait for needed data instead of all tasks",
     "untied": lambda c: "Make these tasks untied",
-    "priority": lambda c: "Run these tasks before others",
+    "priority": lambda c: (
+        "Reverse the order of the priorities of these tasks"
+        if c.value == REVERSED
+        else "Run these tasks before others"
+    ),
     "schedule": lambda c: "Distribute this loop more evenly",
     "taskloop": lambda c: f"Make this loop a taskloop of {c.value} tasks",
     "chunk": lambda c: f"Make the chunks of this loop {c.value} times as large",
@@ -176,7 +180,10 @@ CURES: Mapping[str, Callable[[Change], str]] = {
         "that their kernels declare as read and written"
     ),
     "priority": lambda c: (
-        "write `priority(1)` on the task construct, and start the program with OMP_MAX_TASK_PRIORITY=1"
+        "give high priorities to the tasks that have low ones, for example `priority(most - p)` for p"
+        if c.value == REVERSED
+        else f"write `priority({c.priority + 1})` on the task construct, and start the program with "
+        f"OMP_MAX_TASK_PRIORITY={c.priority + 1}"
     ),
     "schedule": lambda c: (
         "write `schedule(dynamic, n)` or `schedule(guided)` on the loop; if it has such a "

@@ -156,6 +156,8 @@ struct Wrapper {
     const void *address; // return address of the wrapped creation, until it is reported
     const void *allocated; // the task allocated last, not necessarily created
     const void *allocated_at; // return address of its allocation
+    const void *prioritised; // the task allocated last with a priority clause
+    uint32_t priority; // of the creation under way; 0: none
     const void *loop_address; // return address of the taskloop under way
     const TaskState *loop_task; // the task that creates the taskloop's tasks
 };

@@ -5,9 +5,11 @@
 // libgomp_g.h).
 #include "wrappers/creation_wrappers.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <dlfcn.h>
 #include <optional>
 #include <utility>
@@ -40,10 +42,39 @@ inline bool submits_rest(const ThreadState &thread, const void *task) {
     return thread.current->flags & kPart && !thread.current->creating && task != thread.wrapper.allocated;
 }
 
+// A flag of __kmpc_omp_task_alloc, and the place of the priority in the allocated task (kmp_task_t in LLVM's kmp.h).
+constexpr int32_t kPriorityFlag = 0x20;
+constexpr size_t kPriorityOffset = 4 * sizeof(void *);
+
+// Returns the largest priority that the runtime distinguishes. Without OMP_MAX_TASK_PRIORITY, it is 0.
+int max_priority() {
+    static const int most = [] {
+        const auto ask = reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, "omp_get_max_task_priority"));
+        return ask ? ask() : 0;
+    }();
+    return most;
+}
+
+// Holds the priority of `task` while the runtime creates it, or creates tasks like it.
+struct HeldPriority {
+    HeldPriority(ThreadState *its_thread, const void *task) : thread(its_thread), outer(thread->wrapper.priority) {
+        thread->wrapper.priority = 0;
+        if (__builtin_expect(!task || task != thread->wrapper.prioritised, 1)) return;
+        int32_t priority;
+        memcpy(&priority, static_cast<const char *>(task) + kPriorityOffset, sizeof priority);
+        priority = std::min(priority, max_priority());
+        if (priority > 0) thread->wrapper.priority = static_cast<uint32_t>(priority);
+    }
+    ~HeldPriority() { thread->wrapper.priority = outer; }
+    ThreadState *const thread;
+    const uint32_t outer;
+};
+
 // Measures a call that creates one task. Keeps the program's return address, because the runtime sees only the wrapper.
 // Prefers the return address of the task's allocation, because the call that enqueues the task may be a tail call.
 struct MeasuredCreation {
-    MeasuredCreation(ThreadState *its_thread, const void *address, const void *task = nullptr) : thread(its_thread) {
+    MeasuredCreation(ThreadState *its_thread, const void *address, const void *task = nullptr)
+        : thread(its_thread), priority(its_thread, task) {
         outer = std::exchange(thread->wrapper.is_open, true);
         outer_address = thread->wrapper.address; // not null inside the runtime's GOMP_task
         if (!outer_address)
@@ -58,13 +89,15 @@ struct MeasuredCreation {
         if (!recorder::is_off()) end_creation(*thread); // recording may have ended during the call
     }
     ThreadState *const thread;
+    const HeldPriority priority;
     bool outer;
     const void *outer_address;
 };
 
 // Measures a taskloop, which creates many tasks. All of them are children of the current task.
 struct MeasuredTaskloop {
-    MeasuredTaskloop(ThreadState *its_thread, const void *address, const void *task = nullptr) : thread(its_thread) {
+    MeasuredTaskloop(ThreadState *its_thread, const void *address, const void *task = nullptr)
+        : thread(its_thread), priority(its_thread, task) {
         held_tasks::report_current(*thread);
         outer = std::exchange(thread->wrapper.is_open, true);
         outer_address = thread->wrapper.loop_address;
@@ -82,6 +115,7 @@ struct MeasuredTaskloop {
         thread->wrapper.loop_task = outer_task;
     }
     ThreadState *const thread;
+    const HeldPriority priority;
     bool outer;
     const void *outer_address;
     const TaskState *outer_task;
@@ -120,6 +154,7 @@ OMPASS_EXPORT void *__kmpc_omp_task_alloc(void *location, int32_t thread_id, int
     if (!thread) OMPASS_JUMP next(location, thread_id, flags, task_bytes, shared_bytes, routine);
     begin_creation(*thread);
     void *task = next(location, thread_id, flags, task_bytes, shared_bytes, routine);
+    if (__builtin_expect(flags & wrappers::kPriorityFlag, 0)) thread->wrapper.prioritised = task;
     if (!thread->wrapper.address && thread->wrapper.loop_task != thread->current) {
         thread->wrapper.allocated = task;
         thread->wrapper.allocated_at = __builtin_return_address(0);
