@@ -302,7 +302,8 @@ PICTURES: Final = (
         "speed-up and work on one and two threads",
         "Measured here",
         "*tasks* is the version without locality on libomp; *not strict* and *strict* divide the two "
-        "processors into two domains. Work leaves out the time in which other programs used the processors.",
+        "processors into two domains. Other programs used the "
+        "processors, too, so the times are uneven, by the factor above; work leaves that time out.",
         _measured,
     ),
     Picture(

@@ -15,7 +15,7 @@ from papers.olivier.plan import (
     INTEL,
     LOCAL,
     QTHREADS,
-    SPREAD_PAGES,
+    SERIAL_PAGES,
     STRICT,
     Program,
     Scheduler,
@@ -77,7 +77,7 @@ def _data_share(program: Program) -> Callable[[Values], Numbers]:
 def _own_memory(values: Values) -> Numbers:
     return {
         one.label: numbers.found_in(values, HEALTH, one, ALL)["own memory"]
-        for one in (QTHREADS, SPREAD_PAGES)
+        for one in (SERIAL_PAGES, QTHREADS)
     }
 
 
@@ -101,6 +101,12 @@ def _health_claims() -> Iterator[Claim]:
         ours=_decreases(HEALTH),
         holds=rises,
         show=percent,
+        cause=(
+            "Threads are spread over four sockets on any number of threads, so that the same share of tasks "
+            "runs away from its data, and links between sockets never become busy. Tasks away under Intel's "
+            "scheduler:"
+        ),
+        evidence=_by_threads(numbers.away_share, HEALTH, INTEL),
     )
     yield Claim(
         name="health-gain-large",
@@ -209,13 +215,13 @@ def _health_claims() -> Iterator[Claim]:
     )
     yield Claim(
         name="health-spread",
-        sentence="Spreading the pages of Health makes a queue per socket faster by a tenth or more",
-        place="Figs. 10 and 11",
-        theirs="further improvement, to 18 times",
-        picture="speedups",
-        ours=_by_scheduler(numbers.speedup, HEALTH, QTHREADS, SPREAD_PAGES),
-        holds=lambda found: found[1] >= 1.1 * found[0],
-        show=times,
+        sentence="Spreading the pages of Health reduces work time inflation under a queue per socket",
+        place="Fig. 10",
+        theirs="further reduction",
+        picture="breakdown",
+        ours=_by_scheduler(numbers.inflation, HEALTH, SERIAL_PAGES, QTHREADS),
+        holds=lambda found: found[1] < found[0] - 0.02,
+        show=ratio_text,
         cause=IN_CACHES,
         evidence=_own_memory,
         show_evidence=percent,
@@ -253,12 +259,13 @@ def _health_claims() -> Iterator[Claim]:
         theirs="in words",
         picture="breakdown",
         ours=_by_scheduler(numbers.other_time, HEALTH, STRICT, INTEL, QTHREADS),
-        holds=lambda found: found[0] > max(found[1:]),
+        holds=lambda found: found[0] > max(found[1:]) + 0.02,
         show=percent,
         cause=(
-            "Our country is a complete tree, so that the four domains have equal work in each step, and none "
-            "waits long for the others. The paper's steps differ by domain. The time without work is mostly "
-            "the end of a step, which every scheduler has."
+            "The paper names a lack of balance between domains. Our country is a complete tree, so that the "
+            "four "
+            "domains have equal work in each step, and none waits long for the others. The time without work "
+            "is mostly the end of a step, which every scheduler has."
         ),
     )
     yield Claim(
@@ -268,7 +275,7 @@ def _health_claims() -> Iterator[Claim]:
         theirs="in words",
         picture="breakdown",
         ours=_by_scheduler(numbers.other_time, HEALTH, QTHREADS, INTEL),
-        holds=lambda found: found[0] > found[1],
+        holds=lambda found: found[0] > found[1] + 0.02,
         show=percent,
         cause=(
             "Operations of both schedulers cost what the reference machine measured; the costs of Qthreads "

@@ -3,15 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final
 
 from papers.conditions import between, count, never, no_numbers, percent, ratio_text
 from papers.model import FIGURE_ONLY, Claim, Numbers, Values
 from papers.olivier import numbers, plan
 from papers.olivier.locality_claims import ALL, IN_CACHES
-from papers.olivier.plan import HEALTH, HEAT, INTEL, LOCAL, QTHREADS, SPREAD_PAGES, STRICT, Program, Scheduler
-from papers.olivier.schedules import schedule_key
+from papers.olivier.plan import HEALTH, HEAT, INTEL, LOCAL, QTHREADS, STRICT, Program, Scheduler
 
 _OBLIVIOUS: Final = (INTEL, QTHREADS)
 _FOUR: Final = ((INTEL, 1), (INTEL, ALL), (QTHREADS, ALL), (STRICT, ALL))
@@ -35,16 +34,11 @@ def _part(values: Values, program: Program, name: str) -> Numbers:
     return {_label(one, n): numbers.contributions(values, program, one, n)[name] for one, n in _FOUR}
 
 
-def _at_home(values: Values) -> Numbers:
-    """Returns the share of the tasks of Health that run at the socket of their data."""
-    return {
-        INTEL.label: values[schedule_key(INTEL)]["home_share"],
-        QTHREADS.label: 1 - numbers.away_share(values, HEALTH, SPREAD_PAGES, ALL),
+def _at_home(program: Program) -> Callable[[Values], Numbers]:
+    """Returns the share of the tasks that run in the socket in which the program placed them."""
+    return lambda values: {
+        one.label: 1 - numbers.away_share(values, program, one, ALL) for one in (QTHREADS, INTEL)
     }
-
-
-def _heat_at_home(values: Values) -> Numbers:
-    return {one.label: 1 - numbers.away_share(values, HEAT, one, ALL) for one in (INTEL, QTHREADS)}
 
 
 def _traffic_claims() -> Iterator[Claim]:
@@ -91,7 +85,7 @@ def _traffic_claims() -> Iterator[Claim]:
             "Under both schedulers a subtree is stepped in another socket each time, at random. Tasks that "
             "run at home, by chance one in four:"
         ),
-        evidence=_at_home,
+        evidence=_at_home(HEALTH),
         show_evidence=percent,
     )
     yield Claim(
@@ -200,7 +194,7 @@ def _latency_claims() -> Iterator[Claim]:
                 "Strict is first, but the two others are alike: both run a task in any socket. The share of "
                 "tasks that run at home is"
             ),
-            evidence=_at_home if program is HEALTH else _heat_at_home,
+            evidence=_at_home(program),
         )
     yield Claim(
         name="sequential-remote",

@@ -175,7 +175,7 @@ def _schedule_claims() -> Iterator[Claim]:
             "The data of a task are in the L3 of the socket that ran it in the last step, which is rarely "
             "its home. A task finds them in its own L3 as often at home as elsewhere, about once in four:"
         ),
-        evidence=lambda values: {"L3": numbers.found_in(values, HEALTH, plan.SPREAD_PAGES, ALL)["L3"]},
+        evidence=lambda values: {"L3": numbers.found_in(values, HEALTH, INTEL, ALL)["L3"]},
         show_evidence=percent,
     )
     yield Claim(

@@ -40,15 +40,15 @@ class Scheduler:
 
     label: str
     policy: str
-    serial_pages: bool = False  # one thread initializes the data, if the program has such a version
+    serial_pages: bool = False  # one thread initializes the data
 
 
-INTEL: Final = Scheduler("queue per thread", "libomp", serial_pages=True)
-QTHREADS: Final = Scheduler("queue per socket", "shared-lifo", serial_pages=True)
-SPREAD_PAGES: Final = Scheduler("spread pages", "shared-lifo")
+INTEL: Final = Scheduler("queue per thread", "libomp")
+QTHREADS: Final = Scheduler("queue per socket", "shared-lifo")
 NON_STRICT: Final = Scheduler("not strict", "locality")
 STRICT: Final = Scheduler("strict", "strict")
-SCHEDULERS: Final = (INTEL, QTHREADS, NON_STRICT, STRICT, SPREAD_PAGES)
+SERIAL_PAGES: Final = Scheduler("serial pages", "shared-lifo", serial_pages=True)
+SCHEDULERS: Final = (INTEL, QTHREADS, NON_STRICT, STRICT, SERIAL_PAGES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +58,7 @@ class Program:
     name: str
     simulated: Mapping[str, str]
     measured: Mapping[str, str]
-    # The version `tasks` initializes its data in one thread. It is recorded, too, for the schedulers with
-    # serial pages.
+    # The version `tasks` initializes its data in one thread. It is recorded, too.
     has_serial_pages: bool = False
     has_locality: bool = True
 
@@ -67,20 +66,19 @@ class Program:
     def schedulers(self) -> Sequence[Scheduler]:
         if not self.has_locality:
             return [INTEL, QTHREADS]
-        return [one for one in SCHEDULERS if one is not SPREAD_PAGES or self.has_serial_pages]
+        return [one for one in SCHEDULERS if not one.serial_pages or self.has_serial_pages]
 
     def trace_of(self, scheduler: Scheduler) -> str:
         """Returns the name of the recording that is simulated under this scheduler."""
-        without = not self.has_locality or (self.has_serial_pages and scheduler.serial_pages)
-        return f"{self.name}-tasks" if without else self.name
+        return self.name if self.has_locality and not scheduler.serial_pages else f"{self.name}-tasks"
 
     def recorded(self, size: str) -> Iterator[Case]:
         """Yields the recordings for simulations."""
         options = self.simulated[size]
         if self.has_locality:
             yield Case(self.name, f"{self.name}-locality-marked", options, N_DOMAINS, _ON_FOUR_DOMAINS)
-        if self.trace_of(INTEL) != self.name:
-            yield Case(self.trace_of(INTEL), f"{self.name}-tasks-marked", options, 2)
+        if self.has_serial_pages or not self.has_locality:
+            yield Case(f"{self.name}-tasks", f"{self.name}-tasks-marked", options, 2)
 
     def timed(self, size: str) -> Iterator[Case]:
         options = self.measured[size]
