@@ -18,7 +18,7 @@ static double per_call(void) {
     double best = 1e9;
     for (int round = 0; round < 5; round++) {
         const double begin = seconds();
-        for (int i = 0; i < CALLS; i++) MPI_Finalize();
+        for (int i = 0; i < CALLS; i++) MPI_Allreduce(0, 0);
         const double each = (seconds() - begin) / CALLS * 1e9;
         if (each < best) best = each;
     }
@@ -32,8 +32,8 @@ static double per_call_of_many(void) {
     for (int round = 0; round < 5; round++) {
         const double begin = seconds();
         for (int i = 0; i < CALLS / 200; i++) {
-            TEN(TEN(MPI_Finalize();))
-            TEN(TEN(MPI_Finalize();))
+            TEN(TEN(MPI_Allreduce(0, 0);))
+            TEN(TEN(MPI_Allreduce(0, 0);))
         }
         const double each = (seconds() - begin) / CALLS * 1e9;
         if (each < best) best = each;
