@@ -132,48 +132,6 @@ TEST_F(Recording, a_part_enters_the_table_only_when_another_task_is_put_on_top_o
     EXPECT_EQ(validate_run(directory_), std::vector<std::string>{});
 }
 
-// Returns how many of 200 first parts of untied tasks take no time. `run`: the code of such a part.
-template <typename Run>
-int n_without_time(ThreadState &thread, uintptr_t address, Run run) {
-    int n = 0;
-    for (int i = 0; i < 200; i++) {
-        TaskState *task = create(thread, address, kUntied);
-        start_task(thread, task, clock::now());
-        const uint64_t begin = thread.header->mark;
-        run();
-        step_back(thread);
-        n += thread.header->mark == begin;
-        resume_task(thread, task);
-        complete_task(thread, task, nullptr, format::kStatusComplete);
-    }
-    return n;
-}
-
-TEST_F(Recording, first_parts_of_untied_tasks_take_no_time_if_they_are_always_empty) {
-    begin("trace");
-    Team team;
-    ThreadState &thread = *team.threads[0];
-    const auto spin = [] {
-        for (const uint64_t end = clock::now() + clock::from_ns(2000); clock::now() < end;) {}
-    };
-    EXPECT_GT(n_without_time(thread, 0x2000, [] {}), 100);
-    EXPECT_EQ(n_without_time(thread, 0x3000, spin), 0);
-    EXPECT_EQ(n_without_time(thread, 0x4000,
-                             [&] {
-                                 begin_wait(thread, format::kTaskwait, address(0x5000));
-                                 end_wait(thread, format::kTaskwait);
-                             }),
-              0);
-    std::vector<TaskState *> created;
-    EXPECT_EQ(n_without_time(thread, 0x6000, [&] { created.push_back(create(thread, 0x7000)); }), 0);
-    for (TaskState *task : created) discard_task(thread, task);
-    n_without_time(thread, 0x2000, spin); // the thread notices that these parts have become long
-    EXPECT_EQ(n_without_time(thread, 0x2000, spin), 0);
-    team.end();
-    recorder::stop(format::EndReason::kFinalized);
-    EXPECT_EQ(validate_run(directory_), std::vector<std::string>{});
-}
-
 class TaskStack : public Recording, public testing::WithParamInterface<unsigned> {};
 
 TEST_P(TaskStack, resumes_tasks_where_a_walk_finds_them) {

@@ -77,7 +77,6 @@ struct alignas(64) TaskState {
     union {
         uint32_t weight; // number of tasks that a timed task represents; for a deferred task, only after its start
         uint32_t home; // before the start: 1 + the domain in which the extension placed it; 0: the runtime holds it
-        uint32_t is_first; // parts: 1 if it began the task and has created none, else 0
     };
 
     uint64_t wait_begin; // while kWaiting; when suspended and on no stack, the id of the wait

@@ -12,17 +12,10 @@ namespace {
 
 constexpr uint32_t kLongestPeriod = 256;
 constexpr uint32_t kConsider = 32; // timed tasks between two adjustments of the period
-constexpr uint32_t kCheckedFirstParts = 32; // one in so many first parts is timed
 
 // Returns kSampleBelowNanoseconds in ticks.
 uint64_t short_ticks() {
     static const uint64_t ticks = clock::from_ns(format::kSampleBelowNanoseconds);
-    return ticks;
-}
-
-// Returns kCoarseBelowNanoseconds in ticks.
-uint64_t coarse_ticks() {
-    static const uint64_t ticks = clock::from_ns(format::kCoarseBelowNanoseconds);
     return ticks;
 }
 
@@ -55,9 +48,9 @@ void consider_period(TaskConstruct &construct, uint64_t ticks) {
 
 // Decides whether this construct's tasks are so short that creations in them need no clock reading of their own.
 void consider_coarse(TaskConstruct &construct, uint64_t ticks) {
-    const bool is_short = ticks < coarse_ticks();
-    construct.n_coarse += is_short ? 1 : ~0u; // a long task cancels a short one
-    if (construct.n_coarse > 2 * kConsider) construct.n_coarse = is_short ? 2 * kConsider : 0;
+    static const uint64_t limit = clock::from_ns(format::kCoarseBelowNanoseconds);
+    construct.n_coarse += ticks < limit ? 1 : ~0u; // a long task cancels a short one
+    if (construct.n_coarse > 2 * kConsider) construct.n_coarse = ticks < limit ? 2 * kConsider : 0;
     construct.is_coarse = construct.n_coarse >= kConsider;
 }
 
@@ -216,7 +209,6 @@ void create_deferred(ThreadState &thread, TaskState *task, TaskConstruct *constr
     construct->slot->n_deferred++;
     thread.region->slot->n_created += thread.counting;
     creator->flags |= kHasChildren | kHasDescendants;
-    if (creator->flags & kPart) creator->is_first = 0; // it is not empty
     if (thread.region->instance && !thread.region->instance->has_tasks) thread.region->instance->has_tasks = 1;
     if (!known) {
         if (thread.previous.creator == creator) process_log::note_create_gap(now - thread.previous.time);
@@ -243,7 +235,7 @@ void note_dependence(ThreadState &thread, const TaskState &before, TaskState &af
 
 // Makes a part of an untied task for this thread; returns `task` if memory is exhausted. Other parts may have created
 // children, so every wait of the part counts as a wait with children.
-static TaskState *take_part(ThreadState &thread, TaskState *task, bool is_first) {
+static TaskState *take_part(ThreadState &thread, TaskState *task) {
     TaskState *part = thread.pool.take();
     if (!part) return task;
     part->id = task->id;
@@ -251,7 +243,6 @@ static TaskState *take_part(ThreadState &thread, TaskState *task, bool is_first)
     part->flags = kPart | kStarted | kHasChildren | kHasDescendants;
     part->local = thread.constructs.of(task->construct);
     part->worked = 0;
-    part->is_first = is_first;
     part->whole = task;
     return part;
 }
@@ -344,7 +335,7 @@ void start_task(ThreadState &thread, TaskState *task, uint64_t now) {
     task->worked = 0;
     set_started(*task, kStarted);
     if (task->flags & kUntied)
-        task = take_part(thread, task, true);
+        task = take_part(thread, task);
     else
         task->local = construct;
     put_on_stack(thread, task, task);
@@ -453,7 +444,7 @@ void resume_task(ThreadState &thread, TaskState *task) {
     if (entry) {
         unwind_to(thread, top, entry, now);
     } else {
-        entry = task->flags & kUntied ? take_part(thread, task, false) : task;
+        entry = task->flags & kUntied ? take_part(thread, task) : task;
         put_on_stack(thread, entry, entry);
         entry->flags &= static_cast<uint16_t>(~kPassed);
         if (!(task->flags & (kUntied | kImplicit | kInline))) entry->local = thread.constructs.of(task->construct);
@@ -467,32 +458,12 @@ void resume_task(ThreadState &thread, TaskState *task) {
     enter_below(thread, entry, now);
 }
 
-// Returns the time at which the current part leaves the stack. Compilers begin an untied task with a scheduling point, so
-// its first part is empty. After kConsider short first parts of a construct in a row, the thread reads the clock for one
-// in kCheckedFirstParts, and the others take no time.
-static uint64_t end_of_part(ThreadState &thread, const TaskState &part) {
-    const uint64_t begin = thread.header->mark;
-    const bool is_untouched = part.is_first && part.worked == 0 && !(part.flags & kWaiting) && !part.creating &&
-                              thread.header->open_state == format::kOpenWork && !thread.work.dirty &&
-                              thread.last_inner_event <= begin && thread.log.time() <= begin && !thread.has_counters;
-    if (!is_untouched) return clock::now();
-    uint32_t &n_empty = part.local->n_empty_first;
-    const bool is_checked = n_empty < kConsider || n_empty % kCheckedFirstParts == 0;
-    if (!is_checked) {
-        n_empty++;
-        return begin;
-    }
-    const uint64_t now = clock::now();
-    n_empty = now - begin < coarse_ticks() ? n_empty + 1 : 0;
-    return now;
-}
-
 void step_back(ThreadState &thread) {
     TaskState *top = thread.current, *below = top->below;
     if (!below) return;
     if (!(top->flags & kPart)) return resume_task(thread, below);
-    const uint64_t now = end_of_part(thread, *top), ready = ready_again(*below);
-    if (now != thread.header->mark) leave_for(thread, ready, now);
+    const uint64_t now = clock::now(), ready = ready_again(*below);
+    leave_for(thread, ready, now);
     thread.previous.creator = nullptr;
     leave_part(thread, top, now);
     trace_resume(thread, *below, ready, now);

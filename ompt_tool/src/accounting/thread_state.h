@@ -39,7 +39,6 @@ struct TaskConstruct {
     uint32_t n_recent; // tasks timed since the period was last adjusted
     uint32_t n_short; // tasks among them shorter than kSampleBelowNanoseconds
     uint32_t n_coarse; // deferred tasks below kCoarseBelowNanoseconds, minus longer ones; clamped
-    uint32_t n_empty_first; // first parts of untied tasks that were short, since the last one that was not
     bool is_coarse; // most deferred tasks are so short that creations in them get no own time
     format::WaitSlot *dependence; // waits of its tasks for their predecessors; null: none yet
     uint8_t inline_code; // code in the trace; kInlineCodes: no code is left, ~0: not requested yet
