@@ -253,12 +253,10 @@ bool only_seems_to_switch(const TaskState *task) {
 // True if the thread may start or resume this task. Otherwise records that the runtime has contradicted itself.
 bool may_run(const ThreadState &thread, const TaskState &task) {
     const bool has_started = task.flags & kStarted;
-    if (!is_alive(task))
+    if (!is_alive(task) || (task.flags & kImplicit && !has_started))
         note_contradiction(Contradiction::kOverTask);
     else if (has_started && is_elsewhere(thread, task))
         note_contradiction(Contradiction::kTaskElsewhere);
-    else if (task.flags & kImplicit && !has_started)
-        note_contradiction(Contradiction::kOverTask);
     else if (task.flags & kInline && !(has_started && task.owner))
         note_contradiction(Contradiction::kUndeferredLate);
     else

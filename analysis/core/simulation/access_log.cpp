@@ -2,7 +2,9 @@
 #include "access_log.h"
 
 #include <algorithm>
-#include <tuple>
+#include <functional>
+#include <queue>
+#include <utility>
 
 namespace ompass::simulation {
 
@@ -11,9 +13,7 @@ void AccessLog::begin(const TaskProgram &program, uint32_t n_threads) {
     n_kernels_ = 1;
     for (const uint32_t construct : program.constructs) n_kernels_ = std::max(n_kernels_, construct + 1);
     threads_.assign(n_threads, {});
-    accesses_.clear();
-    accesses_.reserve(program.accesses.size());
-    is_sorted_ = false;
+    n_accesses_ = 0;
 }
 
 void AccessLog::add(uint32_t number, Operation operation, uint64_t now) {
@@ -23,7 +23,8 @@ void AccessLog::add(uint32_t number, Operation operation, uint64_t now) {
         const uint32_t kernel = thread.kernels.empty() ? 0 : thread.kernels.back();
         const uint64_t bytes = std::min(data.bytes, ~uint64_t{0} - data.address);
         if (bytes == 0) return;
-        accesses_.push_back(
+        n_accesses_++;
+        thread.accesses.push_back(
             {thread.moment, {data.address, bytes, kernel, static_cast<uint16_t>(number), data.write, false}});
         return;
     }
@@ -34,18 +35,23 @@ void AccessLog::add(uint32_t number, Operation operation, uint64_t now) {
         thread.kernels.pop_back();
 }
 
-KrdResult AccessLog::reuse(const KrdSettings &settings) {
-    if (!is_sorted_)
-        std::ranges::stable_sort(accesses_, {},
-                                 [](const Timed &one) { return std::tuple(one.time, one.access.group); });
-    is_sorted_ = true;
-    size_t next = 0;
+KrdResult AccessLog::reuse(const KrdSettings &settings) const {
+    using Next = std::pair<uint64_t, uint32_t>; // time and thread of a thread's next access
+    std::priority_queue<Next, std::vector<Next>, std::greater<>> queue;
+    std::vector<size_t> n_read(threads_.size());
+    const auto enqueue = [&](uint32_t thread) {
+        const auto &accesses = threads_[thread].accesses;
+        if (n_read[thread] < accesses.size()) queue.emplace(accesses[n_read[thread]].time, thread);
+    };
+    for (uint32_t thread = 0; thread < threads_.size(); thread++) enqueue(thread);
     const auto source = [&](std::vector<Access> &batch) {
         constexpr size_t kBatchAccesses = 1 << 15;
-        batch.resize(std::min(accesses_.size() - next, kBatchAccesses));
-        for (Access &access : batch) {
-            access = accesses_[next++].access;
-            access.group = static_cast<uint16_t>(settings.groups.of_thread[access.group]);
+        for (batch.clear(); batch.size() < kBatchAccesses && !queue.empty();) {
+            const uint32_t thread = queue.top().second;
+            queue.pop();
+            batch.push_back(threads_[thread].accesses[n_read[thread]++].access);
+            batch.back().group = static_cast<uint16_t>(settings.groups.of_thread[thread]);
+            enqueue(thread);
         }
     };
     KrdResult result;

@@ -18,11 +18,11 @@ public:
     // Adds an access, or the begin or end of its kernel. An access has the time of the last such begin or end.
     void add(uint32_t thread, Operation operation, uint64_t now);
 
-    size_t size() const { return accesses_.size(); }
+    size_t size() const { return n_accesses_; }
     size_t n_threads() const { return threads_.size(); }
     // Returns the reuse distances of the accesses, in order of time and then of threads. Every thread must be in
     // settings.groups.of_thread. There must be a begin().
-    KrdResult reuse(const KrdSettings &settings);
+    KrdResult reuse(const KrdSettings &settings) const;
 
 private:
     struct Timed {
@@ -32,13 +32,13 @@ private:
     struct LoggedThread {
         uint64_t moment = 0;
         std::vector<uint32_t> kernels; // constructs of the open kernels, the innermost last
+        std::vector<Timed> accesses; // in order
     };
 
     const TaskProgram *program_ = nullptr; // valid during the run
     uint32_t n_kernels_ = 1; // above the number of every construct
     std::vector<LoggedThread> threads_;
-    std::vector<Timed> accesses_; // in order for each thread
-    bool is_sorted_ = false;
+    size_t n_accesses_ = 0;
 };
 
 } // namespace ompass::simulation
