@@ -21,7 +21,7 @@ from toolchains import PROGRAMS, REPOSITORY
 COMPILER = "clang libomp-dev"
 """The packages of a user of OpenMP on Debian."""
 
-SOURCE_PATH = "/work/ompass/.venv/bin"
+SOURCE_PATH = "/srv/ompass/.venv/bin"
 
 _PYTHON_TAGS = {"12": "cp311-cp311", "13": "cp312-abi3"}
 """Tags of the wheels for the Python of each Debian release."""
@@ -101,7 +101,7 @@ def installation_of(
 
 def run_demo(system: System) -> None:
     """Runs the first command of README.md; checks both recordings."""
-    copy_sources(system.root / "work" / "ompass")
+    copy_sources(system.root / "srv" / "ompass")
     if system.compiled:
         system.run("apt-get update && apt-get install --yes --no-install-recommends ccache")
     system.run("cd ompass && ./run demo")
@@ -115,7 +115,7 @@ def make_wheel(system: System, wheels: Path) -> None:
     """Makes the wheel of this system's Python, unless the folder has one."""
     system.run("cd ompass && ./run wheel $(python3 -c 'import sys; print(\"%d.%d\" % sys.version_info[:2])')")
     wheels.mkdir(parents=True, exist_ok=True)
-    for wheel in (system.root / "work/ompass/dist").glob("*.whl"):
+    for wheel in (system.root / "srv/ompass/dist").glob("*.whl"):
         shutil.copy(wheel, wheels)
 
 
@@ -128,7 +128,7 @@ def wheel_for(release: str, wheels: Path) -> Path:
 
 
 def install_wheel(system: System, wheel: Path) -> None:
-    shutil.copy(wheel, system.root / "work")
+    shutil.copy(wheel, system.root / "srv")
     system.run("apt-get update && apt-get install --yes --no-install-recommends python3-venv")
     system.run(f"python3 -m venv /environment && /environment/bin/pip install ./{wheel.name}")
     assert system.run("ldconfig -p | grep -cE 'hwloc|papi' || true").strip() == "0"
@@ -139,16 +139,16 @@ def install_wheel(system: System, wheel: Path) -> None:
 def make_deb(release: str, folder: Path, wheel: Path) -> None:
     """Makes the Debian package in a bare system of its own."""
     system = fresh_system(release, "packager", folder)
-    copy_sources(system.root / "work" / "ompass")
-    shutil.copy(wheel, system.root / "work")
+    copy_sources(system.root / "srv" / "ompass")
+    shutil.copy(wheel, system.root / "srv")
     system.run(f"cd ompass && ./run deb ../{wheel.name}")
-    (package,) = (system.root / "work/ompass/dist").glob("*.deb")
+    (package,) = (system.root / "srv/ompass/dist").glob("*.deb")
     shutil.copy(package, folder / release / "ompass.deb")
     system.remove()
 
 
 def install_deb(system: System, folder: Path) -> None:
-    shutil.copy(folder / "ompass.deb", system.root / "work")
+    shutil.copy(folder / "ompass.deb", system.root / "srv")
     system.run("apt-get update && apt-get install --yes ./ompass.deb")
     assert system.run("ompass docs metrics").startswith("# Metrics")
 
@@ -172,7 +172,7 @@ def copy_sources(place: Path) -> None:
 def prepare_programs(system: System) -> None:
     """Installs a user's compiler and build systems, and copies the programs of the tests."""
     system.run(f"apt-get install --yes --no-install-recommends {COMPILER} cmake make pkg-config")
-    shutil.copytree(PROGRAMS / "consumer", system.root / "work" / "consumer")
+    shutil.copytree(PROGRAMS / "consumer", system.root / "srv" / "consumer")
 
 
 def record(installed: Installed) -> None:

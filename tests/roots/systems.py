@@ -26,7 +26,7 @@ _UNSHARED = ("unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c"
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _CCACHE = {
     "CCACHE_DIR": "/ccache",
-    "CCACHE_BASEDIR": "/work/ompass",
+    "CCACHE_BASEDIR": "/srv/ompass",
     "CCACHE_NOHASHDIR": "1",
     "CMAKE_C_COMPILER_LAUNCHER": "ccache",
     "CMAKE_CXX_COMPILER_LAUNCHER": "ccache",
@@ -53,7 +53,7 @@ class System:
     compiled: Path | None = None
 
     def run(self, command: str, *, path: str = "", environment: Mapping[str, str] | None = None) -> str:
-        """Runs a shell command as root in /work, with `path` before PATH; returns its stdout.
+        """Runs a shell command as root in /srv, with `path` before PATH; returns its stdout.
 
         Raises StepError if it fails. Ends all processes of the command.
         """
@@ -68,7 +68,7 @@ class System:
             folder.mkdir(parents=True, exist_ok=True)
             (self.root / place).mkdir(parents=True, exist_ok=True)
             mounts.append(f"mount --bind {shlex.quote(str(folder))} {self._quoted(place)}")
-        inside = f"exec chroot {self._quoted('')} bash -c {shlex.quote('set -e; cd /work; ' + command)}"
+        inside = f"exec chroot {self._quoted('')} bash -c {shlex.quote('set -e; cd /srv; ' + command)}"
         ended = subprocess.run(
             [*_UNSHARED, " && ".join([*mounts, inside])],
             env={
@@ -109,7 +109,7 @@ def fresh_system(release: str, name: str, folder: Path, compiled: Path | None = 
     system.remove()
     subprocess.run(["cp", "--archive", base, system.root], check=True)
     _copy_settings(system.root)
-    (system.root / "work").mkdir()
+    (system.root / "srv").mkdir(exist_ok=True)
     return system
 
 

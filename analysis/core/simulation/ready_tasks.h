@@ -169,7 +169,8 @@ private:
     const uint32_t n_threads_, n_domains_;
     const bool untied_, in_order_;
     const uint64_t lock_ns_;
-    std::vector<Queue> queues_; // queues of threads or domains, then the inboxes of domains, then those of priorities
+    std::vector<Queue>
+        queues_; // queues of threads or domains, then the inboxes of domains, then the queues of priorities
     uint32_t first_urgent_ = 0; // the queue of the highest priority
     std::vector<uint32_t> queue_of_priority_;
     uint32_t n_urgent_ = 0; // tasks in queues of priorities

@@ -16,8 +16,8 @@ from papers.timings import rounds
 
 _INTRODUCTION = """
 The paper divides the time of all threads into sequential equivalent time, work time inflation, overhead
-and idle time, and shows that tasks which run where their data are have little inflation. Its calls for
-locality domains are those of `libomp_ext.so`.
+and idle time, and shows that tasks which run where their data are have little inflation. `libomp_ext.so`
+offers its calls for locality domains.
 """
 
 _METHOD = """
