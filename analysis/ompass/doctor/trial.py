@@ -88,6 +88,7 @@ def _run(libraries: tuple[Path, ...], settings: Mapping[str, str], folder: str) 
     environ |= {
         "LD_PRELOAD": " ".join(str(preloadable(path, Path(folder))) for path in libraries),
         "OMP_NUM_THREADS": "2",
+        "OMPASS_DIR": str(Path(folder) / "trial.ompass"),
         **settings,
     }
     return answer_of([sys.executable, "-c", _PROGRAM], environ, errors_too=True, limit_s=_LIMIT_S)
