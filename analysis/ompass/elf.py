@@ -1,29 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads facts about ELF files: identity, dynamic section, symbols.
 
-`symbols` uses the build id, debug link and symbol table; `launch` uses the libraries and run paths.
+`symbols` uses the build id, debug link and symbol table; `launch` uses the libraries and run paths. Decodes
+these structures itself, because a launch reads dozens of files, and pyelftools takes milliseconds for each.
 """
 
 from __future__ import annotations
 
 import bisect
 import functools
-import io
 import mmap
 import struct
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
-from elftools.common.exceptions import ELFError
-from elftools.elf.dynamic import DynamicSegment
-from elftools.elf.elffile import ELFFile
-from elftools.elf.relocation import RelocationSection
-from elftools.elf.sections import NoteSection, SymbolTableSection
-from elftools.elf.segments import InterpSegment, NoteSegment
-
+_MACHINES: Final = {
+    3: "EM_386", 8: "EM_MIPS", 20: "EM_PPC", 21: "EM_PPC64", 22: "EM_S390", 40: "EM_ARM", 62: "EM_X86_64",
+    183: "EM_AARCH64", 243: "EM_RISCV", 258: "EM_LOONGARCH",
+}  # fmt: skip
 _HIDDEN_NAMES = ".gnu_debugdata"
 """A section of stripped files in Fedora: a compressed symbol table of functions that are not exported."""
 
@@ -48,6 +45,7 @@ class ElfFacts:
     build_id: str
     debug_link: str
     has_lines: bool  # has a DWARF line table
+    has_address_table: bool  # of DWARF 5, or of debug information split off by -gsplit-dwarf
     has_names: bool  # has names of functions that it does not export
     is_executable: bool
 
@@ -74,13 +72,148 @@ class FunctionTable:
         return name if not size or address < start + size else ""
 
 
+_ET_EXEC: Final = 2
+_PT_LOAD, _PT_DYNAMIC, _PT_INTERP, _PT_NOTE = 1, 2, 3, 4
+_SHT_SYMTAB, _SHT_NOTE, _SHT_NOBITS, _SHT_DYNSYM = 2, 7, 8, 11
+_DT_NEEDED, _DT_STRTAB, _DT_STRSZ, _DT_SONAME, _DT_RPATH, _DT_RUNPATH = 1, 5, 10, 14, 15, 29
+_DT_FLAGS_1: Final = 0x6FFFFFFB
+_DF_1_PIE: Final = 0x08000000
+_NT_GNU_BUILD_ID: Final = 3
+_DAMAGES: Final = (ValueError, IndexError, OverflowError, struct.error)
+
+
+class _Segment(NamedTuple):
+    type: int
+    offset: int
+    address: int
+    size: int  # in the file
+
+
+class _Section(NamedTuple):
+    name: str
+    type: int
+    address: int
+    offset: int
+    size: int
+    link: int
+    entry_size: int
+
+
+class _Elf:
+    """The content of a file, decoded on demand. Raises one of _DAMAGES if it is damaged."""
+
+    def __init__(self, content: bytes | mmap.mmap) -> None:
+        if content[:4] != b"\x7fELF" or content[4] not in (1, 2) or content[5] not in (1, 2):
+            raise ValueError("not an ELF file")
+        self._content = content
+        self.is_wide = content[4] == 2
+        self._order = "<" if content[5] == 1 else ">"
+        (
+            self.type, machine, _, _, self._segments_at, self._sections_at, _, _, self._segment_bytes,
+            self._n_segments, self._section_bytes, self._n_sections, self._names,
+        ) = self.unpack("HHIWWWIHHHHHH", 16)  # fmt: skip
+        self.machine = _MACHINES.get(machine, f"EM_{machine}")
+
+    def _layout(self, layout: str) -> str:
+        return self._order + layout.replace("W", "Q" if self.is_wide else "I")
+
+    def unpack(self, layout: str, at: int) -> tuple[Any, ...]:
+        """Returns the values at an offset of the file; in `layout`, W is an address."""
+        return struct.unpack_from(self._layout(layout), self._content, at)
+
+    def rows(self, layout: str, content: bytes) -> Iterator[tuple[Any, ...]]:
+        """Yields the values of each complete entry of a table."""
+        form = self._layout(layout)
+        complete = len(content) - len(content) % struct.calcsize(form)
+        return struct.iter_unpack(form, memoryview(content)[:complete])
+
+    @functools.cached_property
+    def segments(self) -> tuple[_Segment, ...]:
+        found = []
+        for k in range(self._n_segments):
+            at = self._segments_at + k * self._segment_bytes
+            if self.is_wide:
+                kind, _, offset, address, _, size = self.unpack("IIWWWW", at)
+            else:
+                kind, offset, address, _, size = self.unpack("IWWWW", at)
+            found.append(_Segment(kind, offset, address, size))
+        return tuple(found)
+
+    @functools.cached_property
+    def sections(self) -> tuple[_Section, ...]:
+        if not self._sections_at:
+            return ()
+        headers = [self.unpack("IIWWWWIIWW", self._sections_at)]
+        # The first header has the numbers that exceed 16 bits.
+        n_sections, names = self._n_sections or headers[0][5], self._names
+        for k in range(1, n_sections):
+            headers.append(self.unpack("IIWWWWIIWW", self._sections_at + k * self._section_bytes))
+        _, _, _, _, offset, size, *_ = headers[headers[0][6] if names == 0xFFFF else names]
+        texts = self._content[offset : offset + size]
+        return tuple(
+            _Section(_text(texts, name), kind, address, offset, size, link, entry_size)
+            for name, kind, _, address, offset, size, link, _, _, entry_size in headers
+        )
+
+    def section(self, name: str) -> _Section | None:
+        return next((section for section in self.sections if section.name == name), None)
+
+    def data(self, part: _Section | _Segment) -> bytes:
+        """Returns the content of a section or segment; empty for a section whose content was split off."""
+        if isinstance(part, _Section) and part.type == _SHT_NOBITS:
+            return b""
+        return self._content[part.offset : part.offset + part.size]
+
+    def at(self, begin: int, end: int) -> bytes:
+        """Returns the bytes between two virtual addresses; empty unless one segment contains them all."""
+        for kind, offset, start, size in self.segments:
+            if kind == _PT_LOAD and start <= begin < end <= start + size:
+                return self._content[offset + begin - start : offset + end - start]
+        return b""
+
+    def symbol_table(self, name: str) -> _SymbolTable | None:
+        found = self.section(name)
+        return _SymbolTable(self, found) if found and found.type in (_SHT_SYMTAB, _SHT_DYNSYM) else None
+
+    def dynamic(self) -> dict[int, list[int]] | None:
+        """Returns the values of the dynamic section by tag; None for a static executable."""
+        segment = next((segment for segment in self.segments if segment.type == _PT_DYNAMIC), None)
+        if segment is None:
+            return None
+        tags: dict[int, list[int]] = {}
+        for tag, value in self.rows("WW", self.data(segment)):
+            if tag == 0:
+                break
+            tags.setdefault(tag, []).append(value)
+        return tags
+
+    def build_id(self) -> str:
+        """Returns the identity of the build in hexadecimal digits; empty if the file has none."""
+        contents = [self.data(section) for section in self.sections if section.type == _SHT_NOTE]
+        contents += [self.data(segment) for segment in self.segments if segment.type == _PT_NOTE]
+        for notes in contents:
+            at = 0
+            while at + 12 <= len(notes):
+                n_name, n_bytes, kind = struct.unpack_from(self._order + "III", notes, at)
+                name_at = at + 12
+                begin = name_at + (n_name + 3 & ~3)
+                if kind == _NT_GNU_BUILD_ID and notes[name_at : name_at + n_name] == b"GNU\0":
+                    return notes[begin : begin + n_bytes].hex()
+                at = begin + (n_bytes + 3 & ~3)
+        return ""
+
+
+def _text(texts: bytes, at: int) -> str:
+    """Returns the string at an offset of a string table."""
+    return texts[at : texts.find(b"\0", at)].decode("utf-8", "replace")
+
+
 @contextmanager
-def _open(path: Path) -> Iterator[ELFFile]:
+def _open(path: Path) -> Iterator[_Elf]:
     try:
         with path.open("rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as content:
-            yield ELFFile(content)  # type: ignore[arg-type]  # reads and seeks, as a file does
-    # pyelftools raises a few low-level errors on truncated files
-    except (ELFError, OSError, ValueError, KeyError, AttributeError, UnicodeDecodeError) as error:
+            yield _Elf(content)
+    except (OSError, *_DAMAGES) as error:
         raise NotElfError(f"{path}: {error}") from error
 
 
@@ -109,53 +242,36 @@ def _version(path: Path) -> tuple[int, ...]:
 @functools.lru_cache(maxsize=256)
 def _facts_of_version(path: Path, _: tuple[int, ...]) -> ElfFacts:
     with _open(path) as elf:
-        interpreter, build_id = "", ""
-        dynamic: DynamicSegment | None = None
-        for segment in elf.iter_segments():
-            if isinstance(segment, InterpSegment):
-                interpreter = segment.get_interp_name()
-            elif isinstance(segment, DynamicSegment):
-                dynamic = segment
-            elif isinstance(segment, NoteSegment):
-                build_id = build_id or _build_id(segment)
-        tags: dict[str, list[str]] = {}
-        flags = 0
-        if dynamic is not None:
-            for tag in dynamic.iter_tags():
-                if tag.entry.d_tag == "DT_FLAGS_1":
-                    flags = int(tag.entry.d_val)
-                for attribute in ("needed", "rpath", "runpath", "soname"):
-                    if hasattr(tag, attribute):
-                        tags.setdefault(attribute, []).append(str(getattr(tag, attribute)))
-        debug_link = ""
-        has_lines = has_names = False
-        for section in elf.iter_sections():
-            name = section.name
-            if name == ".gnu_debuglink":
-                debug_link = section.data().split(b"\0", 1)[0].decode(errors="replace")
-            # A file whose debug information was split off may keep the section's header (SHT_NOBITS).
-            elif name in (".debug_line", ".zdebug_line") and section["sh_type"] != "SHT_NOBITS":
-                has_lines = True
-            elif name in (".symtab", _HIDDEN_NAMES):
-                has_names = True
-            elif not build_id and isinstance(section, NoteSection):
-                build_id = _build_id(section)
+        interpreter = next((elf.data(each) for each in elf.segments if each.type == _PT_INTERP), b"")
+        tags = elf.dynamic()
+        values = tags or {}
+        strings_at = values.get(_DT_STRTAB, [0])[0]
+        strings = elf.at(strings_at, strings_at + values.get(_DT_STRSZ, [0])[0])
+        texts = {
+            tag: [_text(strings, at) for at in values.get(tag, ())]
+            for tag in (_DT_NEEDED, _DT_SONAME, _DT_RPATH, _DT_RUNPATH)
+        }
+        # A file whose debug information was split off may keep the section's header.
+        names = {section.name for section in elf.sections if section.type != _SHT_NOBITS}
+        link = elf.section(".gnu_debuglink")
         # DF_1_PIE distinguishes a position independent executable from a library
-        executable = elf["e_type"] == "ET_EXEC" or bool(flags & 0x08000000) or bool(interpreter)
+        is_pie = bool(values.get(_DT_FLAGS_1, [0])[0] & _DF_1_PIE)
+        executable = elf.type == _ET_EXEC or is_pie or bool(interpreter)
         return ElfFacts(
             path=path,
-            bits=int(elf.elfclass),
-            machine=str(elf["e_machine"]),
-            interpreter=interpreter,
-            is_dynamic=dynamic is not None and bool(interpreter or not executable),
-            soname=(tags.get("soname") or [""])[0],
-            needed=tuple(tags.get("needed", ())),
-            rpath=_split(tags.get("rpath", [])),
-            runpath=_split(tags.get("runpath", [])),
-            build_id=build_id,
-            debug_link=debug_link,
-            has_lines=has_lines,
-            has_names=has_names,
+            bits=64 if elf.is_wide else 32,
+            machine=elf.machine,
+            interpreter=_text(interpreter, 0),
+            is_dynamic=tags is not None and bool(interpreter or not executable),
+            soname=(texts[_DT_SONAME] or [""])[0],
+            needed=tuple(texts[_DT_NEEDED]),
+            rpath=_split(texts[_DT_RPATH]),
+            runpath=_split(texts[_DT_RUNPATH]),
+            build_id=elf.build_id(),
+            debug_link=_text(elf.data(link), 0) if link else "",
+            has_lines=not names.isdisjoint((".debug_line", ".zdebug_line")),
+            has_address_table=".debug_addr" in names,
+            has_names=not names.isdisjoint((".symtab", _HIDDEN_NAMES)),
             is_executable=executable,
         )
 
@@ -164,18 +280,10 @@ def _split(paths: list[str]) -> tuple[str, ...]:
     return tuple(part for path in paths for part in path.split(":") if part)
 
 
-def _build_id(notes: Any) -> str:
-    for note in notes.iter_notes():
-        if note["n_type"] == "NT_GNU_BUILD_ID":
-            return str(note["n_desc"])
-    return ""
-
-
 def dynamic_symbols(path: Path, wanted: Collection[str]) -> tuple[frozenset[str], frozenset[str]]:
     """Returns the symbols of `wanted` that the file exports (defined) and imports (undefined)."""
     with _open(path) as elf:
-        table = elf.get_section_by_name(".dynsym")
-        return _sort_symbols(table, wanted)
+        return _sort_symbols(elf.symbol_table(".dynsym"), wanted)
 
 
 def imported_symbols(path: Path, prefixes: tuple[str, ...]) -> frozenset[tuple[str, str]]:
@@ -184,13 +292,13 @@ def imported_symbols(path: Path, prefixes: tuple[str, ...]) -> frozenset[tuple[s
     The version is empty where the file requires none.
     """
     with _open(path) as elf:
-        table = elf.get_section_by_name(".dynsym")
-        if not isinstance(table, SymbolTableSection) or not _mentions(table, prefixes):
+        table = elf.symbol_table(".dynsym")
+        if table is None or not table.mentions(prefixes):
             return frozenset()
         versions = _Versions(elf, ".gnu.version_r")
         return frozenset(
             (symbol.name, versions.of(k))
-            for k, symbol in enumerate(_symbols(table))
+            for k, symbol in enumerate(table)
             if symbol.name.startswith(prefixes) and not symbol.is_defined and symbol.bind != _STB_WEAK
         )
 
@@ -198,18 +306,18 @@ def imported_symbols(path: Path, prefixes: tuple[str, ...]) -> frozenset[tuple[s
 def exported_symbols(path: Path, wanted: Collection[str]) -> frozenset[tuple[str, str]]:
     """Returns (name, version) of the symbols of `wanted` that the file defines; an empty version fits all."""
     with _open(path) as elf:
-        table = elf.get_section_by_name(".dynsym")
-        if not isinstance(table, SymbolTableSection) or not _mentions(table, wanted):
+        table = elf.symbol_table(".dynsym")
+        if table is None or not table.mentions(wanted):
             return frozenset()
         versions = _Versions(elf, ".gnu.version_d")
         return frozenset(
             (symbol.name, versions.of(k))
-            for k, symbol in enumerate(_symbols(table))
+            for k, symbol in enumerate(table)
             if symbol.name in wanted and symbol.is_defined
         )
 
 
-_STT_OBJECT, _STT_FUNC, _STB_WEAK = 1, 2, 2
+_STT_OBJECT, _STT_FUNC, _STB_WEAK, _VER_NDX_GLOBAL = 1, 2, 2, 1
 
 
 class _Symbol(NamedTuple):
@@ -221,89 +329,94 @@ class _Symbol(NamedTuple):
     is_defined: bool
 
 
-def _symbols(table: SymbolTableSection) -> Iterator[_Symbol]:
-    """Yields the symbols of a table in order. Takes a tenth of the time of pyelftools' own objects."""
-    is_wide = table.elffile.elfclass == 64
-    layout = ("<" if table.elffile.little_endian else ">") + ("IBBHQQ" if is_wide else "IIIBBH")
-    data, names = table.data(), table.stringtable.data()
-    complete = len(data) - len(data) % struct.calcsize(layout)
-    for entry in struct.iter_unpack(layout, memoryview(data)[:complete]):
-        if is_wide:
-            place, info, _, section, start, size = entry
-        else:
-            place, start, size, info, _, section = entry
-        name = names[place : names.find(b"\0", place)].decode("utf-8", "replace")
-        yield _Symbol(name, start, size, info & 15, info >> 4, section != 0)
+class _SymbolTable:
+    """The symbols of a table, in order."""
+
+    def __init__(self, elf: _Elf, section: _Section) -> None:
+        self._elf, self._section = elf, section
+        self._names = elf.data(elf.sections[section.link])
+
+    def mentions(self, wanted: Collection[str]) -> bool:
+        """False if no name contains one of these. Decoding a million symbols takes seconds in Python."""
+        return any(name.encode() in self._names for name in wanted)
+
+    def __iter__(self) -> Iterator[_Symbol]:
+        names, entries = self._names, self._elf.data(self._section)
+        for entry in self._elf.rows("IBBHQQ" if self._elf.is_wide else "IIIBBH", entries):
+            if self._elf.is_wide:
+                place, info, _, section, start, size = entry
+            else:
+                place, start, size, info, _, section = entry
+            yield _Symbol(_text(names, place), start, size, info & 15, info >> 4, section != 0)
 
 
 class _Versions:
-    """The versions of the dynamic symbols that the file defines or needs, by symbol number."""
+    """The versions of the dynamic symbols that the file defines or needs, by symbol number.
 
-    _HIDDEN = 0x8000
+    `section`: .gnu.version_d or .gnu.version_r.
+    """
 
-    def __init__(self, elf: ELFFile, section: str) -> None:
-        self._numbers: Any = elf.get_section_by_name(".gnu.version")
-        self._names: Any = elf.get_section_by_name(section)
+    _HIDDEN: Final = 0x8000
+
+    def __init__(self, elf: _Elf, section: str) -> None:
+        numbers, names = elf.section(".gnu.version"), elf.section(section)
+        self._numbers = [number for (number,) in elf.rows("H", elf.data(numbers))] if numbers else []
+        self._names: dict[int, str] = {}
+        if names is None:
+            return
+        texts = elf.data(elf.sections[names.link])
+        at, step = names.offset, int(names.size > 0)
+        while step:
+            if section == ".gnu.version_d":
+                _, _, number, _, _, first, step = elf.unpack("HHHHIII", at)
+                (name,) = elf.unpack("I", at + first)
+                self._names[number] = _text(texts, name)
+            else:
+                _, _, _, first, step = elf.unpack("HHIII", at)
+                entry, next_entry = at + first, 1
+                while next_entry:
+                    _, _, number, name, next_entry = elf.unpack("IHHII", entry)
+                    self._names[number] = _text(texts, name)
+                    entry += next_entry
+            at += step
 
     def of(self, symbol: int) -> str:
         """Returns the version of the symbol; empty if it has none."""
-        if self._numbers is None or self._names is None:
-            return ""
-        number = self._numbers.get_symbol(symbol).entry["ndx"]
-        if not isinstance(number, int):  # VER_NDX_LOCAL, VER_NDX_GLOBAL
-            return ""
-        found = self._names.get_version(number & ~self._HIDDEN)
-        if found is None:
-            return ""
-        _, auxiliaries = found
-        entry = auxiliaries if hasattr(auxiliaries, "name") else next(auxiliaries)
-        return str(entry.name)
+        number = self._numbers[symbol] & ~self._HIDDEN if symbol < len(self._numbers) else 0
+        return self._names.get(number, "") if number > _VER_NDX_GLOBAL else ""
 
 
 def static_symbols(path: Path, wanted: Collection[str]) -> frozenset[str]:
     """Returns the symbols of `wanted` in the full symbol table; a stripped file has no such table."""
     with _open(path) as elf:
-        return _sort_symbols(elf.get_section_by_name(".symtab"), wanted)[0]
+        return _sort_symbols(elf.symbol_table(".symtab"), wanted)[0]
 
 
-def _sort_symbols(table: Any, wanted: Collection[str]) -> tuple[frozenset[str], frozenset[str]]:
+def _sort_symbols(
+    table: _SymbolTable | None, wanted: Collection[str]
+) -> tuple[frozenset[str], frozenset[str]]:
     defined: set[str] = set()
     undefined: set[str] = set()
-    # Decoding a million symbols takes seconds in Python; most files contain none of the names.
-    if isinstance(table, SymbolTableSection) and _mentions(table, wanted):
-        for symbol in _symbols(table):
+    if table is not None and table.mentions(wanted):
+        for symbol in table:
             if symbol.name in wanted:
                 (defined if symbol.is_defined else undefined).add(symbol.name)
     return frozenset(defined), frozenset(undefined)
 
 
-def _mentions(table: SymbolTableSection, wanted: Collection[str]) -> bool:
-    strings = table.stringtable.data()
-    return any(name.encode() in strings for name in wanted)
-
-
 def code_between(path: Path, begin: int, end: int) -> bytes:
     """Returns the bytes between two virtual addresses; empty unless one segment contains them all."""
     with _open(path) as elf:
-        for segment in elf.iter_segments("PT_LOAD"):
-            start, size = segment["p_vaddr"], segment["p_filesz"]
-            if start <= begin < end <= start + size:
-                elf.stream.seek(segment["p_offset"] + begin - start)
-                return bytes(elf.stream.read(end - begin))
-    return b""
+        return elf.at(begin, end)
 
 
 def symbols_like(path: Path, part: str) -> dict[int, str]:
     """Returns the defined symbols whose names contain `part`, by address; empty for a stripped file."""
     with _open(path) as elf:
-        table = elf.get_section_by_name(".symtab")
-        if not isinstance(table, SymbolTableSection) or not _mentions(table, (part,)):
+        table = elf.symbol_table(".symtab")
+        if table is None or not table.mentions((part,)):
             return {}
-        return {
-            symbol.start: symbol.name
-            for symbol in _symbols(table)
-            if part in symbol.name and symbol.is_defined
-        }
+        return {symbol.start: symbol.name for symbol in table if part in symbol.name and symbol.is_defined}
 
 
 def read_functions(path: Path) -> FunctionTable:
@@ -315,13 +428,11 @@ def read_functions(path: Path) -> FunctionTable:
 def _functions_of_version(path: Path, _: tuple[int, ...]) -> FunctionTable:
     functions: dict[int, tuple[int, int, str]] = {}
     with _open(path) as elf:
-        tables = [elf.get_section_by_name(name) for name in (".symtab", ".dynsym")]
-        if hidden := elf.get_section_by_name(_HIDDEN_NAMES):
-            tables.append(_symbol_table_in(hidden.data()))
-        for table in tables:
-            if not isinstance(table, SymbolTableSection):
-                continue
-            for symbol in _symbols(table):
+        tables = [elf.symbol_table(name) for name in (".symtab", ".dynsym")]
+        if hidden := elf.section(_HIDDEN_NAMES):
+            tables.append(_symbol_table_in(elf.data(hidden)))
+        for table in filter(None, tables):
+            for symbol in table:
                 if symbol.type == _STT_FUNC and symbol.is_defined:
                     functions.setdefault(symbol.start, (symbol.start, symbol.size, symbol.name))
     ordered = tuple(functions[start] for start in sorted(functions))
@@ -332,23 +443,22 @@ def object_at(path: Path, address: int) -> str:
     """Returns the symbol of the variable that contains an ELF virtual address; empty if there is none."""
     with _open(path) as elf:
         for name in (".symtab", ".dynsym"):
-            table = elf.get_section_by_name(name)
-            for symbol in _symbols(table) if isinstance(table, SymbolTableSection) else ():
+            for symbol in elf.symbol_table(name) or ():
                 is_variable = symbol.type == _STT_OBJECT and symbol.is_defined
                 if is_variable and symbol.start <= address < symbol.start + symbol.size:
                     return symbol.name
     return ""
 
 
-def _symbol_table_in(compressed: bytes) -> Any:
+def _symbol_table_in(compressed: bytes) -> _SymbolTable | None:
     """Returns the symbol table of an ELF file compressed by xz; None if it is damaged."""
     try:
         import lzma  # some builds of Python lack it
     except ImportError:
         return None
     try:
-        return ELFFile(io.BytesIO(lzma.decompress(compressed))).get_section_by_name(".symtab")
-    except (lzma.LZMAError, ELFError, EOFError):
+        return _Elf(lzma.decompress(compressed)).symbol_table(".symtab")
+    except (lzma.LZMAError, EOFError, *_DAMAGES):
         return None
 
 
@@ -359,22 +469,25 @@ def imported_functions(path: Path) -> dict[int, str]:
     """
     stubs: dict[int, str] = {}
     with _open(path) as elf:
-        slots: dict[int, str] = {}
-        for name in (".rela.plt", ".rela.dyn"):
-            table = elf.get_section_by_name(name)
-            symbols = elf.get_section(table["sh_link"]) if table else None
-            if isinstance(table, RelocationSection) and isinstance(symbols, SymbolTableSection):
-                for relocation in table.iter_relocations():
-                    if relocation["r_info_sym"]:
-                        slots[relocation["r_offset"]] = symbols.get_symbol(relocation["r_info_sym"]).name
-        slot_of = {"EM_X86_64": _x86_slot, "EM_AARCH64": _arm_slot}.get(elf["e_machine"])
+        slot_of = {"EM_X86_64": _x86_slot, "EM_AARCH64": _arm_slot}.get(elf.machine)
+        table = elf.symbol_table(".dynsym")
+        if slot_of is None or table is None:
+            return {}
+        symbols = [symbol.name for symbol in table]
+        relocations = [elf.section(name) for name in (".rela.plt", ".rela.dyn")]
+        slots = {
+            slot: symbols[info >> 32]
+            for section in filter(None, relocations)
+            for slot, info, _ in elf.rows("QQQ", elf.data(section))
+            if 0 < info >> 32 < len(symbols)
+        }
         for name in (".plt", ".plt.sec", ".plt.got"):
-            section = elf.get_section_by_name(name)
-            if section is None or slot_of is None:
+            section = elf.section(name)
+            if section is None:
                 continue
-            code, size = section.data(), int(section["sh_entsize"]) or 16
+            code, size = elf.data(section), section.entry_size or 16
             for k in range(0, len(code), size):
-                address = int(section["sh_addr"]) + k
+                address = section.address + k
                 if found := slots.get(slot_of(code[k : k + size], address)):
                     stubs[address] = found
     return stubs

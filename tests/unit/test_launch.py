@@ -38,7 +38,8 @@ def elf(*, dynamic: bool = True, **fields: Any) -> ElfFacts:
     values: dict[str, Any] = {
         "path": Path("/bin/p"), "bits": 64, "machine": "EM_X86_64", "interpreter": "/lib64/ld.so",
         "is_dynamic": dynamic, "soname": "", "needed": (), "rpath": (), "runpath": (), "build_id": "",
-        "debug_link": "", "has_names": False, "has_lines": True, "is_executable": True,
+        "debug_link": "", "has_names": False, "has_lines": True, "has_address_table": False,
+        "is_executable": True,
     }  # fmt: skip
     return ElfFacts(**{**values, **fields})
 

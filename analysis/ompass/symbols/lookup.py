@@ -12,10 +12,13 @@ import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from ompass.elf import FunctionTable, NotElfError, read_functions
-from ompass.symbols.split_dwarf import SplitDwarf, split_dwarf
+from ompass.elf import FunctionTable, NotElfError, read_facts, read_functions
 from ompass.system import answer_of
+
+if TYPE_CHECKING:
+    from ompass.symbols.split_dwarf import SplitDwarf
 
 _LLVM_VERSIONS = range(30, 13, -1)
 _FARTHEST_BYTES = 1024  # backwards from an instruction without a line to one with a line
@@ -38,7 +41,7 @@ class Lookup:
 
     def __init__(self, path: Path, has_lines: bool) -> None:
         self._path = path
-        self._split = split_dwarf(path) if has_lines else None
+        self._split = split_dwarf_of(path) if has_lines else None
         self._native = _symbolic_lookup(path)
         if self._split is not None:
             self._native = _split_lookup(self._split, self._native)
@@ -86,6 +89,18 @@ class Lookup:
             if same[0].line and [frame.symbol for frame in same] == symbols:
                 return (same[0], *frames[1:])
         return frames
+
+
+def split_dwarf_of(path: Path) -> SplitDwarf | None:
+    """Returns the reader of split debug information; None if it is damaged or not split."""
+    try:
+        if not read_facts(path).has_address_table:  # every skeleton needs it
+            return None
+    except NotElfError:
+        return None
+    from ompass.symbols.split_dwarf import split_dwarf  # slow to load, and seldom needed
+
+    return split_dwarf(path)
 
 
 _Look = Callable[[int], tuple[Frame, ...]]

@@ -12,18 +12,14 @@ from functools import cached_property, lru_cache, wraps
 from pathlib import Path, PurePosixPath
 from typing import Any, TypeVar
 
-from elftools.common.exceptions import DWARFError, ELFError
-from elftools.elf.elffile import ELFFile
-
 from ompass.elf import NotElfError, imported_symbols
 from ompass.model import Module
 from ompass.symbols.call_arguments import GccBodies, Offloads, critical_name
 from ompass.symbols.debugfiles import DEBUG_ROOTS, find_debug_file
 from ompass.symbols.instructions import Instructions
 from ompass.symbols.location import Location
-from ompass.symbols.lookup import Frame, Lookup
+from ompass.symbols.lookup import Frame, Lookup, split_dwarf_of
 from ompass.symbols.names import readable_name
-from ompass.symbols.split_dwarf import split_dwarf
 from ompass.symbols.unwinder import FrameTable, Rules
 
 _Answer = TypeVar("_Answer")
@@ -174,7 +170,9 @@ _LARGEST_DEBUG_INFO_BYTES = 32 << 20
 
 def enclosing_function(path: Path, address: int, file: str, line: int) -> str:
     """Returns the function around file:line in the unit that covers `address`; empty if unknown."""
-    if split := split_dwarf(path):
+    from elftools.common.exceptions import DWARFError, ELFError  # slow to load, and seldom needed
+
+    if split := split_dwarf_of(path):
         return split.function_around(address, file, line)
     try:
         dwarf = _debug_info(path, path.stat().st_mtime_ns)
@@ -189,6 +187,8 @@ def enclosing_function(path: Path, address: int, file: str, line: int) -> str:
 @lru_cache(maxsize=2)
 def _debug_info(path: Path, _changed_ns: int) -> Any:
     """Returns the debug information, cached with its decoded parts; None if it is missing or too large."""
+    from elftools.elf.elffile import ELFFile
+
     with path.open("rb") as stream:
         elf = ELFFile(stream)
         section = elf.get_section_by_name(".debug_info")
