@@ -42,15 +42,12 @@ class FrameTable:
     """The rules of one module, by address. Decodes a function's rules at their first use."""
 
     def __init__(self, text: str) -> None:
-        self._functions: list[tuple[int, int, list[str]]] = []  # begin, end, lines
-        for line in text.splitlines():
-            if line.startswith("STACK CFI INIT "):
-                begin, length, rules = line[15:].split(" ", 2)
-                self._functions.append((int(begin, 16), int(begin, 16) + int(length, 16), [rules]))
-            elif line.startswith("STACK CFI ") and self._functions:
-                self._functions[-1][2].append(line[10:])
-        self._functions.sort(key=lambda function: function[0])
-        self._begins = [function[0] for function in self._functions]
+        # Each part begins with `begin length rules`; lines `STACK CFI address changes` follow.
+        parts = text.split("STACK CFI INIT ")[1:]
+        functions = [(int(part[: part.index(" ")], 16), part) for part in parts]
+        functions.sort(key=lambda function: function[0])
+        self._begins = [begin for begin, _ in functions]
+        self._parts = [part for _, part in functions]
         self._known: dict[int, Rules | None] = {}
 
     @classmethod
@@ -82,9 +79,11 @@ class FrameTable:
     def function_at(self, address: int) -> tuple[int, int] | None:
         """Returns the start and end of the function around `address`; None if it is unknown."""
         place = bisect.bisect_right(self._begins, address) - 1
-        if place < 0 or address >= self._functions[place][1]:
+        if place < 0:
             return None
-        return self._functions[place][:2]
+        begin = self._begins[place]
+        end = begin + int(self._parts[place].split(" ", 2)[1], 16)
+        return (begin, end) if address < end else None
 
     def rules_at(self, address: int) -> Rules | None:
         """Returns the rules of the instruction at `address`; None if its function is unknown."""
@@ -93,16 +92,15 @@ class FrameTable:
         return self._known[address]
 
     def _find(self, address: int) -> Rules | None:
-        place = bisect.bisect_right(self._begins, address) - 1
-        if place < 0 or address >= self._functions[place][1]:
+        if self.function_at(address) is None:
             return None
-        lines = self._functions[place][2]
-        rules = parse_rules(lines[0])
-        for line in lines[1:]:
-            begin, _, changes = line.partition(" ")
+        first, *changes = self._parts[bisect.bisect_right(self._begins, address) - 1].splitlines()
+        rules = parse_rules(first.split(" ", 2)[2])
+        for line in changes:
+            begin, _, changed = line.removeprefix("STACK CFI ").partition(" ")
             if int(begin, 16) > address:
                 break
-            rules |= parse_rules(changes)
+            rules |= parse_rules(changed)
         return rules
 
 
