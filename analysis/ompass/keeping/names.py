@@ -12,6 +12,7 @@ import os
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -22,7 +23,7 @@ from ompass.readers.run import has_ended, open_run
 from ompass.samples.content import collect_samples
 from ompass.symbols.kept import packed_names, write_packed
 from ompass.symbols.location import SourceFiles
-from ompass.symbols.resolver import Location, Resolver, Resolvers
+from ompass.symbols.resolver import Location, Resolver, Resolvers, identity
 
 _MOST_BYTES: Final = 1_000_000  # of the names file; a larger one has no source lines
 _LONGEST_LINE: Final = 240
@@ -48,29 +49,63 @@ def _with_names(run: Run, resolver: Resolver) -> Resolver:
 def keep_names_of(directories: Iterable[Path], limit_s: float = math.inf) -> None:
     """Keeps the names of these runs. Skips runs that cannot be read, and all runs after the time limit.
 
-    The first command that reads a skipped run keeps its names.
+    The first command that reads a skipped run keeps its names. Runs with the same modules, such as the ranks
+    of a job, get equal names files, each with the names of all of them.
     """
     end_s = time.monotonic() + limit_s
     resolvers = Resolvers()
-    for directory in directories:
-        if time.monotonic() > end_s:
-            return
-        with contextlib.suppress(OmpassError):
-            run = open_run(directory)
-            _with_names(run, resolvers.of_run(run))
+    alike: dict[tuple[tuple[str, str], ...], _Alike] = {}
+    try:
+        for directory in directories:
+            if time.monotonic() > end_s:
+                return
+            with contextlib.suppress(OmpassError):
+                run = open_run(directory)
+                resolver = resolvers.of_run(run)
+                if resolver.is_kept:
+                    continue
+                group = alike.setdefault(tuple(map(identity, run.modules)), _Alike(run, resolver, []))
+                resolver.answers = group.resolver.answers
+                if _look_up_all(run, resolver):
+                    group.directories.append(directory)
+    finally:
+        for group in alike.values():
+            group.keep()
+
+
+@dataclass(frozen=True, slots=True)
+class _Alike:
+    """Runs with the same modules. Their resolvers share all answers."""
+
+    run: Run  # the first one
+    resolver: Resolver
+    directories: list[Path]  # of those whose names are complete
+
+    def keep(self) -> None:
+        packed = _packed_with_lines(self.run, self.resolver) if self.directories else b""
+        for directory in self.directories:
+            with contextlib.suppress(OSError):
+                write_packed(directory, packed)
 
 
 def keep_all_names(run: Run, resolver: Resolver) -> None:
     """Looks up all names of a run that has ended, and stores them. Raises DamagedRunError."""
-    if _is_keepable(run, resolver):
-        locations = {definition.id: resolver.locate(definition) for definition in run.definitions}
-        if not _knows_program(run, resolver):
-            return
-        for definition in run.definitions:
-            if definition.kind == "wait":
-                resolver.critical_name(definition)
-        collect_samples(run, locations, {}, resolver)
+    if _look_up_all(run, resolver):
         keep_names(run, resolver)
+
+
+def _look_up_all(run: Run, resolver: Resolver) -> bool:
+    """Looks up all names of a run. Returns False if they cannot be kept. Raises DamagedRunError."""
+    if not _is_keepable(run, resolver):
+        return False
+    locations = {definition.id: resolver.locate(definition) for definition in run.definitions}
+    if not _knows_program(run, resolver):
+        return False
+    for definition in run.definitions:
+        if definition.kind == "wait":
+            resolver.critical_name(definition)
+    collect_samples(run, locations, {}, resolver)
+    return True
 
 
 def keep_names(run: Run, resolver: Resolver) -> None:

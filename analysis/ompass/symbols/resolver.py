@@ -37,21 +37,26 @@ def construct_name(definition: Definition, place: Location) -> str:
     return definition.name or place.label()
 
 
+def identity(module: Module) -> tuple[str, str]:
+    """Returns a key that all copies of one build have, such as the copies of the vdso in run directories."""
+    return PurePosixPath(module.path).name if module.build_id else module.path, module.build_id
+
+
 @dataclass(slots=True)
 class Shared:
     """The opened files of the program, which the resolvers of several runs may share."""
 
-    files: dict[tuple[str, str], ModuleFile] = field(default_factory=dict)  # by path or name, and build id
+    files: dict[tuple[str, str], ModuleFile] = field(default_factory=dict)  # by identity
     creates_tasks_by_libgomp: dict[str, bool] = field(default_factory=dict)  # by path
 
     def file_of(self, module: Module, recorded_ns: int, debug_roots: Sequence[Path] | None) -> ModuleFile:
-        """Returns the file of a module. Copies of one build (of the vdso in run directories) share it."""
+        """Returns the file of a module. Modules with the same identity share it."""
         from ompass.symbols.program_files import ModuleFile  # slow to load, and seldom needed
 
-        named = PurePosixPath(module.path).name if module.build_id else module.path
-        file = self.files.get((named, module.build_id))
+        key = identity(module)
+        file = self.files.get(key)
         if file is None or file.found.path is None:
-            file = self.files[named, module.build_id] = ModuleFile(module, recorded_ns, debug_roots)
+            file = self.files[key] = ModuleFile(module, recorded_ns, debug_roots)
         return file
 
 
@@ -71,7 +76,7 @@ class Resolver:
         self._modules = modules
         self._recorded_ns = recorded_ns
         self._debug_roots = debug_roots
-        self.answers: Final = kept or Answers()
+        self.answers = kept or Answers()  # runs with the same modules may share it
         self.is_kept = kept is not None  # True if the run has a names file that can be used
         self.has_news = False  # True if `answers` has more than the names file
         self.may_keep = True  # False if the file is of a later version
