@@ -76,12 +76,6 @@ constinit std::atomic<bool> ompass_mpi_is_watched{true};
 
 namespace {
 
-// True for a name that Fortran's compilers use, such as mpi_send_ or MPI_SEND.
-bool is_fortran_name(const char *name) {
-    if (*name == 'P' || *name == 'p') name++;
-    return name[0] == 'm' || (name[5] >= 'A' && name[5] <= 'Z');
-}
-
 const char *name_of(const Entry &entry) { return reinterpret_cast<const char *>(&entry.name) + entry.name; }
 
 // Finds MPI's function, and libompass.so if it has not been found before.
@@ -109,15 +103,13 @@ bool ompass_mpi_begin(Entry *entry, const void *return_address, const void *fram
     const Hooks *found = hooks.load(std::memory_order_relaxed);
     if (!found) return false;
     const Function &function = kFunctions[entry->function];
-    const auto arguments = [&] {
-        return Arguments{registers, static_cast<const uint64_t *>(frame), is_fortran_name(name_of(*entry))};
-    };
+    const Arguments arguments = {registers, static_cast<const uint64_t *>(frame), name_of(*entry)};
     if (__builtin_expect(function.frees != Freed::kNothing, 0)) {
-        forget_handle(function.frees, arguments());
+        forget_handle(function.frees, arguments);
         if (function.frees == Freed::kType) return false; // not recorded, because it takes no time
     }
-    const Recording recording = found->begin(function, return_address, frame);
-    if (recording == Recording::kCallAndMessages) report_messages(function, arguments(), *found);
+    const Recording recording = found->begin(function, return_address, frame, words_of_call, arguments);
+    if (recording == Recording::kCallAndMessages) report_further_steps(function, arguments, *found);
     return recording != Recording::kNone;
 }
 

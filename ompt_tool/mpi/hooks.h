@@ -22,15 +22,22 @@ struct Function {
 
 enum class Recording : uint8_t { kNone, kCall, kCallAndMessages };
 
+// Word 1 of the first and of the last record of a call (format::CallStep).
+struct CallWords {
+    uint64_t enter, leave;
+};
+
+struct Arguments;
+
 struct Hooks {
     // Begins an MPI call. Returns the part of the call that is recorded. Unless it is kNone, end() follows on the same
     // thread, except if an exception or longjmp leaves the call. `frame`: the caller's stack pointer before the call.
-    Recording (*begin)(const Function &function, const void *return_address, const void *frame);
+    // Calls `words_of` at most once, if a trace records the call.
+    Recording (*begin)(const Function &function, const void *return_address, const void *frame,
+                       CallWords (*words_of)(const Function &function, const Arguments &arguments),
+                       const Arguments &arguments);
     void (*end)();
-    // Records the begin of a call after begin() has returned kCallAndMessages. The arguments are word 1 of the call's
-    // first and last record.
-    void (*enter)(uint64_t enter_word, uint64_t leave_word);
-    // Records a step of the open call (format::CallStep).
+    // Records a step of the open call (format::CallStep), after begin() has returned kCallAndMessages.
     void (*step)(uint64_t word);
 };
 

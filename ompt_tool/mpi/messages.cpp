@@ -98,6 +98,9 @@ struct Known {
     const Shape *shape = nullptr;
     bool is_nonblocking = false;
     bool has_large_counts = false; // MPI_Count
+    bool has_further_steps() const {
+        return shape && (is_nonblocking || shape->awaited != kNo || shape->second.role != MessageRole::kNone);
+    }
 };
 constexpr Known shape_of(std::string_view name) {
     Known known;
@@ -305,29 +308,52 @@ uint64_t bytes_of_type(Key key) {
 
 // ---------------------------------------------------------------- reading
 
-uint64_t raw(const Arguments &arguments, int position) {
-    constexpr int kRegisters =
+// True for a name that Fortran's compilers use, such as mpi_send_ or MPI_SEND.
+bool is_fortran_name(const char *name) {
+    if (*name == 'P' || *name == 'p') name++;
+    return name[0] == 'm' || (name[5] >= 'A' && name[5] <= 'Z');
+}
+
+// Reads the arguments of one call.
+class Reader {
+public:
+    Reader(const Arguments &arguments, bool has_pointers)
+        : arguments_(arguments), is_fortran_(is_fortran_name(arguments.name)), has_pointers_(has_pointers) {}
+
+    uint64_t raw(int position) const {
+        constexpr int kRegisters =
 #if defined(__aarch64__)
-        8;
+            8;
 #else
-        6;
+            6;
 #endif
-    return position < kRegisters ? arguments.registers[position] : arguments.stack[position - kRegisters];
-}
-int integer(const Arguments &arguments, int position) {
-    const uint64_t value = raw(arguments, position);
-    return arguments.is_fortran ? *reinterpret_cast<const int *>(value) : static_cast<int>(value);
-}
-uint64_t count(const Arguments &arguments, int position, bool is_large) {
-    if (is_large && !arguments.is_fortran) return raw(arguments, position);
-    const int value = integer(arguments, position);
-    return value > 0 ? static_cast<uint64_t>(value) : 0;
-}
-Key key(const Arguments &arguments, int position, bool has_pointers) {
-    if (arguments.is_fortran) return key_of_number(integer(arguments, position), has_pointers);
-    const uint64_t value = raw(arguments, position);
-    return has_pointers ? value : static_cast<uint32_t>(value);
-}
+        return position < kRegisters ? arguments_.registers[position] : arguments_.stack[position - kRegisters];
+    }
+    int integer(int position) const {
+        const uint64_t value = raw(position);
+        return __builtin_expect(is_fortran_, 0) ? *reinterpret_cast<const int *>(value) : static_cast<int>(value);
+    }
+    uint64_t count(int position, bool is_large) const {
+        if (is_large && !is_fortran_) return raw(position);
+        const int value = integer(position);
+        return value > 0 ? static_cast<uint64_t>(value) : 0;
+    }
+    Key key(int position) const {
+        if (__builtin_expect(is_fortran_, 0)) return key_of_number(integer(position), has_pointers_);
+        const uint64_t value = raw(position);
+        return has_pointers_ ? value : static_cast<uint32_t>(value);
+    }
+    bool has_wide_handles() const { return has_pointers_ && !is_fortran_; }
+    int n_awaited(const Shape &shape) const {
+        return shape.awaited == kNo ? 0 : shape.n_awaited == kNo ? 1 : integer(shape.n_awaited);
+    }
+
+private:
+    const Arguments &arguments_;
+    const bool is_fortran_; // all arguments are addresses, and handles are INTEGER
+    const bool has_pointers_; // handles are pointers
+};
+
 uint64_t handle_at(const void *address, bool is_wide, size_t index = 0) {
     if (is_wide) return static_cast<const uint64_t *>(address)[index];
     return static_cast<const uint32_t *>(address)[index];
@@ -338,53 +364,64 @@ thread_local struct {
     bool is_wide;
 } new_request;
 
-struct Described {
-    bool is_known;
-    format::Message message;
-};
-Described describe(const Part &part, const Known &known, const Arguments &arguments, const Library &mpi) {
-    if (part.role == MessageRole::kNone) return {};
-    const Communicator &comm = communicator(key(arguments, part.comm, mpi.has_pointers));
-    if (!comm.id) return {};
-    format::Message message{.role = part.role, .communicator = comm.id};
+// Fills `message`. Returns false if the communicator is not known.
+bool describe(const Part &part, const Known &known, const Reader &read, const Library &mpi, format::Message &message) {
+    const Communicator &comm = communicator(read.key(part.comm));
+    if (__builtin_expect(!comm.id, 0)) return false;
     if (part.peer != kNo) {
-        const int rank = integer(arguments, part.peer);
-        if (rank == mpi.no_peer) return {true, {}};
-        if (rank >= 0 && rank < comm.size)
+        const int rank = read.integer(part.peer);
+        if (static_cast<unsigned>(rank) < static_cast<unsigned>(comm.size))
             message.peer = format::peer_of_rank(static_cast<uint32_t>(comm.members[rank]));
-        if (rank == mpi.any_source) message.peer = format::kAnyPeer;
+        else if (rank == mpi.no_peer)
+            return true; // no message
+        else if (rank == mpi.any_source)
+            message.peer = format::kAnyPeer;
     }
-    if (part.count != kNo) message.bytes = count(arguments, part.count, known.has_large_counts);
-    if (message.bytes) message.bytes *= bytes_of_type(key(arguments, part.type, mpi.has_pointers));
-    message.tag = part.tag == kNo ? static_cast<uint32_t>(comm.size) : format::tag_of(integer(arguments, part.tag));
-    return {true, message};
+    message.role = part.role;
+    message.communicator = comm.id;
+    if (part.count != kNo) message.bytes = read.count(part.count, known.has_large_counts);
+    if (message.bytes) message.bytes *= bytes_of_type(read.key(part.type));
+    message.tag = part.tag == kNo ? static_cast<uint32_t>(comm.size) : format::tag_of(read.integer(part.tag));
+    return true;
 }
 
 } // namespace
 
-void report_messages(const Function &function, const Arguments &arguments, const Hooks &hooks) {
+CallWords words_of_call(const Function &function, const Arguments &arguments) {
     const Known &known = kKnown[function.number];
     new_request.address = nullptr;
-    if (!known.shape || !library().is_complete) return hooks.enter(format::kEnterCall, format::kLeaveCall);
+    constexpr CallWords kPlain = {format::kEnterCall, format::kLeaveCall};
+    if (!known.shape) return kPlain;
     const Library &mpi = library();
+    if (!mpi.is_complete) return kPlain;
+    const Reader read(arguments, mpi.has_pointers);
+    format::Message message;
+    const bool is_known = known.shape->part.role == MessageRole::kNone
+                              ? read.n_awaited(*known.shape) <= 0 // waits for nothing
+                              : describe(known.shape->part, known, read, mpi, message);
+    if (!is_known) return kPlain;
+    return {format::pack_message(message, format::kEnterCall), format::pack_size(message, format::kLeaveCall)};
+}
+
+void report_further_steps(const Function &function, const Arguments &arguments, const Hooks &hooks) {
+    const Known &known = kKnown[function.number];
+    if (!known.has_further_steps()) return;
+    const Library &mpi = library();
+    if (!mpi.is_complete) return;
+    const Reader read(arguments, mpi.has_pointers);
     const Shape &shape = *known.shape;
-    const bool is_wide = mpi.has_pointers && !arguments.is_fortran;
-    const int n_awaited = shape.awaited == kNo ? 0 : shape.n_awaited == kNo ? 1 : integer(arguments, shape.n_awaited);
-    Described first = describe(shape.part, known, arguments, mpi);
-    if (shape.awaited != kNo && n_awaited <= 0) first.is_known = true; // waits for nothing
-    if (first.is_known)
-        hooks.enter(format::pack_message(first.message, format::kEnterCall),
-                    format::pack_size(first.message, format::kLeaveCall));
-    else
-        hooks.enter(format::kEnterCall, format::kLeaveCall);
-    if (const Described second = describe(shape.second, known, arguments, mpi); second.is_known) {
-        hooks.step(format::pack_size(second.message));
-        hooks.step(format::pack_message(second.message));
+    format::Message second;
+    if (shape.second.role != MessageRole::kNone && describe(shape.second, known, read, mpi, second)) {
+        hooks.step(format::pack_size(second));
+        hooks.step(format::pack_message(second));
     }
-    if (known.is_nonblocking) new_request = {reinterpret_cast<const void *>(raw(arguments, shape.request)), is_wide};
-    const auto *requests = n_awaited > 0 ? reinterpret_cast<const void *>(raw(arguments, shape.awaited)) : nullptr;
+    if (known.is_nonblocking)
+        new_request = {reinterpret_cast<const void *>(read.raw(shape.request)), read.has_wide_handles()};
+    const int n_awaited = read.n_awaited(shape);
+    const auto *requests = n_awaited > 0 ? reinterpret_cast<const void *>(read.raw(shape.awaited)) : nullptr;
     for (int i = 0; i < n_awaited; i++)
-        hooks.step(format::pack_call_step(format::kAwaitedStep, handle_at(requests, is_wide, static_cast<size_t>(i))));
+        hooks.step(format::pack_call_step(format::kAwaitedStep,
+                                          handle_at(requests, read.has_wide_handles(), static_cast<size_t>(i))));
 }
 
 void report_new_request(const Hooks &hooks) {
@@ -397,9 +434,9 @@ void forget_handle(Freed freed, const Arguments &arguments) {
     if (freed == Freed::kType) type_generation.fetch_add(1, std::memory_order_acq_rel);
     if (freed != Freed::kCommunicator) return;
     const bool has_pointers = library().has_pointers;
-    const auto *handle = reinterpret_cast<const void *>(raw(arguments, 0));
-    forget_communicator(arguments.is_fortran ? key_of_number(*static_cast<const int *>(handle), has_pointers)
-                                             : handle_at(handle, has_pointers));
+    const auto *handle = reinterpret_cast<const void *>(arguments.registers[0]);
+    forget_communicator(is_fortran_name(arguments.name) ? key_of_number(*static_cast<const int *>(handle), has_pointers)
+                                                        : handle_at(handle, has_pointers));
 }
 
 } // namespace ompass::mpi

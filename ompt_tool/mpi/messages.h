@@ -13,11 +13,13 @@ namespace ompass::mpi {
 struct Arguments {
     const uint64_t *registers;
     const uint64_t *stack;
-    bool is_fortran; // all arguments are addresses, and handles are INTEGER
+    const char *name; // by which the program calls the function, such as mpi_send_
 };
 
-// Reports the begin of a call, its messages, and the requests that it completes. Called before the call, on its thread.
-void report_messages(const Function &function, const Arguments &arguments, const Hooks &hooks);
+// Returns the words that describe a call and its first message. Called before the call, on its thread.
+CallWords words_of_call(const Function &function, const Arguments &arguments);
+// Reports the call's second message, and the requests that it completes. Called after words_of_call().
+void report_further_steps(const Function &function, const Arguments &arguments, const Hooks &hooks);
 // Reports the request that the call has made. Called after the call, on its thread.
 void report_new_request(const Hooks &hooks);
 // Forgets the communicator, or all types, before a call that frees a handle, which MPI may give to another object.

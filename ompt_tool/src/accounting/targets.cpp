@@ -58,6 +58,7 @@ void begin_target(ThreadState &thread, uint32_t kind, int device, const void *ad
     format::CallSlot &slot = thread.places.target(place_of_call(thread, address), flags);
     // MPI calls inside belong to the construct, whatever their stack pointer.
     begin_library_call(thread, slot, State::kOffload, reinterpret_cast<const void *>(~uintptr_t{0}));
+    if (thread.call.is_traced) trace_begin_of_call(thread, format::kEnterCall, format::kLeaveCall);
 }
 
 void end_target(ThreadState &thread) {

@@ -39,7 +39,9 @@ void note_new_thread(const ThreadState &thread) {
     return thread;
 }
 
-mpi::Recording begin(const mpi::Function &function, const void *return_address, const void *frame) {
+mpi::Recording begin(const mpi::Function &function, const void *return_address, const void *frame,
+                     mpi::CallWords (*words_of)(const mpi::Function &, const mpi::Arguments &),
+                     const mpi::Arguments &arguments) {
     ThreadState *thread = recorder::this_thread;
     if (__builtin_expect(!thread || thread->seen_switch != recorder::current_switch(), 0))
         thread = new_thread(function);
@@ -50,12 +52,10 @@ mpi::Recording begin(const mpi::Function &function, const void *return_address, 
         thread->call.is_unwatched = true;
         pause_watch(*thread);
     }
-    return thread->call.is_traced ? mpi::Recording::kCallAndMessages : mpi::Recording::kCall;
-}
-
-void enter(uint64_t enter_word, uint64_t leave_word) {
-    ThreadState *thread = recorder::this_thread;
-    if (thread && thread->call.slot) trace_begin_of_call(*thread, enter_word, leave_word);
+    if (!thread->call.is_traced) return mpi::Recording::kCall;
+    const mpi::CallWords words = words_of(function, arguments);
+    trace_begin_of_call(*thread, words.enter, words.leave);
+    return mpi::Recording::kCallAndMessages;
 }
 
 void step(uint64_t word) {
@@ -69,7 +69,7 @@ void end() {
     if (thread && thread->call.slot) end_library_call(*thread);
 }
 
-constexpr mpi::Hooks kHooks = {begin, end, enter, step};
+constexpr mpi::Hooks kHooks = {begin, end, step};
 
 } // namespace
 
