@@ -6,7 +6,6 @@ Owns the one-line form of errors and the exit codes; subcommands only raise erro
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import os
 import shutil
@@ -188,6 +187,8 @@ def _check_program(name: str) -> None:
         raise UsageError(name, "a run directory, not a program", f"`ompass report {name}` shows it")
     if "/" in name or shutil.which(name) or Path(name).is_file():
         return
+    import difflib  # slow to load
+
     like = difflib.get_close_matches(name, COMMANDS, n=1)
     raise UsageError(
         name,

@@ -9,7 +9,6 @@ from __future__ import annotations
 import glob
 import os
 import re
-import secrets
 import shutil
 import time
 from collections.abc import Mapping, Sequence
@@ -111,7 +110,7 @@ def new_launch(environ: Mapping[str, str]) -> str:
 
     Ranks of an MPI job share the name pattern and a parent, but not a launch.
     """
-    own = f"{os.getpid():x}.{time.time_ns():x}.{secrets.token_hex(4)}"
+    own = f"{os.getpid():x}.{time.time_ns():x}.{os.urandom(4).hex()}"
     return f"{environ[LAUNCH]}/{own}" if environ.get(LAUNCH) else own
 
 
