@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 
 from made_runs import made_run
 from ompass.elf import read_facts
-from ompass.keeping.names import keep_names
+from ompass.keeping import names
+from ompass.keeping.names import keep_names, keep_names_of
 from ompass.model import Definition, Module
 from ompass.symbols import program_files
 from ompass.symbols.debugfiles import DebugFile, find_debug_file
@@ -205,3 +206,27 @@ def test_ranks_open_the_files_of_their_program_once(tmp_path: Path, monkeypatch:
         resolver.locate_address(0, 4096)
         resolver.locate_address(1, 4096)
     assert len(opened) == 2
+
+
+def test_ranks_with_the_same_modules_get_the_names_of_each_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = Module(path=sys.executable, build_id=read_facts(Path(sys.executable)).build_id)
+    runs = {
+        tmp_path / f"r{rank}.ompass": made_run(
+            path=str(tmp_path / f"r{rank}.ompass"),
+            modules=modules,
+            definitions=[Definition(id=0, kind="task", module=0, offset=4096 + rank)],
+            end_reason="exit",
+        )
+        for rank, modules in enumerate(((program,), (program,), (program, MODULES[1])))
+    }
+    for directory in runs:
+        directory.mkdir()
+    monkeypatch.setattr(names, "open_run", runs.__getitem__)
+    monkeypatch.setattr(names, "collect_samples", lambda *_: None)
+    keep_names_of(runs)
+    found = [read_names(directory, run.modules) for directory, run in runs.items()]
+    assert [sorted(offset for _, offset in each.calls) if each else None for each in found] == [
+        [4096, 4097], [4096, 4097], [4098]
+    ]  # fmt: skip
