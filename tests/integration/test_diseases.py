@@ -19,13 +19,17 @@ from ompass.reports.content import collect
 
 LABELS = {label.program: label for label in all_labels()}
 CLANG, GCC = "clang-19", "gcc-12-libomp-19"
+# One program for each disease, and one whose serial part has page faults.
 ROBUST = (
-    ("fine_tree.c", CLANG), ("fine_tree.f90", GCC), ("coarse_blocks.c", CLANG), ("undeferred_sort.f90", GCC),
-    ("producer_reads.c", CLANG), ("wait_in_loop.c", GCC), ("chain_cells.cpp", CLANG),
-    ("loop_mandelbrot.f90", CLANG), ("undivided_cutoff.c", GCC), ("serial_setup.c", GCC),
-    ("blocked_sleep.c", CLANG), ("blocked_loop.f90", GCC), ("page_faults_tasks.c", CLANG),
-    ("page_faults_steps.f90", GCC), ("page_faults_serial.c", CLANG), ("priority_chain.c", CLANG),
-    ("priority_lengths.cpp", CLANG),
+    ("fine_tree.c", CLANG), ("coarse_blocks.c", CLANG), ("undeferred_sort.f90", GCC),
+    ("producer_reads.c", CLANG),
+    ("wait_in_loop.c", GCC), ("chain_cells.cpp", CLANG), ("loop_mandelbrot.f90", CLANG),
+    ("undivided_cutoff.c", GCC), ("serial_setup.c", GCC), ("blocked_sleep.c", CLANG),
+    ("page_faults_tasks.c", CLANG), ("page_faults_serial.c", CLANG), ("priority_lengths.cpp", CLANG),
+)  # fmt: skip
+FURTHER = (
+    ("fine_tree.f90", GCC), ("blocked_loop.f90", GCC), ("page_faults_steps.f90", GCC),
+    ("priority_chain.c", CLANG),
 )  # fmt: skip
 ATTEMPTS = 4
 CURED = (("wait_in_loop.c", CLANG), ("critical_loop.cpp", GCC), ("serial_check.f90", CLANG))
@@ -52,7 +56,9 @@ def found_in(
     return problems
 
 
-@pytest.mark.parametrize(("program", "compiler"), ROBUST)
+@pytest.mark.parametrize(
+    ("program", "compiler"), [*ROBUST, *(pytest.param(*case, marks=pytest.mark.slow) for case in FURTHER)]
+)
 def test_the_disease_is_found_first(program: str, compiler: str, libompass: Path, tmp_path: Path) -> None:
     found = found_in(program, compiler, libompass, tmp_path)
     undisturbed = [kind for kind in found if kind != "disturbed"]
