@@ -22,16 +22,29 @@ def main() -> int:
     made, corpus = BUILD / "seeds", BUILD / "corpus"
     seeds.write(made)
     corpus.mkdir(exist_ok=True)
-    command = [
-        str(BUILD / "bin" / "ompass-fuzz-run"),
+    if arguments.keep:
+        first = {path.name for path in made.iterdir()}
+        # The merge adds inputs of the corpus that reach new code to the first inputs.
+        status = run_fuzzer("-merge=1", "-use_counters=0", str(made), str(corpus))
+        seeds.keep(path for path in made.iterdir() if path.name not in first)
+        return status
+    return run_fuzzer(
         f"-max_total_time={arguments.seconds}",
         f"-timeout={TIMEOUT_S}",
-        f"-rss_limit_mb={MEMORY_MB}",
-        f"-artifact_prefix={BUILD}/",
         f"-fork={arguments.at_once}",
-        "-max_len=1000000",
         *("-ignore_crashes=1", "-ignore_timeouts=1", "-ignore_ooms=1") * arguments.go_on,
         *map(str, (corpus, made)),
+    )
+
+
+def run_fuzzer(*arguments: str) -> int:
+    """Runs the fuzzer to its end; returns its status."""
+    command = [
+        str(BUILD / "bin" / "ompass-fuzz-run"),
+        f"-rss_limit_mb={MEMORY_MB}",
+        f"-artifact_prefix={BUILD}/",
+        "-max_len=1000000",
+        *arguments,
     ]
     options = {"ASAN_OPTIONS": "detect_leaks=0", "UBSAN_OPTIONS": "print_stacktrace=1"}
     memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
@@ -49,6 +62,9 @@ def parsed() -> argparse.Namespace:
     )
     parser.add_argument("seconds", nargs="?", type=int, default=60, help="duration (60)")
     parser.add_argument("--at-once", type=int, default=1, metavar="N", help="processes (1)")
+    parser.add_argument(
+        "--keep", action="store_true", help="instead, add found inputs to tests/fuzz/found.tar.xz"
+    )
     parser.add_argument("--go-on", action="store_true", help="continue after a failure")
     return parser.parse_args()
 

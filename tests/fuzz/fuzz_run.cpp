@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzzes the readers of a run. The input is a packed run (packed_run.h). A mutation changes a few bytes of some pieces
-// or removes pieces, and leaves the other pieces intact.
+// Fuzzes the readers of a run. The input is the number of a reader, one byte, and a packed run (packed_run.h). A mutation
+// changes a few bytes of some pieces, removes pieces or selects another reader, and leaves the other pieces intact.
 #include <algorithm>
 #include <cstdlib>
-#include <functional>
 #include <random>
 #include <string>
-#include <string_view>
 #include <unistd.h>
 
 #include "packed_run.h"
@@ -49,17 +47,18 @@ void mutate(Piece &piece, std::mt19937 &random) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     using namespace ompass::fuzz;
-    unpack(pieces_of({data, size}), directory());
-    // Runs only one reader, because all together are slow. The hash selects other readers for mutations of the input.
-    const size_t hash = std::hash<std::string_view>()({reinterpret_cast<const char *>(data), size});
-    read_by(hash % n_readers(), directory());
+    if (size == 0) return 0;
+    unpack(pieces_of({data + 1, size - 1}), directory());
+    read_by(data[0] % n_readers(), directory());
     return 0;
 }
 
 extern "C" size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed) {
     using namespace ompass::fuzz;
     std::mt19937 random(seed);
-    std::vector<Piece> pieces = pieces_of({data, size});
+    if (size == 0) return LLVMFuzzerMutate(data, size, max_size);
+    if (random() % 8 == 0) data[0] = static_cast<uint8_t>(random() % n_readers());
+    std::vector<Piece> pieces = pieces_of({data + 1, size - 1});
     if (pieces.empty()) return LLVMFuzzerMutate(data, size, max_size);
     for (unsigned n = 1 + random() % 3; n > 0; n--) {
         const size_t chosen = random() % pieces.size();
@@ -70,6 +69,7 @@ extern "C" size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max
             mutate(*place, random);
     }
     const std::vector<uint8_t> all = packed(pieces);
-    std::copy_n(all.begin(), std::min(all.size(), max_size), data);
-    return std::min(all.size(), max_size);
+    const size_t n_kept = std::min(all.size(), max_size - 1);
+    std::copy_n(all.begin(), n_kept, data + 1);
+    return 1 + n_kept;
 }

@@ -4,8 +4,10 @@
 #include <array>
 #include <cstdint>
 #include <numeric>
+#include <unistd.h>
 #include <vector>
 
+#include "analyses/call_steps.h"
 #include "analyses/event_columns.h"
 #include "analyses/krd_analysis.h"
 #include "analyses/pyramid.h"
@@ -37,6 +39,11 @@ void read_tables(const RunFiles &run) {
     }
     EventColumns events;
     (void)read_event_columns(run, {.limit = kMostRecords}, events);
+    for (const uint64_t value : events.value) (void)call_step_text(value);
+    EventColumns of_thread;
+    (void)read_event_columns(run, {.thread = 0, .start_ns = 1000, .end_ns = 1'000'000'000}, of_thread);
+    std::vector<uint64_t> counts;
+    (void)count_events(run, all_threads(run), 1'000'000'000, 10, counts);
     std::vector<SampledThread> samples;
     (void)read_samples(run, samples);
 }
@@ -65,10 +72,31 @@ void read_picture(const RunFiles &run) {
         (void)pyramid.read_links(rows.rows[0].task, rows.rows[0].thread, pyramid.end_ns() / 2, kMostRecords, tasks);
 }
 
+// Stores the pyramid in the directory, reads it from there, and removes it, because other inputs have other runs.
+void read_stored_picture(const RunFiles &run) {
+    for (int round = 0; round < 2; round++) {
+        Pyramid pyramid;
+        (void)pyramid.open(run.directory, true);
+    }
+    unlink((run.directory + "/pyramid.cache").c_str());
+}
+
 void read_reuse(const RunFiles &run) {
     KrdSettings settings;
     settings.groups.of_thread.assign(run.threads.size(), 0);
     settings.classes.push_back({1 << 20, 1 << 25});
+    KrdResult result;
+    (void)analyse_reuse(run, settings, [](double) {}, result);
+}
+
+// Reads a sample of the accesses of two cache groups, on two threads.
+void read_sampled_reuse(const RunFiles &run) {
+    KrdSettings settings;
+    settings.groups.n_groups = 2;
+    for (size_t thread = 0; thread < run.threads.size(); thread++) settings.groups.of_thread.push_back(thread % 2);
+    settings.classes.assign(2, {1 << 20, 1 << 25});
+    settings.rate = 0.5;
+    settings.n_jobs = 2;
     KrdResult result;
     (void)analyse_reuse(run, settings, [](double) {}, result);
 }
@@ -102,8 +130,8 @@ void read_graph(const RunFiles &run) {
     (void)build_task_graph(run, {.expanded = {0, 1, 2}}, graph);
 }
 
-constexpr std::array kReaders = {read_figures, read_tables, read_slices_and_steps, read_graph,
-                                 read_picture, read_reuse,  simulate_run};
+constexpr std::array kReaders = {read_figures, read_tables,         read_slices_and_steps, read_graph,  read_picture,
+                                 read_reuse,   read_stored_picture, read_sampled_reuse,    simulate_run};
 
 } // namespace
 

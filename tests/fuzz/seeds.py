@@ -1,20 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Packs the golden runs as first inputs of the fuzzer. packed_run.h describes the format."""
+"""Packs the golden runs and other recorded runs as first inputs of the fuzzer, one for each reader.
+
+packed_run.h describes the format, after the byte that selects the reader (fuzz_run.cpp).
+"""
 
 from __future__ import annotations
 
+import io
 import re
+import shutil
 import struct
 import tarfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
+RUNS: Final = Path(__file__).parent / "runs"
+"""Recorded runs with files and records that the golden runs lack; see runs/record.py."""
+FOUND: Final = Path(__file__).parent / "found.tar.xz"
+"""Inputs that fuzzing found, each with lines that no other input executes."""
 GOLDEN: Final = Path(__file__).resolve().parent.parent / "golden"
 HEAD: Final = struct.Struct("<BHH")  # struct PieceHead
 MOST_THREADS: Final = 32
 WORD: Final = bytes(8)
 MOST_WORDS: Final = 0xFFFF
+N_READERS: Final = 9
+"""The number of readers in readers.cpp."""
 
 
 def file_number(name: str) -> int | None:
@@ -57,7 +68,7 @@ def pieces(number: int, content: bytes) -> Iterator[bytes]:
 
 
 def packed(archive: Path) -> bytes:
-    """Returns a golden run as an input."""
+    """Returns an archived run as an input, without its reader."""
     parts: list[bytes] = []
     with tarfile.open(archive) as files:
         for entry in files:
@@ -69,7 +80,35 @@ def packed(archive: Path) -> bytes:
 
 
 def write(folder: Path) -> None:
-    """Writes all golden runs into a folder, one input each."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for archive in sorted(GOLDEN.glob("*.tar.xz")):
-        (folder / archive.name.removesuffix(".tar.xz")).write_bytes(packed(archive))
+    """Writes an input for each run and reader, and the inputs that fuzzing found, into an empty folder."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    for archive in sorted([*GOLDEN.glob("*.tar.xz"), *RUNS.glob("*.tar.xz")]):
+        run = packed(archive)
+        for reader in range(N_READERS):
+            name = f"{archive.name.removesuffix('.tar.xz')}-{reader}"
+            (folder / name).write_bytes(bytes([reader]) + run)
+    for name, data in found().items():
+        (folder / name).write_bytes(data)
+
+
+def found() -> dict[str, bytes]:
+    """Returns the inputs that fuzzing found, by name."""
+    inputs = {}
+    if FOUND.exists():
+        with tarfile.open(FOUND) as archive:
+            for entry in archive:
+                content = archive.extractfile(entry)
+                assert content is not None
+                inputs[entry.name] = content.read()
+    return inputs
+
+
+def keep(new: Iterable[Path]) -> None:
+    """Adds inputs to those that fuzzing found."""
+    inputs = found() | {path.name: path.read_bytes() for path in new}
+    with tarfile.open(FOUND, "w:xz", preset=9) as archive:
+        for name, data in sorted(inputs.items()):
+            entry = tarfile.TarInfo(name)
+            entry.size = len(data)
+            archive.addfile(entry, io.BytesIO(data))

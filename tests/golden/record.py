@@ -148,7 +148,8 @@ def main(names: list[str]) -> None:
         for library in LIBRARIES:
             shutil.copy(BUILD / "lib" / library, NEUTRAL)
         for case in chosen:
-            run_dir, facts = record(case)
+            run_dir, output = record(case)
+            facts = facts_in(output)
             make_neutral(run_dir)
             known[case.name] = {"facts": facts, "mode": case.mode, "records": records_of(run_dir, case)}
             n_bytes = pack(run_dir, FOLDER / f"{case.name}.tar.xz")
@@ -158,8 +159,8 @@ def main(names: list[str]) -> None:
     known_file.write_text(json.dumps(known, indent=1, sort_keys=True) + "\n", encoding="utf-8")
 
 
-def record(case: Case) -> tuple[Path, dict[str, int]]:
-    """Runs the program in the neutral directory; returns its run directory and its facts."""
+def record(case: Case) -> tuple[Path, str]:
+    """Runs the program in the neutral directory; returns its run directory and its output."""
     toolchain = toolchain_named(case.toolchain)
     linked_with = (*case.linked_with, *(("libompass.so",) if case.way == "linked" else ()))
     flags = [str(NEUTRAL / library) for library in linked_with]
@@ -193,9 +194,14 @@ def record(case: Case) -> tuple[Path, dict[str, int]]:
         settings["LD_PRELOAD"] += f":{NEUTRAL / 'libompass_mpi.so'}"
     ended = toolchain.run([str(program), *case.arguments], settings, cwd=NEUTRAL)
     assert ended.returncode == case.ending, f"{case.name} ended with {ended.returncode}: {ended.stderr}"
-    last = ended.stdout.splitlines()[-1].split()
+    return run_dir, ended.stdout
+
+
+def facts_in(output: str) -> dict[str, int]:
+    """Returns the counts of the program's last line."""
+    last = output.splitlines()[-1].split()
     assert last[0] == "FACTS"
-    return run_dir, {name: int(value) for name, value in (word.split("=") for word in last[1:])}
+    return {name: int(value) for name, value in (word.split("=") for word in last[1:])}
 
 
 def make_neutral(run_dir: Path) -> None:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The first inputs of the fuzzer contain the golden runs and nothing else."""
+"""The first inputs of the fuzzer contain each recorded run once for each reader, and what fuzzing found."""
 
 from __future__ import annotations
 
+import re
 import tarfile
 from collections import defaultdict
 from pathlib import Path
@@ -41,3 +42,17 @@ def test_long_zeros_and_long_pieces_are_split() -> None:
     parts = list(seeds.pieces(3, content))
     assert len(parts) > 4
     assert unpacked(b"".join(parts)) == {3: content}
+
+
+def test_every_run_is_a_first_input_of_every_reader(tmp_path: Path) -> None:
+    source = Path(seeds.__file__).with_name("readers.cpp").read_text(encoding="utf-8")
+    (readers,) = re.findall(r"kReaders = \{([^}]*)\}", source)
+    assert len(readers.split(",")) == seeds.N_READERS
+    seeds.write(tmp_path / "inputs")
+    inputs = {path.name: path.read_bytes() for path in (tmp_path / "inputs").iterdir()}
+    run = seeds.packed(seeds.RUNS / "kept.tar.xz")
+    for reader in range(seeds.N_READERS):
+        assert inputs[f"kept-{reader}"] == bytes([reader]) + run
+    found = seeds.found()
+    assert found
+    assert found.items() <= inputs.items()
