@@ -14,6 +14,7 @@ import pytest
 
 from ompass import open as open_run
 from ompass.errors import OmpassError, RunNotFoundError
+from ompass.jobs.reader import ideal_time_ns
 from ompass.readers.run import find_missing
 from ompass.readers.schedule import open_pyramid
 from ompass.recording import Recording
@@ -31,6 +32,7 @@ READERS: Final[dict[str, Callable[[Recording], Any]]] = {
     "pyramid": lambda run: open_pyramid(run.path, keep=False),
     "simulation": lambda run: run.simulate(threads=[1, 4]),
     "advice": lambda run: run.advise(),
+    "ideal network": lambda run: ideal_time_ns([run.run]),
 }
 # Changes that once crashed a reader: file, offset, new byte (None: the file ends at the offset).
 ONCE_FATAL: Final = {
@@ -46,6 +48,7 @@ ONCE_FATAL: Final = {
             ("thread-00000.log", 30453, None),
         ),
     ),
+    "mpi-messages": ((("thread-00000.log", 0, None),),),
 }
 
 

@@ -20,7 +20,8 @@ public:
         : IndexedObserver(known), run_(run), clock_(*run.process), steps_(steps) {}
 
     void began_thread(Walk &walk) {
-        is_main_ = run_.threads[walk.thread()].header->kind == format::ThreadKind::kInitial;
+        const format::ThreadHeader *header = run_.threads[walk.thread()].header;
+        is_main_ = header && header->kind == format::ThreadKind::kInitial;
         mark_ = run_.process->start_ticks;
     }
     void ended_thread(Walk &walk) {
