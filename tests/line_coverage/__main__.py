@@ -37,10 +37,13 @@ class File(NamedTuple):
 
 
 def main() -> int:
-    arguments = parsed()
+    """Prints the table of each part. The words after "--" are arguments of pytest."""
+    words = sys.argv[1:]
+    end = words.index("--") if "--" in words else len(words)
+    arguments = parsed(words[:end])
     too_few = False
     for part in [arguments.part] if arguments.part else PARTS:
-        files = sorted(PARTS[part](arguments.pytest))
+        files = sorted(PARTS[part](words[end + 1 :]))
         total = File("total", sum(file.n_lines for file in files), sum(file.n_executed for file in files))
         print(f"\n{'lines':>7}{'missing':>9}{'executed':>10}  {part}")
         for file in [*files, total]:
@@ -107,7 +110,7 @@ def package(pytest: Sequence[str]) -> list[File]:
 PARTS: Final[dict[str, Callable[[Sequence[str]], list[File]]]] = {"readers": readers, "package": package}
 
 
-def parsed() -> argparse.Namespace:
+def parsed(words: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="./run coverage",
         description="Show which part of the lines is executed: of the readers of run directories, by the "
