@@ -78,6 +78,18 @@ TEST(SimulatedMemory, AWriteMakesOtherCopiesInvalid) {
     EXPECT_EQ(memory.counts().link_bytes, (std::vector<uint64_t>{kBlock, kBlock, kBlock, 0}));
 }
 
+TEST(SimulatedMemory, AWrittenBlockComesFromMemoryAfterItsEviction) {
+    Accesses made;
+    const uint32_t read = made.add(0, kBlock), write = made.add(0, kBlock, true);
+    const uint32_t others = made.add(kBlock, 64 * kBlock); // as much as the last-level cache holds
+    const MemorySystem system = two_threads(true);
+    Memory memory(made.program, system);
+    memory.access(write, 0, 0);
+    memory.access(others, 0, 0);
+    EXPECT_EQ(memory.access(read, 1, 0), 200u); // the memory of the first thread's node
+    EXPECT_EQ(memory.access(read, 0, 0), 100u);
+}
+
 TEST(SimulatedMemory, InterleavedPagesAlternateBetweenTheNodes) {
     Accesses made;
     const uint32_t all = made.add(0, 16384);

@@ -49,6 +49,12 @@ BlockCache::Found BlockCache::touch(uint32_t block, uint32_t version, uint32_t n
     return found;
 }
 
+bool BlockCache::holds(uint32_t block, uint32_t version) const {
+    const Line *lines = sets_[set_of(block)].lines;
+    return std::any_of(lines, lines + n_ways_,
+                       [&](const Line &line) { return line.block == block && line.version == version; });
+}
+
 // ---------------------------------------------------------------- all caches
 
 DataBlocks::DataBlocks(const TaskProgram &program, const MemorySystem &system)
@@ -157,7 +163,8 @@ uint64_t Memory::access(uint32_t number, uint32_t thread, uint64_t now) {
         } else {
             uint16_t &home = node_[numbers_->page[block]];
             if (home == kUntouched) home = static_cast<uint16_t>(here);
-            const bool dirty = state.writer != kUntouched && state.writer != group;
+            const bool dirty = state.writer != kUntouched && state.writer != group &&
+                               caches_.back()[state.writer].holds(block, version); // else evicted and written back
             from_[n_levels + (dirty ? n_nodes + node_of_group_[state.writer] : home)].n += bytes;
             state.writer = kUntouched; // the other cache has written it back
         }

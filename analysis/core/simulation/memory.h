@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Models caches and memory from the data that kernels declare. A block enters the caches of the thread that touches it,
-// and replaces the least recently used block. A write invalidates the copies in all other caches. A page belongs to the
-// node that touches it first, or pages are interleaved. The time of a block depends on the cache or node that has it
-// and, in memory, on the load of the node. Writing lines back takes no time.
+// and replaces the least recently used block. A write invalidates the copies in all other caches. Other threads get a
+// written block from the writer's last-level cache while it is there, then from memory. A page belongs to the node that
+// touches it first, or pages are interleaved. The time of a block depends on the cache or node that has it and, in
+// memory, on the load of the node. Writing lines back takes no time.
 //
 //   time of a kernel  =  recorded time  -  modelled time of its data on the recording machine  +  modelled time here
 //
@@ -58,6 +59,7 @@ public:
     enum class Found : uint8_t { kNo, kInvalid, kYes };
     // Looks up `version` of the block. Makes the block the most recently used of its set, in version `next`.
     Found touch(uint32_t block, uint32_t version, uint32_t next);
+    bool holds(uint32_t block, uint32_t version) const;
     void prefetch(uint32_t block) const { __builtin_prefetch(&sets_[set_of(block)]); }
 
 private:
@@ -108,7 +110,7 @@ private:
 
     struct Block {
         uint32_t version = 0; // number of writes
-        uint16_t writer = kUntouched; // last-level cache that has modified it and not written it back
+        uint16_t writer = kUntouched; // last-level cache that modified it last, unless another has read it since
     };
     struct Bytes {
         uint64_t n = 0;
