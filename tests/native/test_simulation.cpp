@@ -555,6 +555,7 @@ TEST(OtherPrograms, UntiedTasksRunOnTopOfAnyWait) {
     const TaskProgram &program = build.finish();
     EXPECT_EQ(wall_of(program, 3), 9000u);
     EXPECT_EQ(wall_of(untie(program, 2), 3), 7000u);
+    EXPECT_EQ(wall_of(program, 3, "tbb"), 7000u); // TBB has no tied tasks
 }
 
 TEST(OtherPrograms, TasksCanBeDividedInEqualParts) {

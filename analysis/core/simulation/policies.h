@@ -19,7 +19,7 @@ enum class Queues : uint8_t {
 
 // The behaviour of a thread when its task waits.
 enum class Waiting : uint8_t {
-    kNests, // keeps the task on its stack and runs descendants on top (libomp, tied tasks)
+    kNests, // keeps the task on its stack and runs others on top: descendants (libomp, tied tasks), or any (TBB)
     kAside, // leaves the task, runs any other, and continues it when the wait is over (omp_ext)
     kAnywhere, // leaves the task; the thread that ends the wait continues it (Cilk, MassiveThreads, Qthreads)
 };
@@ -39,6 +39,7 @@ struct Policy {
     uint32_t queue_limit = 0; // a thread with this many queued tasks runs new ones at once; 0: no limit
     bool inline_when_alone = false; // a team of one thread runs all tasks at once
     bool priorities = false; // tasks with a priority have their own queue and are taken first
+    bool nests_any = false; // with kNests: a waiting thread runs any task, not only descendants
 };
 
 inline constexpr uint32_t kMaxThreads = 4096;

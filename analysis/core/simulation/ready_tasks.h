@@ -17,7 +17,7 @@ namespace ompass::simulation {
 
 class ReadyTasks {
 public:
-    // untied: true if all tasks are untied. lock_ns: time for which an operation locks a shared queue.
+    // untied: true if all tasks are untied, or the policy runs them as if they were. lock_ns: time for which an operation locks a shared queue.
     ReadyTasks(const TaskProgram &program, const Policy &policy, TasksInFlight &tasks, Threads &threads,
                uint32_t n_domains, bool untied, uint64_t lock_ns)
         : policy_(policy), tasks_(tasks), n_threads_(threads.size()), n_domains_(n_domains), untied_(untied),

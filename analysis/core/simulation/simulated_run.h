@@ -33,8 +33,8 @@ public:
                  const Changes &changes)
         : program_(program), policy_(policy), team_(team), terms_(program, machine, policy, team, changes),
           tasks_(program), threads_(team.n_threads, machine, terms_.n_domains, program.n_detached != 0),
-          random_(team.seed),
-          ready_(program, policy, tasks_, threads_, terms_.n_domains, changes.untied, terms_.cost.lock),
+          random_(team.seed), ready_(program, policy, tasks_, threads_, terms_.n_domains,
+                                     changes.untied || policy.nests_any, terms_.cost.lock),
           victims_(policy, ready_, terms_.n_domains, random_), pending_(program), recorder_(team.recorder),
           accesses_(team.accesses), locks_(program.n_locks) {
         if (accesses_) accesses_->begin(program, team.n_threads);
