@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Detects the vector instructions of the processor, for kernels that are compiled for several instruction sets and
-// chosen when the program starts. The kernels' own files define their versions.
+// chosen when the program starts. The kernels' own files define their versions. BOTS_VECTORS=0 in the environment
+// chooses the baseline, for comparisons with processors of other times.
 #pragma once
 
+#include <cstdlib>
 #include <string_view>
 
 namespace bots {
@@ -10,6 +12,8 @@ namespace bots {
 enum class InstructionSet { kBaseline, kAvx2, kAvx512 };
 
 inline InstructionSet best_instruction_set() {
+    const char *const vectors = std::getenv("BOTS_VECTORS");
+    if (vectors && std::string_view(vectors) == "0") return InstructionSet::kBaseline;
 #if defined(__x86_64__)
     __builtin_cpu_init();
     if (__builtin_cpu_supports("avx512f")) return InstructionSet::kAvx512;

@@ -8,6 +8,7 @@ have.
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 from collections.abc import Sequence
@@ -120,6 +121,13 @@ def test_serial_versions_have_no_openmp_and_the_others_have_it(bots_dir: Path, v
         assert "omp" not in libraries(bots_dir / version)
     else:
         assert "libomp.so" in libraries(bots_dir / version)
+
+
+def test_vector_instructions_can_be_turned_off(bots_dir: Path) -> None:
+    command = [bots_dir / "matmul-serial", "--class", "test"]
+    environment = {**os.environ, "BOTS_VECTORS": "0"}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert "for the baseline" in done.stdout
 
 
 def test_gcc_builds_for_libgomp(bots_of_gcc: Path) -> None:
