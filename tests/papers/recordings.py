@@ -55,6 +55,10 @@ COLUMNS: Final = [
 """The columns of a table of simulated runs; `row` returns the values."""
 
 
+WITHOUT_VECTORS: Final = {"BOTS_VECTORS": "0"}
+"""The environment of programs that are compared with processors before AVX."""
+
+
 @dataclass(frozen=True, slots=True)
 class Case:
     """A program with its options; `name` distinguishes the cases of one program."""
@@ -218,6 +222,7 @@ class Simulated:
     n_seeds: int
     variant: str = ""  # name of a machine with other costs
     costs_ns: Mapping[str, float] = field(default_factory=dict)  # its other costs
+    task_ns: float = 0.0  # mean work of a task, to which the speed of the cores is set; 0: as recorded
 
     def step(self) -> Step:
         return Step(f"simulate {self.case}{self.variant}", self)
@@ -228,6 +233,9 @@ class Simulated:
         machine = read_machine(self.machine)
         other = {name: ((1, ns),) for name, ns in self.costs_ns.items()}
         machine = replace(machine, costs={**machine.costs, **other})
+        if self.task_ns:
+            best = best_trace(place.values, self.case)
+            machine = replace(machine, clock_ratio=best["work_ns"] / best["n_tasks"] / self.task_ns)
         rows = []
         for seed in range(1, self.n_seeds + 1):
             done = simulate(

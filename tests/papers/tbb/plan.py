@@ -8,11 +8,11 @@ paper's processor counts as half a nanosecond, as in the machine file.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from papers.model import Step
-from papers.recordings import Case, Simulated, profiles, traces, under_extension
+from papers.recordings import WITHOUT_VECTORS, Case, Simulated, profiles, traces, under_extension
 
 MACHINE: Final = "cmp-32"
 CYCLES_PER_NS: Final = 2.0
@@ -26,8 +26,12 @@ N_SWAPTIONS: Final = 64
 N_OPTIONS: Final = 1_228_800
 GRAINS: Final = (9600, 1280, 128, 64)
 """Options in a task of blackscholes: about 770,000, 96,000, 10,000 and 5,000 cycles."""
-BACK_OFFS: Final = (1000, 5000)
-"""Cycles of a failed steal and the pause after it. The machine file has 200 cycles, without a pause."""
+BACK_OFF: Final = 1000
+"""Cycles of a failed steal: up to 200 in the paper, then TBB's 80 pauses of ten cycles."""
+OTHER_BACK_OFFS: Final = (200, 5000)
+"""The same without a pause, and with a long one."""
+_STEAL_CYCLES: Final = {"bitcounter": 560}
+"""Cycles of a successful steal on any number of cores (V.A.2). The machine file has those of treeadd."""
 DEPTHS: Final = (8, 18)
 """Levels of treeadd that create tasks: 510 and 524,286 tasks."""
 
@@ -41,9 +45,11 @@ class Program:
     cycles: str  # the paper's mean time of a task
     quick: str
     full: str
+    task_cycles: float = 0.0  # the same as a number, if our tasks are of this kind
 
     def case(self, size: str) -> Case:
-        return Case(self.name, f"{self.name}-tasks", self.quick if size == "quick" else self.full)
+        options = self.quick if size == "quick" else self.full
+        return Case(self.name, f"{self.name}-tasks", options, variables=WITHOUT_VECTORS)
 
 
 # The paper's 5,740 tasks are 20 loops of 287, and its 12,224 are 64 of 191. A loop over n pieces has n - 1
@@ -54,9 +60,9 @@ _LU = "--size 1440 --block 32 --grain 0"
 _TREEADD = "--size 21 --passes 3 --depth 11"
 
 MICRO: Final = (
-    Program("bitcounter", "5,740", "5K", _BITCOUNTER, _BITCOUNTER),
-    Program("matmult", "12,224", "6K", _MATMULT, _MATMULT),
-    Program("lu", "31,200", "4K", _LU, _LU),
+    Program("bitcounter", "5,740", "5K", _BITCOUNTER, _BITCOUNTER, 5000),
+    Program("matmult", "12,224", "6K", _MATMULT, _MATMULT, 6000),
+    Program("lu", "31,200", "4K", _LU, _LU, 4000),
     Program("treeadd", "12,290", "not given", _TREEADD, _TREEADD),
 )
 PARSEC: Final = (
@@ -66,6 +72,7 @@ PARSEC: Final = (
         "25K",
         f"--size {N_SWAPTIONS} --paths 20000 --grain 64",
         f"--size {N_SWAPTIONS} --paths 120000 --grain 64",
+        25000,
     ),
     Program(
         "blackscholes",
@@ -106,10 +113,20 @@ def with_back_off(program: str, cycles: int) -> str:
     return f"{program}, failed steals of {cycles} cycles"
 
 
-def _back_off(program: str, cycles: int, policies: Sequence[str], n_seeds: int) -> Step:
-    variant = with_back_off("", cycles)
-    costs_ns = {"failed_steal": cycles / CYCLES_PER_NS}
-    return Simulated(program, MACHINE, policies, (1, 16, 25, 32), n_seeds, variant, costs_ns).step()
+def _simulated(program: str, policies: Sequence[str], n_seeds: int) -> Simulated:
+    task_cycles = next((one.task_cycles for one in PROGRAMS if one.name == program), 0.0)
+    costs = {"failed_steal": BACK_OFF}
+    if program in _STEAL_CYCLES:
+        costs["steal"] = _STEAL_CYCLES[program]
+    costs_ns = {name: cycles / CYCLES_PER_NS for name, cycles in costs.items()}
+    return Simulated(
+        program, MACHINE, policies, THREADS, n_seeds, costs_ns=costs_ns, task_ns=task_cycles / CYCLES_PER_NS
+    )
+
+
+def _with_back_off(usual: Simulated, cycles: int) -> Simulated:
+    costs_ns = {**usual.costs_ns, "failed_steal": cycles / CYCLES_PER_NS}
+    return replace(usual, threads=(1, 16, 25, 32), variant=with_back_off("", cycles), costs_ns=costs_ns)
 
 
 def measured_name(program: str, threads: int) -> str:
@@ -137,10 +154,13 @@ def steps(size: str) -> Sequence[Step]:
     programs = [one.case(size) for one in PROGRAMS]
     lengths = [*map(grain_case, GRAINS), *map(depth_case, DEPTHS)]
     made = [*traces([*programs, *lengths], n_rounds), *profiles(_measured(size), n_rounds)]
-    made += [Simulated(one.name, MACHINE, POLICIES, THREADS, n_seeds).step() for one in MICRO]
-    made += [Simulated(one.name, MACHINE, (RANDOM,), THREADS, n_seeds).step() for one in PARSEC]
-    made += [Simulated(case.name, MACHINE, (RANDOM,), (1, 8, 32), n_seeds).step() for case in lengths]
-    for cycles in BACK_OFFS:
-        made += [_back_off(one.name, cycles, POLICIES[:3], n_seeds) for one in MICRO[:3]]
-        made.append(_back_off("swaptions", cycles, (RANDOM,), n_seeds))
+    made += [_simulated(one.name, POLICIES, n_seeds).step() for one in MICRO]
+    made += [_simulated(one.name, (RANDOM,), n_seeds).step() for one in PARSEC]
+    made += [
+        replace(_simulated(case.name, (RANDOM,), n_seeds), threads=(1, 8, 32)).step() for case in lengths
+    ]
+    for cycles in OTHER_BACK_OFFS:
+        usual = [_simulated(one.name, POLICIES[:3], n_seeds) for one in MICRO[:3]]
+        usual.append(_simulated("swaptions", (RANDOM,), n_seeds))
+        made += [_with_back_off(one, cycles).step() for one in usual]
     return made
