@@ -17,12 +17,16 @@ def rises(found: Sequence[float]) -> bool:
     return all(a < b for a, b in pairwise(found))
 
 
+def first_is_least(found: Sequence[float]) -> bool:
+    return found[0] < min(found[1:])
+
+
+def first_is_largest(found: Sequence[float]) -> bool:
+    return found[0] > max(found[1:])
+
+
 def all_positive(found: Sequence[float]) -> bool:
     return min(found) > 0
-
-
-def above_one(found: Sequence[float]) -> bool:
-    return min(found) > 1
 
 
 def between(low: float, high: float) -> Callable[[Sequence[float]], bool]:

@@ -3,14 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from statistics import median
 from typing import Final
 
 from papers.bots.plan import (
     LOOPS,
     MANUAL,
-    NONE,
     POLICY,
     RUNTIMES,
     SERIAL,
@@ -22,16 +20,9 @@ from papers.bots.plan import (
 )
 from papers.model import Values
 from papers.recordings import regions_ns, regions_work_ns, simulated
-from papers.timings import error, ratio
+from papers.timings import ratio
 
 SHARES: Final = ("work", "overhead", "idle")
-
-
-def cutoff_ratio(
-    values: Values, program: str, over: str, under: str, threads: int, runtime: str = "libomp"
-) -> float:
-    """Returns the measured time with one cut-off divided by the time with another."""
-    return ratio(values, program, variant(runtime, threads, over), variant(runtime, threads, under))
 
 
 def untied_ratio(values: Values, program: str, cutoff: str, runtime: str, threads: int) -> float:
@@ -51,17 +42,6 @@ def measured_speedup(values: Values, program: Program, runtime: str, threads: in
     return ratio(values, program.group, SERIAL, variant(runtime, threads, cutoff or program.usual))
 
 
-def round_spread(values: Values, program: str, cutoffs: Sequence[str], threads: int) -> float:
-    """Returns how much the times of libomp's tied and untied tasks differ between rounds, as a ratio."""
-    kinds = [
-        variant("libomp", threads, cutoff, tied)
-        for cutoff in cutoffs
-        for tied in (True, False)
-        if tied or cutoff in (NONE, MANUAL)
-    ]
-    return error(values, program, kinds)
-
-
 def runtime_spread(values: Values, program: str, cutoff: str, threads: int) -> float:
     """Returns the time on the slowest runtime divided by the time on the fastest."""
     times = [
@@ -73,12 +53,6 @@ def runtime_spread(values: Values, program: str, cutoff: str, threads: int) -> f
 
 def _regions_ns(values: Values, case: str, threads: int) -> float:
     return regions_ns(values, case, POLICY, threads)
-
-
-def predicted_ratio(values: Values, program: str, over: str, under: str, threads: int) -> float:
-    """Returns the simulated time with one cut-off divided by the time with another."""
-    first, second = (_regions_ns(values, traced_name(program, cutoff), threads) for cutoff in (over, under))
-    return first / second
 
 
 def predicted_threads(values: Values, program: str, cutoff: str) -> list[int]:

