@@ -74,7 +74,7 @@ PAPER: Final = Paper(
     ),
     introduction=_INTRODUCTION,
     programs=("cilksort", "arraywalk"),
-    duration={"quick": "about eight minutes"},
+    duration={"quick": "three minutes"},
     steps=plan.steps,
     method=_method,
     pictures=PICTURES,
