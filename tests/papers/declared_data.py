@@ -43,7 +43,7 @@ class SimulatedWithMemory:
     threads: Sequence[int]
     n_seeds: int
     variant: str = ""  # name of a machine with other costs
-    remote: float = 0.0  # its cost of data of other nodes, over the cost of the own memory; 0: the machine's
+    memory_of: str = ""  # the machine whose costs of caches and memory it has; empty: its own
 
     def step(self) -> Step:
         return Step(f"simulate {self.case}{self.variant}", self)
@@ -68,11 +68,7 @@ class SimulatedWithMemory:
         """Returns the machine with the cores that the team uses: threads are spread over the sockets."""
         cores = max(1, threads // self.n_sockets)
         machine = read_machine(self.machine).with_topology(self.topology.format(cores=cores))
-        if not self.remote or machine.memory is None:
-            return machine
-        latency, ns_per_byte = machine.memory.local
-        far = (self.remote * latency, self.remote * ns_per_byte)
-        return replace(machine, memory=replace(machine.memory, remote=far, other_cache=far))
+        return replace(machine, memory=read_machine(self.memory_of).memory) if self.memory_of else machine
 
 
 def unmeasured(program: TaskProgram) -> dict[int, float]:

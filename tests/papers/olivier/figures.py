@@ -291,9 +291,9 @@ PICTURES: Final = (
         "Fig. 18",
         "one step of Health, coloured by the home of the data",
         "(a) and (b) simulated on 32 threads, (c) recorded here",
-        "Leaf tasks of step 20. (a) and (b) show the eight threads of socket 0. (c) is the recording itself: "
-        "four threads in four domains, which share two processors with other programs: its time axis is "
-        "longer, and long boxes contain interruptions. The simulator cannot record strict schedules.",
+        "Leaf tasks of step 20. (a) and (b) show the eight threads of socket 0; both have spread pages. "
+        "(c) is the recording itself: four threads in four domains, which share two processors: its time "
+        "axis is longer, and long boxes contain interruptions. The simulator cannot record strict schedules.",
         _schedules,
     ),
     Picture(

@@ -8,8 +8,8 @@ from statistics import median
 from typing import Final
 
 from papers.model import Values
-from papers.olivier.plan import SERIAL, SLOW_LINKS, STRICT, TASKS, Program, Scheduler, profile_name
-from papers.recordings import calmest_trace, profiled, regions_ns, regions_work_ns, simulated
+from papers.olivier.plan import REFERENCE_MEMORY, SERIAL, STRICT, TASKS, Program, Scheduler, profile_name
+from papers.recordings import profiled, regions_ns, regions_work_ns, simulated
 from papers.timings import error
 
 
@@ -41,16 +41,20 @@ def inflation(values: Values, program: Program, scheduler: Scheduler, threads: i
     return work_ns(values, program, scheduler, threads) / sequential_ns(values, program, scheduler)
 
 
-def with_slow_links(
+def with_reference_memory(
     of: Callable[[Values, Program, Scheduler, int], float],
     values: Values,
     program: Program,
     scheduler: Scheduler,
     threads: int,
 ) -> float:
-    """Returns one of the figures above, if data of other sockets cost twice the own memory."""
-    slow = {key.removesuffix(SLOW_LINKS): value for key, value in values.items() if key.endswith(SLOW_LINKS)}
-    return of({**values, **slow}, program, scheduler, threads)
+    """Returns one of the figures above with the reference machine's costs of caches and memory."""
+    variant = {
+        key.removesuffix(REFERENCE_MEMORY): value
+        for key, value in values.items()
+        if key.endswith(REFERENCE_MEMORY)
+    }
+    return of({**values, **variant}, program, scheduler, threads)
 
 
 def other_time(values: Values, program: Program, scheduler: Scheduler, threads: int) -> float:
@@ -146,12 +150,6 @@ def busy_share(values: Values, program: Program, scheduler: Scheduler, threads: 
     """Returns the part of the work in which accesses wait for busy memory."""
     runs = _runs(values, program, scheduler, threads)
     return median(run["busy_ns"] / (run["work_ns"] - run["serial_ns"]) for run in runs)
-
-
-def away_share(values: Values, program: Program, scheduler: Scheduler, threads: int) -> float:
-    """Returns the share of the tasks that ran outside of the socket in which the program placed them."""
-    n_tasks = calmest_trace(values, program.trace_of(scheduler))["n_tasks"]
-    return median(run["n_remote"] for run in _runs(values, program, scheduler, threads)) / n_tasks
 
 
 def serial_error(values: Values, program: Program) -> float:

@@ -8,6 +8,7 @@ equal number of them, so the address that a task declares shows the home of its 
 from __future__ import annotations
 
 import shutil
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -54,7 +55,7 @@ class SimulatedSchedule:
             anyway=True,
             record=folder,
         )
-        return _schedule(folder, self.threads)
+        return _schedule(folder, {n: n * N_DOMAINS // self.threads for n in range(self.threads)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,17 +68,26 @@ class RecordedSchedule:
         return Step(schedule_key(self.scheduler), self)
 
     def __call__(self, place: Workplace) -> dict[str, Any]:
-        return _schedule(_calmest(place), N_DOMAINS)
+        return _schedule(_calmest(place), _domains(_calmest(place)))
 
 
 def _calmest(place: Workplace) -> Path:
     return trace_folder(place, HEALTH.name, calmest_trace(place.values, HEALTH.name)["number"])
 
 
-def _schedule(folder: Path, threads: int) -> dict[str, Any]:
-    """Returns figures on all leaf tasks, and the bars of one step: thread, begin, end in ns, home."""
+def _domains(folder: Path) -> dict[int, int]:
+    """Returns the domain of each recorded thread. The order of the threads in a run is arbitrary."""
+    placed = ompass.open(folder).table("regions").filter(polars.col("domain") >= 0)
+    return dict(placed.select("thread", "domain").unique().iter_rows())
+
+
+def _schedule(folder: Path, sockets: Mapping[int, int]) -> dict[str, Any]:
+    """Returns figures on all leaf tasks, and the bars of one step: thread, begin, end in ns, home.
+
+    `sockets`: the socket of each thread.
+    """
     tasks = _leaf_tasks(folder).with_columns(
-        socket=polars.col("thread") * N_DOMAINS // threads,
+        socket=polars.col("thread").replace_strict(sockets, return_dtype=polars.Int64),
         length=polars.col("end_ns") - polars.col("start_ns"),
         at=_share_of_step("start_ns"),
     )

@@ -17,8 +17,7 @@ from papers.olivier.plan import (
     N_DOMAINS,
     NON_STRICT,
     PROGRAMS,
-    SLOW_LINK,
-    SLOW_LINKS,
+    REFERENCE_MEMORY,
     STRICT,
     THREADS,
     TOPOLOGY,
@@ -32,7 +31,7 @@ _N_REPEATS: Final = 3
 
 
 def steps(size: str) -> Sequence[Step]:
-    n_traces, n_seeds, n_rounds = (5, 3, 3) if size == "quick" else (10, 10, 10)
+    n_traces, n_seeds, n_rounds = (5, 9, 3) if size == "quick" else (10, 10, 10)
     made = [*traces([case for one in PROGRAMS for case in one.recorded(size)], n_traces)]
     made += [one.step() for program in PROGRAMS for one in _simulations(program, n_seeds)]
     made += [SimulatedSchedule(one, THREADS[-1]).step() for one in (INTEL, NON_STRICT)]
@@ -47,4 +46,4 @@ def _simulations(program: Program, n_seeds: int) -> Iterator[SimulatedWithMemory
         plain = SimulatedWithMemory(trace, MACHINE, TOPOLOGY, N_DOMAINS, list(policies), THREADS, n_seeds)
         yield plain
         if program in LOCAL:
-            yield replace(plain, variant=SLOW_LINKS, remote=SLOW_LINK)
+            yield replace(plain, variant=REFERENCE_MEMORY, memory_of="reference")
