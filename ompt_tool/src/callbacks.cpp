@@ -364,7 +364,7 @@ bool completes_current(ThreadState &thread, ompt_data_t *prior_data, const ompt_
 bool switches_simply(ThreadState &thread, const TaskState *prior, TaskState *next) {
     if (!prior || !next || next->flags & kInline || only_seems_to_switch(prior)) return false;
     if (runs(thread, prior) == (prior == next)) return false;
-    if (!(next->flags & kStarted)) {
+    if (!(next->flags & (kStarted | kImplicit))) { // an implicit task that is not started has ended
         start_task(thread, next, clock::now());
         return true;
     }

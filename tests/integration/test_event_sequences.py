@@ -66,6 +66,18 @@ def test_events_that_contradict_each_other_crash_nothing(libompass: Path, tmp_pa
     assert result["failures"] == []
 
 
+# 501318: starts a task with the data of an implicit task that has ended.
+@pytest.mark.parametrize("seed", [501318])
+def test_a_contradiction_that_once_broke_the_trace_crashes_nothing(
+    libompass: Path, tmp_path: Path, seed: int
+) -> None:
+    result = play(
+        libompass, tmp_path, "--kind", "disturbed", "--mode", "trace", "--first", str(seed),
+        "--sequences", "1", "--batch", "1",
+    )  # fmt: skip
+    assert result["failures"] == []
+
+
 def test_unknown_kinds_are_shown_as_numbers(libompass: Path, tmp_path: Path) -> None:
     play(libompass, tmp_path, "--kind", "unknown", "--sequences", "100", "--batch", "100", "--keep")
     (directory,) = tmp_path.glob("events-*/run.ompass")
