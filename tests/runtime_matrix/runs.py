@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -244,12 +244,3 @@ def _check_statistics(case: Case, stderr: str) -> None:
         # Cancelled tasks never run. A thread that is not a worker may complete a detached task.
         if not (case.program.ends_in_flight or re.match("cancel|detach", case.program.name)):
             assert created == run, f"{created} tasks created, {run} run"
-
-
-def by_cell(outcomes: Sequence[Outcome]) -> Callable[[Pair, Way], list[Outcome]]:
-    """Returns a function from a pair and a way to their outcomes."""
-    cells: dict[tuple[str, str, str], list[Outcome]] = {}
-    for outcome in outcomes:
-        case = outcome.case
-        cells.setdefault((case.pair.compiler, case.pair.runtime, case.way.name), []).append(outcome)
-    return lambda pair, way: cells.get((pair.compiler, pair.runtime, way.name), [])

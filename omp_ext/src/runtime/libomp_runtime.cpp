@@ -24,7 +24,8 @@
 
 // The C++ ABI's atexit(). If `library` is null, the handler runs at exit only, not when a library is unloaded.
 extern "C" int __cxa_atexit(void (*handler)(void *), void *argument, void *library) noexcept;
-extern "C" omp_ext::abi::Hook __start_omp_ext_hooks[], __stop_omp_ext_hooks[]; // defined by the linker
+// Defined by the linker. lld exports them unless they are hidden.
+extern "C" [[gnu::visibility("hidden")]] omp_ext::abi::Hook __start_omp_ext_hooks[], __stop_omp_ext_hooks[];
 
 namespace omp_ext {
 

@@ -144,7 +144,7 @@ void wait_ends(int kind) {
     if (thread->current->flags & kHeldWait)
         (at_once ? end_wait_at_once : end_wait)(*thread, static_cast<uint32_t>(kind));
     else if (static_cast<uint32_t>(kind) == format::kTaskwait)
-        thread->current->flags &= static_cast<uint16_t>(~kHasChildren); // the children were already complete
+        forget_children(*thread->current); // they were already complete
 }
 
 void steal_begins() {

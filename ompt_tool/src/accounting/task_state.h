@@ -103,6 +103,16 @@ inline bool is_alive(const TaskState &task) { return !is_over(task) && !(task.fl
 inline bool is_entry_of(const TaskState &entry, const TaskState *task) {
     return &entry == task || ((entry.flags & kPart) && entry.whole == task && entry.id == task->id);
 }
+// Notes that this entry of a stack has created a deferred task. Another part of an untied task may wait for that task.
+inline void note_child(TaskState &creator) {
+    creator.flags |= kHasChildren | kHasDescendants;
+    if (creator.flags & kPart) creator.whole->flags |= kHasChildren;
+}
+// Notes that all tasks that the task of this entry has created are complete.
+inline void forget_children(TaskState &creator) {
+    creator.flags &= static_cast<uint16_t>(~kHasChildren);
+    if (creator.flags & kPart) creator.whole->flags &= static_cast<uint16_t>(~kHasChildren);
+}
 inline bool is_detached(const TaskState &task) { return (task.flags & kDetached) == kDetached; }
 inline bool is_untimed_deferred(const TaskState &task) { return (task.flags & (kUntimed | kInline)) == kUntimed; }
 

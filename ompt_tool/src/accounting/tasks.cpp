@@ -173,7 +173,7 @@ void end_inline_slowly(ThreadState &thread, TaskState *task) {
 
 void convert_inline(ThreadState &thread, TaskState *task) {
     if (thread.work.is_sample) end_sample(thread);
-    task->below->flags |= kHasChildren | kHasDescendants;
+    note_child(*task->below);
     task->construct = task->local->id;
     task->id = 0;
     task->worked = 0;
@@ -208,7 +208,7 @@ void create_deferred(ThreadState &thread, TaskState *task, TaskConstruct *constr
     note_cpu(thread, cpu);
     construct->slot->n_deferred++;
     thread.region->slot->n_created += thread.counting;
-    creator->flags |= kHasChildren | kHasDescendants;
+    note_child(*creator);
     if (thread.region->instance && !thread.region->instance->has_tasks) thread.region->instance->has_tasks = 1;
     if (!known) {
         if (thread.previous.creator == creator) process_log::note_create_gap(now - thread.previous.time);
@@ -233,14 +233,14 @@ void note_dependence(ThreadState &thread, const TaskState &before, TaskState &af
     if (thread.tracing) thread.log.untimed(format::kDependence, 0, before.id, after.id);
 }
 
-// Makes a part of an untied task for this thread; returns `task` if memory is exhausted. Other parts may have created
-// children, so every wait of the part counts as a wait with children.
+// Makes a part of an untied task for this thread; returns `task` if memory is exhausted. Undeferred children of other
+// parts may have created tasks, so every taskgroup of the part counts as one with descendants.
 static TaskState *take_part(ThreadState &thread, TaskState *task) {
     TaskState *part = thread.pool.take();
     if (!part) return task;
     part->id = task->id;
     part->construct = task->construct;
-    part->flags = kPart | kStarted | kHasChildren | kHasDescendants;
+    part->flags = static_cast<uint16_t>(kPart | kStarted | kHasDescendants | (task->flags & kHasChildren));
     part->local = thread.constructs.of(task->construct);
     part->worked = 0;
     part->whole = task;

@@ -215,7 +215,7 @@ static void end_wait_for_tasks(ThreadState &thread, uint32_t kind, uint64_t now)
     TaskState &task = *thread.current;
     const LastGap gap = close_gap_at_end(thread, 0, true, now);
     if (__builtin_expect(gap.is_long, 0)) count_long_wait(thread, gap, now);
-    if (kind == format::kTaskwait) task.flags &= static_cast<uint16_t>(~kHasChildren);
+    if (kind == format::kTaskwait) forget_children(task);
     if (thread.tracing) thread.log.wait_end(kind, now);
     count_wait(thread, task, now);
 }
@@ -239,7 +239,8 @@ void begin_untimed_wait(ThreadState &thread, uint32_t kind) {
 }
 
 void end_untimed_wait(ThreadState &thread) {
-    thread.current->flags &= static_cast<uint16_t>(~(kWaiting | kHeldWait | kHasChildren));
+    thread.current->flags &= static_cast<uint16_t>(~(kWaiting | kHeldWait));
+    forget_children(*thread.current);
     open_interval(thread, format::kOpenWork);
 }
 
