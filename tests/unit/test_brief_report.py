@@ -203,8 +203,26 @@ def test_a_finding_has_the_change_that_cures_it() -> None:
     assert [one.change and one.change.kind for one in better] == ["time"]
     unknown = causes(with_changes(content, change("of_a_later_version", 0.3)))
     assert [(one.kind, one.change and one.change.kind) for one in unknown] == [
-        ("too_fine", "of_a_later_version")
+        ("", "of_a_later_version"),
+        ("too_fine", None),
     ]
+
+
+def test_a_finding_that_no_change_cures_keeps_its_own_cure() -> None:
+    content = content_of(fine_run())
+    asleep = Finding("blocked", "problem", "Threads sleep", "they do", "move the input", MS, construct=1)
+    found = causes(with_changes(replace(content, findings=(asleep,)), change("split", 0.2)))
+    assert [(one.kind, one.change and one.change.kind) for one in found] == [("", "split"), ("blocked", None)]
+    assert found[1].advice().cure == "move the input"
+
+
+@pytest.mark.parametrize(("gain", "is_shown"), [(0.149, False), (0.15, True)])
+def test_beside_other_programs_a_change_without_a_finding_must_gain_more(gain: float, is_shown: bool) -> None:
+    busy = Finding("disturbed", "problem", "Others used the processors", "they took 40%", "be alone", MS)
+    alone = replace(content_of(fine_run()), findings=())
+    found = causes(with_changes(replace(alone, findings=(busy,)), change("schedule", gain)))
+    assert [one.kind for one in found] == (["", "disturbed"] if is_shown else ["disturbed"])
+    assert len(causes(with_changes(alone, change("schedule", gain)))) == 1
 
 
 def test_the_verdict_omits_states_that_other_programs_lengthened() -> None:

@@ -31,6 +31,8 @@ from ompass.units import duration, gain, percent, plural
 
 _LEAST_GAIN: Final = 0.05
 """The least gain that counts. A change that cures no finding is shown only if it gains as much."""
+_LEAST_DISTURBED_GAIN: Final = 0.15
+"""The same beside other programs: they slow one thread down more than another, so equal work looks unequal."""
 _ALIKE: Final = 0.03
 """Gains that differ by less count as equal. Of such changes, the report shows the easier one."""
 _CUT_OFFS: Final = ("depth", "time", "grain")
@@ -147,20 +149,20 @@ def causes(content: ReportContent) -> list[Cause]:
         if finding.severity == "problem":
             _add(found, content, finding)
     left = list(content.advice.changes) if content.advice else []
-    for cause in sorted(found, key=lambda one: one.kind not in CURED_BY):  # causes of known kinds first
+    for cause in found:
         cause.change = _cure(cause, left)
         if cause.change:
-            same = (*CURED_BY.get(cause.kind, ()), cause.change.kind)
-            left = [one for one in left if one.kind not in same]
+            left = [one for one in left if one.kind not in CURED_BY[cause.kind]]
             cause.share = max(cause.share, 0.0 if cause.change.is_doubtful else cause.change.gain)
     # The best change of each kind is enough here; `ompass advise` lists all changes.
+    disturbed = any(one.kind in OUTSIDE for one in content.findings)
+    least = _LEAST_DISTURBED_GAIN if disturbed else _LEAST_GAIN
     of_kind: dict[str, StoredChange] = {}
     for change in sorted(left, key=lambda one: one.kind == "time" and _by_depth(left, one)):
-        if change.kind not in _NO_CHANGE and not change.is_doubtful and change.gain >= _LEAST_GAIN:
+        if change.kind not in _NO_CHANGE and not change.is_doubtful and change.gain >= least:
             family = next((kinds[0] for kinds in _ALTERNATIVES if change.kind in kinds), change.kind)
             of_kind.setdefault(family, change)
     found += [Cause(None, [one.place], one, _weight(one)) for one in of_kind.values()]
-    disturbed = any(one.kind in OUTSIDE for one in content.findings)
     for cause in found:
         cause.is_disturbed = disturbed
     return sorted(
@@ -197,7 +199,7 @@ def _siblings(one: Location, other: Location) -> bool:
 
 
 def _cure(cause: Cause, changes: Sequence[StoredChange]) -> StoredChange | None:
-    """Returns the best change of a kind that cures the cause, or else a change at one of its lines."""
+    """Returns the best change of a kind that cures the cause."""
     kinds = CURED_BY.get(cause.kind, ())
     near = [one for one in changes if any(_siblings(one.place, place) for place in cause.places)]
     for candidates in (near, changes):
@@ -208,8 +210,7 @@ def _cure(cause: Cause, changes: Sequence[StoredChange]) -> StoredChange | None:
                 (one for one in fit if one.gain >= best - _ALIKE),
                 key=lambda one: (kinds.index(one.kind), -one.gain),
             )
-    lines = {(place.file, place.line) for place in cause.places if place.line}
-    return next((one for one in changes if (one.place.file, one.place.line) in lines), None)
+    return None
 
 
 def _known(places: Sequence[Location]) -> list[str]:
