@@ -91,8 +91,9 @@ KINDS: Final = (
         "work",
         "Threads sleep or wait outside of OpenMP",
         task_findings.blocked,
-        "move input, output and sleeping out of the parallel part, overlap them with computation (a thread "
-        "for them, detached tasks), or deliberately run more threads than processors",
+        "find what they wait for: hold a lock of the program (a mutex) for a shorter time, or give each "
+        "thread data of its own and combine them at the end; move input, output and sleeping out of the "
+        "parallel part, or overlap them with computation (a thread for them, detached tasks)",
         even_if_busy=True,
     ),
     Kind(
