@@ -19,7 +19,7 @@ LABELS: Final = dict(
         plan.POLICIES,
         (
             "work-first (MTH)",
-            "nested waits (for TBB)",
+            "nested waits (TBB)",
             "queue per core (QTH/Core)",
             "per socket (QTH/Socket)",
         ),
@@ -29,7 +29,7 @@ LABELS: Final = dict(
 _COLOURS: Final = dict(
     zip(LABELS.values(), (panels.BLUE, panels.ORANGE, panels.GREEN, panels.RED), strict=True)
 )
-SHORT: Final = dict(zip(plan.POLICIES, ("MTH", "for TBB", "QTH/Core", "QTH/Socket"), strict=True))
+SHORT: Final = dict(zip(plan.POLICIES, ("MTH", "TBB", "QTH/Core", "QTH/Socket"), strict=True))
 _CLASS_COLOURS: Final = {
     "far": panels.ORANGE,
     "coherence": panels.RED,
@@ -197,7 +197,7 @@ def _check(values: Values) -> Spec:
         rows: list[Spec] = []
         for window in WINDOWS:
             rows.append({"x": window, "y": recorded_within(values, case, window), "series": "recorded"})
-            ours = within(values, case, plan.NESTED, 2, window)
+            ours = within(values, case, plan.LIBOMP, 2, window)
             rows.append({"x": window, "y": ours, "series": "simulated"})
         made.append(_window_panel(program, rows, colours))
     return panels.grid("Recorded and simulated distances on two threads", made, 2)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from papers.model import Paper, Values
-from papers.recordings import best_trace, disturbance, n_rounds, spread
+from papers.recordings import best_trace, disturbance, n_rounds, n_seeds, spread
 from papers.reuse import plan, reuse_claims, scaling_claims
 from papers.reuse.distances import accessed_bytes
 from papers.reuse.figures import PICTURES
@@ -21,38 +21,38 @@ with `ompass krd`.
 
 _METHOD = """
 Both programs are in `bots/`, written from their descriptions. Each was recorded on one thread of clang's
-libomp with the data of its kernels. The recording with the least work of {rounds} was simulated by `ompass
-simulate --machine-file {machine} --untraced --reuse` on 1 to 24 cores of the paper's machine, with {seeds}
-seeds; all figures are medians. Threads fill one socket after another. The policies take the place of the
-paper's schedulers:
+libomp with the data of its kernels, without AVX, which the paper's processors lack. The recording with
+the least work of {rounds} was simulated by `ompass simulate --machine-file {machine} --untraced --reuse`
+on 1 to 24 cores of the paper's machine, with {seeds} seeds ({fmm_seeds} for fmm); all figures are
+medians. Threads fill one socket after another. The policies take the place of the paper's schedulers:
 
 | in the paper | here | |
 |---|---|---|
 | MTH, MassiveThreads | `work-first` | the child runs at once, the rest of its creator may be stolen |
-| TBB | `libomp`, a stand-in | a started task never moves; a waiting thread runs its descendants |
+| TBB | `tbb` | a started task never moves; a waiting thread runs any task |
 | QTH/Core, Qthreads with a queue per core | `help-first` | the creator continues, the child may be stolen |
 | QTH/Socket, with a queue per socket | `shared-lifo` | a queue for the threads of a socket, newest first |
 
 Operations cost what the reference machine measured, whatever the policy. The simulator models caches and
 memory for the declared data; latencies and bandwidths are round figures of a current server, not of the
-paper's machine. Distances need no such figures: they follow from the order of the kernels and the sizes of
-the caches. They count bytes, the paper's count accesses; matmul's accesses are all equally long.
+paper's machine. Distances need no such figures: they follow from the order of the kernels and the sizes
+of the caches. They count bytes, the paper's count accesses; matmul's accesses are all equally long.
 
-Other programs used the processors for {busy:.0%} of the time of all recordings. The simulation leaves this
-time out, but the recorded work still includes its effect on caches. The recordings of a program differ by up
-to {spread:.0%} in their work. For the same reason times were measured on one thread only: each is the
-shortest of many runs of some milliseconds.
+Other programs used the processors for {busy:.0%} of the time of all recordings. The simulation leaves
+this time out, but the recorded work still includes its effect on caches. The recordings of a program
+differ by up to {spread:.0%} in their work. For the same reason times were measured on one thread only:
+each is the shortest of many runs of some milliseconds.
 
 {table}
 """
 
 
 def _method(values: Values) -> str:
-    table = values[f"simulate {plan.MATMUL}"]
     return _METHOD.format(
         machine=plan.MACHINE,
         rounds=n_rounds(values, plan.MATMUL),
-        seeds=len({row[table["columns"].index("seed")] for row in table["rows"]}),
+        seeds=n_seeds(values, plan.MATMUL),
+        fmm_seeds=n_seeds(values, plan.FMM),
         busy=disturbance(values, plan.PROGRAMS),
         spread=spread(values, plan.PROGRAMS),
         table="\n".join(_inputs(values)),
@@ -82,8 +82,8 @@ PAPER: Final = Paper(
     introduction=_INTRODUCTION,
     programs=plan.PROGRAMS,
     duration={
-        "quick": "about four minutes of processor time",
-        "full": "about forty, estimated from the quick size",
+        "quick": "six minutes",
+        "full": "about an hour, estimated from the quick size",
     },
     steps=plan.steps,
     method=_method,

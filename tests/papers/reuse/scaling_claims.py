@@ -41,6 +41,20 @@ def _order_of_programs() -> Claim:
     )
 
 
+def _scales_in_a_socket() -> Claim:
+    return Claim(
+        name="tbb-scales",
+        sentence="Until a socket is full, TBB scales very well: speed-ups on 6 cores are above 5",
+        place="Section II.C",
+        theirs=FIGURE_ONLY,
+        picture=FMM,
+        ours=lambda values: {program: numbers.speedup(values, program, NESTED, 6) for program in PROGRAMS},
+        holds=lambda found: min(found) > 5,
+        show=times,
+        cause="Operations cost what the reference machine measured, not what TBB's cost.",
+    )
+
+
 def _work_first_overhead() -> Claim:
     return Claim(
         name="work-first-overhead",
@@ -136,7 +150,7 @@ def _nested_decays(program: str) -> Claim:
 
     return Claim(
         name=f"{program}-nested-decays",
-        sentence=(f"From one socket to four, OVR of {program} grows most where started tasks never move"),
+        sentence=f"From one socket to four, OVR of {program} grows most under TBB",
         place="Section II.C",
         theirs="TBB decays, the others degrade smoothly",
         picture=program,
@@ -197,7 +211,7 @@ def _inflates_with_sockets(program: str) -> Claim:
 def _order_of_inflation() -> Claim:
     return Claim(
         name="order-of-inflation",
-        sentence="On 12 cores work time of matmul inflates least under work-first, then a queue per core",
+        sentence="On 12 cores work time of matmul grows more with each of: work-first, queue per core, TBB",
         place="Tab. I",
         theirs="1.0250, 1.0441, 1.0519 (TBB)",
         picture="hardware",
@@ -208,8 +222,8 @@ def _order_of_inflation() -> Claim:
         holds=rises,
         show=lambda factor: f"{factor:.4f}",
         cause=(
-            "Modelled inflation follows the modelled misses, and these three schedulers differ by little "
-            "more than the random choices of one of them."
+            "Modelled inflation follows the modelled misses. Work-first and a queue per core differ by "
+            "little more than the random choices of one of them."
         ),
     )
 
@@ -265,15 +279,7 @@ CLAIMS: Final = (
     _speedup(MATMUL, 21),
     _speedup(FMM, 18),
     _order_of_programs(),
-    _missing(
-        "tbb-scales",
-        "Until a socket is full, TBB scales very well",
-        "Section II.C",
-        FIGURE_ONLY,
-        "measured",
-        "A measurement on two threads or more needs as many processors that no other program uses. The "
-        "simulator has no policy of TBB.",
-    ),
+    _scales_in_a_socket(),
     _work_first_overhead(),
     *map(_ratio_to_work_first, PROGRAMS),
     *map(_shared_overhead, PROGRAMS),
