@@ -52,8 +52,8 @@ def _cilksort() -> Iterator[Claim]:
         holds=lambda found: found[0] > 0.1,
         show=percent,
         cause=(
-            "The recorded work is that of a newer processor, and tasks cost what they cost on the reference "
-            "machine. The more tasks cost relative to the work, the more speed-up is lost to parallel work, "
+            "The work was recorded on a newer processor, and tasks cost as much as on the reference machine. "
+            "The more tasks cost relative to the work, the more speed-up is lost to parallel work, "
             "and the less to idle time. To parallel work,"
         ),
         evidence=lambda values: {"40 cores": _overhead_gap(values, "a")},

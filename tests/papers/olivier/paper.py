@@ -43,12 +43,12 @@ same series. Nothing was fitted to the results. With 5 GB/s for a thread and 14.
 nodes serve 12 threads at full speed, which is the paper's Fig. 3. Links between sockets have a latency,
 but never become busy. Work outside of the data takes the recorded time, without AVX, on a faster core
 than the paper's, so that data are a larger part of the work than in the paper, and inflation is larger
-where memory is busy. These figures matter: with those of a current server, r of Health on 32 threads
+where memory is busy. These figures matter: with the memory of a current server, r of Health on 32 threads
 under Intel's scheduler is {health_r:.2f}, and of Heat {heat_r:.2f}.
 
 The inputs have the paper's relation to its caches of 18 MB each, 72 MB together: the data of Health fit
-into four, and those of the other programs do not. The paper gives the sizes of the last three. The size
-of Health follows from its 144 cities in the input format of [BOTS](https://github.com/bsc-pm/bots).
+into four, and the data of the other programs do not. The paper gives the sizes of the last three. The
+size of Health follows from its 144 cities in the input format of [BOTS](https://github.com/bsc-pm/bots).
 Caches have their full size.
 
 Four threads shared two processors with each other and with other programs: on average, {busy:.1f} threads

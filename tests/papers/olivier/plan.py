@@ -138,7 +138,7 @@ STRASSEN: Final = Program(
 )
 SPARSELU: Final = Program(
     "sparselu",
-    {"quick": "--size 80 --block 64", "full": "--size 100 --block 100"},
+    {"quick": "--size 80 --block 64", "full": "--size 100 --block 96"},
     {"quick": "--size 30 --block 48", "full": "--size 50 --block 80"},
     "up to 210 MB",
     "up to 800 MB: 10,000 x 10,000 elements",
