@@ -599,6 +599,20 @@ def test_uneven_loop_is_named_by_its_line() -> None:
     assert the(run, "loop_imbalance").construct == 1
 
 
+def test_the_slowest_thread_of_a_loop_may_change_from_run_to_run() -> None:
+    kinds = [definition(0, "parallel"), definition(1, "loop", flags=STATIC_LOOP)]
+    rows = team(0, [{"work_ns": 75 * MS, "idle_ns": 25 * MS}, {"work_ns": 75 * MS, "idle_ns": 25 * MS}])
+    loops = [loop(1, k, time_ns=75 * MS, imbalance_ns=25 * MS, n_led=4 * (1 - k)) for k in (0, 1)]
+    text = the(made_run(rows, [], kinds, loops=loops), "loop_imbalance").because
+    assert "in each of 4 runs of this static loop" in text
+    assert "not always the same thread" in text
+    one = (loop(1, 0, time_ns=100 * MS), loop(1, 1, time_ns=50 * MS, imbalance_ns=50 * MS))
+    assert (
+        "busiest thread in this static loop took 100 ms, against 75.0 ms on average"
+        in the(made_run(uneven_rows(), [], kinds, loops=one), "loop_imbalance").because
+    )
+
+
 def test_single_construct_is_no_uneven_loop() -> None:
     kinds = [definition(0, "parallel"), definition(1, "loop", flags=SINGLE)]
     loops = (loop(1, 0, time_ns=50 * MS), loop(1, 1, imbalance_ns=50 * MS))

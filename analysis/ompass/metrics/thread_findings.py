@@ -268,15 +268,29 @@ def loop_imbalance(facts: Facts) -> Iterator[Evidence]:
         if facts.breakdown.share(lost_ns) < thresholds.IMBALANCE_SHARE:
             continue
         yield evidence(
-            f"the busiest thread in this {loop.kind} took {duration(loop.max_thread_ns)}, against "
-            f"{duration(loop.mean_thread_ns)} on average; the others waited behind it for "
-            f"{percent(facts.breakdown.share(lost_ns))} of the thread-time",
+            _uneven(loop, percent(facts.breakdown.share(lost_ns))),
             lost_ns,
             loop.construct,
             cure=_cure_of(loop, facts.n_threads),
             imbalance=loop.imbalance,
             instances=loop.n_led,
         )
+
+
+def _uneven(loop: LoopTotals, lost: str) -> str:
+    """Returns the sentence about unequal shares that cost this part of the thread-time."""
+    most, mean = duration(loop.max_thread_ns), duration(loop.mean_thread_ns)
+    behind_one_ns = len(loop.threads) * (loop.max_thread_ns - loop.mean_thread_ns)
+    if 2 * behind_one_ns < loop.imbalance_ns:
+        return (
+            f"in each of {loop.n_led:,} runs of this {loop.kind}, threads waited for the slowest one, in all "
+            f"for {lost} of the thread-time; it was not always the same thread: over all runs, the busiest "
+            f"one took {most}, against {mean} on average"
+        )
+    return (
+        f"the busiest thread in this {loop.kind} took {most}, against {mean} on average; the others waited "
+        f"behind it for {lost} of the thread-time"
+    )
 
 
 _FIXED_LOOPS: Final = frozenset({"loop", "static loop", "sections"})
