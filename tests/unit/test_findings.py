@@ -608,7 +608,7 @@ def test_the_slowest_thread_of_a_loop_may_change_from_run_to_run() -> None:
     assert "not always the same thread" in text
     one = (loop(1, 0, time_ns=100 * MS), loop(1, 1, time_ns=50 * MS, imbalance_ns=50 * MS))
     assert (
-        "busiest thread in this static loop took 100 ms, against 75.0 ms on average"
+        "busiest thread in this static loop took 100 ms, against 75 ms on average"
         in the(made_run(uneven_rows(), [], kinds, loops=one), "loop_imbalance").because
     )
 
