@@ -96,7 +96,9 @@ def package(pytest: Sequence[str]) -> list[File]:
     """Returns the modules of the package, executed by pytest with these arguments and its subprocesses."""
     coverage = [sys.executable, "-m", "coverage"]
     subprocess.run([*coverage, "erase"], cwd=ROOT, check=True)
-    subprocess.run([*coverage, "run", "-m", "pytest", *pytest], cwd=ROOT, check=False)
+    subprocess.run(
+        [*coverage, "run", "-m", "pytest", "-p", "line_coverage.saving", *pytest], cwd=ROOT, check=False
+    )
     subprocess.run([*coverage, "combine", "--quiet"], cwd=ROOT, check=True)
     report = FOLDER / "package.json"
     subprocess.run([*coverage, "json", "--quiet", "-o", report], cwd=ROOT, check=True)
