@@ -63,7 +63,7 @@ def json_text(text: str) -> str:
 
 
 def csv_cell(value: Any) -> Any:
-    """Returns a value for a CSV file, with an apostrophe before text that is a formula to a spreadsheet."""
+    """Returns a value for a CSV file, with an apostrophe before text that a spreadsheet would evaluate."""
     if not isinstance(value, str):
         return value
     return visible(f"'{value}" if value.startswith(("=", "+", "-", "@")) else value)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Results that notebooks show as tables and figures: contents of reports, which also make the reports."""
+"""The contents of reports for notebooks, which show them as tables and figures."""
 
 from __future__ import annotations
 

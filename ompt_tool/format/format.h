@@ -259,7 +259,7 @@ struct alignas(64) RegionInstance {
     uint64_t index; // place in the pool
     uint64_t waited_for[2]; // number of the barrier << 32 | kSettled | construct that its threads waited for; atomic
     uint32_t end_wait; // construct of the wait at the region's end
-    uint32_t is_runtimes; // 1: a region of the runtime, whose threads are helpers
+    uint32_t is_internal; // 1: a region of the runtime, whose threads are helpers
     uint32_t n_joined; // threads that have taken part, the primary included; atomic
     uint32_t unused[3];
 };

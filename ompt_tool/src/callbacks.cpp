@@ -79,7 +79,7 @@ void on_thread_end(ompt_data_t *) {
 
 // True if the runtime begins the region for itself, as libomp does for its hidden helper threads. It does so from its
 // own code, on a thread other than the first, and outside of every other region.
-bool is_runtimes_own(const ThreadState &thread, const void *address) {
+bool is_internal_region(const ThreadState &thread, const void *address) {
     return runtime_code.holds(address) && thread.index != 0 && thread.region == &thread.regions.outside;
 }
 
@@ -98,7 +98,7 @@ void on_parallel_begin(ompt_data_t *, const ompt_frame_t *, ompt_data_t *paralle
     // One thread runs the code of a teams construct, although libomp reports the team size of the regions inside.
     const bool is_teams_code = thread->region->is_league && flags & ompt_parallel_invoker_runtime;
     const format::RegionInstance *region =
-        begin_region(*thread, address, is_teams_code ? 1 : n_requested, is_runtimes_own(*thread, address));
+        begin_region(*thread, address, is_teams_code ? 1 : n_requested, is_internal_region(*thread, address));
     if (parallel) set_region(*parallel, region);
     if (!region || thread->region->instance != region) return;
     thread->region->is_league = flags & ompt_parallel_league;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""MPI calls with OpenMPI and MPICH, in C and Fortran: the waiting time of each rank, and its lines."""
+"""MPI calls with OpenMPI and MPICH, in C and Fortran: each rank's waiting time, at the lines of its calls."""
 
 from __future__ import annotations
 

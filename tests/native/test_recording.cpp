@@ -44,10 +44,10 @@ void run_inline(ThreadState &thread, uintptr_t construct, unsigned depth, std::a
 void run_region(unsigned seed, std::atomic<uint64_t> &n_tasks) {
     ThreadState *primary = recorder::thread(format::ThreadKind::kInitial);
     format::RegionInstance *instance = begin_region(*primary, address(0x1000));
-    std::atomic<TaskState *> mailbox[64] = {};
+    std::atomic<TaskState *> queue[64] = {};
     std::atomic<bool> done{false};
     const auto run_one = [&](ThreadState &thread, std::minstd_rand &random) {
-        TaskState *task = mailbox[random() % 64].exchange(nullptr);
+        TaskState *task = queue[random() % 64].exchange(nullptr);
         if (!task) return;
         start_task(thread, task, clock::now());
         if (random() % 4 == 0) run_inline(thread, 0x3000, 5, n_tasks);
@@ -60,7 +60,7 @@ void run_region(unsigned seed, std::atomic<uint64_t> &n_tasks) {
         TaskState *implicit = begin_implicit(*thread, instance, 2);
         begin_wait(*thread, 9, nullptr);
         while (!done) run_one(*thread, random);
-        for (auto &slot : mailbox)
+        for (auto &slot : queue)
             if (TaskState *task = slot.exchange(nullptr)) {
                 start_task(*thread, task, clock::now());
                 complete_task(*thread, task, nullptr, 1);
@@ -77,7 +77,7 @@ void run_region(unsigned seed, std::atomic<uint64_t> &n_tasks) {
             begin_creation(*primary);
             TaskState *task = create(*primary, 0x2000 + 16 * (random() % 3));
             end_creation(*primary);
-            auto &slot = mailbox[random() % 64];
+            auto &slot = queue[random() % 64];
             TaskState *none = nullptr;
             if (!slot.compare_exchange_strong(none, task)) { // full queue: the task runs at once
                 start_task(*primary, task, clock::now());
@@ -323,7 +323,8 @@ TEST_F(Recording, records_of_every_form_are_read_as_they_were_written) {
     struct Record {
         format::EventKind kind;
         uint32_t argument;
-        uint64_t time, what; // word 1 of a start, number of inline_ops, address, id of a creation, begin off CPU
+        // `detail`: word 1 of a start, number of inline_ops, address, id of a creation, or begin of an off-CPU interval
+        uint64_t time, detail;
         bool operator==(const Record &) const = default;
     };
     std::vector<Record> written, read;
@@ -404,11 +405,11 @@ TEST_F(Recording, records_of_every_form_are_read_as_they_were_written) {
             Record found = {record.kind, record.argument, record.time, record.id};
             const bool is_off_cpu = record.kind == format::kPreempted || record.kind == format::kBlocked;
             if (record.kind == format::kStart || record.kind == format::kWrite || is_off_cpu)
-                found.what = record.words[1];
+                found.detail = record.words[1];
             if (record.kind == format::kWrite) found.argument = 0; // depends on the form only
             if (record.kind == format::kInlineOps) {
                 found.argument = 0;
-                from.unfold(record, [](uint32_t) { return false; }, [&] { return ++found.what > 0; });
+                from.unfold(record, [](uint32_t) { return false; }, [&] { return ++found.detail > 0; });
             }
             to.push_back(found);
             if (to.size() == n_before + written.size() / 2) place = from.bookmark();

@@ -21,7 +21,7 @@ public:
     ReadyTasks(const TaskProgram &program, const Policy &policy, TasksInFlight &tasks, Threads &threads,
                uint32_t n_domains, bool untied, uint64_t lock_ns)
         : policy_(policy), tasks_(tasks), n_threads_(threads.size()), n_domains_(n_domains), untied_(untied),
-          in_order_(program.dependences.empty()), lock_ns_(lock_ns) {
+          no_dependences_(program.dependences.empty()), lock_ns_(lock_ns) {
         const uint32_t n_own = policy.queues == Queues::kPerDomain ? n_domains : n_threads_;
         const bool placed = policy.queues == Queues::kPlaced;
         first_urgent_ = n_own + (placed ? n_domains : 0);
@@ -104,7 +104,7 @@ public:
     bool is_bound(const LiveTask &task) const { return !task.untied && !untied_; }
     // Returns the number of queues or tasks that a search among n examines. In a program without dependences, a queue
     // holds only descendants of its owner's task, so the tasks at its ends decide whether the thread may run any.
-    uint32_t search_limit(uint32_t n) const { return in_order_ ? std::min(n, kSearchLimit) : n; }
+    uint32_t search_limit(uint32_t n) const { return no_dependences_ ? std::min(n, kSearchLimit) : n; }
     // Returns the index, in the queue, of a task that the thread may run; kNoQueue: none.
     uint32_t find_allowed(const Thread &thread, uint32_t number, bool newest) const {
         const TaskQueue &tasks = queues_[number].tasks;
@@ -167,7 +167,7 @@ private:
     const Policy &policy_;
     const TasksInFlight &tasks_;
     const uint32_t n_threads_, n_domains_;
-    const bool untied_, in_order_;
+    const bool untied_, no_dependences_;
     const uint64_t lock_ns_;
     std::vector<Queue>
         queues_; // queues of threads or domains, then the inboxes of domains, then the queues of priorities

@@ -260,7 +260,7 @@ def changed(judgement: Judgement, words: tuple[str, str] = ("longer", "shorter")
     ratio = judgement.ratio
     size = f"{percent(abs(ratio.estimate - 1))} {words[0] if ratio.estimate >= 1 else words[1]}"
     if ratio.low <= 0 or math.isinf(ratio.high):
-        return f"{size}, in too few runs for an interval"
+        return f"{size}, in too few runs for a confidence interval"
     return f"{size}, between {signed(ratio.low)} and {signed(ratio.high)}"
 
 

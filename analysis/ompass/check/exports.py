@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A check in the forms that services for continuous integration read.
+"""A check in the formats that services for continuous integration read.
 
 - Markdown, for a comment on a pull request or the summary of a job
 - JUnit XML: one test case, for the verdict

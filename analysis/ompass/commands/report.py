@@ -129,7 +129,7 @@ def report(
             "--window",
             metavar="FROM:TO",
             help="With --source events: only this part of the run, such as 10ms:12ms since the start. "
-            "With --html: the window of the schedule on the page.",
+            "With --html: the window of the timeline on the page.",
             rich_help_panel=SHOWN,
         ),
     ] = "",

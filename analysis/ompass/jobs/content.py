@@ -63,7 +63,7 @@ class _Group:
 
 
 def jobs_of(contents: Sequence[ReportContent]) -> list[tuple[ReportContent, ...]]:
-    """Returns the runs by job, each job by rank, in the order of their starts.
+    """Returns the jobs in order of their starts, each as its runs in order of their ranks.
 
     Ranks of one launch are one job. So are ranks with different numbers that ran at the same time, and whose
     directories are in one folder. A run without a rank is a job of its own.

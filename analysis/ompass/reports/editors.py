@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Remarks in the forms that editors and code hosts read.
+"""Findings in the formats that editors and code hosts read.
 
 - SARIF 2.1.0, which Visual Studio Code and code hosts show at the lines
 - compiler messages, `file:line: note: …`, which every editor understands

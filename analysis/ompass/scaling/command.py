@@ -79,7 +79,7 @@ _EPILOG = """
 
   ompass scale --from batch/*.ompass                   runs that were recorded one by one
 
-Runs with different numbers of threads alternate, and are pinned. The same command resumes a killed sweep.
+Runs with different numbers of threads alternate, and threads are pinned. The same command resumes a killed sweep.
 """
 
 Table = Enum("Table", {name.upper(): name for name in CSV_TABLES}, type=str)  # type: ignore[misc]
@@ -122,7 +122,7 @@ def scale(
         typer.Option(
             "--baseline",
             metavar="COMMAND",
-            help="The best serial program, for T_s.",
+            help="The best serial program, the reference of speed-ups.",
             rich_help_panel=RUNNING,
         ),
     ] = "",
@@ -153,7 +153,7 @@ def scale(
             "-o",
             callback=output_folder,
             metavar="DIR",
-            help="The sweep's directory (PROGRAM.sweep).",
+            help="The sweep's directory (default: PROGRAM.sweep).",
             rich_help_panel=OUTPUT,
         ),
     ] = None,
@@ -162,8 +162,8 @@ def scale(
         choice_option(
             ScopeName,
             "--scope",
-            help="The timed part: all parallel regions, or the whole process (default with a baseline or "
-            "an elision, unless --seconds gives their times for the same part).",
+            help="The timed part: all parallel regions (default), or the whole process (default with "
+            "--baseline or --elision, but without --seconds).",
         ),
     ] = None,
     seconds: Annotated[
@@ -216,8 +216,8 @@ def scale(
     """Run a program on several numbers of threads, and explain why it does not scale.
 
     Shows a verdict (the cause, its line, and the cure), speed-up, and the breakdown of thread-time. --full
-    adds OVR, WTI, factored speed-up curves with their gaps, and the lines that take longer and why. For an
-    MPI job (mpirun -n 2 PROGRAM), shows its efficiencies by ranks and threads.
+    adds overhead (OVR), work time inflation (WTI), factored speed-up curves with their gaps, and the lines
+    that take longer and why. For an MPI job (mpirun -n 2 PROGRAM), shows its efficiencies by ranks and threads.
     """
     check_form(as_json, as_csv, None, "", form)
     shown = Shown(as_json, as_csv, str(table.value), figure, html, form, full)

@@ -2,7 +2,7 @@
 """Answers questions about the code of one module from its file on this machine.
 
 Owns the choice of a location from frames: the innermost source line, the innermost function with a name.
-`resolver` loads this file, and the readers of ELF and DWARF, only for questions without a kept answer.
+`resolver` imports this module, and the readers of ELF and DWARF, only if the run's names file lacks an answer.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _Answer = TypeVar("_Answer")
 
 
 def _remembered(ask: Callable[[ModuleFile, int], _Answer]) -> Callable[[ModuleFile, int], _Answer]:
-    """Lets a method answer each address once, because the ranks of a job sample the same code."""
+    """Caches a method's answers by address, because the ranks of a job sample the same code."""
 
     @wraps(ask)
     def answer(self: ModuleFile, address: int) -> _Answer:
@@ -39,7 +39,9 @@ def _remembered(ask: Callable[[ModuleFile, int], _Answer]) -> Callable[[ModuleFi
 
 
 class ModuleFile:
-    """The file of a module, or its debug file: `found`. Opens it at the first question. Not thread-safe."""
+    """The file with a module's debug information (`found`): the module or a separate debug file. Opens it at
+    the first question. Not thread-safe.
+    """
 
     def __init__(self, module: Module, recorded_ns: int, debug_roots: Sequence[Path] | None) -> None:
         roots = DEBUG_ROOTS if debug_roots is None else debug_roots

@@ -66,8 +66,9 @@ public:
         return {};
     }
 
-    // Returns a domain for each object with CPUs that no smaller object has. A node with memory alone makes no domain,
-    // and two kinds of memory next to the same CPUs make one. CPUs of no object go to the first domain.
+    // Returns one domain for each object that has CPUs of its own, that is, CPUs that no smaller object has. A node with
+    // memory alone makes no domain, and two kinds of memory next to the same CPUs make one. CPUs of no object go to the
+    // first domain.
     std::vector<Domain> domains_of(const std::vector<hwloc_obj_t> &objects) const {
         std::vector<size_t> smallest_first(objects.size());
         for (size_t i = 0; i < objects.size(); i++) smallest_first[i] = i;
@@ -220,7 +221,7 @@ void choose_domains(const Machine &machine, const DomainRequest &request, Topolo
         topology.kind = level.plural;
         topology.domains = machine.domains_of(machine.objects_of(level.type));
         if (!topology.domains.empty()) return;
-        topology.complaint = std::string("this machine shows no ") + level.plural;
+        topology.complaint = std::string("this machine has no ") + level.plural;
     }
     topology.kind = "NUMA nodes";
     topology.domains = machine.domains_of(machine.objects_of(HWLOC_OBJ_NUMANODE));
@@ -308,14 +309,14 @@ Topology read_topology(const DomainRequest &request, const CpuSet &allowed) {
     const HwlocLibrary *hwloc = hwloc_library();
     if (!hwloc) {
         choose_without_hwloc(request, allowed, topology);
-        if (is_privileged()) return topology; // by design
+        if (is_privileged()) return topology; // such a program may not load hwloc, so this is no problem to report
         topology.complaint =
             "libhwloc.so.15 cannot be opened: the machine's nodes and caches are unknown, and memory is "
             "not placed";
         return topology;
     }
     if (n_described_cpus(request.synthetic) > kMaxDescribedCpus)
-        return usual_topology(allowed, "the description is of a machine with more than 4096 processors");
+        return usual_topology(allowed, "the described machine has more than 4096 processors");
     hwloc_topology_t machine = nullptr;
     bool is_loaded = false;
     if (const ompass::WithoutHwlocPlugins without_plugins; hwloc->topology_init(&machine) == 0) {

@@ -193,8 +193,7 @@ void end_fiber() {
     abort(); // not reached: entry ends in abandon_for
 }
 
-// Makes the page a guard page.
-bool forbid(char *page) {
+bool make_guard_page(char *page) {
     constexpr int kGuardInstall = 102; // MADV_GUARD_INSTALL of Linux 6.13, which needs no separate mapping
     return madvise(page, page_bytes(), kGuardInstall) == 0 || mprotect(page, page_bytes(), PROT_NONE) == 0;
 }
@@ -241,7 +240,7 @@ bool StackPool::map_slab() {
                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
         if (memory == MAP_FAILED) continue;
         unused_ = static_cast<char *>(memory);
-        while (n_unused_ < n && forbid(unused_ + n_unused_ * step)) n_unused_++;
+        while (n_unused_ < n && make_guard_page(unused_ + n_unused_ * step)) n_unused_++;
         if (n_unused_ < n) munmap(unused_ + n_unused_ * step, (n - n_unused_) * step);
         return n_unused_ > 0;
     }

@@ -27,7 +27,7 @@ public:
     void give(Stack *stack);
     // Releases pages of idle stacks to the system: all pages of stacks that were not needed since the last call, and
     // the lower pages of the others. Does so at most ten times a second, because following regions need the same pages.
-    // The first time is at least a tenth of a second after the first stack, or earlier if there are many stacks.
+    // Unless there are many stacks, does so for the first time a tenth of a second after the first stack was taken.
     void trim();
 
 private:
@@ -54,10 +54,11 @@ struct StackContext {
 // Waits until the thread that leaves a stack has left it.
 void wait_until_left(const StackContext &there);
 
-// Leaves the stack for one that a thread left before. When a thread goes to `here`, this returns on that thread.
+// Leaves the present stack, `here`, for the stack `there`, which a thread left before. Returns when a thread goes back
+// to `here`; then runs on that thread.
 void go_to(StackContext &here, StackContext &there);
-// Leaves the stack for a new one and calls entry(argument) there. entry must end in abandon_for. The argument must not
-// be on the stack that is left if other threads may go to `here`.
+// Leaves the present stack for a new one and calls entry(argument) there. entry must end in abandon_for. The argument
+// must not be on the present stack if other threads may go to `here`.
 void go_to_new(StackContext &here, Stack &stack, void (*entry)(void *), void *argument);
 // Leaves a new stack for good.
 [[noreturn]] void abandon_for(StackContext &there);

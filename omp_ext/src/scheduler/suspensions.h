@@ -43,8 +43,8 @@ inline bool suspends_waits(const Worker &worker) {
 }
 
 void get_base_task(Worker &worker);
-// Gives the current task, if implicit, a base task through which the runtime can return to it. Returns false if it has
-// one or needs none. The caller must not call end_base_task then.
+// Gives the current task, if implicit, a base task through which the runtime can return to it. Returns true if the
+// caller must end this base task; false if the task already has one or needs none.
 inline bool begin_base_task(Worker &worker) {
     if (__builtin_expect(worker.current != &worker.implicit, 1) || worker.base_task || !suspends_waits(worker))
         return false;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The scheduler's data of a task. They lie inside the block that the program's compiler knows. The block of a light
-// task comes from a BlockPool, and the runtime does not know it. The runtime owns all other blocks, and keeps each
-// until the task and its children are complete. n_holds does the same for light tasks, so a child may read all its
-// ancestors. No thread may touch a task after counting its completion, or after reporting its completion to the runtime.
+// The scheduler's data about a task. They lie in the memory block that compiled code requests for the task and its
+// variables. The block of a light task comes from a BlockPool, and the runtime does not know it. The runtime owns all
+// other blocks, and keeps each until the task and its children are complete. n_holds keeps the blocks of light tasks as
+// long, so a child may read all its ancestors. No thread may touch a task after counting its completion, or after
+// reporting its completion to the runtime.
 #pragma once
 
 #include <atomic>
@@ -66,9 +67,11 @@ struct Task : QueueEntry {
     // The other completed children, in the lower 32 bits. If kArmed is set, bits 32 to 62 are the awaited number. The
     // child that reaches this number resumes the task, or releases a hold of a light task that has ended.
     std::atomic<uint64_t> n_done_elsewhere;
-    // Light tasks and their descendants: one hold for the task itself; one for each child that ended before its own
-    // children; if the task ends before its children, one that the last child releases. The release of the last hold
-    // frees the block of a light task, and releases a hold of the parent. Other tasks: 0.
+    // The reasons to keep a light task, or a descendant of one, in memory; 0 for other tasks. There is one hold
+    //   - for the task itself
+    //   - for each child that ended before its own children
+    //   - if the task ends before its children: one more, which the last child releases
+    // The release of the last hold frees the block of a light task, and releases a hold of the parent.
     std::atomic<uint32_t> n_holds;
 
     // Detachable tasks. The end of the body and the event each complete one half; the second half completes the task.

@@ -146,7 +146,7 @@ void begin_region(Worker &worker, int domain, int32_t runtime_thread) {
     worker.counters = nullptr;
 }
 
-// The teams of one thread that are in no region. Under teams_lock.
+// The teams of one thread that are in no region. Protected by teams_lock.
 Team *idle_teams = nullptr;
 
 } // namespace

@@ -35,8 +35,8 @@ void note_runs(Worker &worker, const void *code, uint32_t n_tasks, uint64_t n_de
 bool has_no_predecessors(Worker &worker);
 
 // Runs tasks if very many children of the current task are incomplete, because waiting tasks fill memory and leave the
-// caches before they run. Does so only now and then while other threads are idle. If the tasks are short, goes on until
-// all children are complete or other threads keep the remaining ones.
+// caches before they run. While other threads are idle, does so only now and then. If the tasks are short, continues
+// until all children are complete or other threads keep the remaining ones.
 void work_off(Worker &worker);
 
 } // namespace omp_ext

@@ -34,8 +34,8 @@ struct WorkerStatistics {
     Count n_steal_attempts;
     Count n_lost_races; // attempts that found a task and lost it to another thread
     Count n_sleeps;
-    Count n_suspended; // waits that left their stack
-    Count n_unsuspended; // waits that kept their stack because there was no other
+    Count n_suspended; // waits of tasks that were suspended
+    Count n_unsuspended; // waits of tasks that were not suspended because no stack was left
     std::unique_ptr<Count[]> n_sent_to; // by domain
     std::unique_ptr<Count[]> n_run_from; // tasks run here but placed in another domain; by that domain
 };

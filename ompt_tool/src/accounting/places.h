@@ -88,7 +88,7 @@ private:
 
     Place places_[kPlaces];
     Place calls_[kCalls];
-    bool idle_; // true: counts go to a slot that is never read
+    bool discards_; // true: counts go to a slot that is never read
     ThreadLog *log_;
 };
 

@@ -42,13 +42,13 @@ const Regions::Known &known_region(ThreadState &thread, const void *address) {
 
 // ---------------------------------------------------------------- regions
 
-format::RegionInstance *begin_region(ThreadState &thread, const void *address, uint32_t n_requested, bool is_runtimes) {
+format::RegionInstance *begin_region(ThreadState &thread, const void *address, uint32_t n_requested, bool is_internal) {
     const uint64_t now = clock::now();
     close_open(thread, now);
     read_clocks(thread, now);
     read_system_use(thread, now);
     thread.previous.creator = nullptr;
-    if (!is_runtimes) process_log::note_first_region();
+    if (!is_internal) process_log::note_first_region();
     format::RegionInstance *instance = thread.regions.instances.take();
     const void *place = place_of_call(thread, address); // before the thread enters the region
     EnteredRegion *region = instance ? thread.push_region() : nullptr;
@@ -65,8 +65,8 @@ format::RegionInstance *begin_region(ThreadState &thread, const void *address, u
     instance->begin = now;
     instance->construct = construct;
     instance->end_wait = end_wait;
-    instance->is_runtimes = is_runtimes;
-    if (is_runtimes) thread.header->kind = format::ThreadKind::kHelper;
+    instance->is_internal = is_internal;
+    if (is_internal) thread.header->kind = format::ThreadKind::kHelper;
     instance->level = region->level;
     instance->n_open = instance->n_joined = 1;
     instance->primary_thread = thread.index;
@@ -245,7 +245,7 @@ TaskState *begin_implicit(ThreadState &thread, format::RegionInstance *instance,
             region->begin = instance->begin;
             region->level = instance->level;
             region->slot->n_instances++;
-            if (instance->is_runtimes)
+            if (instance->is_internal)
                 thread.header->kind = format::ThreadKind::kHelper;
             else if (thread.header->kind == format::ThreadKind::kOther)
                 thread.header->kind = thread.kind; // it had run kernels only

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Charges off-CPU intervals, samples and hardware counters to states and constructs, by state interval as for time.
+// Charges off-CPU intervals, samples and hardware counters to the states and constructs of the state intervals in which
+// they occurred.
 #include "accounting/state_intervals.h"
 
 #include <algorithm>
@@ -16,8 +17,8 @@ static void advance_counters(ThreadState &thread, uint64_t *charged) {
     }
 }
 
-// Called when off_cpu has changed from the kernel's records of switches to the thread's clock, or back. Suspends
-// samples while switches are too frequent to record, because samples double the cost of a switch.
+// Adapts the thread's state after off_cpu has changed from the kernel's records of switches to the thread's clock, or
+// back. Suspends samples while switches are too frequent to record, because samples double the cost of a switch.
 static void change_watch(ThreadState &thread) {
     thread.ring = thread.off_cpu.page();
     thread.header->clock_ticks = thread.off_cpu.clock_ticks(thread.header->mark);

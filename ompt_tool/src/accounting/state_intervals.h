@@ -37,7 +37,7 @@ format::OffCpuTicks take_off_cpu(ThreadState &thread, uint64_t end);
 [[gnu::noinline]] void charge_off_cpu(ThreadState &thread, State state, uint64_t end);
 
 // Stops samples and records of switches until resume_watch(), for one state interval in which the thread may switch
-// thousands of times a second. Its clock shows its off-CPU time.
+// thousands of times a second. The thread's processor-time clock then gives the off-CPU time.
 void pause_watch(ThreadState &thread);
 void resume_watch(ThreadState &thread);
 
@@ -115,8 +115,8 @@ inline void switch_light_counters(ThreadState &thread) {
     thread.light_counters.then = (thread.work.is_sample | !thread.counting) ? recorder::kNever : thread.seen_switch;
 }
 
-// Makes the open interval of work a sample of the current task alone if the task represents other tasks (`weight` > 1).
-// The extension reports every event in a sample.
+// If the current task represents other tasks (`weight` > 1), makes the open interval of work a sample: only this task's
+// work is in it, and the extension reports every event.
 inline void begin_sample(ThreadState &thread, uint32_t weight) {
     thread.work.is_sample = weight > 1;
     thread.work.weight = static_cast<uint16_t>(weight);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Target constructs on the host thread that runs them: calls (library_calls.h) with data operations and launches
-// inside. A host plugin runs kernels on threads of the process. The tool records none of their events, because they
-// belong to the device.
+// inside. A host plugin runs kernels on threads of the process. The tool records no event of a kernel, because the
+// kernel belongs to the device.
 #pragma once
 
 #include "accounting/library_calls.h"
@@ -23,8 +23,8 @@ void begin_target_step(ThreadState &thread);
 void end_data_operation(ThreadState &thread, uint32_t operation, const void *host, uint64_t bytes);
 void end_launch(ThreadState &thread, uint32_t n_teams);
 
-// Counts a load of code onto a device. The load belongs to no construct, because the construct that needs the code has
-// not begun.
+// Counts that the runtime loaded code onto a device. The load belongs to no construct, because the construct that needs
+// the code has not begun.
 void note_image_load(ThreadState &thread, int device, uint64_t bytes);
 
 // Counts a step that the device timed, for the construct `construct`. `length_ns`: its time on the device.

@@ -44,7 +44,7 @@ TaskConstruct *ConstructTable::find_of(uint32_t id, const void *address) {
         made->real_slot = static_cast<format::ConstructSlot *>(log_->slot(id));
         made->real_slot->id = id;
         made->real_slot->kind = format::DefinitionKind::kTask;
-        made->slot = idle_ ? &uncounted : made->real_slot;
+        made->slot = discards_ ? &uncounted : made->real_slot;
         made->light_counters.n_created = &made->real_slot->n_deferred;
         made->light_counters.n_ended = &made->real_slot->n_completed;
         made->light_counters.n_undeferred_left = &made->real_slot->countdown;
@@ -61,7 +61,7 @@ TaskConstruct *ConstructTable::find_of(uint32_t id, const void *address) {
 }
 
 void ConstructTable::count(bool really) {
-    idle_ = !really;
+    discards_ = !really;
     for (uint32_t id = 0; id < size_; id++)
         if (TaskConstruct *construct = by_id_[id]) {
             construct->slot = really ? construct->real_slot : &uncounted;

@@ -88,7 +88,7 @@ private:
     TaskConstruct *by_address_[kAddresses];
     TaskConstruct **by_id_; // grown on demand
     uint32_t size_; // entries of by_id_
-    bool idle_; // true: counts go to a slot that is never read
+    bool discards_; // true: counts go to a slot that is never read
     uint16_t index_;
     ThreadLog *log_;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The regions of gcc before 4.9: a call starts the team, the caller executes its share, and another ends the team.
+// The regions of gcc before 4.9: a call starts the team, the caller executes its share, and another call ends the team.
 #include <omp.h>
 #include <stdbool.h>
 #include <stdio.h>
