@@ -45,7 +45,7 @@ public:
         for (std::int64_t &component : x) component = static_cast<std::int64_t>(random.draw() >> 44);
         const std::vector<std::int64_t> expected = product(a_, product(b_, x));
         const std::vector<std::int64_t> found = product(c_, x);
-        if (found.empty()) return "an element of the product is no number, or beyond all bounds";
+        if (found.empty()) return "an element of the product is not a number, or exceeds the bound";
         for (std::size_t row = 0; row < n_rows_; row++)
             if (found[row] != expected[row]) return "row " + std::to_string(row) + " of the product is wrong";
         return "";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Dumps of a run that keeps only the last part of its trace. A dump is a run directory of its own, with the trace and
-// the statistics up to the moment of the dump; the program goes on. A signal, omp_control_tool or a long region
+// the statistics up to the moment of the dump; the program continues. A signal, omp_control_tool or a long region
 // requests a dump.
 #pragma once
 
@@ -24,7 +24,7 @@ inline bool take_request() {
 }
 
 extern uint64_t longest_ticks; // longest region that requests no dump
-inline void consider(uint64_t region_ticks) {
+inline void request_if_longer(uint64_t region_ticks) {
     if (__builtin_expect(region_ticks > longest_ticks, 0)) request();
 }
 

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plays many random sequences of OMPT events to the tool, and prints as JSON what became of them.
+"""Plays many random sequences of OMPT events to the tool, and prints the results as JSON.
 
     python tests/benchmarks/event_sequences.py [--sequences 20000] [--first 1] [--build DIR] [-o FILE]
 
 A third of the sequences conforms to OMPT in orders that libomp does not use, a third also has numbers that
-no specification knows, and a third contradicts itself. `failed` must be 0: no crash, no hang, no trace that
-cannot be read; all counts exact, and all times add up, unless the run states what its runtime contradicted
-(`explained_batches`).
+no specification knows, and a third contradicts itself. `failed` must be 0: no crash, no hang, no unreadable
+trace; all counts are exact and all times add up, or the run states the contradiction (`explained_batches`).
 Needs a build with tests (`cmake --build --preset release`).
 """
 

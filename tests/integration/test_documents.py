@@ -39,13 +39,13 @@ NOT_RUN = {
     "ompass view ": "serves until the page is closed, as in tests/integration/test_view.py",
     "ompass top ": "needs a terminal; tests/integration/test_top.py has one",
     "srun ": "needs Slurm",
-    "ompass latency ": "needs a processor that samples loads; tests/unit/test_loads.py shows made ones",
-    "cmake -S . -B build -D": "of the reader's program; tests/integration/test_installation.py builds one so",
+    "ompass latency ": "needs a processor that samples loads; tests/unit/test_loads.py has synthetic ones",
+    "cmake -S . -B build -D": "needs a program; tests/integration/test_installation.py builds one this way",
     "ompass graph solver-r*.ompass": "needs traces only; tests/integration/test_ranks.py has some",
     "ompass krd solver-r*.ompass": "needs traces only; tests/integration/test_ranks.py has some",
     "ompass scale -t 1,2 --ranks ": "records many jobs; tests/unit/test_job_scaling.py reads them",
-    "ompass scale --from batch": "of the reader's batch jobs; tests/unit/test_job_scaling.py has some",
-    "ompass compare before/ after/": "of the reader's jobs; tests/unit/test_comparison.py has some",
+    "ompass scale --from batch": "needs batch jobs; tests/unit/test_job_scaling.py has some",
+    "ompass compare before/ after/": "needs many runs; tests/unit/test_comparison.py has some",
     "ompass report solver-r*.ompass --dask": "needs a cluster; tests/integration/test_ranks.py has one",
 }
 LIBRARY_PATHS = ("/path/to/libompass.so", "/path/libompass.so")

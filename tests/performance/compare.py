@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares two records of performance figure by figure, as `ompass compare` compares runs.
+"""Compares the figures of two performance records, as `ompass compare` compares runs.
 
 Each figure has samples on both sides, without pairs: the test is Wilcoxon's rank-sum test, corrected for the
 number of figures. A difference must also exceed the drift within each record.
@@ -56,7 +56,7 @@ def table(changes: Sequence[Change[str]]) -> str:
 
 
 def notes(before: Record, after: Record) -> list[str]:
-    """Returns what makes the records hard to compare."""
+    """Returns sentences on differences that make the comparison doubtful: other machines, missing figures."""
     found = []
     if before["machine"] != after["machine"]:
         found.append(f"The machines differ: {before['machine']}; {after['machine']}.")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Advice on made traces whose best change is known exactly.
+"""Advice on synthetic traces whose best change is known exactly.
 
-tests/native/test_simulated_order.cpp tests the programs that made traces cannot express.
+tests/native/test_simulated_order.cpp tests the programs that synthetic traces cannot express.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each finding on a job appears for made jobs that have its problem, and names rank, call and cause."""
+"""Each finding on a job appears for synthetic jobs that have its problem, and names rank, call and cause."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def test_points_have_efficiencies_by_ranks_and_threads(tmp_path: Path) -> None:
     assert content.expected == 4
     assert content.cause == "mpi_communication"
     report = job_scaling_report(content)
-    assert "4 x 2 (ranks x threads) the job is 2.00 times as fast as on 1 x 2, of 4.00" in report.verdict
+    assert "4 x 2 (ranks x threads) the job is 2.00 times as fast as on 1 x 2 (ideal: 4.00)" in report.verdict
     assert "MPI communication falls from 100% to 50.0%" in report.verdict
     values = plain(report)
     assert [(p["ranks"], p["threads"], p["jobs"]) for p in values["points"]] == [
@@ -57,7 +57,7 @@ def test_replicated_work_lowers_the_computation(tmp_path: Path) -> None:
     assert content.cause == "computation"
 
 
-def test_threads_that_share_processors_are_the_cause_and_no_slow_computation(tmp_path: Path) -> None:
+def test_threads_that_share_processors_are_the_cause_and_not_slow_computation(tmp_path: Path) -> None:
     crowd = [
         rank_content(
             tmp_path / "crowd",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Wrapped creations in made traces: every reader takes the times of creations from their records."""
+"""Wrapped creations in synthetic traces: every reader takes the times of creations from their records."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from readers_agree import (
 from second_reading import Reading
 from unit.test_task_graph import bodies
 
-SPAN_BEGIN_NS = 1000  # time of the first record of a made trace
+SPAN_BEGIN_NS = 1000  # time of the first record of a synthetic trace
 
 
 @settings(max_examples=150)

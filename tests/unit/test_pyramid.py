@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The pyramid of made traces: bins add up to `stretches` at every zoom; damaged caches are rebuilt."""
+"""The pyramid of synthetic traces: bins add up to `stretches` at every zoom; damaged caches are rebuilt."""
 
 from __future__ import annotations
 

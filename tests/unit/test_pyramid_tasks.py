@@ -18,7 +18,7 @@ from ompass.model import STATES
 from unit.test_schedule import BODIES, MIXED
 
 N_THREADS = 3
-BEGIN = 1000  # begin of made traces, ticks
+BEGIN = 1000  # begin of synthetic traces, ticks
 PREEMPTED, BLOCKED = 44, 45
 MANY = 1 << 40
 CHAINS: Body = tuple(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The slices of made traces: windows, limits, and the order in which a thread enters and leaves them."""
+"""The slices of synthetic traces: windows, limits, and the order in which a thread enters and leaves them."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares bins, intervals and matrix of made traces with the replay; checks their figures."""
+"""Compares bins, intervals and matrix of synthetic traces with the replay; checks their figures."""
 
 from __future__ import annotations
 

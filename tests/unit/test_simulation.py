@@ -55,7 +55,7 @@ from ompass.topology import recorded_topology, synthetic_topology
 from unit.test_task_graph import bodies, fib
 
 GOLDEN = Path(__file__).resolve().parent.parent / "golden"
-OUTSIDE_NS = 5  # work outside the region of a made trace
+OUTSIDE_NS = 5  # work outside the region of a synthetic trace
 MANY = 64  # more threads than any made body has simultaneous tasks
 FREE = read_machine().with_topology("pack:1 core:64 pu:1")
 

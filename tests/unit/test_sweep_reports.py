@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The report, the figures and the remark on a made sweep show its known values."""
+"""The report, the figures and the remark on a synthetic sweep show its known values."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ def all_tasks(task: Task) -> Iterator[Task]:
 
 def test_every_task_is_a_row_with_its_parent_and_times(schedule: Schedule, recording: Recording) -> None:
     tasks = list(all_tasks(schedule.workers[0].stack[0]))
-    start = 1000  # begin of made traces
+    start = 1000  # begin of synthetic traces
     expected = {
         (
             task.id,

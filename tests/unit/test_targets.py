@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Target constructs: their findings on made runs, and the names of OMPT's numbers."""
+"""Target constructs: their findings on synthetic runs, and the names of OMPT's numbers."""
 
 from __future__ import annotations
 

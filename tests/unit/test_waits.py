@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Waits and loops of made runs: merged rows, their sums, and the rows that reports show."""
+"""Waits and loops of synthetic runs: merged rows, their sums, and the rows that reports show."""
 
 from __future__ import annotations
 

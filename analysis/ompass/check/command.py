@@ -155,8 +155,8 @@ def check(
 ) -> None:
     """Decide whether PROGRAM is worse than BASELINE. Exits with 0 (not worse), 1 (worse) or 2 (unknown).
 
-    Records both sides alternately until the result is certain or a limit is reached. Compares times with
-    intervals, and counts of tasks, regions and loops exactly.
+    Records both sides alternately until the result is certain or a limit is reached. Compares times by
+    confidence intervals, and counts of tasks, regions and loops exactly.
     """
     options = RunOptions(threads=str(threads) if threads else "", sample="off", libomp=libomp)
     limits = Limits(repeat, _seconds(time), parse_minimum(minimum) or MINIMUM, traces)

@@ -56,7 +56,7 @@ def _pyramid(content: ReportContent) -> Pyramid | None:
     try:
         return open_pyramid(content.run.path, keep=False)
     except DamagedRunError as error:
-        say(f"no schedule on the page: {error.one_line()}")
+        say(f"no timeline on the page: {error.one_line()}")
         return None
 
 

@@ -187,7 +187,7 @@ def run(
             "--dump-on",
             metavar="SIGNAL",
             help="Signal, such as SIGUSR1, that makes the tool copy the part kept by --keep-last into a run "
-            "of its own, while the program goes on.",
+            "of its own, while the program continues.",
             rich_help_panel=RUNNING,
         ),
     ] = "",
@@ -226,8 +226,8 @@ def run(
         typer.Option(
             "--twice/--once",
             show_default=False,
-            help="Run the program a second time, with a trace, to predict the gain of changes; or never "
-            "(default: if it took at most --within and is safe to repeat).",
+            help="Always, or never, run the program a second time, with a trace, to predict the gain of "
+            "changes (default: if it took at most --within and is safe to repeat).",
             rich_help_panel=RUNNING,
         ),
     ] = None,
@@ -236,7 +236,7 @@ def run(
         typer.Option(
             "--within",
             metavar="TIME",
-            help="Longest program that runs a second time without --twice.",
+            help="Longest time of a program that runs a second time without --twice.",
             rich_help_panel=RUNNING,
         ),
     ] = "30s",

@@ -98,7 +98,7 @@ def compare_paths(before: Path, after: Path, scope: Scope, least: float | None =
         raise UsageError(
             f"{before} and {after}",
             "they have no number of threads in common",
-            "measure both on the same ones",
+            "measure both on the same numbers of threads",
         ) from None
 
 

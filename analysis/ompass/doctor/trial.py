@@ -22,10 +22,10 @@ from ompass.system import answer_of
 _LIMIT_S: Final = 20.0
 N_REGIONS: Final = 2
 N_TASKS: Final = 200
-"""Tasks of each region. The extension skips the first one: no file refers to task functions."""
+"""Tasks of each region. The extension schedules only the second region: no file refers to task functions."""
 
-# The first of two threads creates tasks and waits for them. Calls go to the first preloaded library that has
-# the function, as in a program that is linked with the last of these libraries.
+# The first of two threads creates tasks and waits for them. A call goes to the first preloaded library that
+# has the function, as in a program that is linked with the runtime, the last preloaded library.
 _PROGRAM: Final = f"""
 import ctypes as c
 runtime = c.CDLL(None)

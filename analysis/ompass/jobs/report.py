@@ -70,7 +70,7 @@ def _verdict(content: JobScaling) -> str:
         return f"One size of the job was recorded: {first.name} (ranks x threads)."
     said = (
         f"On {judged.name} (ranks x threads) the job is {ratio(judged.speedup)} times as fast as on "
-        f"{first.name}, of {ratio(content.expected)}"
+        f"{first.name} (ideal: {ratio(content.expected)})"
     )
     key = content.cause
     if not key:

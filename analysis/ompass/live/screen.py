@@ -30,7 +30,7 @@ Columns = Sequence[tuple[str, AlignMethod]]
 _BAR: Final = 40
 _MOST_FINDINGS: Final = 5
 _POLITE: Final = 10
-"""Increase of niceness, so that a running view yields to the observed program."""
+"""The increase of the view's niceness, so that it yields to the observed program."""
 _THREADS: Final[Columns] = (("thread", "left"), ("work", "right"), ("idle", "right"), ("states", "left"))
 _CONSTRUCTS: Final[Columns] = (
     *((title, "right") for title in ("tasks", "per second", "work", "mean", "creation")),

@@ -79,7 +79,7 @@ _EPILOG = """
 
   ompass scale --from batch/*.ompass                   runs that were recorded one by one
 
-Runs with different numbers of threads alternate, and threads are pinned. The same command resumes a killed sweep.
+Runs on different numbers of threads alternate; threads are pinned. The same command resumes a killed sweep.
 """
 
 Table = Enum("Table", {name.upper(): name for name in CSV_TABLES}, type=str)  # type: ignore[misc]
@@ -217,7 +217,8 @@ def scale(
 
     Shows a verdict (the cause, its line, and the cure), speed-up, and the breakdown of thread-time. --full
     adds overhead (OVR), work time inflation (WTI), factored speed-up curves with their gaps, and the lines
-    that take longer and why. For an MPI job (mpirun -n 2 PROGRAM), shows its efficiencies by ranks and threads.
+    that take longer and why. For an MPI job (mpirun -n 2 PROGRAM), shows its efficiencies by ranks and
+    threads.
     """
     check_form(as_json, as_csv, None, "", form)
     shown = Shown(as_json, as_csv, str(table.value), figure, html, form, full)

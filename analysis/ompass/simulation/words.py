@@ -88,13 +88,13 @@ def _reason(change: Change) -> str:
     return "; ".join(filter(None, parts)) + LIMITS[change.limit](change)
 
 
-LEAST = "the gain lacks the time to pass the lock to another thread, which other programs hid"
+LEAST = "the gain lacks the time to pass the lock to another thread, because other programs disturbed the run"
 RANGE = "depending on the costs of the runtime (half to twice), and on which threads take which tasks"
 """The meaning of the range of a gain."""
 
 
 def on_more_threads(change: Change) -> str:
-    """Returns a sentence on more threads, for the case that they are no advice."""
+    """Returns the reason why more threads are not advised, as a sentence."""
     threads = plural(change.value, "thread")
     if change.gain < LEAST_GAIN:
         return f"{threads} gain nothing{LIMITS[change.limit](change)}."
@@ -146,7 +146,7 @@ TITLES: Mapping[str, Callable[[Change], str]] = {
     "iterations": lambda c: "Divide the iterations of this loop",
     "lock": lambda c: "Do less while this lock is held",
     "atomic": lambda c: "Update a copy of each thread, and join the copies at the end",
-    "order": lambda c: "Do less between waiting for earlier iterations and letting later ones go on",
+    "order": lambda c: "Do less between waiting for earlier iterations and letting later ones continue",
     "barrier": lambda c: "Remove this barrier if no thread needs what others did before it",
     "region": lambda c: "Enter one parallel region instead of many",
     "share": lambda c: "Share the work that one thread of this region does alone",
@@ -218,7 +218,7 @@ CURES: Mapping[str, Callable[[Change], str]] = {
         "name in the `depend` clauses only the data that the task itself uses: its block, row or element, "
         "not the whole array or a common variable; let tasks that add to one result use partial results"
     ),
-    "pipeline": lambda c: "use as many buffers: item i takes buffer i modulo their number",
+    "pipeline": lambda c: f"use {c.value} buffers: item i takes buffer i modulo {c.value}",
     "iterations": lambda c: (
         "write `collapse(2)`, or loop over smaller parts: no schedule balances so few or unequal iterations"
     ),
@@ -230,7 +230,7 @@ CURES: Mapping[str, Callable[[Change], str]] = {
         "write a `reduction` clause, or add to a local variable and update the shared one once"
     ),
     "order": lambda c: (
-        "compute before the wait what does not need earlier iterations, and let later iterations go on as "
+        "compute before the wait what does not need earlier iterations, and let later iterations continue as "
         "soon as they can; or wait for smaller parts of the iteration"
     ),
     "barrier": lambda c: (

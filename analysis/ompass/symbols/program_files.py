@@ -2,7 +2,7 @@
 """Answers questions about the code of one module from its file on this machine.
 
 Owns the choice of a location from frames: the innermost source line, the innermost function with a name.
-`resolver` imports this module, and the readers of ELF and DWARF, only if the run's names file lacks an answer.
+`resolver` imports this module, and the readers of ELF and DWARF, only if the names file lacks an answer.
 """
 
 from __future__ import annotations

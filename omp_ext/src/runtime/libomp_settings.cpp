@@ -8,7 +8,7 @@ namespace omp_ext {
 
 using namespace abi;
 
-// For C, and with an underscore and arguments by reference for Fortran.
+// Each function has a form for C, and one for Fortran, with an underscore and arguments by reference.
 #define OMP_EXT_SETTING(name, parameters, arguments)                                                                   \
     OMP_EXT_HOOK(void, name, parameters, arguments) {                                                                  \
         if (this_worker) need_proxy(*this_worker);                                                                     \

@@ -402,7 +402,7 @@ static int32_t mark_done(int32_t, void *block) {
 
 // Waits for tasks that the runtime schedules itself, by creating a task that depends on them. The runtime's own wait is
 // unsafe before libomp 19: its dependence node lies in the frame of the call, and a thread that completes a predecessor
-// may still write to the node after the wait. The node of a task is reference-counted, but a tool that is no observer
+// may still write to the node after the wait. The node of a task is reference-counted, but a tool that is not an observer
 // would see the task. So if a tool is active and the runtime reports such waits to tools (16 or later), this uses the
 // runtime's own wait.
 static void wait_in_the_runtime(void *location, int32_t thread, int32_t n, const BlockDependence *first, int32_t n_more,

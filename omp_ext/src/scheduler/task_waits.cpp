@@ -169,7 +169,7 @@ bool may_run_in_yield(const Search &search, const Task &task) {
 // but the waiting task resumes only when the other is complete. So the other must be small: at most one level nearer to
 // the root, which in a recursion is part of the grandparent's work. scheduler.h shows that no cycle of waits results.
 // The two tasks must not share exceptions. Light tasks must not share the runtime's settings.
-bool may_cover(const Search &search, const Task &task) {
+bool may_run_unrelated_on_top(const Search &search, const Task &task) {
     const Worker &worker = search.worker;
     const Task &waiting = *search.within;
     if (is_light(task) && !is_light(waiting) && waiting.parent) return false;
@@ -182,11 +182,11 @@ bool may_cover(const Search &search, const Task &task) {
 // True if the task may run on top of the waiting one. For a child, reads no cache lines of other threads.
 bool runs_on_top(const Search &search, const Task &task) {
     return may_run_on_top(search.worker) &&
-           (task.parent == search.within || may_cover(search, task) || search.fits(&task));
+           (task.parent == search.within || may_run_unrelated_on_top(search, task) || search.fits(&task));
 }
 
-// True if the current task may be suspended. An observer treats an undeferred task as part of the surrounding task,
-// which cannot be resumed alone. No event reports that a light task is suspended.
+// True if the current task may be suspended. For an observer an undeferred task is part of the surrounding task, so it
+// cannot be suspended and resumed alone. No event reports that a light task is suspended.
 bool can_suspend(const Worker &worker) {
     const Task &task = *worker.current;
     const bool is_piece = (task.flags & kInline || is_light(task)) && observer && observer->wait_begins;
@@ -197,7 +197,7 @@ bool can_suspend(const Worker &worker) {
 template <typename Condition>
 [[gnu::noinline]] Suspended wait_or_suspend(const Condition &condition) {
     Worker &worker = *condition.worker;
-    // A completion wakes the thread that began the task. So a moved task is suspended instead of sleeping here.
+    // A completion wakes the thread that began the task. So this thread suspends a moved task instead of sleeping in it.
     const bool has_moved = worker.current->flags & kMoved && may_move(worker);
     const Search search{worker, worker.current, true};
     Idle idle(worker);
@@ -258,8 +258,8 @@ template <typename Condition>
 
 // ---------------------------------------------------------------- wait loops
 
-// Waits on the present stack: runs tasks until `is_over()`. Resumes ready suspensions in a barrier; returns for them in
-// other waits. Barriers also call `prepare()` after each search without result.
+// Waits on the present stack: runs tasks until `is_over()`. If a suspension is ready, a barrier resumes it, and other
+// waits return. Barriers also call `prepare()` after each search without result.
 template <typename IsOver, typename Prepare>
 void wait_on_stack(Worker &worker, IsOver &&is_over, Prepare &&prepare, bool is_barrier) {
     Idle idle(worker);

@@ -35,8 +35,8 @@ inline constexpr int64_t kAnyCompletion = INT64_MIN + 1;
 struct LoopPart {
     OrderedLoop *present = nullptr;
     uint64_t n_loops = 0; // upper 32 bits: regions that the thread began; lower: loops that it began in this region
-    uint64_t turn = 0; // turn of the thread's first iteration that it has not passed
-    uint64_t n_to_pass = 0; // iterations left to pass
+    uint64_t turn = 0; // turn of the first iteration whose ordered region the thread has not passed
+    uint64_t n_to_pass = 0; // iterations whose ordered region the thread has not passed
     int64_t stride = 1;
     bool has_passed = false; // the thread has passed the turn of the present iteration
     bool is_doacross = false;

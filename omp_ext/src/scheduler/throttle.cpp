@@ -48,7 +48,7 @@ bool has_idle_thread(const Team &team) {
            team.n_asleep.load(std::memory_order_relaxed) > team.n_surplus;
 }
 
-// Runs tasks until all children of the current task are complete, or other threads keep the remaining ones.
+// Runs tasks until all children of the current task are complete, or only other threads can complete the rest.
 void drain(Worker &worker, const Search &search) {
     Task &parent = *worker.current;
     int64_t since_ns = 0;

@@ -36,7 +36,7 @@ bool has_no_predecessors(Worker &worker);
 
 // Runs tasks if very many children of the current task are incomplete, because waiting tasks fill memory and leave the
 // caches before they run. While other threads are idle, does so only now and then. If the tasks are short, continues
-// until all children are complete or other threads keep the remaining ones.
+// until all children are complete or only other threads can complete the rest.
 void work_off(Worker &worker);
 
 } // namespace omp_ext

@@ -127,7 +127,7 @@ static void leave_implicit(ThreadState &thread, TaskState *task) {
     task->flags &= static_cast<uint16_t>(~kStarted);
 }
 
-// Sets the team's size to the number of threads that joined, and returns it. Times add up with this number only.
+// Sets the team's size to the number of threads that joined, and returns it. Only with this number do times add up.
 static uint32_t settle_team_size(format::RegionInstance &instance) {
     const uint32_t n_joined = __atomic_load_n(&instance.n_joined, __ATOMIC_RELAXED);
     const bool are_all_recorded = __atomic_load_n(&process_log::header()->n_unlogged, __ATOMIC_RELAXED) == 0;
@@ -173,7 +173,7 @@ void end_region(ThreadState &thread) {
     thread.regions.instances.give_back(instance);
     enter(thread, thread.current, now);
     process_log::renew_calibration_if_due(now);
-    dumps::consider(duration);
+    dumps::request_if_longer(duration);
 }
 
 // Counts the time between the region's start and the worker's creation as off-CPU time of the worker. Does nothing if
@@ -215,7 +215,7 @@ TaskState *begin_implicit(ThreadState &thread, format::RegionInstance *instance,
         process_log::note_contradiction(what);
         return nullptr;
     }
-    if (team_size >= format::kArgumentLimit) team_size = format::kArgumentLimit - 1; // in records
+    if (team_size >= format::kArgumentLimit) team_size = format::kArgumentLimit - 1; // the largest size in a record
     const bool joins = instance && !is_in(thread, instance);
     if (joins && thread.region != &thread.regions.outside) {
         process_log::note_contradiction(Contradiction::kNotLeft);
@@ -309,7 +309,8 @@ static void close_part(ThreadState &thread, unsigned place, uint64_t end) {
     if (end < part.begin) {
         const uint64_t excess = part.begin - end;
         const State state = format::state_of_excess(instance->has_tasks, excess, thread.exit_ticks);
-        // Only a wait outlasts the region. If `state` has less time than the excess, the rest was in another state.
+        // Only a wait may last longer than the region. If `state` has less time than the excess, the thread was in
+        // another state then, which contradicts this.
         if (ticks[static_cast<size_t>(state)] < excess) process_log::note_contradiction(Contradiction::kAfterRegion);
         ticks[static_cast<size_t>(state)] -= excess;
         format::gap_ticks(wait, state) -= excess;

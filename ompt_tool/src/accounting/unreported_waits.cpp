@@ -67,8 +67,8 @@ void UnreportedCall::count_poll(uint64_t now) {
     ThreadState &thread = *thread_;
     Polling &polling = thread.polling;
     const bool continues = polling.address == address_ && polling.task == thread.current &&
-                         polling.mark == thread.header->mark && polling.time == thread.log.time() &&
-                         !thread.work.dirty && is_short(thread, polling.end, begin_);
+                           polling.mark == thread.header->mark && polling.time == thread.log.time() &&
+                           !thread.work.dirty && is_short(thread, polling.end, begin_);
     if (!continues) polling = {address_, thread.current, begin_, 0, 0, 0, nullptr};
     if (polling.wait) {
         extend_lock(thread, kind_, *polling.wait, polling.begin, now);

@@ -61,7 +61,7 @@ void refuse(const char *what, const std::string &path, int error) {
     const auto reason = static_cast<uint32_t>(error);
     note_refusal(reason);
     if (refused.exchange(true)) return;
-    say("cannot %s %s: %s. The program goes on; the recording lacks data, as `ompass info` shows. To record all: %s.",
+    say("cannot %s %s: %s. The program continues; the recording lacks data, as `ompass info` shows. To record all: %s.",
         what, path.c_str(), refusal_text(reason).c_str(), refusal_cure(reason));
 }
 

@@ -41,7 +41,7 @@ void ThreadLog::create(const std::string &directory, uint32_t index, uint32_t ti
 }
 
 void ThreadLog::start_tracing(uint64_t now) {
-    limit_ = next_ = reinterpret_cast<uint32_t *>(&base_); // not null: tracing, without room
+    limit_ = next_ = reinterpret_cast<uint32_t *>(&base_); // not null, because the thread traces; no room yet
     if (refill()) timed(format::kOutside, 0, now);
 }
 

@@ -78,7 +78,7 @@ public:
         return first_of(family, libraries_.end());
     }
 
-    // Returns the next function of this name after ours: in a library that is no runtime and was loaded with the
+    // Returns the next function of this name after ours: in a library that is not a runtime and was loaded with the
     // program, else in the runtime.
     void *next_function(const char *name, const Runtime &runtime) const {
         bool after_us = false;

@@ -68,7 +68,7 @@ static void on_create(ompt_data_t *parent_data, const ompt_frame_t *frame, ompt_
 static void leave(struct Task *task, int state) {
     const int before = atomic_exchange(&task->state, state);
     if (before == kCreated && state == kComplete) return; // cancelled before it began
-    if (before == kComplete) fault("a task goes on after its completion");
+    if (before == kComplete) fault("a task continues after its completion");
     if (before != kRunning) fault("a task is left that does not run");
     if (current && current != task) fault("a thread leaves a task that it does not run");
 }
