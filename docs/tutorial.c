@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The program of tutorial.md: measures a picture in four phases. STEP, 0 to 4, is the number of improvements made.
+// The program of tutorial.md: paints and rates a picture in four phases. STEP, 0 to 4, is the number of improvements.
 //   clang -g -O2 -fopenmp -DSTEP=0 tutorial.c -o tutorial-0
 #include <stdint.h>
 #include <stdio.h>

@@ -65,7 +65,7 @@ private:
         FloorplanCounts counts;
     };
 
-    // Returns the counts of the calling thread. Call it anew after each scheduling point: an untied task may resume on
+    // Returns the counts of the calling thread. Call it again after each scheduling point: an untied task may resume on
     // another thread.
     FloorplanCounts &counts() { return of_thread_[static_cast<std::size_t>(omp_get_thread_num())].counts; }
 

@@ -56,7 +56,7 @@ class SuiteJournal(Journal):
                 self._finished[entry["key"], entry["run"]["round"]] = entry["run"]
             except (KeyError, TypeError) as error:
                 raise UsageError(
-                    f"{self.path}, line {number}", "is not a measurement", "remove the journal to start anew"
+                    f"{self.path}, line {number}", "is not a measurement", "remove the journal to start again"
                 ) from error
 
     def _check(self, header: Any, settings: Mapping[str, Any]) -> None:
@@ -67,7 +67,7 @@ class SuiteJournal(Journal):
             raise UsageError(
                 f"{self.path} is of a suite with another {what}",
                 "old and new measurements must not be mixed",
-                "use the same options to finish it, or remove it to start anew",
+                "use the same options to finish it, or remove it to start again",
             )
 
 

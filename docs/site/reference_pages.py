@@ -70,7 +70,7 @@ def _command(name: str, context: Any) -> Iterator[str]:
 
 
 def _prose(text: str) -> str:
-    """Returns text that Markdown shows as it is, apart from words in backquotes."""
+    """Returns text that Markdown shows unchanged, except words in backquotes."""
     parts = text.split("`")
     parts[::2] = [re.sub(r"([\\*_<>\[\]|])", r"\\\1", part) for part in parts[::2]]
     return "`".join(parts)
@@ -90,7 +90,7 @@ def c_interface(path: str, title: str, text: str) -> Callable[[], str]:
     def page() -> str:
         language = "fortran" if path.endswith(".f90") else "c"
         source = (ROOT / path).read_text(encoding="utf-8")
-        return f"# {title}\n\n{text} This is the whole of `{path}`.\n\n```{language}\n{source}```\n"
+        return f"# {title}\n\n{text} This is the complete file `{path}`.\n\n```{language}\n{source}```\n"
 
     return page
 

@@ -25,6 +25,7 @@ namespace ompass::format {
 //   6  no kPlaceAround, no requested numbers of threads, no kPlacedNowhere
 //   7  the first five states only
 //   8  no messages of MPI calls
+//   9  no priorities of tasks
 inline constexpr uint32_t kVersion = 10;
 inline constexpr uint32_t kFirstWithEventTimes = 5, kFirstWithDependClauses = 6, kFirstWithAllStates = 8;
 inline constexpr uint32_t kFirstWithMessages = 9;

@@ -100,8 +100,8 @@ struct RunFiles {
     Copies process_copies;
     MappedFile kept_file; // kept.log; empty unless the run keeps only the last part of its trace
     Copies kept_copies;
-    uint64_t window_begin =
-        0; // ticks; from here on a thread lacks no events, or all; 0: kept.log has overwritten no events
+    // Ticks. After this moment, kept.log has either all events of a thread or none. 0: it has overwritten no events.
+    uint64_t window_begin = 0;
     std::vector<Module> modules;
     std::vector<Definition> definitions;
     std::vector<const format::RegionInstance *> instances; // by index

@@ -9,7 +9,7 @@
 - `crowded`: also right, like "too many threads", with more threads than processors or on one processor
 - `gcc`: also right for programs built by gcc, whose static loops and sections the runtime does not see
 - `compilers`: the families of compilers that can build it and whose runtime shows the disease; empty: all
-- `environment`: variables of its runs, sick and cured
+- `environment`: variables of its runs, with the disease and cured
 
 `advice.csv` lists the kinds of advice that express the cure of a program, if there are any.
 

@@ -18,6 +18,7 @@ from ompass.reports.content import collect
 from ompass.scaling.content import read_sweep
 
 CURED = "cured"
+WITH_PROBLEM = "with a problem"
 _NEAR_LINES = 1  # a construct and its call may be a line apart
 
 
@@ -117,22 +118,22 @@ def table(judged: Sequence[Judged], title: str) -> str:
 
 
 def share_of(judged: Sequence[Judged]) -> str:
-    """Returns text with the number of sick, cured and healthy runs that were judged right."""
+    """Returns text with the number of right judgements: of programs with a problem, cured and healthy."""
     parts, n_spoilt = [], sum(j.spoilt for j in judged)
     judged = [j for j in judged if not j.spoilt]
-    for name in ("sick", CURED, HEALTHY):
+    for name in (WITH_PROBLEM, CURED, HEALTHY):
         group = [j for j in judged if state_of(j.case) == name]
         if group:
             n_right = sum(j.right for j in group)
-            parts.append(f"{n_right} of {len(group)} {name} right ({100 * n_right / len(group):.1f} %)")
+            parts.append(f"{name} {n_right} of {len(group)} right ({100 * n_right / len(group):.1f} %)")
     if n_spoilt:
         parts.append(f"{n_spoilt} disturbed by others, omitted")
     return ", ".join(parts)
 
 
 def state_of(case: Case) -> str:
-    """Returns "sick", CURED or HEALTHY."""
-    return CURED if case.cured else HEALTHY if case.label.is_healthy else "sick"
+    """Returns WITH_PROBLEM, CURED or HEALTHY."""
+    return CURED if case.cured else HEALTHY if case.label.is_healthy else WITH_PROBLEM
 
 
 def misses(judged: Iterable[Judged]) -> list[str]:

@@ -43,7 +43,7 @@ def main() -> int:
 
 
 def run(campaign: Campaign, cases: Sequence[Case], at_once: int) -> list[Outcome]:
-    """Runs all cases. Writes its progress, and each case that ended otherwise, to stderr."""
+    """Runs all cases. Writes its progress, and each case with another result, to stderr."""
     return with_progress(
         campaign.run_all(cases, at_once),
         len(cases),
@@ -90,7 +90,7 @@ def parsed() -> argparse.Namespace:
         prog="./run gcc-matrix",
         description="Run small programs, which together call every function of gcc's libgomp, on each LLVM "
         "runtime: in each mode, on 1, 2 and 4 threads. Show whether each has the result of libgomp, "
-        "or is refused by name. Exits with 1 if any ended otherwise.",
+        "or is refused by name. Exits with 1 if any has another result.",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

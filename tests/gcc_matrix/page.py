@@ -24,7 +24,7 @@ def cells_of(functions: Sequence[str], runtimes: Sequence[str], outcomes: Iterab
     """Judges each function on each runtime.
 
     A function is SAME if the programs that call it had the right results, REFUSED if refusals name it, BOTH
-    if only some of its calls are refused, and OTHER if a program that calls it ended otherwise.
+    if only some of its calls are refused, and OTHER if a program that calls it had another result.
     """
     seen: dict[tuple[str, str], set[str]] = {}
     for outcome in outcomes:
@@ -51,7 +51,7 @@ def tables(cells: Cells, runtimes: Sequence[str], gcc: str, outcomes: Sequence[O
     text = (
         f"{len(outcomes):,} runs of programs built by {gcc}, on {', '.join(runtimes)}:\n"
         f"{counts[SAME]:,} had the result of libgomp, {counts[REFUSED]:,} were refused by name, "
-        f"{counts[OTHER]:,} ended otherwise.\n"
+        f"{counts[OTHER]:,} had another result.\n"
     )
     rest = list(cells)
     for kind in (SAME, BOTH, REFUSED):

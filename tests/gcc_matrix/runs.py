@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs of the programs: on libgomp alone for the right result, and under `ompass run` on each runtime.
 
-Decides whether a run had the same result, was refused, or ended otherwise.
+Decides whether a run had the same result, was refused, or had another result.
 """
 
 from __future__ import annotations

@@ -202,7 +202,7 @@ def check_loops(seen: Reported, toolchain: Toolchain) -> None:
     assert (taskloop["instances"], taskloop["iterations"]) == (3, 120)
     if gcc:
         assert all(e["iterations"] != 16 for e in seen.report["loops"]), "gcc reports no static loop,"
-        assert seen.wait("uneven", "region barrier")["idle_ns"] >= 30 * MS, "but the wait behind it"
+        assert seen.wait("uneven", "region barrier")["idle_ns"] >= 30 * MS, "but the wait after it"
         return
     uneven, sections = seen.loop("uneven", "loop"), seen.loop("sections", "sections")
     first = next(loop for loop in seen.report["loops"] if loop["kind"] != "single")

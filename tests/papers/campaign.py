@@ -46,7 +46,7 @@ def run_steps(
     folder.mkdir(parents=True, exist_ok=True)
     header = {"format": SCHEMA, "settings": settings}
     values: dict[str, Any] = {}
-    with Journal(folder / "journal", f"remove {folder} to start anew", header) as journal:
+    with Journal(folder / "journal", f"remove {folder} to start again", header) as journal:
         for number, entry in journal.entries():
             if number == 1:
                 _check(entry, header, folder)
@@ -66,7 +66,7 @@ def _check(entry: Any, header: dict[str, Any], folder: Path) -> None:
         raise UsageError(
             f"{folder} holds measurements of another machine, size or paper",
             "old and new measurements must not be mixed",
-            "remove it to start anew",
+            "remove it to start again",
         )
 
 

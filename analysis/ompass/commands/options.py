@@ -69,7 +69,7 @@ class ScopeName(str, Enum):
 
 
 class Colour(str, Enum):
-    """Values of --colour: the property of a task that determines its colour in a schedule."""
+    """Values of --colour: the property of a task that determines its colour in a timeline."""
 
     CONSTRUCT = "construct"
     HOME = "home"
@@ -80,7 +80,7 @@ ColourOption = Annotated[
     choice_option(
         Colour,
         "--colour",
-        help="Colour tasks of a schedule by construct, or by home: their domain, or else "
+        help="Colour tasks of the timeline by construct, or by home: their domain, or else "
         "the thread that created them.",
         panel=OUTPUT,
     ),
@@ -281,7 +281,7 @@ JobsOption = Annotated[
 
 
 class EditorForm(str, Enum):
-    """Values of --format: forms that editors and code hosts read."""
+    """Values of --format: formats that editors and code hosts read."""
 
     GCC = "gcc"
     SARIF = "sarif"
@@ -310,7 +310,7 @@ def check_form(
         name for name, is_given in (("--json", as_json), ("--csv", as_csv), ("--format", form)) if is_given
     ]
     if len(given) > 1:
-        raise UsageError(" and ".join(given), "only one form can be written at a time", "call ompass twice")
+        raise UsageError(" and ".join(given), "only one format can be written at a time", "call ompass twice")
     if output is not None and not given:
         raise UsageError("-o", "it needs --json or --csv", f"add --json or --csv, or use {others}")
 

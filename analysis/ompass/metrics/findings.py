@@ -153,7 +153,7 @@ KINDS: Final = (
         "no task",
         "Each task is waited for before the next one is created",
         task_findings.wait_in_loop,
-        "move the wait behind the loop; if a task needs another's result, use depend clauses",
+        "move the wait to the end of the loop; if a task needs another's result, use depend clauses",
         even_if_busy=True,
     ),
     Kind(
@@ -332,7 +332,7 @@ KINDS: Final = (
         "The same data goes to a device again and again",
         library_findings.repeated_transfers,
         "keep the data on the device: `target data` around the loop, or `target enter data` before it and "
-        "`target exit data` behind it, with `target update` of the parts that change",
+        "`target exit data` after it, with `target update` of the parts that change",
         even_if_busy=True,
     ),
     Kind(

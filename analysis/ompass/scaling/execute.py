@@ -111,7 +111,7 @@ class Executor:
             )
         except KeyboardInterrupt:
             raise InterruptedSweepError(
-                "interrupted", f"{job.key} is repeated later", "the same command resumes the sweep"
+                "interrupted", f"{job.key} will be repeated", "the same command resumes the sweep"
             ) from None
         ending = outcome.ending
         others = watch.others_share(ending.cpu_ns)

@@ -211,7 +211,7 @@ CURES: Mapping[str, Callable[[Change], str]] = {
         "small tasks only"
     ),
     "waits": lambda c: (
-        "move the taskwait, or the end of the taskgroup, behind the loop; if later tasks need the results of "
+        "move the taskwait, or the end of the taskgroup, after the loop; if later tasks need the results of "
         "earlier ones, write `depend` clauses instead"
     ),
     "dependence": lambda c: (

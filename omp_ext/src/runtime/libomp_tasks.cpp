@@ -402,9 +402,9 @@ static int32_t mark_done(int32_t, void *block) {
 
 // Waits for tasks that the runtime schedules itself, by creating a task that depends on them. The runtime's own wait is
 // unsafe before libomp 19: its dependence node lies in the frame of the call, and a thread that completes a predecessor
-// may still write to the node after the wait. The node of a task is reference-counted, but a tool that is not an observer
-// would see the task. So if a tool is active and the runtime reports such waits to tools (16 or later), this uses the
-// runtime's own wait.
+// may still write to the node after the wait. The node of a task is reference-counted, but a tool that does not observe
+// this library would see the task. So if a tool is active and the runtime reports such waits to tools (16 or later),
+// this uses the runtime's own wait.
 static void wait_in_the_runtime(void *location, int32_t thread, int32_t n, const BlockDependence *first, int32_t n_more,
                                 const BlockDependence *more) {
     if (tool_is_active() && real___kmpc_omp_taskwait_deps_51())
@@ -476,8 +476,8 @@ OMP_EXT_HOOK(int32_t, __kmpc_cancel_barrier, (void *location, int32_t thread), (
     return real___kmpc_cancel_barrier()(location, thread);
 }
 
-// The runtime has a barrier inside these functions, or in the function that programs call next. So all
-// tasks must be complete before that.
+// The runtime has a barrier inside these functions, or in the function that programs call next. All tasks must be
+// complete before this barrier.
 OMP_EXT_HOOK(int32_t, __kmpc_reduce,
              (void *location, int32_t thread, int32_t n, size_t bytes, void *reduced, void *function, void *lock),
              (location, thread, n, bytes, reduced, function, lock)) {
@@ -676,7 +676,7 @@ void abi::need_proxy(Worker &worker) {
     Task &task = *worker.current;
     if (!is_light(task) || task.proxy) return;
     const int32_t thread = worker.runtime_thread;
-    if (worker.n_proxies++ == 0) { // begins once more than it ends, until the last proxy task is complete
+    if (worker.n_proxies++ == 0) { // this task begins once more than it ends, until the last proxy task is complete
         worker.task_before_proxies = make_untied(worker);
         for (int i = 0; i < 2; i++) begin_unseen(worker, nullptr, worker.task_before_proxies);
         real___kmpc_omp_task_complete_if0()(nullptr, thread, worker.task_before_proxies);

@@ -39,7 +39,7 @@ struct TaskConstruct {
     uint32_t n_recent; // tasks timed since the period was last adjusted
     uint32_t n_short; // tasks among them shorter than kSampleBelowNanoseconds
     uint32_t n_coarse; // deferred tasks below kCoarseBelowNanoseconds, minus longer ones; clamped
-    bool is_coarse; // most deferred tasks are so short that creations in them get no own time
+    bool is_coarse; // most deferred tasks are so short that creations in them need no clock reading of their own
     format::WaitSlot *dependence; // waits of its tasks for their predecessors; null: none yet
     uint8_t inline_code; // code in the trace; kInlineCodes: no code is left, ~0: not requested yet
     uint16_t creator; // index of the thread
@@ -136,7 +136,7 @@ struct Creation {
     uint32_t countdown; // creations until the next timed one
 };
 
-// The extension's announcement of the event behind the next creation callback of OMPT.
+// The extension's announcement of the event that the next creation callback of OMPT reports.
 struct Announcement {
     enum Kind : uint8_t {
         kNothing, // no announcement: OMPT reports a creation of the program

@@ -121,7 +121,8 @@ private:
     static constexpr int kMaxRuntimes = 8;
 
     // Returns the end of the libraries that were loaded with the program: the shortest prefix of the list that contains
-    // every library that one of its members needs. dlopen loaded the others. Only libraries that need those call them.
+    // every library that one of its members needs. dlopen loaded the other libraries; only those that need them call
+    // them.
     const LoadedLibrary *find_end_of_start() const {
         const LoadedLibrary *end = libraries_.begin();
         for (const LoadedLibrary *user = libraries_.begin(); user < libraries_.end() && user <= end; user++)

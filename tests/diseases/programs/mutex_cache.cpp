@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A cache of results behind one mutex, which is held while a missing result is computed. Cured: results are computed
+// A cache of results under one mutex, which is held while a missing result is computed. Cured: results are computed
 // without it.
 #include "disease.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each task maps its buffer anew and unmaps it at its end. Cured: each thread has a buffer.
+// Each task maps a new buffer and unmaps it at its end. Cured: each thread has a buffer.
 #include "disease.h"
 #include <string.h>
 #include <sys/mman.h>

@@ -71,7 +71,7 @@ the times of the serial version in two rounds differ by a factor of {error:.2f}.
 _BOOTED = """The machine has four NUMA nodes of two processors each, which qemu emulates: placement is
 real there, and time is not. Fig. 8's program, a recursion that places the tasks of every level, health and
 heat ran on eight threads."""
-_NOT_BOOTED = """The machine was not at hand, so its claims have no numbers. `./run numa-test` installs
+_NOT_BOOTED = """The machine was not available, so its claims have no numbers. `./run numa-test` installs
 what it needs."""
 
 
