@@ -76,9 +76,10 @@ def judged(label: Label, found: str, condition: Condition = QUIET) -> Judged:
 def test_disturbed_runs_are_omitted_and_counted() -> None:
     some = [judged(SICK, "short_regions"), judged(SICK, "disturbed"), judged(WELL, NOTHING)]
     assert share_of(some) == (
-        "1 of 1 sick right (100.0 %), 1 of 1 healthy right (100.0 %), 1 disturbed by others, omitted"
+        "with a problem 1 of 1 right (100.0 %), healthy 1 of 1 right (100.0 %), "
+        "1 disturbed by others, omitted"
     )
-    assert share_of([judged(SICK, "disturbed", HOG)]) == "1 of 1 sick right (100.0 %)"
+    assert share_of([judged(SICK, "disturbed", HOG)]) == "with a problem 1 of 1 right (100.0 %)"
 
 
 def test_confusions_are_in_the_matrix_and_below_it() -> None:

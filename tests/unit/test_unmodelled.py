@@ -98,7 +98,7 @@ def test_preemption_hides_a_part_of_the_gain_of_shorter_locks(tmp_path: Path) ->
     assert re.fullmatch(
         r"3\d% less time or more \(3\d(\.\d)? ms instead of 4\d(\.\d)? ms\)", advice.gain_text
     )
-    assert "other programs hid" in advice.because
+    assert "other programs disturbed the run" in advice.because
 
 
 @pytest.mark.parametrize(("preempted_ms", "doubted"), [(0, True), (10, False)])
