@@ -165,7 +165,7 @@ std::string MadeRuntime::start(const char *library) {
     if (!loaded) return dlerror();
     const auto start_tool =
         reinterpret_cast<ompt_start_tool_result_t *(*)(unsigned, const char *)>(dlsym(loaded, "ompt_start_tool"));
-    tool_ = start_tool ? start_tool(202411, "a made runtime") : nullptr;
+    tool_ = start_tool ? start_tool(202411, "a fake runtime") : nullptr;
     if (!tool_) return "the tool does not start";
     return tool_->initialize(look_up, 0, &tool_->tool_data) ? "" : "the tool does not initialize";
 }

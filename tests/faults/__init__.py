@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Records programs that end, fork, unload libraries or lack something at random moments: `./run faults`.
+"""`./run faults`: records programs that end, fork, unload libraries or run out of resources at any moment.
 
 kinds.py lists the faults. cases.py derives a run from a seed. runs.py runs it with and without the tool.
 surroundings.py makes the faults around the program. judge.py compares both runs and reads the recording.

@@ -75,10 +75,10 @@ def summary(outcomes: Sequence[Outcome]) -> str:
 def parsed() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="./run faults",
-        description="Run a program that ends, forks, unloads libraries or lacks something at random "
-        "moments, without and with the tool: its output and status must be the same, nothing recorded may be "
-        "lost, and missing parts must be stated. Finished runs are skipped: the same command resumes an "
-        "interrupted one.",
+        description="Run a program that ends, forks, unloads libraries, or lacks memory, disk or files at "
+        "random moments, without and with the tool: its output and status must be the same, nothing recorded "
+        "may be lost, and missing parts must be stated. Finished runs are skipped: the same command resumes "
+        "an interrupted one.",
         epilog="The journal and the folders of failed runs are in "
         f"{FOLDER.relative_to(toolchains.REPOSITORY)}. "
         f"Faults: {', '.join(KINDS)}.",

@@ -217,7 +217,7 @@ def wait_for(condition: Callable[[], object], failure: str) -> None:
     pytest.fail(failure)
 
 
-def test_signal_makes_a_dump_and_the_program_goes_on(
+def test_signal_makes_a_dump_and_the_program_continues(
     compile_program: CompileProgram, default_toolchain: Toolchain, libompass: Path, tmp_path: Path
 ) -> None:
     program = compile_program("survival/long_run.c")

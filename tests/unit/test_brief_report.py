@@ -326,7 +326,7 @@ def test_notes_are_sentences_of_the_chosen_kinds() -> None:
     assert list(note_parts(content, ("second", "cut_short", "too_fine"))) == [second]
 
 
-def test_small_gains_and_more_threads_are_no_findings() -> None:
+def test_small_gains_and_more_threads_are_not_findings() -> None:
     content = content_of(fine_run())
     changes = (
         change("untied", 0.04, 99, function="f"),

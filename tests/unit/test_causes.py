@@ -246,7 +246,7 @@ def test_a_line_with_a_few_samples_is_not_to_blame() -> None:
 
 
 @pytest.mark.parametrize("behaviour", [FIXED, MEMORY_USE])
-def test_work_that_moves_between_constructs_is_no_growth(behaviour: str) -> None:
+def test_work_that_moves_between_constructs_is_not_growth(behaviour: str) -> None:
     """Tasks of two constructs call the same function. The schedule decides how often each of them does."""
     one, other = spot(10), replace(spot(10), owner="other")
     before = {(one, behaviour): (900,), (other, behaviour): (100,)}

@@ -301,6 +301,6 @@ def test_sides_without_a_common_number_of_threads_are_refused() -> None:
         compare_sides(sides[0], sides[1], Scope.REGIONS)
 
 
-def test_change_from_zero_to_zero_is_no_change() -> None:
+def test_change_from_zero_to_zero_is_not_a_change() -> None:
     assert Change("work", None, (0.0,), (0.0,), 0).tested().verdict == "noise"
     assert Change("work", None, (0.0, 0.0), (0.0, 0.0), 0).tested().p_value == 1

@@ -98,7 +98,7 @@ def test_mount_points_may_hold_spaces(tmp_path: Path) -> None:
     assert tree.limits().quota_us == 10_000
 
 
-def test_no_limit_is_no_quota(tmp_path: Path) -> None:
+def test_no_limit_means_no_quota(tmp_path: Path) -> None:
     tree = Tree(tmp_path, "0::/a\n", V2)
     tree.v2("/a", "max 100000")
     assert values(tree.limits()) == (0, 0, 0, 0)

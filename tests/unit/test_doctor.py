@@ -115,7 +115,7 @@ def test_doctor_of_a_program_shows_how_it_can_be_recorded(monkeypatch: pytest.Mo
     assert f"ompass run -- {sys.executable}" in text.replace("\n", "")
 
 
-def test_doctor_of_a_launcher_checks_the_program_behind_it(
+def test_doctor_of_a_launcher_checks_the_program_that_it_starts(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     launcher = tmp_path / "mpirun"

@@ -82,7 +82,7 @@ def test_a_run_without_tasks_has_no_figures_of_tasks() -> None:
     assert RUN_FIGURES["constructs"].make([empty]) is None
 
 
-def test_a_foreign_suffix_is_refused(tmp_path: Path) -> None:
+def test_an_unknown_suffix_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"\.svg, \.pdf, \.png, \.json"):
         render({}, tmp_path / "figure.doc")
 

@@ -216,7 +216,7 @@ def test_one_thread_with_all_the_work_and_no_task_is_not_an_uneven_loop() -> Non
     assert "imbalance" not in problems(made_run(rows))
 
 
-def test_uneven_work_that_nobody_waited_for_is_no_imbalance() -> None:
+def test_uneven_work_that_nobody_waited_for_is_not_imbalance() -> None:
     rows = team(0, [{"work_ns": 100 * MS}, {"work_ns": 50 * MS, "nested_ns": 50 * MS}])
     assert "imbalance" not in problems(made_run(rows))
 
@@ -229,7 +229,7 @@ def test_time_in_locks_is_contention() -> None:
     assert problems(made_run(rows)) == ["lock_contention"], "lock time is blamed once"
 
 
-def test_waiting_at_a_lock_is_no_imbalance() -> None:
+def test_waiting_at_a_lock_is_not_imbalance() -> None:
     rows = team(0, [{"work_ns": 100 * MS}, {"work_ns": 50 * MS, "sync_ns": 50 * MS, "lock_ns": 50 * MS}])
     assert problems(made_run(rows)) == ["lock_contention"]
 
@@ -343,7 +343,7 @@ def test_note_on_dropped_records_says_only_what_is_known() -> None:
         assert "--limit" not in found[-1].cure
 
 
-def test_time_before_the_first_region_of_python_is_no_serial_part() -> None:
+def test_time_before_the_first_region_of_python_is_not_a_serial_part() -> None:
     run = serial_run(earlier_cpu_ns=200 * MS, first_region_cpu_ns=290 * MS)
     assert "serial_fraction" in problems(run), "of other programs"
     assert "serial_fraction" not in [f.kind for f in findings(run, is_python=True)]
@@ -394,13 +394,13 @@ def test_wait_for_each_task_is_named_by_its_line() -> None:
     assert problems(one_at_a_time(TASKWAIT, 500)) == ["wait_in_loop"], "it explains idle threads"
 
 
-def test_waits_for_many_tasks_each_are_no_wait_in_a_loop() -> None:
+def test_waits_for_many_tasks_each_are_not_a_wait_in_a_loop() -> None:
     run = one_at_a_time(TASKWAIT, 50, idle_ns=250 * MS)
     assert problems(run) == ["starved"]
     assert the(run, "starved").construct == 2, "the wait after which tasks are created"
 
 
-def test_waits_of_a_recursion_whose_threads_have_work_are_no_wait_in_a_loop() -> None:
+def test_waits_of_a_recursion_whose_threads_have_work_are_not_a_wait_in_a_loop() -> None:
     rows = team(0, [{"work_ns": 80 * MS, "idle_ns": 20 * MS, "n_tasks": 400}] * 2)
     kinds = [definition(0, "parallel"), definition(1), definition(2, "wait", flags=TASKWAIT)]
     tasks = [construct(1, k, [200_000] * 400) for k in range(2)]
@@ -429,7 +429,7 @@ def test_critical_section_is_distinguished_from_a_lock() -> None:
         assert the(run, kind).construct == costly
 
 
-def test_waits_that_are_no_locks_have_findings_of_their_own() -> None:
+def test_waits_that_are_not_locks_have_findings_of_their_own() -> None:
     rows = team(0, [{"work_ns": 70 * MS, "sync_ns": 30 * MS, "lock_ns": 30 * MS}] * 2)
     for flags, kind in (
         (ORDERED, "iteration_order"),
@@ -563,7 +563,7 @@ def test_loads_of_lines_that_other_threads_write_are_contention() -> None:
     assert bounded.cost_ns == 196 * MS, "no more than all work"
 
 
-def test_loads_that_cost_little_or_are_near_are_no_contention() -> None:
+def test_loads_that_cost_little_or_are_near_are_not_contention() -> None:
     assert memory_findings(loads_of(n=99)) == [], "too few to judge"
     assert memory_findings(loads_of(kind="serial")) == [], "one thread has nobody to contend with"
     assert memory_findings(loads_of(source="memory", was_modified=False)) == [], (
@@ -577,7 +577,7 @@ def uneven_rows() -> list[RegionRow]:
     return team(0, [{"work_ns": 100 * MS}, {"work_ns": 50 * MS, "idle_ns": 50 * MS}])
 
 
-def test_differences_between_processors_are_no_imbalance() -> None:
+def test_differences_between_processors_are_not_imbalance() -> None:
     assert found_if_one_waits(17 * MS) == []
     assert found_if_one_waits(23 * MS) == ["loop_imbalance"]
 
@@ -613,7 +613,7 @@ def test_the_slowest_thread_of_a_loop_may_change_from_run_to_run() -> None:
     )
 
 
-def test_single_construct_is_no_uneven_loop() -> None:
+def test_single_construct_is_not_an_uneven_loop() -> None:
     kinds = [definition(0, "parallel"), definition(1, "loop", flags=SINGLE)]
     loops = (loop(1, 0, time_ns=50 * MS), loop(1, 1, imbalance_ns=50 * MS))
     assert problems(made_run(uneven_rows(), [], kinds, loops=loops)) == ["imbalance"]

@@ -121,7 +121,7 @@ def test_page_faults_below_a_tenth_of_the_time_are_not_reported(n_faults: int, s
     assert "page_faults" not in problems(run)
 
 
-def test_two_ticks_in_a_short_run_are_no_evidence_of_page_faults() -> None:
+def test_two_ticks_in_a_short_run_are_not_evidence_of_page_faults() -> None:
     assert "page_faults" not in problems(with_faults(2_000, 4, work_ms=20))
 
 

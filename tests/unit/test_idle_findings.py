@@ -153,7 +153,7 @@ def test_cheap_nested_regions_may_be_serialised() -> None:
     assert "OMP_MAX_ACTIVE_LEVELS, by default 1" in because
 
 
-def test_a_region_whose_team_is_as_large_as_asked_for_is_no_smaller_team() -> None:
+def test_a_region_whose_team_is_as_large_as_asked_for_is_not_a_smaller_team() -> None:
     run = limited_run(1)
     full = run.replace(regions=tuple(row.replace(n_smaller=0, max_requested=0) for row in run.regions))
     assert "smaller_team" not in [f.kind for f in findings(full)]

@@ -85,7 +85,7 @@ def test_the_same_number_of_instructions_shows_slow_instructions() -> None:
     assert "by its cost" in finding.cure
 
 
-def test_preempted_work_is_no_imbalance_of_work() -> None:
+def test_preempted_work_is_not_imbalance_of_work() -> None:
     ranks = uneven()
     ranks[2] = replace(ranks[2], preempted_ns=500 * MS, late_ns=500 * MS, work_preempted_ns=500 * MS)
     assert kinds(ranks) == ["disturbed"]
@@ -165,7 +165,7 @@ def test_a_replay_decides_between_late_ranks_and_transfers() -> None:
     assert kind(510, 3) == "communication"
 
 
-def test_calls_for_files_are_no_communication() -> None:
+def test_calls_for_files_are_not_communication() -> None:
     ranks = [
         rank(k, 400, calls=[call("MPI_File_write_all", 350, 4, "I/O"), call("MPI_Send", 20)])
         for k in range(4)

@@ -150,7 +150,7 @@ def test_an_error_of_a_worker_is_the_error_of_the_function(processes: int) -> No
 # ---------------------------------------------------------------- MPI
 
 
-def test_work_that_waited_for_a_processor_is_no_imbalance() -> None:
+def test_work_that_waited_for_a_processor_is_not_imbalance() -> None:
     first, second = rank(0, 100 * MS), rank(1, 300 * MS)
     waited = replace(second, preempted_ns=second.states.work_ns - first.states.work_ns)
     assert Job((first, second)).imbalance == pytest.approx(1.5)

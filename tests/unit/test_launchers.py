@@ -56,5 +56,5 @@ def test_launchers_are_known_by_their_names(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["mpirunner", "solver", "srun_report"])
-def test_similar_names_are_no_launchers(name: str) -> None:
+def test_similar_names_are_not_launchers(name: str) -> None:
     assert not is_launcher(name)

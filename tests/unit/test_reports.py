@@ -300,7 +300,7 @@ def test_page_of_an_interrupted_run_begins_with_that() -> None:
     assert "The run was cut short. It was killed." in "\n".join(text.splitlines()[:4])
 
 
-def test_page_of_an_empty_run_is_no_error() -> None:
+def test_page_of_an_empty_run_is_not_an_error() -> None:
     text = page(collect(made_run([region(OUTSIDE, 0, work_ns=5 * MS)], wall_ns=5 * MS)), 80)
     assert "No parallel region was recorded" in text
 

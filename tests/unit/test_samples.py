@@ -191,7 +191,7 @@ def registers_at(address: int, rbp: int = 0) -> list[int]:
     return [0, rbp, on_stack(0), code(0, address), 0, 0, 0, 0]
 
 
-def test_callers_are_found_by_the_tables(unwinder: Unwinder) -> None:
+def test_callers_are_found_by_the_unwind_tables(unwinder: Unwinder) -> None:
     # 0x1000 has pushed nothing yet; 0x2010 has a frame of 24 bytes; 0x3010 uses its frame pointer
     stack = {0: code(0, 0x2010), 32: code(0, 0x3010), 48: code(1, 0x77)}
     found = unwinder.frames([code(0, 0x1000)], registers_at(0x1000, rbp=on_stack(40)), stack)

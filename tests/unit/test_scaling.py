@@ -142,7 +142,7 @@ def test_threads_may_exceed_the_time_of_their_team_by_a_thousandth(more_us: int,
     assert measured(made_run([first, second]), 2, Scope.REGIONS, 0).misfit == misfit
 
 
-def test_good_scaling_is_no_disease() -> None:
+def test_good_scaling_is_not_a_disease() -> None:
     point = scaling_point(made(4, StateTimes(400 * MS, 2 * MS, 2 * MS, 2 * MS, 8 * MS), StateTimes(395 * MS)))
     assert diagnose(point, NOTHING_ELSE).kind == "scales"
 

@@ -156,7 +156,7 @@ def test_no_bytes_of_a_request_raise_an_error(
 
 
 @pytest.mark.parametrize("body", [b"[" * 100_000, b"\xff", b"", b"null", b"1e999"])
-def test_bodies_that_are_no_objects_are_refused(body: bytes, server: PageServer) -> None:
+def test_bodies_that_are_not_objects_are_refused(body: bytes, server: PageServer) -> None:
     with noted_errors() as found:
         assert post(server, "tiles", body)[:10] == b"HTTP/1.1 4"
     assert not found

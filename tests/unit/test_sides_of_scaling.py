@@ -95,7 +95,7 @@ def test_other_programs_spoil_a_verdict_from_a_fifth_of_the_time(others: float, 
 
 
 @pytest.mark.parametrize(("n_cpus", "kind"), [(0, "too_coarse"), (3, "oversubscribed"), (4, "too_coarse")])
-def test_threads_beyond_the_processors_are_no_verdict_on_the_program(n_cpus: int, kind: str) -> None:
+def test_threads_beyond_the_processors_allow_no_verdict_on_the_program(n_cpus: int, kind: str) -> None:
     assert diagnose(point(work=100, idle=100), Evidence((), 0.0, n_cpus)).kind == kind
 
 

@@ -182,7 +182,7 @@ def test_advice_names_the_chain_that_more_threads_wait_for(tmp_path: Path) -> No
     assert "the longest chain of work takes 3.20 ms" in note
 
 
-def test_more_threads_are_no_advice_without_times_of_memory(tmp_path: Path) -> None:
+def test_more_threads_are_not_advised_without_times_of_memory(tmp_path: Path) -> None:
     content = advise(
         write_trace(tmp_path / "coarse.ompass", Schedule((*[Spawn((Work(10**6),))] * 64, Wait()), 2))
     )

@@ -59,7 +59,7 @@ def test_only_the_tree_omits_parts_that_are_too_small_to_see() -> None:
     assert [part.name for part in task.parts] == ["f"]
 
 
-def test_samples_of_loads_are_no_stacks_of_time() -> None:
+def test_samples_of_loads_are_not_stacks_of_time() -> None:
     loads = (object(),)
     assert not stacks_of(replace(CONTENT, loads=loads))  # type: ignore[arg-type]
     assert not stacks_of(None)

@@ -284,7 +284,7 @@ def test_results_are_read_back_as_they_were_written(tmp_path: Path, name: str) -
     ("name", "content"),
     [("r.json", b""), ("r.json", b'{"schema": "x"}'), ("r.json", b"[]"), ("r.parquet", b"PAR1")],
 )
-def test_other_files_are_no_results(tmp_path: Path, name: str, content: bytes) -> None:
+def test_other_files_are_not_results(tmp_path: Path, name: str, content: bytes) -> None:
     (tmp_path / name).write_bytes(content)
     with pytest.raises(UsageError, match="contains no results"):
         read_results(tmp_path / name)

@@ -127,7 +127,7 @@ def test_missing_binary_is_reported_once_and_leaves_module_and_offset(tmp_path: 
     assert "no longer there" in resolver.problems[0]
 
 
-def test_file_that_is_not_elf_is_no_error(tmp_path: Path) -> None:
+def test_file_that_is_not_elf_is_not_an_error(tmp_path: Path) -> None:
     path = tmp_path / "text"
     path.write_text("not a program", encoding="utf-8")
     assert Resolver([Module(path=str(path), build_id="")]).locate_address(0, 64).place == "text+0x40"
@@ -152,7 +152,7 @@ def test_function_comes_from_the_symbol_table_when_there_is_no_debug_information
     assert location.function == readable_name(name)
 
 
-def test_a_debug_file_that_is_no_elf_file_is_refused(tmp_path: Path) -> None:
+def test_a_debug_file_that_is_not_an_elf_file_is_refused(tmp_path: Path) -> None:
     # Test machines rarely have libraries with line tables, so the debug file is no ELF file and is refused.
     build_id = "ab" * 20
     folder = tmp_path / ".build-id" / build_id[:2]

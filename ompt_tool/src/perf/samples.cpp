@@ -278,12 +278,12 @@ void Samples::take_until(uint64_t end, const Place &place) {
         }
         pass(ring_);
     }
-    stand_in_until(end, place);
+    log_rare_until(end, place);
     held_.store(false, std::memory_order_release);
 }
 
 // Logs the samples of rare_ from the time in which ring_ was full. Drops the others, because ring_ covers their time.
-void Samples::stand_in_until(uint64_t end, const Place &place) {
+void Samples::log_rare_until(uint64_t end, const Place &place) {
     clock::Reading now = {};
     while (const size_t n_words = look(rare_)) {
         if (static_cast<uint32_t>(record_[0]) == PERF_RECORD_SAMPLE && n_words > 2) {

@@ -78,7 +78,7 @@ private:
     size_t look(const PerfRing &ring);
     void pass(PerfRing &ring) { ring.release(place_after_); } // releases the record of the last look()
     uint64_t time_of(const uint64_t *record, clock::Reading &now) const;
-    void stand_in_until(uint64_t end, const Place &place);
+    void log_rare_until(uint64_t end, const Place &place);
     bool is_wanted(const uint64_t *record, size_t n_words) const;
     void log_sample(const uint64_t *record, size_t n_words, uint64_t time, uint32_t weight, const Place &place);
     bool is_left_out(); // long runs keep one of `weight_` samples
