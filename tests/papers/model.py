@@ -58,7 +58,7 @@ class Picture:
 class Verdict(Enum):
     AGREES = "agrees"
     DIFFERS = "differs"
-    MISSING = "cannot be carried here"
+    MISSING = "cannot be tested here"
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,9 @@ class Claim:
         """Returns the cause of a difference, or the reason why the claim cannot be checked here."""
         if self.why_missing(values) or self.evidence is None:
             return self.why_missing(values) or self.cause
-        return f"{self.cause} {_text(self.evidence(values), self.show_evidence or self.show)}."
+        show = self.show_evidence or self.show
+        found = ", ".join(f"{show(number)} ({label})" for label, number in self.evidence(values).items())
+        return f"{self.cause} {found}."
 
 
 def _text(numbers: Numbers, show: Callable[[float], str]) -> str:

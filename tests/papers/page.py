@@ -55,7 +55,7 @@ def page(paper: Paper, results: dict[str, Any]) -> str:
         ]
     parts += ["## Claims", *_legend(paper), "\n".join(_table(paper, values))]
     parts += list(_reasons("## Differences", paper, values, Verdict.DIFFERS))
-    parts += list(_reasons("## Claims that cannot be carried here", paper, values, Verdict.MISSING))
+    parts += list(_reasons("## Claims that cannot be tested here", paper, values, Verdict.MISSING))
     return "\n\n".join(parts) + "\n"
 
 
@@ -64,7 +64,7 @@ def _summary(paper: Paper, values: Values) -> str:
     n = {verdict: verdicts.count(verdict) for verdict in Verdict}
     return (
         f"{n[Verdict.AGREES]} of {len(verdicts)} claims agree, {n[Verdict.DIFFERS]} differ, and "
-        f"{n[Verdict.MISSING]} cannot be carried here. [The table at the end](#claims) lists all."
+        f"{n[Verdict.MISSING]} cannot be tested here. [The table at the end](#claims) lists all."
     )
 
 

@@ -130,7 +130,7 @@ def made_page(number: float) -> str:
 
 def test_a_claim_that_holds_agrees() -> None:
     text = made_page(2.0)
-    assert "1 of 2 claims agree, 0 differ, and 1 cannot be carried here." in text
+    assert "1 of 2 claims agree, 0 differ, and 1 cannot be tested here." in text
     assert "| ours: 2.0 | agrees |" in text
     assert "Ours is small." not in text
 
@@ -143,7 +143,7 @@ def test_a_claim_that_does_not_hold_differs_and_shows_its_cause() -> None:
 
 def test_a_claim_that_cannot_be_measured_is_not_judged() -> None:
     assert "- **2** *The second one is above one.* It needs a large machine." in made_page(0.5)
-    assert made_page(2.0).count("| cannot be carried here |") == 1
+    assert made_page(2.0).count("| cannot be tested here |") == 1
 
 
 @pytest.mark.parametrize("raises", [True, False])

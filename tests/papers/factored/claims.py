@@ -91,9 +91,9 @@ def _cilksort() -> Iterator[Claim]:
             "The paper's (b) loses as much to work inflation as to idle time, and the simulation has no "
             "work inflation. The recorded work of (b) is also smaller than the work of (a), by more "
             "than the costs of its tasks, which other programs at the time of the recordings may "
-            "explain. Idle time as a part of the maximal speed-up,"
+            "explain. Idle time as a part of the maximal speed-up is"
         ),
-        evidence=lambda values: {f"({letter})": _idle_gap(values, letter) for letter in "ab"},
+        evidence=lambda values: {letter: _idle_gap(values, letter) for letter in "ab"},
         show_evidence=percent,
     )
     yield Claim(

@@ -220,7 +220,7 @@ def _health_claims() -> Iterator[Claim]:
         show=ratio_text,
         cause=(
             "Strict scheduling finds nearly all data in the L3, but the L3 takes time, too. Without any time "
-            "for data the work would shrink by their part in the sequential work,"
+            "for data the work would shrink by their part in the sequential work:"
         ),
         evidence=lambda values: {"data": numbers.memory_share(values, HEALTH, INTEL, 1)},
         show_evidence=percent,

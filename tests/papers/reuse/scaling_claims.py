@@ -106,7 +106,7 @@ def _ratio_to_work_first(program: str) -> Claim:
             "The simulator has no contention except for the locks of shared queues. "
             "The paper's losses on 24 cores come from contention: `perf` shows a quarter of QThread/Socket's "
             "time in two functions that lock the memory bus. Cores and sockets do not change the simulated "
-            "overhead of a queue per core, 24 over 6 cores,"
+            "overhead of a queue per core: on 24 cores, relative to 6, it is"
         ),
         evidence=lambda values: {
             "OVR": numbers.overhead(values, program, CORE, 24) / numbers.overhead(values, program, CORE, 6)

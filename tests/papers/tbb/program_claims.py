@@ -210,7 +210,7 @@ def _programs() -> Iterator[Claim]:
         cause=(
             "The paper's cores lose an eighth of their time on 32 cores. Ours lose only scheduling and "
             "imbalance. A pause after failed steals does not explain the difference; the simulation "
-            "lacks the paper's caches and network. With failed steals of 5,000 cycles,"
+            "lacks the paper's caches and network. With failed steals of 5,000 cycles our speed-up is"
         ),
         evidence=lambda values: {
             f"{n} cores": numbers.speedup(values, plan.with_back_off("swaptions", 5000), n) for n in (16, 32)
@@ -253,7 +253,7 @@ def _programs() -> Iterator[Claim]:
         cause=(
             "PARSEC's medium input of streamcluster has loops of 32 short tasks here, with a serial "
             "part after each: cores wait. The paper's tasks take 23 million cycles, so its input is "
-            "much larger. Waiting,"
+            "much larger. Waiting takes"
         ),
         evidence=lambda values: {
             program: numbers.shares(values, program, 4)["waiting"] for program in _PARSEC
@@ -296,7 +296,7 @@ def _programs() -> Iterator[Claim]:
         cause=(
             "A task of swaptions takes 25,000 cycles. The machine file has the costs of creating and "
             "taking a task that were measured for the extension, 103 ns or 206 cycles together; the "
-            "paper's TBB needs less than 120. Creating alone,"
+            "paper's TBB needs less than 120. Creating alone takes"
         ),
         evidence=lambda values: {
             program: numbers.shares(values, program, 32)["creation"] for program in _PARSEC
@@ -334,7 +334,7 @@ def _programs() -> Iterator[Claim]:
         show=percent,
         cause=(
             "Each task costs about 200 cycles besides its work, 4% of 5,000 cycles. Longer tasks leave "
-            "cores without work at the end of the loop, which costs more. Waiting,"
+            "cores without work at the end of the loop, which costs more. Waiting takes"
         ),
         evidence=lambda values: {
             f"{numbers.task_cycles(values, case):,.0f} cycles": numbers.shares(values, case, 32)["waiting"]
