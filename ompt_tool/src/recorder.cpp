@@ -233,9 +233,9 @@ bool is_region_open() {
     });
 }
 
-// Ends recording before the runtime ends, if a thread without OpenMP calls exit() while others are in a region. The
-// ending runtime frees memory that its threads use. They crash if the tool delays them or the end of the process then.
-// The main thread may still wait for such regions in destructors, so they are recorded.
+// Ends recording before the runtime ends, if a thread without OpenMP calls exit() while others are in a region. When
+// the runtime ends, it frees memory that its threads still use. If the tool then delayed these threads or the end of the
+// process, they would crash. Does nothing on the main thread, which may wait for such regions in destructors.
 void stop_before_runtime(void *) {
     if (this_thread || is_main_thread() || !is_region_open()) return;
     stop(format::EndReason::kExit);

@@ -28,13 +28,13 @@ _current: set[str] | None = None
 def enter(function: str) -> None:
     """Records that the current test enters a function.
 
-    The functions of modules that `noting` returned call this.
+    The functions of instrumented modules call this.
     """
     if _current is not None:
         _current.add(function)
 
 
-def noting(name: str, text: str) -> str:
+def instrumented(name: str, text: str) -> str:
     """Returns the source of a module with a call of `enter` in each function."""
     tree = ast.parse(text)
     for node in ast.walk(tree):

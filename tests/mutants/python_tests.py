@@ -134,16 +134,16 @@ class PythonTests:
         failed = FAILED.search(done.stdout)
         return ("noticed" if done.returncode else "survived"), failed[1] if failed else ""
 
-    def _noting_package(self) -> Path:
-        package = _fresh_copy(self._folder / "noting")
+    def _instrumented_package(self) -> Path:
+        package = _fresh_copy(self._folder / "instrumented")
         for file in package.rglob("*.py"):
             name = str(file.relative_to(package))
-            file.write_text(entered.noting(name, file.read_text(encoding="utf-8")), encoding="utf-8")
+            file.write_text(entered.instrumented(name, file.read_text(encoding="utf-8")), encoding="utf-8")
         return package.parent
 
     def _enter(self, files: list[str]) -> dict[str, Any]:
         with tempfile.TemporaryDirectory(dir=self._folder) as folder:
-            environment = _environment(self._noting_package()) | {entered.ENTERED: folder}
+            environment = _environment(self._instrumented_package()) | {entered.ENTERED: folder}
             command = [*_pytest("-n", str(os.cpu_count()), "--tb=short"), *files]
             done = subprocess.run(
                 command, env=environment, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False

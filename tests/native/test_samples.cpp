@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests samples of loads, which few machines offer, on made rings and made descriptions of events. The rings have the
+// Tests samples of loads, which few machines offer, on synthetic rings and descriptions of events. The rings have the
 // layout of perf_event_open(2), and the descriptions that of sysfs.
 #include <gtest/gtest.h>
 

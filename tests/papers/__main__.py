@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`./run papers`: runs the measurements of a paper, and writes its page and figures."""
+"""`./run papers`: repeats the measurements of a paper, and writes its page and figures."""
 
 from __future__ import annotations
 
@@ -66,8 +66,8 @@ def main() -> int:
 def parsed() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="./run papers",
-        description="Measure what a paper measured, and write a page that compares each of its claims with "
-        "our numbers. The same command resumes measurements that were stopped.",
+        description="Repeat the measurements of a paper, and write a page that compares each of its claims "
+        "with our numbers. The same command resumes measurements that were stopped.",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Made runs for tests of findings, and their findings."""
+"""Synthetic runs for tests of findings, and their findings."""
 
 from __future__ import annotations
 

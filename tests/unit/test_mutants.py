@@ -7,7 +7,7 @@ from pathlib import Path
 
 from mutants.__main__ import ROOT, SOURCES, equivalent, files_of
 from mutants.changes import all_changes, choose, cpp_changes, python_changes
-from mutants.entered import noting
+from mutants.entered import instrumented
 from mutants.python_tests import PythonTests, functions_with
 
 
@@ -60,7 +60,7 @@ def test_calls_that_could_do_harm_are_not_changed(tmp_path: Path) -> None:
 
 def test_a_noting_copy_of_a_module_names_each_function() -> None:
     text = '"""Doc."""\nfrom __future__ import annotations\ndef f():\n    """Doc."""\n    return 1\n'
-    lines = noting("m.py", text).splitlines()
+    lines = instrumented("m.py", text).splitlines()
     assert lines[1:3] == [
         "from __future__ import annotations",
         "from mutants.entered import enter as _note_entry",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The details of moments and tasks in timelines of made schedules: waits, off-CPU intervals, dependences."""
+"""Details of moments and tasks in timelines of synthetic schedules: waits, off-CPU intervals, dependences."""
 
 from __future__ import annotations
 

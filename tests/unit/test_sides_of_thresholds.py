@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Made runs on both sides of each threshold of findings: one without the finding, and one with it.
+"""Synthetic runs on both sides of each threshold of findings: one without the finding, and one with it.
 
 The two differ only by about a tenth of the threshold.
 """

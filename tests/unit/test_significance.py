@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares rank tests and intervals with plain counting; measures their error rates on made noise."""
+"""Compares rank tests and intervals with plain counting; measures their error rates on synthetic noise."""
 
 from __future__ import annotations
 

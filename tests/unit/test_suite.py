@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The plan, the journal and the results of a suite, with made programs instead of built ones."""
+"""The plan, the journal and the results of a suite, with synthetic programs instead of built ones."""
 
 from __future__ import annotations
 

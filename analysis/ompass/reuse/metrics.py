@@ -245,7 +245,7 @@ def sample_error(
     maximum, over all powers of two, of the sum of two terms: the spread over the parts (delete-one
     jackknife), and the change of the shares if each distance were off by two of its standard errors (a
     distance is an estimate from rate * distance / block_bytes blocks). The bound also contains the surplus or
-    lack of sampled bytes that chance does not explain, as when a few blocks have most accesses.
+    lack of sampled bytes that chance does not explain, as when most accesses are to a few blocks.
     """
     import numpy as np
 

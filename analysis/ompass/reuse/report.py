@@ -95,7 +95,7 @@ def collect_reuse(
     if profile.sample and profile.sample.error_share > 0.1:
         notes.append(
             f"This sample may be off by {percent(profile.sample.error_share)}: it has too few blocks, "
-            "or a few blocks have most accesses. Raise --share, or omit it."
+            "or most accesses are to a few blocks. Raise --share, or omit it."
         )
     return ReuseContent(run, topology.description, profile, tuple(notes))
 

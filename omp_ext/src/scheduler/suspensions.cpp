@@ -36,8 +36,8 @@ void restore(const Suspension &here) {
     worker.proxied = here.proxied;
 }
 
-// Prepares to resume `there` on this thread, once the thread that suspended it has left the stack. These waits
-// cannot form a cycle: a thread has taken `there` before another thread can take the suspension that it leaves.
+// Prepares to resume `there` on this thread, once the thread that suspended it has left the stack. These waits cannot
+// form a cycle: other threads can take the suspension that this thread leaves only after it has taken `there`.
 void take_over(Worker &worker, Suspension &there) {
     wait_until_left(there.context);
     if (there.worker == &worker) return;

@@ -22,10 +22,9 @@ void begin(uint64_t earlier_cpu_ns);
 // A construct with this return address and kind. Waits, loops and target constructs also differ by `flags`, which have
 // at most 16 bits.
 uint32_t construct_of_address(format::DefinitionKind kind, const void *return_address, uint32_t flags);
-// Return a stand-in for the unknown return address of a call. Tables of addresses and the functions
-// construct_of_address() and construct_of_call() accept it. The construct of the call gets the place of construct `id`;
-// inside() marks it as the place around the call. Stand-ins lie in the kernel's address range, so no code of the
-// program is there.
+// Return a stand-in for an unknown return address, which tables of addresses, construct_of_address() and
+// construct_of_call() accept. at(): the place of construct `id`. inside(): an unknown place inside construct `id`.
+// Stand-ins lie in the kernel's address range, so no code of the program is there.
 inline const void *at(uint32_t id) { return reinterpret_cast<const void *>(~(uintptr_t{id} << 1)); }
 inline const void *inside(uint32_t id) { return reinterpret_cast<const void *>(~(uintptr_t{id} << 1 | 1)); }
 // A call of the function `number`, whose name is `name`, at this return address.

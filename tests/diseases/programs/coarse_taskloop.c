@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A taskloop of a thousand iterations in one task more than threads. Cured: 20 tasks per thread.
+// A taskloop that creates one task more than the team has threads. Cured: 20 tasks per thread.
 #include "disease.h"
 
 int main(void) {

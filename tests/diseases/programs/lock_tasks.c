@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tasks that share one lock for most of their time. Cured: each of 64 items has a lock.
+// Tasks that hold or await one lock for most of their time. Cured: 64 locks.
 #include "disease.h"
 
 int main(void) {
