@@ -84,7 +84,7 @@ def test_values_beyond_the_limits_are_refused(tmp_path: Path, text: str, expecte
 
 
 @pytest.mark.parametrize(("threads", "fits"), [(0, False), (1, True), (4, True), (5, False)])
-def test_threads_are_as_many_as_hardware_threads(threads: int, fits: bool) -> None:
+def test_a_machine_offers_as_many_threads_as_hardware_threads(threads: int, fits: bool) -> None:
     machine = find_machine("pack:2 core:2 pu:1")
     if fits:
         machine.check_threads(threads)
@@ -222,7 +222,7 @@ def test_a_prediction_of_a_traced_run_has_the_costs_of_tracing(
     assert cost(two, "steal") == ((1, 28.0),)
     assert cost(two, "wait") == ((1, 9.0),)
     assert cost(two, "create") is None, "as recorded"
-    # Tracing a task costs another time in a team of one.
+    # In a team of one, tracing a task takes another time than in other teams.
     assert two.serialised == (27 - 40, 30 - 17, 95)
     assert (two.untraced_task_ns, two.untraced_creation_ns, two.as_recorded) == (0, 0, True)
     assert two.clock_ratio == 2.0

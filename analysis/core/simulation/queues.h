@@ -137,7 +137,8 @@ public:
         return state_ * 0x2545f4914f6cdd1dull;
     }
     uint32_t below(uint32_t n) { return static_cast<uint32_t>((next() >> 32) * n >> 32); }
-    // Returns an exponentially distributed number above 0 with mean 1, drawn one call ahead, off the critical path.
+    // Returns an exponentially distributed number above 0 with mean 1. The previous call has drawn it, so the caller
+    // does not wait for the logarithm.
     double exponential() {
         const double drawn = ahead_;
         ahead_ = draw();

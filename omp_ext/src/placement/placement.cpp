@@ -19,7 +19,8 @@ namespace omp_ext {
 
 namespace {
 
-// Limit of the record of moved memory. Programs may free such memory without a call of this library.
+// Maximum number of recorded ranges of moved memory. It is limited, because programs may free such memory without a
+// call of this library.
 constexpr size_t kMaxForeignRanges = size_t{1} << 16;
 constexpr size_t kPagesPerQuestion = 512;
 // Maximum number of pages to query in a range (some 50 ms). In a larger range they are evenly spaced.
@@ -124,8 +125,7 @@ bool Placement::ask_system(const uintptr_t *addresses, size_t n, int *nodes) {
     if (error == EPERM || error == ENOSYS || error == EACCES) {
         if (may_ask_.exchange(false))
             say("the system does not report where pages lie (move_pages: %s; containers need the capability SYS_NICE): "
-                "only "
-                "memory placed by omp_affinity_* has a domain",
+                "only memory placed by omp_affinity_* has a domain",
                 strerror(error));
     }
     return false;

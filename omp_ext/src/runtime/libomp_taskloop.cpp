@@ -53,18 +53,18 @@ void copy_privates_of(const Task &pattern, Task &copy) {
 // Runs chunks on this thread, all in the block of `chunk`, as long as the scheduler prefers that to queues.
 void run_here(Worker &worker, const Task &pattern, Task &chunk, Chunks &chunks) {
     const bool is_alone = worker.team->n_workers == 1;
-    bool may_go_on = true;
+    bool may_continue = true;
     uint32_t n_runs = 0;
     uint64_t n_before = worker.n_created.load(std::memory_order_relaxed);
-    while (may_go_on && chunks.are_left() && n_runs < UINT32_MAX) {
+    while (may_continue && chunks.are_left() && n_runs < UINT32_MAX) {
         if (n_runs > 0) copy_privates_of(pattern, chunk);
         chunks.begin(chunk.block);
-        may_go_on = run_repeatedly(worker, chunk);
+        may_continue = run_repeatedly(worker, chunk);
         if (++n_runs % kPaceBatch != 0 || is_alone) continue;
         const uint64_t n_created = worker.n_created.load(std::memory_order_relaxed);
         note_runs(worker, pattern.code, kPaceBatch, n_created - n_before);
         n_before = n_created;
-        may_go_on = may_go_on && worker.current->has_short_children;
+        may_continue = may_continue && worker.current->has_short_children;
     }
     end_repeated(worker, chunk, n_runs);
 }
