@@ -169,7 +169,7 @@ def test_the_price_of_being_parallel_is_stated_as_a_factor() -> None:
     assert "which takes 3.00 times the serial program" in diagnose(slow, NOTHING_ELSE).because
     price, idle, inflation, both_of_them = gaps(point(work=130, idle=20, one_create_ms=20))
     assert price.meaning.endswith("on one thread the program takes 1.20 times its own work")
-    assert "13.3% of the thread-time had no task to run" in idle.meaning
+    assert "threads had no task in 13.3% of the thread-time" in idle.meaning
     assert (
         "took 8.3% more time than one thread: 25.0% more in the program's own code, 16.7% less"
         in inflation.meaning

@@ -99,7 +99,7 @@ public:
         steps_.calls.push_back(std::move(open_));
     }
 
-    // Removes the threads of regions without calls, and finds how long the threads of others leave. Called at the end.
+    // Removes the lanes of regions without calls, and computes leaving_ns of the others. Called at the end.
     void complete() {
         if (run_.window_begin) note("a trace of the last part of a run lacks the first messages");
         for (RankRegion &region : steps_.regions)
@@ -173,7 +173,7 @@ Problem read_rank_steps(const RunFiles &run, uint32_t rank, RankSteps &steps) {
     steps.rank = rank;
     if (Problem problem = lacks_trace(run)) return problem;
     if (run.process->version < format::kFirstWithMessages) {
-        steps.unknown = "the format of the trace is older than records of messages";
+        steps.unknown = "the trace has an old format without records of messages";
         return {};
     }
     TraceIndex index;

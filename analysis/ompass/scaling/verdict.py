@@ -8,8 +8,7 @@ Owns the division of the loss P * T_P - T_s among causes. The shares add up exac
 causes.py divides the last term further.
 
 The findings of single runs separate causes that sums cannot: tasks that are too fine, and the reasons of idle
-time. Also interprets factored speed-up curves: the four gaps and the bends (Acar et al., 2.4
-and 2.5).
+time. Also interprets factored speed-up curves: the four gaps and the bends (Acar et al., 2.4 and 2.5).
 """
 
 from __future__ import annotations
@@ -418,7 +417,7 @@ def gaps(point: ScalingPoint) -> tuple[Gap, ...]:
             "B",
             "maximal",
             "idle",
-            f"idle time, scarce parallelism: {percent(idle)} of the thread-time had no task to run",
+            f"idle time, scarce parallelism: threads had no task in {percent(idle)} of the thread-time",
         ),
         gap(
             "C",

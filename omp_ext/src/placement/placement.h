@@ -19,7 +19,7 @@ struct ByteRange {
 };
 
 // The domains that the API gave to memory, by address. Used where pages do not reveal a domain: domains that share a
-// node, untouched pages, described machines. Not thread-safe.
+// node, untouched pages, machines that OMP_EXT_DOMAINS describes. Not thread-safe.
 class Homes {
 public:
     static constexpr int kUnknown = -1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Teams of several threads each whose regions create tasks with objects of the program.
+// Regions in teams constructs: one creates tasks that copy objects of C++, one has a loop without tasks.
 #include <vector>
 
 #include "../facts.h"
