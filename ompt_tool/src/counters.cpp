@@ -63,8 +63,7 @@ bool has_long_name_mapped() {
 bool load() {
     if (has_long_name_mapped()) {
         say("OMPASS_COUNTERS: libpapi would end this program, because the program maps a file whose path is longer "
-            "than %zu "
-            "characters; no counters are recorded.",
+            "than %zu characters; no counters are recorded.",
             kLongestName);
         return false;
     }

@@ -81,8 +81,7 @@ Options::KeepLast read_keep_last() {
     if (!keep.ns) keep.bytes = parse_limit(text);
     if (!keep.is_on())
         say("OMPASS_KEEP_LAST=%s is not understood; valid values: a time such as 30s, 500ms or 10m (minutes), or a "
-            "size "
-            "such as 200M (megabytes). Keeping the whole trace.",
+            "size such as 200M (megabytes). Keeping the whole trace.",
             text);
     return keep;
 }
