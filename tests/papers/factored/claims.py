@@ -54,7 +54,7 @@ def _cilksort() -> Iterator[Claim]:
         cause=(
             "The work was recorded on a newer processor, and tasks cost as much as on the reference machine. "
             "The more tasks cost relative to the work, the more speed-up is lost to parallel work, "
-            "and the less to idle time. To parallel work,"
+            "and the less to idle time. The loss to parallel work is"
         ),
         evidence=lambda values: {"40 cores": _overhead_gap(values, "a")},
     )

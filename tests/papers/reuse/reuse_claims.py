@@ -228,7 +228,7 @@ def _few_far() -> Claim:
         show=_fine,
         cause=(
             "Our TBB moves to other tasks at waits more often than the paper's: a waiting thread runs any "
-            "task that it finds at random. The paper's TBB prefers near ones. Other seeds,"
+            "task that it finds at random. The paper's TBB prefers near ones. Other seeds give"
         ),
         evidence=lambda values: _range(beyond(values, MATMUL, NESTED, 12, FAR)),
     )
