@@ -76,10 +76,9 @@ def test_versions_of_symbols_are_read() -> None:
     assert imported and all(version.startswith("GLIBC_") for _, version in imported)
 
 
-def made_elf(order: str) -> bytes:
+def made_elf(order: str, interpreter: bytes = b"/lib/ld.so.1\0") -> bytes:
     """Returns a 32-bit executable for Power with an interpreter, a library and a symbol table."""
     strings = b"\0libm.so.6\0main\0.symtab\0.strtab\0"
-    interpreter = b"/lib/ld.so.1\0"
     at = 52 + 3 * 32  # after the header and three segments
     interpreter_at, strings_at = at, at + 16
     dynamic_at = strings_at + 48
@@ -117,6 +116,13 @@ def test_files_of_both_byte_orders_with_32_bits_are_read(tmp_path: Path, order: 
     assert read_functions(path).functions == ((0x2000, 8, "main"),)
     assert static_symbols(path, ("main",)) == {"main"}
     assert code_between(path, 0x1000, 0x1004) == b"\x7fELF"
+
+
+def test_a_debug_file_without_the_content_of_its_segments_is_read(tmp_path: Path) -> None:
+    # In debug files, such as that of libc, other data follow at the place of the interpreter's name.
+    path = tmp_path / "libc.debug"
+    path.write_bytes(made_elf("<", interpreter=b"\x05\xd5\xff"))
+    assert read_facts(path).has_names
 
 
 READERS: tuple[Callable[[Path], object], ...] = (
