@@ -287,7 +287,18 @@ def test_remarks_for_editors_have_the_predicted_gain() -> None:
 
 def test_every_kind_of_advice_that_cures_a_finding_exists() -> None:
     assert {kind for kinds in CURED_BY.values() for kind in kinds} <= set(TITLES)
-    assert set(CURED_BY) <= {kind.name for kind in KINDS}
+    assert set(CURED_BY) <= {kind.name for kind in KINDS} | {"critical_contention"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "cure"),
+    [("critical_contention", "lock"), ("iteration_order", "ordered"), ("iteration_order", "order")],
+)
+def test_waits_for_other_threads_have_the_gain_of_shorter_waits(kind: str, cure: str) -> None:
+    waits = Finding(kind, "problem", "Threads wait", "they do", "hold it for less time", MS, construct=1)
+    content = replace(content_of(fine_run()), findings=(waits,))
+    (cause,) = causes(with_changes(content, change(cure, 0.4)))
+    assert (cause.kind, cause.change and cause.change.kind) == (kind, cure)
 
 
 @pytest.mark.parametrize(("by_time", "kind"), [(0.829, "depth"), (0.831, "time")])

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial, reduce
 
-from ompass.model import Run
+from ompass.model import Run, wait_kind
 from ompass.simulation.reader import (
     DependenceShape,
     TaskProgram,
@@ -45,7 +45,7 @@ def order_changes(trial: Trial, run: Run) -> Iterator[Candidate]:
         return
     yield from _merged_waits(trial)
     yield from _dependences(trial)
-    yield from _locks(trial)
+    yield from _locks(trial, run)
     yield from _blocking(trial)
     yield from _barriers(trial)
     yield from _regions(trial, run)
@@ -129,13 +129,14 @@ def _groups(shapes: Sequence[DependenceShape]) -> list[list[DependenceShape]]:
 # ---------------------------------------------------------------- locks, barriers, regions
 
 
-def _locks(trial: Trial) -> Iterator[Candidate]:
+def _locks(trial: Trial, run: Run) -> Iterator[Candidate]:
     longest = sorted(locks(trial.program), key=lambda lock: -lock.held_ns)
     n_acquired = sum(lock.n_acquired for lock in longest)
     for lock in longest[:_MOST_LOCKS]:
         if _is_much(trial, lock.held_ns + trial.passing_ns):
+            kind = wait_kind(run.definitions[lock.construct].flags)
             yield trial.of_program(
-                "lock",
+                "ordered" if kind == "ordered" else "lock",
                 lock.construct,
                 partial(without_lock, trial.program, lock.lock),
                 at_most=True,

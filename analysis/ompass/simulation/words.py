@@ -145,6 +145,7 @@ TITLES: Mapping[str, Callable[[Change], str]] = {
     "pipeline": lambda c: f"Let {c.value} items be in the pipeline instead of {c.count}",
     "iterations": lambda c: "Divide the iterations of this loop",
     "lock": lambda c: "Do less while this lock is held",
+    "ordered": lambda c: "Do less in this ordered block",
     "atomic": lambda c: "Update a copy of each thread, and join the copies at the end",
     "order": lambda c: "Do less between waiting for earlier iterations and letting later ones continue",
     "barrier": lambda c: "Remove this barrier if no thread needs what others did before it",
@@ -226,6 +227,10 @@ CURES: Mapping[str, Callable[[Change], str]] = {
         "compute before the lock and only store the result inside; use `atomic`, a `reduction`, or a copy "
         "for each thread; or use one lock for each part of the data"
     ),
+    "ordered": lambda c: (
+        "compute before the block what does not need earlier iterations, and only store or print the results "
+        "in it"
+    ),
     "atomic": lambda c: (
         "write a `reduction` clause, or add to a local variable and update the shared one once"
     ),
@@ -260,6 +265,7 @@ REASONS: Mapping[str, Callable[[Change], str]] = {
     "lock": lambda c: (
         f"held for {duration(c.share_ns)} in {plural(c.count, 'acquisition')}, one thread at a time"
     ),
+    "ordered": lambda c: f"{duration(c.share_ns)} in {plural(c.count, 'iteration')}, one at a time",
     "atomic": lambda c: f"{duration(c.share_ns)} on atomic updates, by samples",
     "order": lambda c: f"threads waited {duration(c.share_ns)} for earlier iterations",
     "barrier": lambda c: f"{plural(c.count, 'barrier')}",
