@@ -75,7 +75,7 @@ WIDE: Final = (
     Program("health", "--size 6 --steps 100 --depth 4", "--size 7 --steps 300 --depth 5"),
     Program("nqueens", "--size 14 --depth 4", "--size 14 --depth 4"),
     Program("sort", "--size 32000000 --grain 8192", "--size 128000000 --grain 8192"),
-    Program("sparselu", "--size 100 --block 48", "--size 100 --block 100"),
+    Program("sparselu", "--size 100 --block 64", "--size 100 --block 96"),
     Program("strassen", "--size 1024 --grain 128", "--size 4096 --grain 256", n_recorded=10),
 )
 """The seven programs of Olivier et al., Figs. 1 and 2. The paper has 100 sequences, fib of 50, 144 cities, 14
