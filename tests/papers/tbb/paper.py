@@ -75,7 +75,7 @@ PAPER: Final = Paper(
     ),
     introduction=_INTRODUCTION,
     programs=tuple(one.name for one in plan.PROGRAMS),
-    duration={"quick": "less than two minutes"},
+    duration={"quick": "two minutes"},
     steps=plan.steps,
     method=_method,
     pictures=PICTURES,

@@ -38,18 +38,16 @@ DEPTHS: Final = (8, 18)
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A program of the paper's Table II, with the paper's figures, and its quick and its full input."""
+    """A program of the paper's Table II, with the paper's figures, and its input."""
 
     name: str
     tasks: str  # the paper's number of tasks
     cycles: str  # the paper's mean time of a task
-    quick: str
-    full: str
+    options: str
     task_cycles: float = 0.0  # the same as a number, if our tasks are of this kind
 
-    def case(self, size: str) -> Case:
-        options = self.quick if size == "quick" else self.full
-        return Case(self.name, f"{self.name}-tasks", options, variables=WITHOUT_VECTORS)
+    def case(self) -> Case:
+        return Case(self.name, f"{self.name}-tasks", self.options, variables=WITHOUT_VECTORS)
 
 
 # The paper's 5,740 tasks are 20 loops of 287, and its 12,224 are 64 of 191. A loop over n pieces has n - 1
@@ -60,17 +58,16 @@ _LU = "--size 1440 --block 32 --grain 0"
 _TREEADD = "--size 21 --passes 3 --depth 11"
 
 MICRO: Final = (
-    Program("bitcounter", "5,740", "5K", _BITCOUNTER, _BITCOUNTER, 5000),
-    Program("matmult", "12,224", "6K", _MATMULT, _MATMULT, 6000),
-    Program("lu", "31,200", "4K", _LU, _LU, 4000),
-    Program("treeadd", "12,290", "not given", _TREEADD, _TREEADD),
+    Program("bitcounter", "5,740", "5K", _BITCOUNTER, 5000),
+    Program("matmult", "12,224", "6K", _MATMULT, 6000),
+    Program("lu", "31,200", "4K", _LU, 4000),
+    Program("treeadd", "12,290", "not given", _TREEADD),
 )
 PARSEC: Final = (
     Program(
         "swaptions",
         "120,000",
         "25K",
-        f"--size {N_SWAPTIONS} --paths 20000 --grain 64",
         f"--size {N_SWAPTIONS} --paths 120000 --grain 64",
         25000,
     ),
@@ -78,21 +75,18 @@ PARSEC: Final = (
         "blackscholes",
         "1,200 N",
         "256K at 32 cores",
-        f"--size {N_OPTIONS} --rounds 3 --grain 3200",
         f"--size {N_OPTIONS} --rounds 75 --grain 3200",
     ),
     Program(
         "fluidanimate",
         "420 N",
         "19M",
-        "--size 100000 --steps 5 --grain 4",
         "--size 300000 --steps 5 --grain 4",
     ),
     Program(
         "streamcluster",
         "11,000 + 6,000 N",
         "23M",
-        "--size 8192 --dimensions 64 --clusters 10 --chunk 8192 --grain 256",
         "--size 16384 --dimensions 128 --clusters 10 --chunk 16384 --grain 256",
     ),
 )
@@ -133,13 +127,13 @@ def measured_name(program: str, threads: int) -> str:
     return f"{program}-{threads}"
 
 
-def _measured(size: str) -> list[Case]:
+def _measured() -> list[Case]:
     """Returns the two programs of Fig. 4, under the extension with random stealing."""
     return [
         Case(
             measured_name(one.name, threads),
             f"{one.name}-tasks",
-            one.case(size).options,
+            one.case().options,
             threads,
             under_extension(RANDOM),
         )
@@ -151,9 +145,9 @@ def _measured(size: str) -> list[Case]:
 
 def steps(size: str) -> Sequence[Step]:
     n_rounds, n_seeds = (5, 5) if size == "quick" else (10, 20)
-    programs = [one.case(size) for one in PROGRAMS]
+    programs = [one.case() for one in PROGRAMS]
     lengths = [*map(grain_case, GRAINS), *map(depth_case, DEPTHS)]
-    made = [*traces([*programs, *lengths], n_rounds), *profiles(_measured(size), n_rounds)]
+    made = [*traces([*programs, *lengths], n_rounds), *profiles(_measured(), n_rounds)]
     made += [_simulated(one.name, POLICIES, n_seeds).step() for one in MICRO]
     made += [_simulated(one.name, (RANDOM,), n_seeds).step() for one in PARSEC]
     made += [

@@ -251,9 +251,8 @@ def _programs() -> Iterator[Claim]:
         holds=lambda found: max(found) < 0.15,
         show=percent,
         cause=(
-            "PARSEC's medium input of streamcluster has loops of 32 short tasks here, with a serial "
-            "part after each: cores wait. The paper's tasks take 23 million cycles, so its input is "
-            "much larger. Waiting takes"
+            "PARSEC's large input of streamcluster has loops of 64 short tasks here, with a serial part "
+            "after each: cores wait. The paper's tasks take 23 million cycles. Waiting,"
         ),
         evidence=lambda values: {
             program: numbers.shares(values, program, 4)["waiting"] for program in _PARSEC
