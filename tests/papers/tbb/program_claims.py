@@ -252,7 +252,7 @@ def _programs() -> Iterator[Claim]:
         show=percent,
         cause=(
             "PARSEC's large input of streamcluster has loops of 64 short tasks here, with a serial part "
-            "after each: cores wait. The paper's tasks take 23 million cycles. Waiting,"
+            "after each: cores wait. The paper's tasks take 23 million cycles. Waiting takes"
         ),
         evidence=lambda values: {
             program: numbers.shares(values, program, 4)["waiting"] for program in _PARSEC
