@@ -124,7 +124,7 @@ def test_serial_versions_have_no_openmp_and_the_others_have_it(bots_dir: Path, v
 
 
 def test_vector_instructions_can_be_turned_off(bots_dir: Path) -> None:
-    command = [bots_dir / "matmul-serial", "--class", "test"]
+    command = [str(bots_dir / "matmul-serial"), "--class", "test"]
     environment = {**os.environ, "BOTS_VECTORS": "0"}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     assert "for the baseline" in done.stdout
