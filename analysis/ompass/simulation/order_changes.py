@@ -130,13 +130,13 @@ def _groups(shapes: Sequence[DependenceShape]) -> list[list[DependenceShape]]:
 
 
 def _locks(trial: Trial, run: Run) -> Iterator[Candidate]:
+    ordered = {d.id for d in run.definitions if d.kind == "wait" and wait_kind(d.flags) == "ordered"}
     longest = sorted(locks(trial.program), key=lambda lock: -lock.held_ns)
     n_acquired = sum(lock.n_acquired for lock in longest)
     for lock in longest[:_MOST_LOCKS]:
         if _is_much(trial, lock.held_ns + trial.passing_ns):
-            kind = wait_kind(run.definitions[lock.construct].flags)
             yield trial.of_program(
-                "ordered" if kind == "ordered" else "lock",
+                "ordered" if lock.construct in ordered else "lock",
                 lock.construct,
                 partial(without_lock, trial.program, lock.lock),
                 at_most=True,
