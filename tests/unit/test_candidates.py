@@ -270,7 +270,10 @@ def of_order(monkeypatch: pytest.MonkeyPatch, name: str, shape: object) -> list[
         monkeypatch.setattr(order_changes, other, lambda program, found=other == name: (shape,) * found)
     trial: Any = Listed()
     trial.base = SimpleNamespace(wall_ns=1_000_000)
-    return [change for change, _ in order_changes.order_changes(trial, cast("Any", None))]
+    return [
+        change
+        for change, _ in order_changes.order_changes(trial, cast("Any", SimpleNamespace(definitions=())))
+    ]
 
 
 @pytest.mark.parametrize(("work_ns", "n"), [(9_999, 0), (10_000, 1)])

@@ -32,7 +32,7 @@ from ompass.units import duration, gain, percent, plural
 _LEAST_GAIN: Final = 0.05
 """The least gain that counts. A change that cures no finding is shown only if it gains as much."""
 _LEAST_DISTURBED_GAIN: Final = 0.15
-"""The same beside other programs, which slow threads unequally, so that equal work looks unequal."""
+"""The same if other programs disturbed the run: they slow threads unequally, so equal work looks unequal."""
 _ALIKE: Final = 0.03
 """Gains that differ by less count as equal. Of such changes, the report shows the easier one."""
 _CUT_OFFS: Final = ("depth", "time", "grain")
