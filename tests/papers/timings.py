@@ -81,10 +81,11 @@ def ratio(values: Values, group: str, over: str, under: str, other_group: str = 
 
     `other_group`: the group of the second case, if it is not that of the first.
     """
-    return _shortest(values, group, over) / _shortest(values, other_group or group, under)
+    return shortest(values, group, over) / shortest(values, other_group or group, under)
 
 
-def _shortest(values: Values, group: str, case: str) -> float:
+def shortest(values: Values, group: str, case: str) -> float:
+    """Returns the shortest time of a case, over all rounds, in seconds."""
     return min(times[case] for times in rounds(values, group))
 
 
@@ -92,3 +93,9 @@ def error(values: Values, group: str, cases: Sequence[str]) -> float:
     """Returns the largest ratio of a case's times in two rounds, which shows the error of a ratio."""
     times = [[one[case] for one in rounds(values, group)] for case in cases]
     return max(max(found) / min(found) for found in times)
+
+
+def repeatability(values: Values, group: str, case: str) -> float:
+    """Returns the second shortest time of all rounds over the shortest: the error of the shortest."""
+    first, second, *_ = sorted(times[case] for times in rounds(values, group))
+    return second / first
