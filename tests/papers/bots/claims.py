@@ -8,7 +8,7 @@ from typing import Final
 
 from papers.bots import numbers, plan
 from papers.bots.plan import MANUAL, NONE, RUNTIMES
-from papers.conditions import percent, ratio_text, times
+from papers.conditions import percent, ratio_text, rises, times
 from papers.model import Claim
 
 _FIB: Final = next(one for one in plan.PROGRAMS if one.name == "fib")
@@ -57,6 +57,35 @@ def _runtime_claims() -> Iterator[Claim]:
     )
 
 
+def _granularity_claims() -> Iterator[Claim]:
+    for name, sentence, part, order in (
+        ("overhead", "Coarsening the tasks decreases the overhead time", "overhead", (MANUAL, NONE)),
+        ("idle", "Finer tasks decrease the idle time", "idle", (NONE, MANUAL)),
+    ):
+        for one in plan.WITH_CUTOFFS:
+            yield Claim(
+                name=f"{name}-{one.name}",
+                sentence=f"{sentence} of {one.name} on 32 cores",
+                place="Olivier et al., section 1",
+                theirs="in words, of Tallent and Mellor-Crummey",
+                picture="predicted",
+                ours=lambda values, one=one, part=part, order=order: {  # type: ignore[misc]
+                    cutoff: numbers.time_of(values, one.name, cutoff, part, 32) / 1e6 for cutoff in order
+                },
+                holds=rises,
+                show=lambda ms: f"{ms:.2f} ms",
+                cause=(
+                    "Without a cut-off the run takes so much longer, for its overhead, that even rare idle "
+                    "time adds up. Of the time of all cores idle time is"
+                ),
+                evidence=lambda values, one=one: {  # type: ignore[misc]
+                    cutoff: numbers.shares(values, plan.traced_name(one.name, cutoff), 32)["idle"]
+                    for cutoff in (NONE, MANUAL)
+                },
+                show_evidence=percent,
+            )
+
+
 def _scaling_claims() -> Iterator[Claim]:
     for one in plan.WIDE:
         if one.name == "strassen":
@@ -71,7 +100,7 @@ def _scaling_claims() -> Iterator[Claim]:
             holds=lambda found: found[0] < 0.1,
             show=percent,
             cause=f"{_CAUSES.get(one.name, _SMALLER)} The parts of our time are",
-            evidence=lambda values, name=one.name: numbers.shares(values, name, 32),  # type: ignore[misc]
+            evidence=lambda values, name=one.name: numbers.shares(values, plan.wide_name(name), 32),  # type: ignore[misc]
         )
     yield Claim(
         name="loss-strassen",
@@ -93,7 +122,7 @@ def _scaling_claims() -> Iterator[Claim]:
         holds=lambda found: found[0] > 28.8,
         show=times,
         cause=f"{_SMALLER} The parts of our time are",
-        evidence=lambda values: numbers.shares(values, "alignment", 32),
+        evidence=lambda values: numbers.shares(values, plan.wide_name("alignment"), 32),
         show_evidence=percent,
     )
 
@@ -106,4 +135,4 @@ _CAUSES: Final = {
     "costs of operations weigh more, and the last steps have fewer blocks than cores.",
 }
 
-CLAIMS: Final = (*_runtime_claims(), *_scaling_claims())
+CLAIMS: Final = (*_runtime_claims(), *_granularity_claims(), *_scaling_claims())

@@ -131,7 +131,7 @@ def _shares(values: Values) -> Spec:
     rows = [
         {"x": one.name, "y": share, "series": name, "rank": rank}
         for one in plan.WIDE
-        for rank, (name, share) in enumerate(numbers.shares(values, one.name, 32).items())
+        for rank, (name, share) in enumerate(numbers.shares(values, plan.wide_name(one.name), 32).items())
     ]
     y = panels.axis("share of the time", format="%")
     panel = panels.stacks("32 cores", rows, panels.axis(None), y, _SHARE_COLOURS, 460)

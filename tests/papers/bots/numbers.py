@@ -72,16 +72,22 @@ def predicted_speedup(values: Values, program: str, threads: int) -> float:
     return regions_work_ns(values, case, POLICY, 1) / _regions_ns(values, case, threads)
 
 
-def shares(values: Values, program: str, threads: int) -> dict[str, float]:
-    """Returns the parts of the simulated thread-time of a wide case, outside of serial parts."""
-    found = [_shares(run) for run in simulated(values, wide_name(program), POLICY, threads)]
+def shares(values: Values, case: str, threads: int) -> dict[str, float]:
+    """Returns the parts of the simulated thread-time of a recorded case, outside of serial parts."""
+    found = [_shares(run) for run in simulated(values, case, POLICY, threads)]
     return {name: median(one[name] for one in found) for name in SHARES}
 
 
 def loss(values: Values, program: str, threads: int) -> float:
     """Returns the part of the thread-time that is overhead or idle."""
-    parts = shares(values, program, threads)
+    parts = shares(values, wide_name(program), threads)
     return parts["overhead"] + parts["idle"]
+
+
+def time_of(values: Values, program: str, cutoff: str, name: str, threads: int) -> float:
+    """Returns the overhead or idle time of all threads in ns, with a cut-off, outside of serial parts."""
+    runs = simulated(values, traced_name(program, cutoff), POLICY, threads)
+    return median(_shares(run)[name] * threads * (run["wall_ns"] - run["serial_ns"]) for run in runs)
 
 
 def _shares(run: dict[str, int]) -> dict[str, float]:

@@ -100,7 +100,7 @@ PAPER: Final = Paper(
     ),
     introduction=_INTRODUCTION,
     programs=tuple(one.name for one in plan.PROGRAMS),
-    duration={"quick": "six minutes"},
+    duration={"quick": "five minutes"},
     steps=plan.steps,
     method=_method,
     pictures=PICTURES,
