@@ -208,7 +208,7 @@ def _placement(values: Values) -> Spec:
         for what in ("tasks", "pages")
     ]
     colours = {"strict": panels.BLUE, "not strict": panels.PURPLE}
-    y = panels.axis("at home", format="%", scale={"domain": [0, 1]})
+    y = panels.axis("share at home", format="%", scale={"domain": [0, 1]})
     panel = panels.groups("four nodes, 8 threads", rows, panels.axis(None), y, colours, 420)
     return panels.grid("Tasks and pages at home", [panel], 1)
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from papers.conditions import percent, ratio_text, rises, threads_label, times
+from papers.conditions import between, percent, ratio_text, rises, threads_label, times
 from papers.model import Claim, Numbers, Values
 from papers.olivier import numbers, plan
 from papers.olivier.plan import (
@@ -25,6 +25,10 @@ ALL: Final = plan.THREADS[-1]
 _LINKS: Final = (
     "Most data come from the caches of other sockets, and links between sockets never become busy in the "
     "model. Only accesses to memory wait; their share of the work is"
+)
+_FAST_CORES: Final = (
+    "Our cores are faster than the paper's, so that data are a larger part of the work, and inflate it more. "
+    "Their part in the work of one thread is"
 )
 
 
@@ -260,6 +264,174 @@ def _health_claims() -> Iterator[Claim]:
     )
 
 
+def _socket_claims() -> Iterator[Claim]:
+    """Yields the claims about the speed-ups of Health with a queue per socket."""
+    yield Claim(
+        name="health-socket-faster",
+        sentence="On 32 threads a queue per socket has a better speed-up on Health than Intel's scheduler",
+        place="Fig. 11, section 6",
+        theirs="better",
+        picture="speedups",
+        ours=by_scheduler(numbers.speedup, HEALTH, QTHREADS, INTEL),
+        holds=lambda found: found[0] > found[1],
+        show=ratio_text,
+        cause=_LINKS,
+        evidence=_busy(HEALTH),
+        show_evidence=percent,
+    )
+    yield Claim(
+        name="health-socket-flat",
+        sentence="It still flattens at 24 threads: 32 threads are less than a tenth faster",
+        place="Fig. 11, section 6",
+        theirs="flattens at 24 threads",
+        picture="speedups",
+        ours=lambda values: {
+            threads_label(n): numbers.speedup(values, HEALTH, QTHREADS, n) for n in (24, ALL)
+        },
+        holds=lambda found: found[1] < 1.1 * found[0],
+        show=times,
+        cause=_LINKS,
+        evidence=by_scheduler(numbers.busy_share, HEALTH, QTHREADS),
+        show_evidence=percent,
+    )
+    yield Claim(
+        name="health-spread-faster",
+        sentence="Spread pages improve its speed-up on 32 threads further",
+        place="Fig. 11, section 6",
+        theirs="further improvement",
+        picture="speedups",
+        ours=by_scheduler(numbers.speedup, HEALTH, plan.SPREAD, QTHREADS),
+        holds=lambda found: found[0] > found[1],
+        show=times,
+        cause=_LINKS,
+        evidence=by_scheduler(numbers.busy_share, HEALTH, QTHREADS),
+        show_evidence=percent,
+    )
+    yield Claim(
+        name="health-spread-18",
+        sentence="Even with spread pages it reaches only 18, within a tenth",
+        place="Fig. 11, section 6",
+        theirs="only 18",
+        picture="speedups",
+        ours=by_scheduler(numbers.speedup, HEALTH, plan.SPREAD),
+        holds=between(0.9 * 18, 1.1 * 18),
+        show=times,
+        cause=_FAST_CORES,
+        evidence=lambda values: {"health": numbers.memory_share(values, HEALTH, INTEL, 1)},
+        show_evidence=percent,
+    )
+    yield Claim(
+        name="health-only-strict",
+        sentence="Only locality-based scheduling has a near-linear speed-up: all others are below 28",
+        place="Fig. 11, section 6",
+        theirs="only",
+        picture="speedups",
+        ours=by_scheduler(numbers.speedup, HEALTH, INTEL, QTHREADS, plan.SPREAD),
+        holds=lambda found: max(found) < 28,
+        show=times,
+    )
+    yield Claim(
+        name="health-efficiency",
+        sentence="Health runs at only 27% efficiency on 32 threads under Intel's scheduler, within a tenth",
+        place="Section 3",
+        theirs="27%",
+        picture="speedups",
+        ours=lambda values: {"32 threads": numbers.speedup(values, HEALTH, INTEL, ALL) / ALL},
+        holds=between(0.9 * 0.27, 1.1 * 0.27),
+        show=percent,
+        cause=_LINKS,
+        evidence=_busy(HEALTH),
+    )
+    yield Claim(
+        name="twice-qthreads",
+        sentence="On 32 threads locality-based scheduling makes a program twice as fast as a queue per "
+        "socket, or more",
+        place="Section 1",
+        theirs="up to 2 times",
+        picture="speedups",
+        ours=lambda values: {
+            one.name: 1 / (1 - numbers.decrease(values, one, QTHREADS, STRICT, ALL)) for one in LOCAL
+        },
+        holds=lambda found: max(found) >= 2,
+        show=ratio_text,
+    )
+    for program in LOCAL:
+        yield Claim(
+            name=f"{program.name}-balanced",
+            sentence=f"In {program.name.capitalize()} load imbalance costs much less than work time "
+            "inflation under Intel's scheduler: less than half",
+            place="Section 8",
+            theirs="much smaller",
+            picture="breakdown",
+            ours=lambda values, program=program: {  # type: ignore[misc]
+                "idle": numbers.idle_time(values, program, INTEL, ALL),
+                "inflation": numbers.inflation(values, program, INTEL, ALL) - 1,
+            },
+            holds=lambda found: found[0] < found[1] / 2,
+            show=percent,
+            cause=(
+                "Idle time is at the end of each step, on the path to the root, whose villages take longer "
+                "if their data are far away. With locality it is, over the sequential time,"
+            ),
+            evidence=by_scheduler(numbers.idle_time, program, STRICT),
+        )
+
+
+def _heat_work_claims() -> Iterator[Claim]:
+    yield Claim(
+        name="heat-works-close",
+        sentence="Work times of Heat under Intel's scheduler and a queue per socket are close, within a "
+        "tenth",
+        place="Section 6",
+        theirs="close",
+        picture="breakdown",
+        ours=lambda values: {
+            threads_label(n): numbers.work_ns(values, HEAT, INTEL, n)
+            / numbers.work_ns(values, HEAT, QTHREADS, n)
+            for n in plan.PARALLEL
+        },
+        holds=between(0.9, 1.1),
+        show=ratio_text,
+        cause=(
+            "The paper's times are close because its two compilers differ by as much as its schedulers. Ours "
+            "are of one compiler. Under Intel's scheduler more of the work waits for busy memory:"
+        ),
+        evidence=by_scheduler(numbers.busy_share, HEAT, INTEL, QTHREADS),
+        show_evidence=percent,
+    )
+    yield Claim(
+        name="heat-qthreads-idle",
+        sentence="On Heat a queue per socket has more idle time and overhead than Intel's scheduler",
+        place="Fig. 12",
+        theirs="again higher",
+        picture="breakdown",
+        ours=by_scheduler(numbers.other_time, HEAT, QTHREADS, INTEL),
+        holds=lambda found: found[0] > found[1],
+        show=percent,
+        cause=(
+            "Waits for busy memory make the tasks of one step unequal, and more so under Intel's scheduler. "
+            "Of the work they take"
+        ),
+        evidence=by_scheduler(numbers.busy_share, HEAT, QTHREADS, INTEL),
+    )
+    yield Claim(
+        name="heat-similar-idle",
+        sentence="On Heat strict scheduling has idle time and overhead similar to a queue per socket, within "
+        "a factor of 1.5",
+        place="Fig. 12",
+        theirs="similar",
+        picture="breakdown",
+        ours=by_scheduler(numbers.other_time, HEAT, STRICT, QTHREADS),
+        holds=lambda found: max(found) <= 1.5 * min(found),
+        show=percent,
+        cause=(
+            "Waits for busy memory make the tasks of one step unequal, and more so if data are far away. Of "
+            "the work they take"
+        ),
+        evidence=by_scheduler(numbers.busy_share, HEAT, STRICT, QTHREADS),
+    )
+
+
 def _heat_claims() -> Iterator[Claim]:
     yield Claim(
         name="heat-faster",
@@ -375,4 +547,4 @@ def _heat_claims() -> Iterator[Claim]:
     )
 
 
-CLAIMS: Final = (*_health_claims(), *_heat_claims())
+CLAIMS: Final = (*_health_claims(), *_socket_claims(), *_heat_claims(), *_heat_work_claims())

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Final
 
-from papers.conditions import between, count, never, no_numbers, percent, ratio_text
+from papers.conditions import between, count, first_is_largest, never, no_numbers, percent, ratio_text
 from papers.model import FIGURE_ONLY, Claim, Numbers, Values
 from papers.olivier import numbers, plan
 from papers.olivier.locality_claims import ALL, by_scheduler
@@ -111,6 +111,55 @@ def _traffic_claims() -> Iterator[Claim]:
         },
         holds=lambda found: 0.9 * found[0] <= found[1] <= 1.1 * found[0],
         show=lambda gigabytes: f"{gigabytes:.2f} GB",
+    )
+
+
+def _confinement_claims() -> Iterator[Claim]:
+    yield Claim(
+        name="quiet-sequential",
+        sentence="The interconnect is quiet during sequential execution: less than 1% of Intel's traffic",
+        place="Tab. 3",
+        theirs="0.067 and 34 GB, 0.077 and 31 GB",
+        picture="traffic",
+        ours=lambda values: {
+            one.name: numbers.traffic_bytes(values, one, INTEL, 1)
+            / numbers.traffic_bytes(values, one, INTEL, ALL)
+            for one in LOCAL
+        },
+        holds=lambda found: max(found) < 0.01,
+        show=percent,
+    )
+    yield Claim(
+        name="health-confined",
+        sentence="With locality, Health's accesses are almost completely confined to the domain: 99% or more",
+        place="Section 8",
+        theirs="almost completely",
+        picture="latencies",
+        ours=lambda values: {"strict": 1 - _found_in(values, HEALTH, STRICT, ALL, "other sockets")},
+        holds=lambda found: found[0] >= 0.99,
+        show=percent,
+    )
+    yield Claim(
+        name="heat-shared",
+        sentence="With locality, domains of Heat still share some data, at the boundary of their parts",
+        place="Section 8",
+        theirs="0.34 GB",
+        picture="traffic",
+        ours=lambda values: {"strict": numbers.traffic_bytes(values, HEAT, STRICT, ALL) / 1e6},
+        holds=lambda found: found[0] > 0,
+        show=lambda megabytes: f"{megabytes:,.1f} MB",
+    )
+    yield Claim(
+        name="sort-remote",
+        sentence="Sort has remote accesses under any scheduler",
+        place="Section 3",
+        theirs="inherently",
+        picture="others",
+        ours=lambda values: {
+            one.label: _found_in(values, plan.SORT, one, ALL, "other sockets") for one in plan.SORT.schedulers
+        },
+        holds=lambda found: min(found) > 0,
+        show=percent,
     )
 
 
@@ -269,6 +318,62 @@ def _latency_claims() -> Iterator[Claim]:
         ),
     )
     yield Claim(
+        name="health-local-memory",
+        sentence="In Health strict scheduling completes more accesses within 256 cycles than the Intel "
+        "scheduler and the sequential execution",
+        place="Fig. 14",
+        theirs="in words",
+        picture="latencies",
+        ours=lambda values: {
+            _label(one, n): numbers.within(values, HEALTH, one, n, 256)
+            for one, n in ((STRICT, ALL), (INTEL, ALL), (INTEL, 1))
+        },
+        holds=first_is_largest,
+        show=lambda share: f"{share:.2%}",
+        cause=(
+            "A sequential execution in the model has no remote access at all, so all its blocks are found "
+            "within 256 cycles. The paper's has some, by the system, and loads that wait longer."
+        ),
+    )
+    yield Claim(
+        name="health-high-latency",
+        sentence="Accesses above 256 cycles contribute less to the latency of Health with locality",
+        place="Fig. 15",
+        theirs="low contributions",
+        picture="contributions",
+        ours=lambda values: _part(values, HEALTH, "other sockets"),
+        holds=lambda found: found[3] < min(found[1:3]),
+        show=percent,
+    )
+    yield Claim(
+        name="heat-latencies",
+        sentence="Latencies of Heat with locality are much higher than the sequential ones, by half or more",
+        place="Fig. 16",
+        theirs="much higher",
+        picture="latencies",
+        ours=lambda values: {
+            _label(one, n): numbers.latency(values, HEAT, one, n) for one, n in ((INTEL, 1), (STRICT, ALL))
+        },
+        holds=lambda found: found[1] >= 1.5 * found[0],
+        show=lambda cycles: f"{cycles:.0f} cycles",
+        cause=(
+            "The ranges have fixed latencies, so that waits for busy memory are not in them. Of the work on "
+            "32 threads these waits take"
+        ),
+        evidence=by_scheduler(numbers.busy_share, HEAT, STRICT),
+        show_evidence=percent,
+    )
+    yield Claim(
+        name="heat-lower-latencies",
+        sentence="They are significantly lower than with the oblivious schedulers, by a tenth or more",
+        place="Fig. 16",
+        theirs="significantly lower",
+        picture="latencies",
+        ours=by_scheduler(numbers.latency, HEAT, STRICT, *_OBLIVIOUS),
+        holds=lambda found: found[0] <= 0.9 * min(found[1:]),
+        show=lambda cycles: f"{cycles:.0f} cycles",
+    )
+    yield Claim(
         name="heat-high-latency",
         sentence="Accesses above 256 cycles contribute less to the latency of Heat with locality",
         place="Fig. 17",
@@ -352,4 +457,4 @@ def _program_claims() -> Iterator[Claim]:
     )
 
 
-CLAIMS: Final = (*_traffic_claims(), *_latency_claims(), *_program_claims())
+CLAIMS: Final = (*_traffic_claims(), *_confinement_claims(), *_latency_claims(), *_program_claims())

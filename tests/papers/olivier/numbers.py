@@ -10,7 +10,7 @@ from typing import Final
 from papers.model import Values
 from papers.olivier.plan import REFERENCE_MEMORY, SERIAL, STRICT, TASKS, Program, Scheduler, profile_name
 from papers.recordings import profiled, regions_ns, regions_work_ns, simulated
-from papers.timings import error
+from papers.timings import repeatability
 
 
 def _runs(values: Values, program: Program, scheduler: Scheduler, threads: int) -> list[dict[str, int]]:
@@ -146,13 +146,24 @@ def overhead(values: Values, program: Program, scheduler: Scheduler, threads: in
     return spent / sequential_ns(values, program, scheduler)
 
 
+def idle_time(values: Values, program: Program, scheduler: Scheduler, threads: int) -> float:
+    """Returns the idle time of all threads over the sequential equivalent time."""
+    spent = other_time(values, program, scheduler, threads)
+    return spent - overhead(values, program, scheduler, threads)
+
+
+def latency(values: Values, program: Program, scheduler: Scheduler, threads: int) -> float:
+    """Returns the mean latency of a block in cycles: the low end of its range."""
+    found = found_in(values, program, scheduler, threads)
+    return sum(share * low for share, low in zip(found.values(), _LOW_ENDS, strict=True))
+
+
 def busy_share(values: Values, program: Program, scheduler: Scheduler, threads: int) -> float:
     """Returns the part of the work in which accesses wait for busy memory."""
     runs = _runs(values, program, scheduler, threads)
     return median(run["busy_ns"] / (run["work_ns"] - run["serial_ns"]) for run in runs)
 
 
-def serial_error(values: Values, program: Program) -> float:
-    """Returns the largest ratio of the serial times of two rounds, which shows the error of the "
-    "measurement."""
-    return error(values, program.name, [SERIAL])
+def measured_error(values: Values, program: Program) -> float:
+    """Returns how far the two best rounds of a version on one thread are apart, at most, as a ratio."""
+    return max(repeatability(values, program.name, version) for version in (SERIAL, f"{TASKS} 1"))

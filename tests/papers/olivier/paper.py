@@ -63,7 +63,7 @@ Elapsed times by number of threads, in ms, as in the paper's Tables 1 and 2:
 
 **Measured here.** The programs were timed and recorded as profiles on one and two threads, in {rounds}
 rounds in random order. Each time is the shortest of three repeats and all rounds. In the median program,
-the times of the serial version in two rounds differ by a factor of {error:.2f}.
+the two shortest times of a version on one thread, of different rounds, differ by a factor of {error:.2f}.
 
 **In the virtual machine.** {placement}
 """
@@ -90,7 +90,7 @@ def _method(values: Values) -> str:
         heat_r=_on_a_current_server(values, plan.HEAT),
         times="\n".join(_times(values)),
         rounds=len(rounds(values, plan.HEALTH.name)),
-        error=median(numbers.serial_error(values, one) for one in plan.PROGRAMS),
+        error=median(numbers.measured_error(values, one) for one in plan.PROGRAMS),
         placement=_BOOTED if values["placement"] else _NOT_BOOTED,
     )
 

@@ -191,14 +191,47 @@ def _schedule_claims() -> Iterator[Claim]:
     )
 
 
+def _late_claims() -> Iterator[Claim]:
+    yield Claim(
+        name="late-at-home",
+        sentence="Under non-strict scheduling tasks at home take longer in the second half of a step",
+        place="Fig. 18(b)",
+        theirs="require more time near the end",
+        picture="schedules",
+        ours=lambda values: dict(
+            zip(
+                ("first half", "second half"),
+                (ns / 1e3 for ns in _schedule(values, NON_STRICT)["home_ns_by_half"]),
+                strict=True,
+            )
+        ),
+        holds=lambda found: found[0] < found[1],
+        show=lambda us: f"{us:.1f} µs",
+    )
+    yield Claim(
+        name="strict-short",
+        sentence="Under strict scheduling tasks near the beginning and the end of a step are short",
+        place="Fig. 18(c)",
+        theirs="in words",
+        picture="schedules",
+        ours=no_numbers,
+        holds=never,
+        show=percent,
+        missing=(
+            "The simulator cannot record strict schedules, and the threads of the recorded one share two "
+            "processors, which makes single tasks longer."
+        ),
+    )
+
+
 def _too_uneven(values: Values, program: Program, least: float) -> str:
     """Returns a reason if the times of the serial version are less exact than the claimed share."""
-    error = numbers.serial_error(values, program)
+    error = numbers.measured_error(values, program)
     if error - 1 <= least:
         return ""
     return (
-        "Other programs used the processors: the times of the serial version in two rounds differ by a ratio "
-        f"of {error:.2f}, which is more than this claim. On idle processors the command checks it."
+        "Other programs used the processors: the two shortest times of a version differ by a ratio of "
+        f"{error:.2f}, which is more than this claim. On idle processors the command checks it."
     )
 
 
@@ -232,11 +265,11 @@ def _measured_claims() -> Iterator[Claim]:
             show=percent,
             cause=(
                 "The paper's compiler optimizes the serial version more than the version with tasks. Both of "
-                "our versions call the same functions, and clang compiles them alike. Two rounds of the "
-                "serial version differ by a ratio of"
+                "our versions call the same functions, and clang compiles them alike. The two shortest "
+                "times of a version differ by a ratio of"
             ),
             evidence=lambda values, program=program: {  # type: ignore[misc]
-                "largest": numbers.serial_error(values, program)
+                "largest": numbers.measured_error(values, program)
             },
             show_evidence=ratio_text,
             absent=lambda values, program=program, least=least: _too_uneven(  # type: ignore[misc]
@@ -257,4 +290,4 @@ def _measured_claims() -> Iterator[Claim]:
     )
 
 
-CLAIMS: Final = (*_machine_claims(), *_schedule_claims(), *_measured_claims())
+CLAIMS: Final = (*_machine_claims(), *_schedule_claims(), *_late_claims(), *_measured_claims())

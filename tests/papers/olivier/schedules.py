@@ -100,6 +100,7 @@ def _schedule(folder: Path, sockets: Mapping[int, int]) -> dict[str, Any]:
         "n_tasks": tasks.height,
         "home_share": at_home.mean(),
         "home_share_by_half": [at_home.filter(half).mean() for half in halves],
+        "home_ns_by_half": [tasks.filter(at_home & half)["length"].mean() for half in halves],
         "home_ns": tasks.filter(at_home)["length"].mean(),
         "away_ns": tasks.filter(~at_home)["length"].mean(),
         "bars": [list(bar) for bar in bars.sort("thread", "start_ns").iter_rows()],

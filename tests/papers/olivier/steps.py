@@ -31,7 +31,7 @@ _N_REPEATS: Final = 3
 
 
 def steps(size: str) -> Sequence[Step]:
-    n_traces, n_seeds, n_rounds = (5, 9, 3) if size == "quick" else (10, 10, 10)
+    n_traces, n_seeds, n_rounds = (5, 9, 5) if size == "quick" else (10, 10, 10)
     made = [*traces([case for one in PROGRAMS for case in one.recorded(size)], n_traces)]
     made += [one.step() for program in PROGRAMS for one in _simulations(program, n_seeds)]
     made += [SimulatedSchedule(one, THREADS[-1]).step() for one in (INTEL, NON_STRICT)]
