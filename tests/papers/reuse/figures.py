@@ -92,7 +92,7 @@ def _window_panel(title: str, rows: list[Spec], colours: panels.Colours) -> Spec
         labelExpr="datum.value < 1048576 ? datum.value / 1024 + ' KB' : datum.value / 1048576 + ' MB'",
         grid=False,
     )
-    y = panels.axis("reused within the window", format="%", scale={"zero": False})
+    y = panels.axis("reused within the window", format="%", scale={"domain": [0, 1]})
     return panels.lines(title, rows, x, y, colours, 230)
 
 
@@ -116,7 +116,7 @@ def _far(values: Values) -> Spec:
             "series": LABELS[policy],
             "paper": PAPER_FAR.get(policy) if megabytes == 32 else None,
         }
-        for megabytes in (16, 32, 64)
+        for megabytes in (16, 32, 64, 128)
         for policy in plan.POLICIES
     ]
     rows += [

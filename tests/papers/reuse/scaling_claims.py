@@ -3,16 +3,20 @@
 
 from __future__ import annotations
 
+from statistics import correlation
 from typing import Final
 
-from papers.conditions import by_cores, gain, never, no_numbers, percent, rises, times
-from papers.model import FIGURE_ONLY, Claim, Values
+from papers.conditions import by_cores, first_is_largest, gain, never, no_numbers, percent, rises, times
+from papers.model import FIGURE_ONLY, Claim, Numbers, Values
 from papers.reuse import numbers, plan
 from papers.reuse.plan import CORE, FMM, MATMUL, MTH, NESTED, POLICIES, PROGRAMS, SHARED
 
 
 def _factor(number: float) -> str:
     return f"{number:.3f}"
+
+
+_ALL: Final = {"TBB": NESTED, "work-first": MTH, "core": CORE, "socket": SHARED}
 
 
 def _speedup(program: str, theirs: int) -> Claim:
@@ -69,17 +73,13 @@ def _work_first_overhead() -> Claim:
 
 
 def _shared_overhead(program: str) -> Claim:
-    def ratio(values: Values, cores: int) -> float:
-        shared, core = (numbers.overhead(values, program, policy, cores) for policy in (SHARED, CORE))
-        return shared / core
-
     return Claim(
         name=f"{program}-shared-overhead",
         sentence=f"OVR of {program} with a queue per socket exceeds that with a queue per core everywhere",
         place="Section II.C",
         theirs="consistently larger",
         picture=program,
-        ours=lambda values: by_cores(plan.THREADS, lambda n: ratio(values, n)),
+        ours=lambda values: by_cores(plan.THREADS, lambda n: _contention(values, program, n)),
         holds=lambda found: min(found) > 1,
         show=_factor,
     )
@@ -154,11 +154,104 @@ def _nested_decays(program: str) -> Claim:
         place="Section II.C",
         theirs="TBB decays, the others degrade smoothly",
         picture=program,
-        ours=lambda values: {
-            name: growth(values, policy)
-            for name, policy in (("TBB", NESTED), ("work-first", MTH), ("core", CORE), ("socket", SHARED))
+        ours=lambda values: {name: growth(values, policy) for name, policy in _ALL.items()},
+        holds=first_is_largest,
+        show=_factor,
+    )
+
+
+def _qthreads_scale(program: str) -> Claim:
+    def growth(values: Values, policy: str) -> float:
+        four, one = (numbers.speedup(values, program, policy, n) for n in (24, 6))
+        return four / one
+
+    return Claim(
+        name=f"{program}-qthreads-scale",
+        sentence=f"From one socket to four, both kinds of queues scale better than TBB in {program}",
+        place="Section II.C",
+        theirs="scales better than TBB for multiple sockets",
+        picture=program,
+        ours=lambda values: {name: growth(values, _ALL[name]) for name in ("core", "socket", "TBB")},
+        holds=lambda found: min(found[:2]) > found[2],
+        show=times,
+        cause="TBB's overheads do not grow as much here. On 24 cores, relative to 6, its OVR is",
+        evidence=lambda values: {
+            "TBB": numbers.overhead(values, program, NESTED, 24)
+            / numbers.overhead(values, program, NESTED, 6)
         },
-        holds=lambda found: found[0] > max(found[1:]),
+        show_evidence=_factor,
+    )
+
+
+def _follows_overheads(program: str) -> Claim:
+    def of(values: Values) -> float:
+        runs = [(policy, n) for policy in POLICIES for n in plan.THREADS[1:]]
+        efficiencies = [numbers.speedup(values, program, *run) / run[1] for run in runs]
+        return correlation(efficiencies, [1 / numbers.overhead(values, program, *run) for run in runs])
+
+    return Claim(
+        name=f"{program}-follows-overheads",
+        sentence=(
+            f"Speed-ups of {program} per core are highly correlated with non-work overheads: by 0.9 or more "
+            "with 1 / OVR"
+        ),
+        place="Section II.C",
+        theirs="highly correlated",
+        picture=program,
+        ours=lambda values: {"3 to 24 cores": of(values)},
+        holds=lambda found: found[0] >= 0.9,
+        show=_factor,
+    )
+
+
+def _tbb_low_overheads() -> Claim:
+    return Claim(
+        name="matmul-tbb-low-overheads",
+        sentence="Up to 12 cores TBB has at most 10% of non-work overhead in matmul",
+        place="Section II.C",
+        theirs="around or below 1.1",
+        picture=MATMUL,
+        ours=lambda values: by_cores((1, 3, 6, 12), lambda n: numbers.overhead(values, MATMUL, NESTED, n)),
+        holds=lambda found: max(found) <= 1.1,
+        show=_factor,
+    )
+
+
+def _contention(values: Values, program: str, cores: int) -> float:
+    """Returns OVR with a queue per socket over that with a queue per core."""
+    shared, core = (numbers.overhead(values, program, policy, cores) for policy in (SHARED, CORE))
+    return shared / core
+
+
+def _contention_by_task() -> Claim:
+    return Claim(
+        name="contention-by-task",
+        sentence=(
+            "A queue per socket suffers more from short tasks: on 6 cores its OVR, relative to a queue per "
+            "core, is higher in fmm than in matmul"
+        ),
+        place="Section II.C",
+        theirs="inversely proportional to the task size",
+        picture=FMM,
+        ours=lambda values: {program: _contention(values, program, 6) for program in (FMM, MATMUL)},
+        holds=first_is_largest,
+        show=_factor,
+    )
+
+
+def _contention_by_workers() -> Claim:
+    return Claim(
+        name="contention-by-workers",
+        sentence="The same ratio grows with the number of cores that share a queue, in both programs",
+        place="Section II.C",
+        theirs="proportional to the number of workers",
+        picture=FMM,
+        ours=lambda values: {
+            f"{program}, {n} cores": _contention(values, program, n)
+            for program in PROGRAMS
+            for n in (1, 3, 6)
+        },
+        holds=lambda found: rises(found[:3]) and rises(found[3:]),
         show=_factor,
     )
 
@@ -228,6 +321,43 @@ def _order_of_inflation() -> Claim:
     )
 
 
+def _worst_inflation() -> Claim:
+    def ours(values: Values) -> Numbers:
+        return {
+            f"{program}, {name}": numbers.inflation(values, program, policy, 24)
+            for program in (FMM, MATMUL)
+            for name, policy in _ALL.items()
+        }
+
+    return Claim(
+        name="worst-inflation",
+        sentence="On 24 cores work time inflates most in fmm under TBB",
+        place="Section II.C",
+        theirs="in the worst case (FMM with TBB)",
+        picture=FMM,
+        ours=ours,
+        holds=first_is_largest,
+        show=_factor,
+    )
+
+
+def _inflation_apart() -> Claim:
+    def ratio(values: Values, cores: int) -> float:
+        tbb, first = (numbers.inflation(values, MATMUL, policy, cores) for policy in (NESTED, MTH))
+        return tbb / first
+
+    return Claim(
+        name="inflation-apart",
+        sentence="From 12 to 24 cores TBB's work time of matmul grows more than work-first's",
+        place="Section II.C",
+        theirs="2% and 8% more work time",
+        picture=MATMUL,
+        ours=lambda values: by_cores((12, 24), lambda n: ratio(values, n)),
+        holds=rises,
+        show=_factor,
+    )
+
+
 def _shared_inflates() -> Claim:
     return Claim(
         name="inflation-shared",
@@ -284,7 +414,12 @@ CLAIMS: Final = (
     *map(_ratio_to_work_first, PROGRAMS),
     *map(_shared_overhead, PROGRAMS),
     *map(_nested_decays, PROGRAMS),
+    *map(_qthreads_scale, PROGRAMS),
+    *map(_follows_overheads, PROGRAMS),
+    _contention_by_task(),
+    _contention_by_workers(),
     _low_overheads(),
+    _tbb_low_overheads(),
     _order_of_overheads(),
     _slowest(),
     _missing(
@@ -305,6 +440,8 @@ CLAIMS: Final = (
     ),
     _most_inflation(),
     *map(_inflates_with_sockets, PROGRAMS),
+    _worst_inflation(),
+    _inflation_apart(),
     _order_of_inflation(),
     _missing(
         "inflation-12",
