@@ -64,6 +64,12 @@ def attempts(values: Values, program: str, threads: int) -> float:
     return median(run["n_steals_attempted"] for run in simulated(values, program, RANDOM, threads))
 
 
+def stolen_share(values: Values, program: str, threads: int) -> float:
+    """Returns the successful steals per task."""
+    runs = simulated(values, program, RANDOM, threads)
+    return median(run["n_steals_successful"] for run in runs) / best_trace(values, program)["n_tasks"]
+
+
 def steal_share(values: Values, program: str, threads: int) -> float:
     """Returns the part of the thread-time that successful steals take."""
     runs = simulated(values, program, RANDOM, threads)
@@ -79,6 +85,12 @@ def shares(values: Values, program: str, threads: int) -> dict[str, float]:
 def overhead(values: Values, program: str, threads: int) -> float:
     """Returns the part of the thread-time that is not work."""
     return sum(shares(values, program, threads).values())
+
+
+def procedures_share(values: Values, program: str, threads: int) -> float:
+    """Returns the part of the overhead that creation, scheduler and stealing take."""
+    found = shares(values, program, threads)
+    return sum(found[name] for name in CATEGORIES[:3]) / sum(found.values())
 
 
 def work_share(values: Values, case: str, threads: int) -> float:
@@ -117,6 +129,12 @@ def task_cycles(values: Values, case: str) -> float:
 def speedup_over(values: Values, base: str, case: str, threads: int) -> float:
     """Returns the speed-up of a case over another case on one core."""
     return regions_ns(values, base, 1) / regions_ns(values, case, threads)
+
+
+def measured_attempts(values: Values, program: str, threads: int) -> float:
+    """Returns the most attempts to steal, successful or not, in a measured run."""
+    runs = profiled(values, measured_name(program, threads))
+    return max(run["n_steals"] + run["n_failed_steals"] for run in runs)
 
 
 OPERATIONS: Final = ("create", "take", "steal")

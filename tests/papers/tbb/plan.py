@@ -24,8 +24,10 @@ MEASURED_THREADS: Final = (1, 2)
 
 N_SWAPTIONS: Final = 64
 N_OPTIONS: Final = 1_228_800
-GRAINS: Final = (9600, 1280, 128, 64)
-"""Options in a task of blackscholes: about 770,000, 96,000, 10,000 and 5,000 cycles."""
+GRAINS: Final = (1280, 128, 64)
+"""Options in a task of blackscholes: about 96,000, 10,000 and 5,000 cycles."""
+_N_GRAIN_TASKS: Final = 2**15
+"""Tasks of each grain, about as many per core as in the paper's blackscholes; halving makes them equal."""
 BACK_OFF: Final = 1000
 """Cycles of a failed steal: up to 200 in the paper, then TBB's 80 pauses of ten cycles."""
 OTHER_BACK_OFFS: Final = (200, 5000)
@@ -94,13 +96,15 @@ PROGRAMS: Final = (*MICRO, *PARSEC)
 
 
 def grain_case(grain: int) -> Case:
-    """Returns blackscholes, one round, with this many options in the largest task."""
-    return Case(f"grain-{grain}", "blackscholes-tasks", f"--size {N_OPTIONS} --rounds 1 --grain {grain}")
+    """Returns blackscholes, one round, with this many options in a task."""
+    options = f"--size {_N_GRAIN_TASKS * grain} --rounds 1 --grain {grain}"
+    return Case(f"grain-{grain}", "blackscholes-tasks", options, variables=WITHOUT_VECTORS)
 
 
 def depth_case(depth: int) -> Case:
     """Returns treeadd, one pass, with tasks down to this level."""
-    return Case(f"depth-{depth}", "treeadd-tasks", f"--size 21 --passes 1 --depth {depth}")
+    options = f"--size 21 --passes 1 --depth {depth}"
+    return Case(f"depth-{depth}", "treeadd-tasks", options, variables=WITHOUT_VECTORS)
 
 
 def with_back_off(program: str, cycles: int) -> str:
@@ -144,11 +148,11 @@ def _measured() -> list[Case]:
 
 
 def steps(size: str) -> Sequence[Step]:
-    n_rounds, n_seeds = (5, 5) if size == "quick" else (10, 20)
+    n_rounds, n_seeds, n_micro_seeds = (5, 5, 15) if size == "quick" else (10, 20, 20)
     programs = [one.case() for one in PROGRAMS]
     lengths = [*map(grain_case, GRAINS), *map(depth_case, DEPTHS)]
     made = [*traces([*programs, *lengths], n_rounds), *profiles(_measured(), n_rounds)]
-    made += [_simulated(one.name, POLICIES, n_seeds).step() for one in MICRO]
+    made += [_simulated(one.name, POLICIES, n_micro_seeds).step() for one in MICRO]
     made += [_simulated(one.name, (RANDOM,), n_seeds).step() for one in PARSEC]
     made += [
         replace(_simulated(case.name, (RANDOM,), n_seeds), threads=(1, 8, 32)).step() for case in lengths

@@ -14,6 +14,13 @@ from papers.tbb import numbers, plan
 _PARSEC: Final = tuple(one.name for one in plan.PARSEC)
 _DOUBLINGS: Final = (4, 8, 16, 32)
 _DEPTHS: Final = [plan.depth_case(depth).name for depth in plan.DEPTHS]
+_GRAINS: Final = [plan.grain_case(grain).name for grain in plan.GRAINS]
+_FIG_4: Final = ("bitcounter", "treeadd")
+_LARGER_RUN: Final = (
+    "The paper's bitcounter of Table II has 5,740 tasks of 5,000 cycles, 29 million cycles of work. "
+    "4,000,000 attempts of 200 cycles take 800 million, so the measured run must have had a much larger "
+    "input, which the paper does not describe."
+)
 _ATOMICS: Final = (
     "The cause is the time of atomic operations on lines that many cores share. The simulation has no "
     "such cost, and more than two processors would be needed to measure it."
@@ -31,7 +38,7 @@ def _costs() -> Iterator[Claim]:
         picture="costs",
         ours=lambda values: {
             f"{program} on {n}": numbers.least_ns(values, program, n, "create")
-            for program in ("bitcounter", "treeadd")
+            for program in _FIG_4
             for n in plan.MEASURED_THREADS
         },
         holds=lambda found: found[1] <= 1.25 * found[0] and found[3] <= 1.25 * found[2],
@@ -49,8 +56,7 @@ def _costs() -> Iterator[Claim]:
         theirs="1 to 4 cores: about constant",
         picture="costs",
         ours=lambda values: {
-            f"{program} on 2": numbers.least_ns(values, program, 2, "take")
-            for program in ("bitcounter", "treeadd")
+            f"{program} on 2": numbers.least_ns(values, program, 2, "take") for program in _FIG_4
         },
         holds=never,
         show=ns,
@@ -65,8 +71,7 @@ def _costs() -> Iterator[Claim]:
         theirs="less than 200 cycles, and 560",
         picture="costs",
         ours=lambda values: {
-            f"steal, {program} on 2": numbers.least_ns(values, program, 2, "steal")
-            for program in ("bitcounter", "treeadd")
+            f"steal, {program} on 2": numbers.least_ns(values, program, 2, "steal") for program in _FIG_4
         },
         holds=never,
         show=ns,
@@ -81,16 +86,63 @@ def _costs() -> Iterator[Claim]:
         place="V.A.1",
         theirs="4,000,000 and less than 7,000",
         picture="stealing",
-        ours=lambda values: {
-            program: numbers.attempts(values, program, 4) for program in ("bitcounter", "treeadd")
-        },
+        ours=lambda values: {program: numbers.attempts(values, program, 4) for program in _FIG_4},
         holds=lambda found: found[0] > 100 * found[1],
         show=count,
-        cause=(
-            "The paper's bitcounter of Table II has 5,740 tasks of 5,000 cycles, 29 million cycles of "
-            "work. 4,000,000 attempts of 200 cycles take 800 million, so the measured run must have had "
-            "a much larger input, which the paper does not describe."
-        ),
+        cause=_LARGER_RUN,
+    )
+    yield Claim(
+        name="treeadd-attempts",
+        sentence="On 4 cores treeadd attempts fewer than 7,000 steals",
+        place="V.A.1",
+        theirs="less than 7,000",
+        picture="stealing",
+        ours=lambda values: {"4 cores": numbers.attempts(values, "treeadd", 4)},
+        holds=lambda found: found[0] < 7000,
+        show=count,
+    )
+    yield Claim(
+        name="bitcounter-attempts",
+        sentence="On 4 cores bitcounter attempts about 4 million steals, within a factor of two",
+        place="V.A.1",
+        theirs="approximately 4 million",
+        picture="stealing",
+        ours=lambda values: {"4 cores": numbers.attempts(values, "bitcounter", 4)},
+        holds=lambda found: 2e6 <= found[0] <= 8e6,
+        show=count,
+        cause=_LARGER_RUN,
+    )
+    yield Claim(
+        name="relies-on-stealing",
+        sentence="On 4 cores threads of bitcounter steal a larger part of their tasks than treeadd's",
+        place="V.A.1",
+        theirs="rely more on stealing",
+        picture="stealing",
+        ours=lambda values: {program: numbers.stolen_share(values, program, 4) for program in _FIG_4},
+        holds=lambda found: found[0] > found[1],
+        show=percent,
+    )
+    yield Claim(
+        name="more-calls",
+        sentence="With more threads, up to 4, bitcounter and treeadd attempt more steals",
+        place="V.A.1",
+        theirs="the number of function calls increases",
+        picture="stealing",
+        ours=lambda values: {
+            f"{program} on {n}": numbers.attempts(values, program, n) for program in _FIG_4 for n in (1, 2, 4)
+        },
+        holds=lambda found: rises(found[:3]) and rises(found[3:]),
+        show=count,
+    )
+    yield Claim(
+        name="one-core",
+        sentence="On one core no steal is attempted",
+        place="V.A.1",
+        theirs="one-core results do not include stealing",
+        picture="costs",
+        ours=lambda values: {program: numbers.measured_attempts(values, program, 1) for program in _FIG_4},
+        holds=lambda found: max(found) == 0,
+        show=count,
     )
     yield Claim(
         name="steals-of-treeadd",
@@ -127,17 +179,11 @@ def _costs() -> Iterator[Claim]:
             _ATOMICS,
         ),
     ):
-        yield Claim(
-            name,
-            f"{sentence}",
-            "Fig. 4, V.A.2",
-            theirs,
-            "costs",
-            no_numbers,
-            never,
-            percent,
-            missing=missing,
-        )
+        yield _missing(name, sentence, "Fig. 4, V.A.2", theirs, "costs", missing)
+
+
+def _missing(name: str, sentence: str, place: str, theirs: str, picture: str, reason: str) -> Claim:
+    return Claim(name, sentence, place, theirs, picture, no_numbers, never, percent, missing=reason)
 
 
 def _programs() -> Iterator[Claim]:
@@ -230,6 +276,22 @@ def _programs() -> Iterator[Claim]:
         show=times,
         missing=_ATOMICS + " Our speed-ups assume ideal atomic operations.",
     )
+    yield _missing(
+        "micro-atomics",
+        "Synchronization degrades the speed of the micro-benchmarks beyond 16 cores",
+        "Fig. 5, VI.B",
+        FIGURE_ONLY,
+        "speedups",
+        _ATOMICS,
+    )
+    yield _missing(
+        "static-micro",
+        "Tasks of matmult and lu fall behind a static arrangement as cores are added",
+        "Fig. 5, VI.A",
+        FIGURE_ONLY,
+        "speedups",
+        "The paper does not describe how these programs are divided statically.",
+    )
     yield Claim(
         name="most-overhead",
         sentence="On 32 cores the runtime takes up to 47% of the time of a core",
@@ -276,8 +338,42 @@ def _programs() -> Iterator[Claim]:
         cause=(
             "The paper's blackscholes adds up the prices of each round by `parallel_reduce`, which "
             "copies and joins its body. Ours only prices the options, as PARSEC's does, and waits at "
-            "the end of each of three rounds."
+            "the end of each of 75 rounds."
         ),
+    )
+    yield Claim(
+        name="parts-of-streamcluster",
+        sentence=(
+            "Of the runtime's time in streamcluster on 4 processors, waiting for work is the largest part, "
+            "stealing the next, and the scheduler the smallest"
+        ),
+        place="VI.A",
+        theirs="5%, 4%, 3%",
+        picture="overheads",
+        ours=lambda values: {
+            name: numbers.shares(values, "streamcluster", 4)[name]
+            for name in ("waiting", "stealing", "scheduler")
+        },
+        holds=falls,
+        show=percent,
+    )
+    yield Claim(
+        name="procedures",
+        sentence=(
+            "On 2 to 8 cores most of the overhead of each program comes from the use of the runtime's "
+            "procedures, not from waiting and synchronization"
+        ),
+        place="VIII",
+        theirs="most of the overhead",
+        picture="overheads",
+        ours=lambda values: {
+            program: min(numbers.procedures_share(values, program, n) for n in (2, 4, 8))
+            for program in _PARSEC
+        },
+        holds=lambda found: min(found) > 0.5,
+        show=percent,
+        cause=("The end of each loop makes cores wait for the last tasks. The overhead on 8 cores is"),
+        evidence=lambda values: {program: numbers.overhead(values, program, 8) for program in _PARSEC},
     )
     yield from map(_grows, _PARSEC)
     yield Claim(
@@ -317,6 +413,40 @@ def _programs() -> Iterator[Claim]:
         show=times,
     )
     yield Claim(
+        name="few-tasks-suffice",
+        sentence=(
+            "On 8 cores a relatively small number of tasks keeps all processors busy: nine tenths of the "
+            "time are work"
+        ),
+        place="VIII",
+        theirs="might be sufficient",
+        picture="grains",
+        ours=lambda values: {
+            f"treeadd, {best_trace(values, _DEPTHS[0])['n_tasks']:,} tasks": numbers.work_share(
+                values, _DEPTHS[0], 8
+            )
+        },
+        holds=lambda found: found[0] >= 0.9,
+        show=percent,
+        cause="Waiting takes",
+        evidence=lambda values: {"8 cores": numbers.shares(values, _DEPTHS[0], 8)["waiting"]},
+    )
+    yield Claim(
+        name="shorter-tasks",
+        sentence="On 8 cores the overhead increases as tasks get shorter",
+        place="Abstract",
+        theirs="in words",
+        picture="grains",
+        ours=lambda values: {
+            f"{numbers.task_cycles(values, case):,.0f} cycles": numbers.overhead(values, case, 8)
+            for case in _GRAINS
+        },
+        holds=rises,
+        show=percent,
+        cause="Waiting takes",
+        evidence=lambda values: {case: numbers.shares(values, case, 8)["waiting"] for case in _GRAINS},
+    )
+    yield Claim(
         name="granularity",
         sentence=(
             "On 32 cores tasks of about 100,000 cycles are long enough for nine tenths of the time to "
@@ -327,17 +457,17 @@ def _programs() -> Iterator[Claim]:
         picture="grains",
         ours=lambda values: {
             f"{numbers.task_cycles(values, case):,.0f} cycles": numbers.work_share(values, case, 32)
-            for case in (plan.grain_case(grain).name for grain in plan.GRAINS[1:])
+            for case in _GRAINS
         },
         holds=lambda found: found[0] >= 0.9 and found[0] > found[1] > found[2],
         show=percent,
         cause=(
-            "Each task costs about 200 cycles besides its work, 4% of 5,000 cycles. Longer tasks leave "
-            "cores without work at the end of the loop, which costs more. Waiting takes"
+            "Each task costs about 200 cycles besides its work, 4% of 5,000 cycles, so that shorter tasks, "
+            "too, are long enough. Waiting takes"
         ),
         evidence=lambda values: {
             f"{numbers.task_cycles(values, case):,.0f} cycles": numbers.shares(values, case, 32)["waiting"]
-            for case in (plan.grain_case(grain).name for grain in plan.GRAINS[1:])
+            for case in _GRAINS
         },
     )
 
