@@ -131,10 +131,11 @@ def n_rounds(values: Values, name: str) -> int:
     return len(traced(values, name))
 
 
-def n_seeds(values: Values, case: str) -> int:
-    """Returns the number of seeds of each simulated run of a case."""
+def n_seeds(values: Values, case: str, threads: int | None = None) -> int:
+    """Returns the number of seeds of each simulated run of a case, on any or one number of threads."""
     table = values[f"simulate {case}"]
-    return len({row[table["columns"].index("seed")] for row in table["rows"]})
+    seed, of_threads = (table["columns"].index(name) for name in ("seed", "threads"))
+    return len({row[seed] for row in table["rows"] if threads in (None, row[of_threads])})
 
 
 def disturbance(values: Values, names: Sequence[str]) -> float:
@@ -220,6 +221,7 @@ class Simulated:
     policies: Sequence[str]
     threads: Sequence[int]
     n_seeds: int
+    seeds_of: Mapping[int, int] = field(default_factory=dict)  # if other, by number of threads
     variant: str = ""  # name of a machine with other costs
     costs_ns: Mapping[str, float] = field(default_factory=dict)  # its other costs
     task_ns: float = 0.0  # mean work of a task, to which the speed of the cores is set; 0: as recorded
@@ -237,11 +239,11 @@ class Simulated:
             best = best_trace(place.values, self.case)
             machine = replace(machine, clock_ratio=best["work_ns"] / best["n_tasks"] / self.task_ns)
         rows = []
-        for seed in range(1, self.n_seeds + 1):
+        for seed in range(1, max(self.n_seeds, *self.seeds_of.values(), 0) + 1):
             done = simulate(
                 folder,
                 machine=machine,
-                threads=self.threads,
+                threads=[n for n in self.threads if seed <= self.seeds_of.get(n, self.n_seeds)],
                 policies=self.policies,
                 seed=seed,
                 untraced=True,

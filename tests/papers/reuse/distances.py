@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from statistics import median
 from typing import Any, Final
 
@@ -33,6 +33,7 @@ class SimulatedReuse:
     policies: Sequence[str]
     threads: Sequence[int]
     n_seeds: int
+    seeds_of: Mapping[int, int] = field(default_factory=dict)  # if other, by number of threads
 
     def step(self) -> Step:
         return Step(f"reuse {self.case}", self)
@@ -45,7 +46,8 @@ class SimulatedReuse:
         made: list[Row] = []
         for policy in self.policies:
             for n in self.threads:
-                for seed in range(1, 1 + (self.n_seeds if n > 1 else 1)):  # one core has no random choices
+                n_seeds = self.seeds_of.get(n, self.n_seeds) if n > 1 else 1  # one core has no random choices
+                for seed in range(1, 1 + n_seeds):
                     options = replace(UNCHANGED, seed=seed, accesses=log)
                     predict(program, machine, policy, n, options, untraced=True, memory=memory)
                     run = {"policy": policy, "threads": n, "seed": seed}

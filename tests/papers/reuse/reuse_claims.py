@@ -24,9 +24,9 @@ _RANDOM: Final = (
     "Work-first and a queue per core differ by little more than the random choices of victims under one of "
     "them."
 )
-_IN_CACHE: Final = (
-    "The data of our quick input of fmm, 8 MB, fit a last cache of 18 MB, so that no access is far, and "
-    "every socket touches nearly all data once. The data of the paper's 1,000,000 bodies do not fit."
+_FEW_FAR: Final = (
+    "The data of our quick input of fmm have 24 MB, little more than a last cache of 18 MB, so that few "
+    "accesses are far under any scheduler. The data of the paper's 1,000,000 bodies are larger."
 )
 _SHARED_MISSES: Final = (
     "The paper explains its own result by functions of Qthreads that lock the memory bus. The modelled "
@@ -43,9 +43,15 @@ def _range(found: Sequence[float]) -> Numbers:
     return {"least": min(found), "largest": max(found)}
 
 
-def _spread(values: Values, program: str, cores: int, policies: Sequence[str] = POLICIES) -> float:
+def _spread(
+    values: Values,
+    program: str,
+    cores: int,
+    policies: Sequence[str] = POLICIES,
+    windows: Sequence[int] = WINDOWS,
+) -> float:
     """Returns the largest difference between policies of the share that is reused within a window."""
-    found = [[within(values, program, policy, cores, window) for policy in policies] for window in WINDOWS]
+    found = [[within(values, program, policy, cores, window) for policy in policies] for window in windows]
     return max(max(shares) - min(shares) for shares in found)
 
 
@@ -154,6 +160,14 @@ def _grows(program: str, begin: int, end: int) -> Claim:
         ours=lambda values: by_cores((begin, end), lambda n: _spread(values, program, n)),
         holds=lambda found: found[0] < found[1],
         show=percent,
+        cause=(
+            "The largest difference is at a small window, of 256 KB in matmul and 32 KB in fmm, between a "
+            "queue per socket and the others, on any number of sockets. At a window of 16 MB the schedulers "
+            "differ by"
+        ),
+        evidence=lambda values: by_cores(
+            (begin, end), lambda n: _spread(values, program, n, windows=(16 * MB,))
+        ),
     )
 
 
@@ -276,7 +290,7 @@ def _order_on_four_sockets(program: str) -> Iterator[Claim]:
             24,
             policies,
             holds,
-            _IN_CACHE if program == FMM else "",
+            _FEW_FAR if program == FMM else "",
             program,
         )
 
@@ -294,7 +308,7 @@ def _fmm_close() -> Claim:
         cause=(
             "Our marks declare the target of a task once. The paper records inputs and outputs of every call "
             "of M2L and P2P, so more of its accesses repeat data of the same task, and are close under any "
-            "scheduler. More bodies do not change the result: 300,000 give a difference of 7 points."
+            "scheduler."
         ),
     )
 
@@ -329,10 +343,13 @@ def _few_far() -> Claim:
         holds=lambda found: max(found) < 0.05,
         show=_fine,
         cause=(
-            "Our TBB moves to other tasks at waits more often than the paper's: a waiting thread runs any "
-            "task that it finds at random. The paper's TBB prefers near ones. Other seeds give"
+            "Larger kernels access the same data less often, so that far accesses are a larger share. Ours "
+            "multiply 48 x 48 elements, 636,056 times. The paper has about 1,000,000 kernels, which are 41 x "
+            "41 elements. Of our accesses, these are cold:"
         ),
-        evidence=lambda values: _range(beyond(values, MATMUL, NESTED, 12, FAR)),
+        evidence=lambda values: _by_policy(
+            POLICIES, lambda policy: share(values, MATMUL, policy, 12, "cold")
+        ),
     )
 
 
