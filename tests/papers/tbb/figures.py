@@ -224,9 +224,9 @@ PICTURES: Final = (
         "Fig. 6",
         "time that is not work",
         "Simulated",
-        "Shares of the time of all cores in parallel regions. Stealing includes failed attempts; "
-        "synchronization is the time to wake and to release threads. The simulation has no cost of "
-        "atomic operations that grows with the number of cores.",
+        "Shares of the time of all cores in parallel regions. Stealing includes failed attempts, and waiting "
+        "the pauses after them, as in the paper; synchronization is the time to wake and to release threads. "
+        "The simulation has no cost of atomic operations that grows with the number of cores.",
         _overheads,
     ),
     Picture(

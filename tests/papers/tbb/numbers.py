@@ -9,7 +9,7 @@ from typing import Final
 from papers import recordings
 from papers.model import Values
 from papers.recordings import best_trace, profiled, simulated
-from papers.tbb.plan import CYCLES_PER_NS, N_SWAPTIONS, RANDOM, measured_name
+from papers.tbb.plan import ATTEMPT, BACK_OFF, CYCLES_PER_NS, N_SWAPTIONS, RANDOM, measured_name
 
 CATEGORIES: Final = ("creation", "scheduler", "stealing", "synchronization", "waiting")
 
@@ -98,14 +98,15 @@ def work_share(values: Values, case: str, threads: int) -> float:
 
 
 def _shares(run: dict[str, int]) -> dict[str, float]:
-    stealing = run["steal_ns"] + run["failed_steal_ns"]
+    searching = run["steal_ns"] + run["failed_steal_ns"]
+    pauses = run["failed_steal_ns"] * (1 - ATTEMPT / BACK_OFF)  # waiting, in the paper's categories (VI.B)
     others_idle = (run["threads"] - 1) * run["serial_ns"]  # outside of regions, one thread runs
     times = {
         "creation": run["create_ns"],
         "scheduler": run["dequeue_ns"],
-        "stealing": stealing,
-        "synchronization": run["sync_ns"] + run["schedule_ns"] - run["dequeue_ns"] - stealing,
-        "waiting": run["idle_ns"] - others_idle,
+        "stealing": searching - pauses,
+        "synchronization": run["sync_ns"] + run["schedule_ns"] - run["dequeue_ns"] - searching,
+        "waiting": run["idle_ns"] - others_idle + pauses,
     }
     return {name: max(0.0, ns / _capacity_ns(run)) for name, ns in times.items()}
 

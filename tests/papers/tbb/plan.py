@@ -28,9 +28,11 @@ GRAINS: Final = (1280, 128, 64)
 """Options in a task of blackscholes: about 96,000, 10,000 and 5,000 cycles."""
 _N_GRAIN_TASKS: Final = 2**15
 """Tasks of each grain, about as many per core as in the paper's blackscholes; halving makes them equal."""
+ATTEMPT: Final = 200
+"""Cycles of a failed steal in the paper, at most."""
 BACK_OFF: Final = 1000
-"""Cycles of a failed steal: up to 200 in the paper, then TBB's 80 pauses of ten cycles."""
-OTHER_BACK_OFFS: Final = (200, 5000)
+"""The same with the pause that follows, TBB's 80 instructions of ten cycles."""
+OTHER_BACK_OFFS: Final = (ATTEMPT, 5000)
 """The same without a pause, and with a long one."""
 _STEAL_CYCLES: Final = {"bitcounter": 560}
 """Cycles of a successful steal on any number of cores (V.A.2). The machine file has those of treeadd."""

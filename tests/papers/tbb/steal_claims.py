@@ -168,8 +168,7 @@ def _policies() -> Iterator[Claim]:
         show=gain,
         cause=(
             "On 32 cores a loop of bitcounter or matmult has nine tasks or fewer per core. More of the "
-            "time no queue holds a task, and the choice of a victim matters less. Waiting for lack of "
-            "tasks takes"
+            "time no queue holds a task, and the choice of a victim matters less. Waiting takes"
         ),
         show_evidence=percent,
         evidence=lambda values: {
