@@ -288,7 +288,7 @@ TaskState *next_task(const ThreadState &thread, const ompt_data_t *data) {
     if (next->flags & kStarted)
         resume_task(thread, next);
     else
-        start_task(thread, next, clock::now());
+        start_now(thread, next);
 }
 
 // Ends the code of a task. Starts the next task if it has not started before.
@@ -303,7 +303,7 @@ void leave_task(ThreadState &thread, ompt_data_t &prior_data, ompt_task_status_t
     TaskState *next = task_of(next_data) == prior ? nullptr : next_task(thread, next_data);
     const bool is_fresh = next && !(next->flags & kStarted);
     finish_task(thread, prior, is_fresh ? nullptr : next, status);
-    if (is_fresh) start_task(thread, next, clock::now());
+    if (is_fresh) start_now(thread, next);
 }
 
 [[gnu::noinline]] void end_task(ThreadState &thread, ompt_data_t *prior_data, ompt_task_status_t status,
@@ -365,7 +365,7 @@ bool switches_simply(ThreadState &thread, const TaskState *prior, TaskState *nex
     if (!prior || !next || next->flags & kInline || only_seems_to_switch(prior)) return false;
     if (runs(thread, prior) == (prior == next)) return false;
     if (!(next->flags & (kStarted | kImplicit))) { // an implicit task that is not started has ended
-        start_task(thread, next, clock::now());
+        start_now(thread, next);
         return true;
     }
     if (thread.wrapper.address) return false;
@@ -377,6 +377,14 @@ bool switches_simply(ThreadState &thread, const TaskState *prior, TaskState *nex
     else
         resume_task(thread, next);
     return true;
+}
+
+// True if the first part of an untied task ends, and the thread continues with the task below it.
+bool ends_first_part(const ThreadState &thread, const ompt_data_t *prior_data, ompt_task_status_t status,
+                     const ompt_data_t *next_data) {
+    if (status != ompt_task_switch || !runtime_data::names(prior_data, thread.first_part.task)) return false;
+    const TaskState *next = task_of(next_data);
+    return !next || runs(thread, next);
 }
 
 // Handles frequent switches on short paths. Undeferred tasks begin and end without a further call. A deferred task
@@ -398,6 +406,8 @@ void on_task_schedule(ompt_data_t *prior_data, ompt_task_status_t status, ompt_d
             }
             if (switches_simply(*thread, task_of(prior_data), task_of(next_data))) return;
         }
+    } else if (thread && thread->first_part.task && ends_first_part(*thread, prior_data, status, next_data)) {
+        return end_first_part(*thread);
     }
     on_other_schedule(prior_data, status, next_data);
 }

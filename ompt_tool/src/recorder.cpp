@@ -14,6 +14,7 @@
 
 #include "accounting/checkpoint.h"
 #include "accounting/state_intervals.h"
+#include "accounting/tasks.h"
 #include "counters.h"
 #include "dumps.h"
 #include "format/refusals.h"
@@ -522,6 +523,7 @@ void sync_switch(ThreadState &thread, uint32_t now) {
 }
 
 void notice(ThreadState &thread, uint32_t now) {
+    if (thread.first_part.task) start_first_part(thread);
     sync_switch(thread, now);
     if (thread.tracing && thread.log.takes_checkpoint()) write_checkpoint(thread);
     if (dumps::take_request()) dump();

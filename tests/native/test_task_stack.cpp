@@ -132,6 +132,80 @@ TEST_F(Recording, a_part_enters_the_table_only_when_another_task_is_put_on_top_o
     EXPECT_EQ(validate_run(directory_), std::vector<std::string>{});
 }
 
+// Runs one untied task whose first part does nothing, and whose rest is empty, too.
+void run_with_empty_part(ThreadState &thread) {
+    TaskState *task = create(thread, 0x2000, kUntied);
+    start_now(thread, task);
+    if (thread.first_part.task) {
+        end_first_part(thread);
+        start_now(thread, task);
+    } else {
+        step_back(thread);
+        resume_task(thread, task);
+    }
+    complete_task(thread, task, nullptr, format::kStatusComplete);
+}
+
+TEST_F(Recording, an_untied_task_with_an_empty_first_part_starts_with_its_rest) {
+    begin("trace");
+    ThreadState &thread = *recorder::thread(format::ThreadKind::kInitial);
+    for (unsigned i = 0; i < 64; i++) run_with_empty_part(thread); // a preemption in a first part costs eight tasks
+    TaskState *task = create(thread, 0x2000, kUntied);
+    const uint64_t mark = thread.header->mark;
+    start_now(thread, task);
+    ASSERT_EQ(thread.first_part.task, task);
+    EXPECT_FALSE(task->flags & kStarted);
+    EXPECT_NE(thread.seen_switch, recorder::current_switch());
+    end_first_part(thread);
+    EXPECT_EQ(thread.seen_switch, recorder::current_switch());
+    EXPECT_EQ(thread.header->mark, mark) << "the part left a trace in the account";
+    start_now(thread, task);
+    EXPECT_TRUE(runs(thread, task));
+    complete_task(thread, task, nullptr, format::kStatusComplete);
+    recorder::stop(format::EndReason::kFinalized);
+    EXPECT_EQ(validate_run(directory_), std::vector<std::string>{});
+}
+
+TEST_F(Recording, an_untied_task_starts_at_the_first_event_of_a_first_part_that_does_something) {
+    begin("trace");
+    ThreadState &thread = *recorder::thread(format::ThreadKind::kInitial);
+    for (unsigned i = 0; i < 64; i++) run_with_empty_part(thread);
+    TaskState *task = create(thread, 0x2000, kUntied);
+    start_now(thread, task);
+    ASSERT_EQ(thread.first_part.task, task);
+    EXPECT_EQ(recorder::thread(), &thread); // each event begins so
+    EXPECT_TRUE(runs(thread, task));
+    EXPECT_EQ(thread.first_part.task, nullptr);
+    TaskState *child = create(thread, 0x3000);
+    start_task(thread, child, clock::now());
+    complete_task(thread, child, nullptr, format::kStatusComplete);
+    EXPECT_TRUE(runs(thread, task));
+    complete_task(thread, task, nullptr, format::kStatusComplete);
+    TaskState *next = create(thread, 0x2000, kUntied);
+    start_now(thread, next);
+    EXPECT_TRUE(runs(thread, next)) << "the tool must judge the first parts again";
+    complete_task(thread, next, nullptr, format::kStatusComplete);
+    recorder::stop(format::EndReason::kFinalized);
+    EXPECT_EQ(validate_run(directory_), std::vector<std::string>{});
+}
+
+TEST_F(Recording, a_first_part_that_works_is_recorded) {
+    begin("trace");
+    ThreadState &thread = *recorder::thread(format::ThreadKind::kInitial);
+    for (unsigned i = 0; i < 64; i++) {
+        TaskState *task = create(thread, 0x2000, kUntied);
+        start_now(thread, task);
+        ASSERT_TRUE(runs(thread, task));
+        const uint64_t end = clock::now() + clock::from_ns(2 * format::kSampleBelowNanoseconds);
+        while (clock::now() < end) {}
+        step_back(thread);
+        resume_task(thread, task);
+        complete_task(thread, task, nullptr, format::kStatusComplete);
+    }
+    recorder::stop(format::EndReason::kFinalized);
+    EXPECT_EQ(validate_run(directory_), std::vector<std::string>{});
+}
+
 class TaskStack : public Recording, public testing::WithParamInterface<unsigned> {};
 
 TEST_P(TaskStack, resumes_tasks_where_a_walk_finds_them) {

@@ -41,6 +41,7 @@ enum TaskFlag : uint16_t {
     kUncounted = 1024, // inline, on the stack while a pause began or ended: its begin and end are not counted
     kListed = 1024, // a part in the thread's table of parts
     kInitial = 2048, // implicit, of a thread and not of a region
+    kSubmitted = 2048, // untied, before the start: its first part has run and submitted the rest (see FirstPart)
     kHeldWait = 4096, // in a wait that the extension reported; the runtime's wait is a part of that wait
     kLight = 8192, // the runtime does not know it; the task below is the runtime's current task
     // Light and not timed. The extension may count the tasks in it without reporting them. If it is deferred, its work
@@ -60,7 +61,9 @@ enum TaskFlag : uint16_t {
 // is for tasks with dependences, for parts and for detached tasks.
 struct alignas(64) TaskState {
     uint64_t id; // creating thread << 40 | counter; 0: in a pool; meaningless for inline tasks
-    uint64_t ready; // time of its creation or, after a suspension, of its return to the queue
+    // Time of its creation or, after a suspension, of its return to the queue. Parts: the task's start if the part is the
+    // first one, else 0.
+    uint64_t ready;
     uint64_t worked; // work since its start, including inline descendants; inline tasks: owner->worked at the start
     TaskState *below; // the task suspended under it on this thread; in a pool: the next free state
     TaskState *owner; // on a stack: itself, or for inline tasks the innermost task around it that is not inline

@@ -235,13 +235,14 @@ void note_dependence(ThreadState &thread, const TaskState &before, TaskState &af
 
 // Makes a part of an untied task for this thread; returns `task` if memory is exhausted. Undeferred children of other
 // parts may have created tasks, so every taskgroup of the part counts as one with descendants.
-static TaskState *take_part(ThreadState &thread, TaskState *task) {
+static TaskState *take_part(ThreadState &thread, TaskState *task, TaskConstruct *construct) {
     TaskState *part = thread.pool.take();
     if (!part) return task;
     part->id = task->id;
     part->construct = task->construct;
     part->flags = static_cast<uint16_t>(kPart | kStarted | kHasDescendants | (task->flags & kHasChildren));
-    part->local = thread.constructs.of(task->construct);
+    part->local = construct;
+    part->ready = 0;
     part->worked = 0;
     part->whole = task;
     return part;
@@ -297,9 +298,9 @@ static void unwind_to(ThreadState &thread, TaskState *top, TaskState *entry, uin
     if (top != entry) entry->below = &thread.base_task;
 }
 
-// Adds flags to a task that starts.
+// Adds flags to a task that starts. Clears the bits of kAdopted and kSubmitted, which mean other flags from now on.
 static void set_started(TaskState &task, uint16_t flags) {
-    task.flags = static_cast<uint16_t>((task.flags | flags) & ~kPassed); // this bit was kAdopted until now
+    task.flags = static_cast<uint16_t>((task.flags | flags) & ~(kAdopted | kSubmitted));
 }
 
 void start_task(ThreadState &thread, TaskState *task, uint64_t now) {
@@ -334,14 +335,24 @@ void start_task(ThreadState &thread, TaskState *task, uint64_t now) {
     }
     task->worked = 0;
     set_started(*task, kStarted);
-    if (task->flags & kUntied)
-        task = take_part(thread, task);
-    else
+    if (task->flags & kUntied) {
+        task = take_part(thread, task, construct);
+        if (task->flags & kPart) task->ready = now;
+    } else {
         task->local = construct;
+    }
     put_on_stack(thread, task, task);
     thread.current = task;
     open_interval(thread, format::kOpenWork);
     thread.header->open_construct = construct->id;
+}
+
+void start_first_part(ThreadState &thread) {
+    TaskState *task = std::exchange(thread.first_part.task, nullptr);
+    thread.seen_switch = thread.first_part.seen_switch;
+    if (task->id != thread.first_part.id || task->flags & kStarted) return; // another thread has started it
+    thread.constructs.of(task->construct)->n_empty_parts = 0;
+    start_task(thread, task, clock::now());
 }
 
 void start_at_hand(ThreadState &thread, TaskState *task, uint64_t known) {
@@ -444,7 +455,7 @@ void resume_task(ThreadState &thread, TaskState *task) {
     if (entry) {
         unwind_to(thread, top, entry, now);
     } else {
-        entry = task->flags & kUntied ? take_part(thread, task) : task;
+        entry = task->flags & kUntied ? take_part(thread, task, thread.constructs.of(task->construct)) : task;
         put_on_stack(thread, entry, entry);
         entry->flags &= static_cast<uint16_t>(~kPassed);
         if (!(task->flags & (kUntied | kImplicit | kInline))) entry->local = thread.constructs.of(task->construct);
@@ -458,11 +469,22 @@ void resume_task(ThreadState &thread, TaskState *task) {
     enter_below(thread, entry, now);
 }
 
+// Counts empty first parts in a row, when a part leaves the stack.
+static void judge_first_part(ThreadState &thread, const TaskState &part, uint64_t now) {
+    if (part.ready == 0) return;
+    const uint64_t begin = thread.header->mark;
+    const bool is_empty = part.ready == begin && thread.last_inner_event < begin && now - begin < short_ticks() &&
+                          !thread.work.dirty && !part.creating;
+    uint8_t &n_empty = part.local->n_empty_parts;
+    n_empty = is_empty ? std::min<uint8_t>(n_empty + 1, kEmptyParts) : 0;
+}
+
 void step_back(ThreadState &thread) {
     TaskState *top = thread.current, *below = top->below;
     if (!below) return;
     if (!(top->flags & kPart)) return resume_task(thread, below);
     const uint64_t now = clock::now(), ready = ready_again(*below);
+    judge_first_part(thread, *top, now);
     leave_for(thread, ready, now);
     thread.previous.creator = nullptr;
     leave_part(thread, top, now);

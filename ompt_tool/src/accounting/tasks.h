@@ -121,12 +121,36 @@ inline bool is_elsewhere(const ThreadState &thread, const TaskState &task) {
 void create_deferred(ThreadState &thread, TaskState *task, TaskConstruct *construct, uint32_t home = 0);
 void note_dependence(ThreadState &thread, const TaskState &before, TaskState &after);
 void start_task(ThreadState &thread, TaskState *task, uint64_t now);
+
+inline constexpr uint8_t kEmptyParts = 8; // the first part of the next task is probably empty, too
+
+// Starts a task, unless it is untied and has an empty first part before its start.
+inline void start_now(ThreadState &thread, TaskState *task) {
+    if ((task->flags & (kUntied | kSubmitted)) == kUntied &&
+        thread.constructs.of(task->construct)->n_empty_parts == kEmptyParts) {
+        thread.first_part = {.task = task, .id = task->id, .seen_switch = thread.seen_switch};
+        thread.seen_switch = recorder::kNever;
+    } else {
+        start_task(thread, task, clock::now());
+    }
+}
+
+// Ends the first part of an untied task, which was empty.
+inline void end_first_part(ThreadState &thread) {
+    TaskState *task = thread.first_part.task;
+    if (task->id == thread.first_part.id) task->flags |= kSubmitted;
+    thread.first_part.task = nullptr;
+    thread.seen_switch = thread.first_part.seen_switch;
+}
+
 // Starts a light task that its creator, which waits for it, took from the thread's own queue. If such tasks are short,
 // reads the clock only for one in `period`, as for undeferred tasks. `known`: the present time; 0: unknown.
 void start_at_hand(ThreadState &thread, TaskState *task, uint64_t known);
 void begin_untimed(ThreadState &thread, TaskState *task, TaskConstruct &construct);
 void begin_untimed_inline(ThreadState &thread, TaskState *task, TaskConstruct &construct);
 void end_untimed(ThreadState &thread, TaskState *task);
+// Starts an untied task whose first part did not turn out to be empty.
+void start_first_part(ThreadState &thread);
 void resume_task(ThreadState &thread, TaskState *task);
 // Suspends the current task, which may resume on another thread, and resumes the task below it.
 void step_back(ThreadState &thread);

@@ -41,6 +41,7 @@ struct TaskConstruct {
     uint32_t n_coarse; // deferred tasks below kCoarseBelowNanoseconds, minus longer ones; clamped
     bool is_coarse; // most deferred tasks are so short that creations in them need no clock reading of their own
     format::WaitSlot *dependence; // waits of its tasks for their predecessors; null: none yet
+    uint8_t n_empty_parts; // untied tasks in a row whose first part did nothing; clamped (see FirstPart)
     uint8_t inline_code; // code in the trace; kInlineCodes: no code is left, ~0: not requested yet
     uint16_t creator; // index of the thread
     uint16_t weight; // weight of the light deferred task that is timed next
@@ -165,6 +166,15 @@ struct Wrapper {
 struct PreviousCreation {
     const TaskState *creator;
     uint64_t time;
+};
+
+// The first part of an untied task that is under way and probably empty: clang's first part only submits the rest. The
+// tool records nothing of an empty part, so the task starts with the rest. Until the part ends, seen_switch is kNever.
+// Then any other event takes the long path, where notice() starts the task.
+struct FirstPart {
+    TaskState *task; // null: none
+    uint64_t id; // of the task
+    uint32_t seen_switch; // value of EventState::seen_switch before this part
 };
 
 // The extension's reports on this thread and on held tasks.
@@ -314,6 +324,7 @@ struct OwnState {
     Polling polling;
     OpenLoops loops;
     HeldTasks held;
+    FirstPart first_part;
     omp_ext_counters light_counters; // the extension counts kUntimed tasks and the tasks in them here
     Regions regions;
     PartTable parts; // those on the stack
