@@ -36,11 +36,11 @@ TEST(TaskPool, peek_does_not_take) {
 TEST(TaskPool, returned_states_are_not_reissued_immediately) {
     auto pool = std::make_unique<TaskPool>();
     TaskState *state = pool->take();
-    pool->give_back_late(state);
+    pool->give_back_delayed(state);
     for (int i = 0; i < 200; i++) {
         TaskState *other = pool->take();
         EXPECT_NE(other, state);
-        pool->give_back_late(other);
+        pool->give_back_delayed(other);
     }
 }
 

@@ -27,11 +27,11 @@ bool TaskPool::refill() {
     return true;
 }
 
-void TaskPool::give_back_late(TaskState *state) {
-    TaskState *rested = resting_[rest_next_];
-    resting_[rest_next_] = state;
-    rest_next_ = (rest_next_ + 1) % kResting;
-    if (rested) give_back(rested);
+void TaskPool::give_back_delayed(TaskState *state) {
+    TaskState *oldest = delayed_[next_delayed_];
+    delayed_[next_delayed_] = state;
+    next_delayed_ = (next_delayed_ + 1) % kDelayed;
+    if (oldest) give_back(oldest);
 }
 
 void TaskPool::give_back_to(TaskPool &home, TaskState *state) {

@@ -141,29 +141,29 @@ public:
     TaskState *take() {
         TaskState *state = peek();
         if (__builtin_expect(state != nullptr, 1)) {
-            check_rest(*state);
+            check_pooled(*state);
             free_ = state->below;
         }
         return state;
     }
     // Owner only: returns a state to its own pool.
     void give_back(TaskState *state) {
-        check_rest(*state);
+        check_pooled(*state);
         state->below = free_;
         free_ = state;
     }
     // Owner only: returns a state to its own pool after a delay, because a successor may still read the end time.
-    void give_back_late(TaskState *state);
+    void give_back_delayed(TaskState *state);
 
     // Owner of *this only: returns a state to the pool `home` of another thread.
     void give_back_to(TaskPool &home, TaskState *state);
 
 private:
     static constexpr unsigned kReturnBatch = 32;
-    static constexpr unsigned kResting = 256;
+    static constexpr unsigned kDelayed = 256;
 
     // Asserts that this state may be in this pool.
-    void check_rest([[maybe_unused]] const TaskState &state) const {
+    void check_pooled([[maybe_unused]] const TaskState &state) const {
         OMPASS_ASSERT(state.creator == owner_);
         OMPASS_ASSERT(state.owner == nullptr && state.creating == 0 && state.n_predecessors == 0);
     }
@@ -177,8 +177,8 @@ private:
     unsigned chain_length_ = 0;
     unsigned chunk_states_ = 32; // in the next chunk; doubles: most threads need few states, some very many
     uint16_t owner_ = 0;
-    unsigned rest_next_ = 0;
-    TaskState *resting_[kResting] = {};
+    unsigned next_delayed_ = 0;
+    TaskState *delayed_[kDelayed] = {};
     alignas(64) std::atomic<TaskState *> returned_{nullptr}; // pushed by other threads, emptied by the owner
 };
 

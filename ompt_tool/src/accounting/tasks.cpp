@@ -36,7 +36,7 @@ void draw_next_sample(ThreadState &thread, TaskConstruct &construct) {
 }
 
 // Lengthens the period if most tasks are short, and shortens it if few are.
-void consider_period(TaskConstruct &construct, uint64_t ticks) {
+void adjust_period(TaskConstruct &construct, uint64_t ticks) {
     construct.n_short += ticks < short_ticks();
     if (++construct.n_recent < kConsider) return;
     if (construct.n_short * 4 >= kConsider * 3)
@@ -47,7 +47,7 @@ void consider_period(TaskConstruct &construct, uint64_t ticks) {
 }
 
 // Decides whether this construct's tasks are so short that creations in them need no clock reading of their own.
-void consider_coarse(TaskConstruct &construct, uint64_t ticks) {
+void update_coarse(TaskConstruct &construct, uint64_t ticks) {
     static const uint64_t limit = clock::from_ns(format::kCoarseBelowNanoseconds);
     construct.n_coarse += ticks < limit ? 1 : ~0u; // a long task cancels a short one
     if (construct.n_coarse > 2 * kConsider) construct.n_coarse = ticks < limit ? 2 * kConsider : 0;
@@ -156,7 +156,7 @@ void end_inline_slowly(ThreadState &thread, TaskState *task) {
         close_work(thread, now);
         const uint64_t ticks = task->owner->worked - task->worked;
         count_duration(*task->local->slot, ticks, task->weight);
-        consider_period(*task->local, ticks);
+        adjust_period(*task->local, ticks);
         begin_sample(thread, task->weight);
         if (thread.tracing) thread.log.timed(format::kInlineEndTimed, task->local->id, now);
     } else {
@@ -257,8 +257,8 @@ static void free_part(ThreadState &thread, TaskState *part) {
     thread.pool.give_back(part);
 }
 
-// Returns the time at which a task that resumes became ready. `entry`: the task, or its part on the stack.
-static uint64_t ready_again(const TaskState &entry) {
+// Returns the time at which a suspended task was queued again. `entry`: the task, or its part on the stack.
+static uint64_t requeue_time(const TaskState &entry) {
     if (entry.flags & kInline) return 0;
     return entry.flags & kPart ? entry.whole->ready : entry.ready;
 }
@@ -449,7 +449,7 @@ void resume_task(ThreadState &thread, TaskState *task) {
     if (entry) end_undeferred_above(thread, entry);
     const uint64_t now = clock::now();
     TaskState *top = thread.current;
-    const uint64_t ready = ready_again(*task);
+    const uint64_t ready = requeue_time(*task);
     leave_for(thread, ready, now);
     thread.previous.creator = nullptr;
     if (entry) {
@@ -470,7 +470,7 @@ void resume_task(ThreadState &thread, TaskState *task) {
 }
 
 // Counts empty first parts in a row, when a part leaves the stack.
-static void judge_first_part(ThreadState &thread, const TaskState &part, uint64_t now) {
+static void count_empty_parts(ThreadState &thread, const TaskState &part, uint64_t now) {
     if (part.ready == 0) return;
     const uint64_t begin = thread.header->mark;
     const bool is_empty = part.ready == begin && thread.last_inner_event < begin && now - begin < short_ticks() &&
@@ -483,8 +483,8 @@ void step_back(ThreadState &thread) {
     TaskState *top = thread.current, *below = top->below;
     if (!below) return;
     if (!(top->flags & kPart)) return resume_task(thread, below);
-    const uint64_t now = clock::now(), ready = ready_again(*below);
-    judge_first_part(thread, *top, now);
+    const uint64_t now = clock::now(), ready = requeue_time(*below);
+    count_empty_parts(thread, *top, now);
     leave_for(thread, ready, now);
     thread.previous.creator = nullptr;
     leave_part(thread, top, now);
@@ -508,11 +508,11 @@ void complete_task(ThreadState &thread, TaskState *task, TaskState *next, uint32
         const uint64_t worked = entry == task ? task->worked : task->worked + entry->worked;
         if (__builtin_expect(task->flags & kLight, 0)) {
             count_duration(slot, worked, task->flags & kTimed ? task->weight : 1);
-            if (thread.samples_light) consider_period(*entry->local, worked);
+            if (thread.samples_light) adjust_period(*entry->local, worked);
         } else {
             count_duration(slot, worked, 1);
         }
-        consider_coarse(*entry->local, worked);
+        update_coarse(*entry->local, worked);
     }
     TaskState *below = entry->below ? entry->below : &thread.base_task;
     if (below->flags & kLight) next = below;

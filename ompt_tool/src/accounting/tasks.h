@@ -52,7 +52,7 @@ inline void free_task(ThreadState &thread, TaskState *task) {
         if (ThreadState *creator = recorder::thread_of_index(task->creator)) // null: a thread of the parent of a fork
             thread.pool.give_back_to(creator->pool, task);
     } else if (dependent)
-        thread.pool.give_back_late(task);
+        thread.pool.give_back_delayed(task);
     else
         thread.pool.give_back(task);
 }

@@ -58,7 +58,7 @@ bool OffCpuIntervals::open(uint32_t tid) {
     known_ = begun ? 0 : now; // ran_since_ covers earlier time; opening may take long
     patience_ns_ = kLeastPatience;
     read_clocks(processor_ns());
-    considered_ns_ = monotonic_ns_;
+    chosen_ns_ = monotonic_ns_;
     return true;
 }
 
@@ -168,14 +168,14 @@ void OffCpuIntervals::resume_records() {
     paused_ = false;
     waits_until_ = 0;
     by_clock_since_ = clock::now(); // used if the kernel now refuses records
-    considered_ns_ = clock::monotonic_ns();
+    chosen_ns_ = clock::monotonic_ns();
     n_switches_ = 0;
 }
 
-void OffCpuIntervals::consider_clock() {
+void OffCpuIntervals::choose_source() {
     if (paused_) return;
     if (!by_clock_ && n_switches_ < kManySwitches) return;
-    const uint64_t now_ns = clock::monotonic_ns(), elapsed = now_ns - considered_ns_;
+    const uint64_t now_ns = clock::monotonic_ns(), elapsed = now_ns - chosen_ns_;
     if (by_clock_ && elapsed < patience_ns_) return;
     if (by_clock_) {
         if (n_switches_ < part_of(elapsed, kFewInSecond, 1'000'000'000)) end_by_clock();
@@ -185,7 +185,7 @@ void OffCpuIntervals::consider_clock() {
     } else {
         patience_ns_ = kLeastPatience;
     }
-    considered_ns_ = now_ns;
+    chosen_ns_ = now_ns;
     n_switches_ = 0;
 }
 
@@ -253,7 +253,7 @@ format::OffCpuTicks OffCpuIntervals::take_until(uint64_t end, ThreadLog *log) {
         ring_.release();
     taken_ += sum;
     asked_until_ = std::max(asked_until_, end); // `end` may be earlier than in the last call
-    if (!next_.end && !guessed_.end && !left_) consider_clock();
+    if (!next_.end && !guessed_.end && !left_) choose_source();
     waits_until_ = by_clock_ && !next_.end && !guessed_.end ? asks_at_ : 0;
     return sum;
 }

@@ -66,7 +66,7 @@ private:
     bool ask_clock(uint64_t end); // replaces records while they are switched off
     void place_before(uint64_t now, uint64_t missing, uint64_t blocked);
     void read_clocks(uint64_t processor_ns);
-    void consider_clock(); // switches between records and clock
+    void choose_source(); // switches between records and clock
     void begin_by_clock();
     void count_switches();
     void end_by_clock();
@@ -96,8 +96,8 @@ private:
     uint64_t by_clock_since_ = 0, clock_ticks_ = 0;
     uint64_t asks_at_ = 0; // time from which the end of a state interval reads the clock
     uint64_t waits_until_ = 0; // the same time if no interval is left to take; else 0
-    uint64_t n_switches_ = 0; // switches since the last decision of consider_clock()
-    uint64_t considered_ns_ = 0;
+    uint64_t n_switches_ = 0; // switches since the last decision of choose_source()
+    uint64_t chosen_ns_ = 0;
     uint64_t patience_ns_ = 0; // time until records are tried again
     struct Switches {
         uint64_t left, taken; // voluntary and involuntary switches since the thread began

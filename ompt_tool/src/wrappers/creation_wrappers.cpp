@@ -36,8 +36,8 @@ inline ThreadState *creating_thread(bool is_own, bool can_jump = true) {
     return thread->announced.kind ? nullptr : thread; // the extension measures announced creations
 }
 
-// True if the call submits the rest of the current untied task, not a new task. A creation would have begun when the new
-// task was allocated.
+// True if the call submits the rest of the current untied task. If the task were new, its allocation would have begun a
+// creation.
 inline bool submits_rest(const ThreadState &thread, const void *task) {
     return thread.current->flags & kPart && !thread.current->creating && task != thread.wrapper.allocated;
 }
