@@ -13,8 +13,8 @@
 #include <utility>
 
 #include "accounting/checkpoint.h"
+#include "accounting/first_part.h"
 #include "accounting/state_intervals.h"
-#include "accounting/tasks.h"
 #include "counters.h"
 #include "dumps.h"
 #include "format/refusals.h"

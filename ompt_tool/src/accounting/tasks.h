@@ -122,8 +122,6 @@ void create_deferred(ThreadState &thread, TaskState *task, TaskConstruct *constr
 void note_dependence(ThreadState &thread, const TaskState &before, TaskState &after);
 void start_task(ThreadState &thread, TaskState *task, uint64_t now);
 
-inline constexpr uint8_t kEmptyParts = 8; // the first part of the next task is probably empty, too
-
 // Starts a task, unless it is untied and has an empty first part before its start.
 inline void start_now(ThreadState &thread, TaskState *task) {
     if ((task->flags & (kUntied | kSubmitted)) == kUntied &&
@@ -149,8 +147,6 @@ void start_at_hand(ThreadState &thread, TaskState *task, uint64_t known);
 void begin_untimed(ThreadState &thread, TaskState *task, TaskConstruct &construct);
 void begin_untimed_inline(ThreadState &thread, TaskState *task, TaskConstruct &construct);
 void end_untimed(ThreadState &thread, TaskState *task);
-// Starts an untied task whose first part did not turn out to be empty.
-void start_first_part(ThreadState &thread);
 void resume_task(ThreadState &thread, TaskState *task);
 // Suspends the current task, which may resume on another thread, and resumes the task below it.
 void step_back(ThreadState &thread);

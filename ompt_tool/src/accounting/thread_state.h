@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "accounting/first_part.h"
 #include "accounting/parts.h"
 #include "accounting/places.h"
 #include "accounting/task_state.h"
@@ -166,15 +167,6 @@ struct Wrapper {
 struct PreviousCreation {
     const TaskState *creator;
     uint64_t time;
-};
-
-// The first part of an untied task that is under way and probably empty: clang's first part only submits the rest. The
-// tool records nothing of an empty part, so the task starts with the rest. Until the part ends, seen_switch is kNever.
-// Then any other event takes the long path, where notice() starts the task.
-struct FirstPart {
-    TaskState *task; // null: none
-    uint64_t id; // of the task
-    uint32_t seen_switch; // value of EventState::seen_switch before this part
 };
 
 // The extension's reports on this thread and on held tasks.

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Empty first parts of untied tasks.
+#pragma once
+
+#include <cstdint>
+
+namespace ompass {
+
+struct TaskState;
+struct ThreadState;
+
+// After so many empty first parts in a row, the first part of the construct's next task is probably empty, too.
+inline constexpr uint8_t kEmptyParts = 8;
+
+// The first part of an untied task that is under way and probably empty: clang's first part only submits the rest. The
+// tool records nothing of an empty part, so the task starts with the rest. Until the part ends, seen_switch is kNever.
+// Then any other event takes the long path, where notice() starts the task.
+struct FirstPart {
+    TaskState *task; // null: none
+    uint64_t id; // of the task
+    uint32_t seen_switch; // value of EventState::seen_switch before this part
+};
+
+// Starts the task whose first part is under way, because the part is not empty (tasks.cpp).
+void start_first_part(ThreadState &thread);
+
+} // namespace ompass
