@@ -6,6 +6,7 @@ Owns the file of results, tests/papers/results/NAME.json.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from collections.abc import Callable, Sequence
@@ -20,6 +21,9 @@ from papers.model import Paper, Step, Workplace
 
 RESULTS: Final = toolchains.REPOSITORY / "tests" / "papers" / "results"
 SCHEMA: Final = "ompass paper 1"
+
+READERS: Final = frozenset({"figures.py", "numbers.py", "page.py", "panels.py", "paper.py"})
+"""Files that only read finished measurements, as do files whose names end in claims.py."""
 
 Settings = dict[str, Any]
 """Settings that must not change when a campaign resumes."""
@@ -36,15 +40,25 @@ def machine() -> dict[str, Any]:
     return {"cpu": models[0] if models else "", "n_cpus": len(os.sched_getaffinity(0))}
 
 
+def measuring_code() -> str:
+    """Returns a digest of the code in tests/papers that measures. A change of readers keeps it."""
+    digest = hashlib.sha256()
+    for path in sorted(Path(__file__).parent.rglob("*.py")):
+        if path.name not in READERS and not path.name.endswith("claims.py"):
+            digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
 def run_steps(
     steps: Sequence[Step], settings: Settings, folder: Path, progress: Callable[[int, str], None]
 ) -> dict[str, Any]:
     """Returns the value of every step; runs the steps that an earlier call in `folder` did not finish.
 
-    Raises UsageError if the folder holds steps with other settings, or if another process uses it.
+    Raises UsageError if the folder holds steps with other settings or of other code, or if another process
+    uses it.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    header = {"format": SCHEMA, "settings": settings}
+    header = {"format": SCHEMA, "settings": settings, "code": measuring_code()}
     values: dict[str, Any] = {}
     with Journal(folder / "journal", f"remove {folder} to start again", header) as journal:
         for number, entry in journal.entries():
@@ -64,7 +78,7 @@ def run_steps(
 def _check(entry: Any, header: dict[str, Any], folder: Path) -> None:
     if entry != header:
         raise UsageError(
-            f"{folder} holds measurements of another machine, size or paper",
+            f"{folder} holds measurements of another machine, size or paper, or of an older version",
             "old and new measurements must not be mixed",
             "remove it to start again",
         )

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from ompass.errors import UsageError
-from papers import priority
+from papers import campaign, priority
 from papers.campaign import read_results, run_steps
 from papers.collection import PAPERS
 from papers.model import Claim, Paper, Picture, Step, Verdict, Workplace
@@ -88,6 +88,13 @@ def test_a_stopped_campaign_resumes(tmp_path: Path) -> None:
         run_steps([first, Step("second", failing)], SETTINGS, tmp_path, lambda *_: None)
     assert run_steps([first, second], SETTINGS, tmp_path, lambda *_: None) == {"first": 1, "second": 11}
     assert calls == ["first", "second"]
+
+
+def test_measurements_of_older_code_are_not_mixed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run_steps([step("first", 1, [])], SETTINGS, tmp_path, lambda *_: None)
+    monkeypatch.setattr(campaign, "measuring_code", lambda: "newer")
+    with pytest.raises(UsageError, match="of an older version"):
+        run_steps([step("first", 1, [])], SETTINGS, tmp_path, lambda *_: None)
 
 
 @pytest.mark.parametrize("changed", [{"size": "full"}, {"machine": {"cpu": "other", "n_cpus": 2}}])
