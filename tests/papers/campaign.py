@@ -22,7 +22,7 @@ from papers.model import Paper, Step, Workplace
 RESULTS: Final = toolchains.REPOSITORY / "tests" / "papers" / "results"
 SCHEMA: Final = "ompass paper 1"
 
-READERS: Final = frozenset({"figures.py", "numbers.py", "page.py", "panels.py", "paper.py"})
+READERS: Final = frozenset({"conditions.py", "figures.py", "numbers.py", "page.py", "panels.py", "paper.py"})
 """Files that only read finished measurements, as do files whose names end in claims.py."""
 
 Settings = dict[str, Any]

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 
-from papers.model import Numbers, Values
+from papers.model import Claim, Numbers
 
 
 def falls(found: Sequence[float]) -> bool:
@@ -43,10 +43,6 @@ def by_cores(keys: Sequence[int], value: Callable[[int], float]) -> Numbers:
     return {f"{key} core{'s' if key > 1 else ''}": value(key) for key in keys}
 
 
-def no_numbers(_: Values) -> Numbers:
-    return {}
-
-
 def percent(share: float) -> str:
     return f"{share:.1%}"
 
@@ -73,3 +69,8 @@ def threads_label(threads: int) -> str:
 
 def count(number: float) -> str:
     return f"{number:,.0f}"
+
+
+def untested(name: str, sentence: str, place: str, theirs: str, picture: str, missing: str) -> Claim:
+    """Returns a claim that this machine and the simulation cannot check. `missing`: the reason."""
+    return Claim(name, sentence, place, theirs, picture, lambda _: {}, never, percent, missing=missing)

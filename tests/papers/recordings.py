@@ -270,6 +270,12 @@ def simulated(values: Values, case: str, policy: str, threads: int) -> list[dict
     ]
 
 
+def stolen_share(values: Values, case: str, policy: str, threads: int) -> float:
+    """Returns the successful steals per task of the simulated runs."""
+    runs = simulated(values, case, policy, threads)
+    return median(run["n_steals_successful"] for run in runs) / best_trace(values, case)["n_tasks"]
+
+
 def regions_ns(values: Values, case: str, policy: str, threads: int) -> float:
     """Returns the simulated time of the parallel regions, the median over the seeds."""
     return median(run["wall_ns"] - run["serial_ns"] for run in simulated(values, case, policy, threads))

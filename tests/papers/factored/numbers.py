@@ -68,12 +68,6 @@ def shrinking(values: Values, curve: str, threads: int) -> float:
     return CURVES[curve](values, shrinking_name(threads), threads)
 
 
-def stolen_share(values: Values, case: str, threads: int) -> float:
-    """Returns the successful steals per task."""
-    runs = simulated(values, case, POLICY, threads)
-    return median(run["n_steals_successful"] for run in runs) / best_trace(values, case)["n_tasks"]
-
-
 def cell_ns(values: Values, cells: int, gap: int = GAP) -> float:
     """Returns the time of a visit to a cell on one core."""
     return best_trace(values, walk_name(cells, gap))["work_ns"] / CELLS[-1]

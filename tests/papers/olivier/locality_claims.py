@@ -255,9 +255,8 @@ def _health_claims() -> Iterator[Claim]:
         show=percent,
         cause=(
             "Operations of both schedulers cost what the reference machine measured; the costs of Qthreads "
-            "in "
-            "2011 are not known. A queue per socket needs fewer steals. Overhead alone, over the sequential "
-            "time, is"
+            "in 2011 are not known. A queue per socket needs fewer steals. Overhead alone, over the "
+            "sequential time, is"
         ),
         evidence=by_scheduler(numbers.overhead, HEALTH, QTHREADS, INTEL),
         show_evidence=percent,

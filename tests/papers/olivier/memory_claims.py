@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Final
 
-from papers.conditions import between, count, first_is_largest, never, no_numbers, percent, ratio_text
+from papers.conditions import between, count, first_is_largest, percent, ratio_text, untested
 from papers.model import FIGURE_ONLY, Claim, Numbers, Values
 from papers.olivier import numbers, plan
 from papers.olivier.locality_claims import ALL, by_scheduler
@@ -164,15 +164,12 @@ def _confinement_claims() -> Iterator[Claim]:
 
 
 def _latency_claims() -> Iterator[Claim]:
-    yield Claim(
+    yield untested(
         name="health-l2",
         sentence="Under all schedulers at least 85% of the loads of Health complete in 16 cycles",
         place="Fig. 14",
         theirs="at least 85%",
         picture="latencies",
-        ours=no_numbers,
-        holds=never,
-        show=percent,
         missing=_BLOCKS,
     )
     yield Claim(
@@ -383,16 +380,13 @@ def _latency_claims() -> Iterator[Claim]:
         holds=lambda found: found[3] < min(found[1:3]),
         show=percent,
     )
-    yield Claim(
+    yield untested(
         name="l1-l2-latency",
         sentence="L1 and L2 contribute less than 10% to the latency of Health, and 70% to the sequential "
         "Heat's",
         place="Figs. 15 and 17",
         theirs="less than 10% and 70%",
         picture="contributions",
-        ours=no_numbers,
-        holds=never,
-        show=percent,
         missing=_BLOCKS,
     )
 
@@ -441,15 +435,12 @@ def _program_claims() -> Iterator[Claim]:
                 "queue per thread": numbers.memory_share(values, program, INTEL, ALL)
             },
         )
-    yield Claim(
+    yield untested(
         name="bandwidth",
         sentence="The bandwidth of a thread is constant up to 12 threads, and falls with more",
         place="Fig. 3",
         theirs=FIGURE_ONLY,
         picture="others",
-        ours=no_numbers,
-        holds=never,
-        show=percent,
         missing=(
             "The bandwidth of a memory node is an input of the model, and two processors do not exhaust the "
             "memory of this machine."

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from papers.conditions import count, never, no_numbers, percent, ratio_text
+from papers.conditions import count, percent, ratio_text, untested
 from papers.model import FIGURE_ONLY, Claim, Numbers, Values
 from papers.olivier import numbers, plan
 from papers.olivier.locality_claims import ALL
@@ -208,15 +208,12 @@ def _late_claims() -> Iterator[Claim]:
         holds=lambda found: found[0] < found[1],
         show=lambda us: f"{us:.1f} µs",
     )
-    yield Claim(
+    yield untested(
         name="strict-short",
         sentence="Under strict scheduling tasks near the beginning and the end of a step are short",
         place="Fig. 18(c)",
         theirs="in words",
         picture="schedules",
-        ours=no_numbers,
-        holds=never,
-        show=percent,
         missing=(
             "The simulator cannot record strict schedules, and the threads of the recorded one share two "
             "processors, which makes single tasks longer."
@@ -276,16 +273,13 @@ def _measured_claims() -> Iterator[Claim]:
                 values, program, least
             ),
         )
-    yield Claim(
+    yield untested(
         name="ipo",
         sentence="Interprocedural optimization makes the sequential SparseLU nearly 3 times as fast, and the "
         "parallel one by only 60%",
         place="Section 3",
         theirs="3 times, 60%",
         picture="measured",
-        ours=no_numbers,
-        holds=never,
-        show=percent,
         missing=_OTHER_COMPILERS,
     )
 

@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from statistics import correlation
 from typing import Final
 
-from papers.conditions import by_cores, first_is_largest, gain, never, no_numbers, percent, rises, times
+from papers.conditions import by_cores, first_is_largest, gain, percent, rises, times, untested
 from papers.model import FIGURE_ONLY, Claim, Numbers, Values
 from papers.reuse import numbers, plan
 from papers.reuse.plan import CORE, FMM, MATMUL, MTH, NESTED, POLICIES, PROGRAMS, SHARED
@@ -143,42 +144,45 @@ def _order_of_overheads() -> Claim:
     )
 
 
-def _nested_decays(program: str) -> Claim:
-    def growth(values: Values, policy: str) -> float:
-        four, one = (numbers.overhead(values, program, policy, n) for n in (24, 6))
-        return four / one
+Figure = Callable[[Values, str, str, int], float]
+"""A number of a program under a policy on some cores."""
 
+
+def _growth(figure: Figure, values: Values, program: str, policy: str) -> float:
+    """Returns a figure on four sockets over that on one socket."""
+    four, one = (figure(values, program, policy, n) for n in (24, 6))
+    return four / one
+
+
+def _nested_decays(program: str) -> Claim:
     return Claim(
         name=f"{program}-nested-decays",
         sentence=f"From one socket to four, OVR of {program} grows most under TBB",
         place="Section II.C",
         theirs="TBB decays, the others degrade smoothly",
         picture=program,
-        ours=lambda values: {name: growth(values, policy) for name, policy in _ALL.items()},
+        ours=lambda values: {
+            name: _growth(numbers.overhead, values, program, policy) for name, policy in _ALL.items()
+        },
         holds=first_is_largest,
         show=_factor,
     )
 
 
 def _qthreads_scale(program: str) -> Claim:
-    def growth(values: Values, policy: str) -> float:
-        four, one = (numbers.speedup(values, program, policy, n) for n in (24, 6))
-        return four / one
-
     return Claim(
         name=f"{program}-qthreads-scale",
         sentence=f"From one socket to four, both kinds of queues scale better than TBB in {program}",
         place="Section II.C",
         theirs="scales better than TBB for multiple sockets",
         picture=program,
-        ours=lambda values: {name: growth(values, _ALL[name]) for name in ("core", "socket", "TBB")},
+        ours=lambda values: {
+            name: _growth(numbers.speedup, values, program, _ALL[name]) for name in ("core", "socket", "TBB")
+        },
         holds=lambda found: min(found[:2]) > found[2],
         show=times,
         cause="TBB's overheads do not grow as much here. On 24 cores, relative to 6, its OVR is",
-        evidence=lambda values: {
-            "TBB": numbers.overhead(values, program, NESTED, 24)
-            / numbers.overhead(values, program, NESTED, 6)
-        },
+        evidence=lambda values: {"TBB": _growth(numbers.overhead, values, program, NESTED)},
         show_evidence=_factor,
     )
 
@@ -401,10 +405,6 @@ _SPEED: Final = (
 )
 
 
-def _missing(name: str, sentence: str, place: str, theirs: str, picture: str, reason: str) -> Claim:
-    return Claim(name, sentence, place, theirs, picture, no_numbers, never, percent, missing=reason)
-
-
 CLAIMS: Final = (
     _speedup(MATMUL, 21),
     _speedup(FMM, 18),
@@ -422,7 +422,7 @@ CLAIMS: Final = (
     _tbb_low_overheads(),
     _order_of_overheads(),
     _slowest(),
-    _missing(
+    untested(
         "tbb-light",
         "Within a socket TBB has lower overheads than MassiveThreads",
         "Section II.C",
@@ -430,7 +430,7 @@ CLAIMS: Final = (
         MATMUL,
         _COSTS,
     ),
-    _missing(
+    untested(
         "qthreads-heavy",
         "On one core Qthreads has the highest overheads",
         "Section II.C",
@@ -443,7 +443,7 @@ CLAIMS: Final = (
     _worst_inflation(),
     _inflation_apart(),
     _order_of_inflation(),
-    _missing(
+    untested(
         "inflation-12",
         "On 12 cores TBB's work time is 2.7% longer than MassiveThreads'",
         "Tab. I",
@@ -451,7 +451,7 @@ CLAIMS: Final = (
         "hardware",
         _SPEED,
     ),
-    _missing(
+    untested(
         "inflation-24",
         "On 24 cores TBB's work time is 8% to 10% longer than MassiveThreads'",
         "Sections II.C and IV.B",
@@ -460,7 +460,7 @@ CLAIMS: Final = (
         _SPEED,
     ),
     _shared_inflates(),
-    _missing(
+    untested(
         "inflation-m2l",
         "On four sockets the memory-bound kernel M2L inflates by up to 45% relative to MassiveThreads",
         "Section IV.B",

@@ -64,12 +64,6 @@ def attempts(values: Values, program: str, threads: int) -> float:
     return median(run["n_steals_attempted"] for run in simulated(values, program, RANDOM, threads))
 
 
-def stolen_share(values: Values, program: str, threads: int) -> float:
-    """Returns the successful steals per task."""
-    runs = simulated(values, program, RANDOM, threads)
-    return median(run["n_steals_successful"] for run in runs) / best_trace(values, program)["n_tasks"]
-
-
 def steal_share(values: Values, program: str, threads: int) -> float:
     """Returns the part of the thread-time that successful steals take."""
     runs = simulated(values, program, RANDOM, threads)

@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from papers.conditions import by_cores, count, falls, never, no_numbers, ns, percent, rises, times
+from papers.conditions import by_cores, count, falls, never, ns, percent, rises, times, untested
 from papers.model import FIGURE_ONLY, Claim
-from papers.recordings import best_trace
+from papers.recordings import best_trace, stolen_share
 from papers.tbb import numbers, plan
 
 _PARSEC: Final = tuple(one.name for one in plan.PARSEC)
@@ -118,7 +118,7 @@ def _costs() -> Iterator[Claim]:
         place="V.A.1",
         theirs="rely more on stealing",
         picture="stealing",
-        ours=lambda values: {program: numbers.stolen_share(values, program, 4) for program in _FIG_4},
+        ours=lambda values: {program: stolen_share(values, program, plan.RANDOM, 4) for program in _FIG_4},
         holds=lambda found: found[0] > found[1],
         show=percent,
     )
@@ -179,11 +179,7 @@ def _costs() -> Iterator[Claim]:
             _ATOMICS,
         ),
     ):
-        yield _missing(name, sentence, "Fig. 4, V.A.2", theirs, "costs", missing)
-
-
-def _missing(name: str, sentence: str, place: str, theirs: str, picture: str, reason: str) -> Claim:
-    return Claim(name, sentence, place, theirs, picture, no_numbers, never, percent, missing=reason)
+        yield untested(name, sentence, "Fig. 4, V.A.2", theirs, "costs", missing)
 
 
 def _programs() -> Iterator[Claim]:
@@ -276,7 +272,7 @@ def _programs() -> Iterator[Claim]:
         show=times,
         missing=_ATOMICS + " Our speed-ups assume ideal atomic operations.",
     )
-    yield _missing(
+    yield untested(
         "micro-atomics",
         "Synchronization degrades the speed of the micro-benchmarks beyond 16 cores",
         "Fig. 5, VI.B",
@@ -284,7 +280,7 @@ def _programs() -> Iterator[Claim]:
         "speedups",
         _ATOMICS,
     )
-    yield _missing(
+    yield untested(
         "static-micro",
         "Tasks of matmult and lu fall behind a static arrangement as cores are added",
         "Fig. 5, VI.A",

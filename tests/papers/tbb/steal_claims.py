@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from papers.conditions import all_positive, by_cores, falls, gain, never, no_numbers, percent, rises, times
+from papers.conditions import all_positive, by_cores, falls, gain, percent, rises, times, untested
 from papers.model import FIGURE_ONLY, Claim, Numbers, Values
 from papers.tbb import numbers, plan
 from papers.tbb.figures import GAIN_CORES, PAPER_GAINS
@@ -177,7 +177,7 @@ def _policies() -> Iterator[Claim]:
             for n in (16, 32)
         },
     )
-    yield Claim(
+    yield untested(
         name="ideal-occupancy",
         sentence=(
             "A choice of the fullest queue at no cost gains little more than one that looks at all "
@@ -186,9 +186,6 @@ def _policies() -> Iterator[Claim]:
         place="Tab. IV",
         theirs="at most 2.1 points",
         picture="gains",
-        ours=no_numbers,
-        holds=never,
-        show=gain,
         missing=(
             "The simulated policy `occupancy` looks at queues at no cost, so it is the ideal choice "
             "already. Only attempts that fail, and steals, take time."
