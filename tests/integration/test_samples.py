@@ -238,7 +238,7 @@ def test_a_killed_program_keeps_its_samples(
 
 
 def test_a_long_serial_part_is_sampled_to_its_end(record: Record) -> None:
-    # Runs for about 2 s. The ring of the first thread has room for a tenth of its samples.
+    # Runs for 2 to 4 s. The ring of the first thread has room for a tenth of its samples.
     recorded = record("samples/long_serial.c", environment={"OMPASS_SAMPLE": str(HZ)})
     samples = report_of(recorded.run_dir)["samples"]
     assert samples["lost"] > 100, "the program is too short"

@@ -7,7 +7,7 @@
 #include "spin.h"
 
 int main(int argc, char **argv) {
-    const long n = argc > 1 ? atol(argv[1]) : 100000000;
+    const long n = argc > 1 ? atol(argv[1]) : 150000000;
     static volatile uint64_t sink;
 #pragma omp parallel
     sink = 1;
