@@ -12,6 +12,7 @@ struct Anywhere {
     static constexpr std::size_t cut(std::size_t n) { return n / 2; }
     constexpr Anywhere first_half() const { return {}; }
     constexpr Anywhere second_half() const { return {}; }
+    constexpr Anywhere part(std::size_t, std::size_t) const { return {}; }
     // Places later children of the current task in these domains. Here it does nothing.
     void place_children() const {}
 };
@@ -23,12 +24,5 @@ struct Halves {
     Domains first;
     Domains second;
 };
-
-// Returns the i-th quarter of a range of domains, i = 0 ... 3.
-template <class Domains>
-constexpr Domains quarter_of(const Domains &domains, int i) {
-    const Domains half = i < 2 ? domains.first_half() : domains.second_half();
-    return i % 2 == 0 ? half.first_half() : half.second_half();
-}
 
 } // namespace bots

@@ -28,6 +28,13 @@ public:
     }
     DomainRange first_half() const { return n_ == 1 ? *this : DomainRange(first_, n_ / 2); }
     DomainRange second_half() const { return n_ == 1 ? *this : DomainRange(first_ + n_ / 2, n_ - n_ / 2); }
+    // Returns the domains of part i of n equal parts, i < n: at least one. Several parts share a domain if n is larger.
+    DomainRange part(std::size_t i, std::size_t n) const {
+        const auto n_domains = static_cast<std::size_t>(n_);
+        const std::size_t first = n_domains * i / n;
+        const std::size_t end = n_domains * (i + 1) / n;
+        return DomainRange(first_ + static_cast<int>(first), end > first ? static_cast<int>(end - first) : 1);
+    }
     void place_children() const { omp_child_task_affinity(first_); }
 
     bool is_one() const { return n_ == 1; }

@@ -159,7 +159,9 @@ inline constexpr ProgramSpec kHealth = {
     .purpose = "simulates a health care system: a tree of villages with hospitals and patients",
     .unit = "inhabitant-step",
     .inputs = {{{"size", "levels of the tree of villages", 1, 9, {4, 6, 7, 8}},
-                {"steps", "time steps of the simulation", 0, 1'000'000, {60, 1'000, 1'500, 2'000}}}},
+                {"steps", "time steps of the simulation", 0, 1'000'000, {60, 1'000, 1'500, 2'000}},
+                {"children", "children of a village", 1, 1'000, {4, 4, 4, 4}},
+                {"people", "inhabitants of a village for each member of its staff", 1, 10'000, {100, 100, 100, 100}}}},
     .cuts = {{{"depth", "levels of the tree, from the root, that create tasks", 0, 100, {2, 3, 4, 5}}}},
 };
 

@@ -14,6 +14,7 @@
 #include "anywhere.hpp"
 #include "health.hpp"
 #include "ompass.h"
+#include "options.hpp"
 
 namespace bots {
 
@@ -32,18 +33,32 @@ struct HealthTotals {
     bool operator==(const HealthTotals &) const = default;
 };
 
+// Returns the country that the options describe. Throws UsageError if it has too many people for Patient::id.
+inline Shape shape_of(const Inputs &inputs) {
+    const Shape shape{static_cast<int>(inputs[0]), static_cast<std::size_t>(inputs[2]),
+                      static_cast<std::size_t>(inputs[3])};
+    constexpr double kMostPeople = 4294967296.0;
+    double n_people = 0;
+    for (int level = 1; level <= shape.levels; level++)
+        n_people = static_cast<double>(shape.n_children) * n_people + static_cast<double>(shape.inhabitants_of(level));
+    if (n_people > kMostPeople)
+        throw UsageError(
+            "this country has more than 4,294,967,296 people; take smaller --size, --children or --people");
+    return shape;
+}
+
 class Country {
 public:
-    explicit Country(int levels)
-        : levels_(levels), villages_(allocate_villages(villages_in_subtree(levels))),
-          patients_(std::make_unique_for_overwrite<Patient[]>(inhabitants_in_subtree(levels))) {}
+    explicit Country(const Shape &shape)
+        : shape_(shape), villages_(allocate_villages(shape.villages())),
+          patients_(std::make_unique_for_overwrite<Patient[]>(shape.inhabitants())) {}
 
     // Brings the country to its initial state: all inhabitants healthy and at home. The calling thread touches all memory.
     void populate() {
         const ompass::Kernel kernel("populate");
-        kernel.write(villages_.get(), villages_in_subtree(levels_) * sizeof(Village));
-        kernel.write(patients_.get(), inhabitants_in_subtree(levels_) * sizeof(Patient));
-        settle(villages_[0], patients_.get(), levels_);
+        kernel.write(villages_.get(), shape_.villages() * sizeof(Village));
+        kernel.write(patients_.get(), shape_.inhabitants() * sizeof(Patient));
+        settle(villages_[0], patients_.get(), shape_.levels);
         villages_[0].is_root = true;
     }
 
@@ -51,15 +66,15 @@ public:
     // `domains`: the DomainRange over which simulate_tasks spreads the country.
     template <class Domains, class Owns>
     void populate(const Domains &domains, const Owns &owns) {
-        settle_owned(villages_[0], patients_.get(), levels_, domains, owns);
+        settle_owned(villages_[0], patients_.get(), shape_.levels, domains, owns);
         if (owns(domains.first())) villages_[0].is_root = true;
     }
 
     Village &root() { return villages_[0]; }
-    int levels() const { return levels_; }
+    const Shape &shape() const { return shape_; }
     // Returns the work of a simulation: inhabitants times steps.
     double inhabitant_steps(std::int64_t steps) const {
-        return static_cast<double>(inhabitants_in_subtree(levels_)) * static_cast<double>(steps);
+        return static_cast<double>(shape_.inhabitants()) * static_cast<double>(steps);
     }
 
     HealthTotals total() const;
@@ -76,7 +91,7 @@ private:
     void settle(Village &village, Patient *inhabitants, int level) {
         settle_village(village, inhabitants, level);
         for_children(village, inhabitants, level,
-                     [&](Village &child, Patient *first, int) { settle(child, first, level - 1); });
+                     [&](Village &child, Patient *first, std::size_t) { settle(child, first, level - 1); });
     }
 
     template <class Domains, class Owns>
@@ -87,21 +102,21 @@ private:
             return;
         }
         if (is_owned) settle_village(village, inhabitants, level);
-        for_children(village, inhabitants, level, [&](Village &child, Patient *first, int i) {
-            settle_owned(child, first, level - 1, quarter_of(domains, i), owns);
+        for_children(village, inhabitants, level, [&](Village &child, Patient *first, std::size_t i) {
+            settle_owned(child, first, level - 1, domains.part(i, shape_.n_children), owns);
         });
     }
 
     // Calls visit(child, its inhabitants, i) for the children of a village. The village may still be uninitialized.
     template <class Visit>
-    static void for_children(Village &village, Patient *inhabitants, int level, const Visit &visit) {
+    void for_children(Village &village, Patient *inhabitants, int level, const Visit &visit) {
         if (level == 1) return;
         Village *child = &village + 1;
-        Patient *first = inhabitants + inhabitants_of(level);
-        for (int i = 0; i < kBranching; i++) {
+        Patient *first = inhabitants + shape_.inhabitants_of(level);
+        for (std::size_t i = 0; i < shape_.n_children; i++) {
             visit(*child, first, i);
-            child += villages_in_subtree(level - 1);
-            first += inhabitants_in_subtree(level - 1);
+            child += shape_.villages_in_subtree(level - 1);
+            first += shape_.inhabitants_in_subtree(level - 1);
         }
     }
 
@@ -112,7 +127,11 @@ private:
         village.free_staff = staff_of(level);
         village.random = Random(mix(kSeed + index));
         village.inhabitants = inhabitants;
-        for (std::size_t i = 0; i < inhabitants_of(level); i++) {
+        village.n_children = level == 1 ? 0 : shape_.n_children;
+        village.n_child_villages = shape_.villages_in_subtree(level - 1);
+        village.n_inhabitants = shape_.inhabitants_of(level);
+        village.n_subtree_inhabitants = shape_.inhabitants_in_subtree(level);
+        for (std::size_t i = 0; i < village.n_inhabitants; i++) {
             inhabitants[i] = Patient{};
             inhabitants[i].home = &village;
             inhabitants[i].id = static_cast<std::uint32_t>(inhabitants + i - patients_.get());
@@ -132,7 +151,7 @@ private:
             static_cast<Village *>(::operator new[](n * sizeof(Village), std::align_val_t{alignof(Village)})));
     }
 
-    int levels_;
+    Shape shape_;
     Villages villages_;
     std::unique_ptr<Patient[]> patients_;
 };
@@ -150,7 +169,7 @@ inline HealthTotals Country::total() const {
         });
         totals.fingerprint = mix(totals.fingerprint + n);
     };
-    for (std::size_t i = 0; i < villages_in_subtree(levels_); i++) {
+    for (std::size_t i = 0; i < shape_.villages(); i++) {
         const Village &village = villages_[i];
         count(village.healthy, totals.n_healthy);
         count(village.waiting, totals.n_waiting);
@@ -165,8 +184,8 @@ inline HealthTotals Country::total() const {
 inline std::string Country::check_conservation(std::int64_t n_steps) const {
     const HealthTotals totals = total();
     const std::uint64_t n_in_hospital = totals.n_waiting + totals.n_examined + totals.n_treated;
-    if (totals.n_healthy + n_in_hospital != inhabitants_in_subtree(levels_))
-        return "of " + std::to_string(inhabitants_in_subtree(levels_)) + " people " +
+    if (totals.n_healthy + n_in_hospital != shape_.inhabitants())
+        return "of " + std::to_string(shape_.inhabitants()) + " people " +
                std::to_string(totals.n_healthy + n_in_hospital) + " are left";
     if (totals.n_visits != totals.n_discharges + totals.n_referrals + n_in_hospital)
         return std::to_string(totals.n_visits) + " arrivals, but " + std::to_string(totals.n_discharges) +
@@ -176,12 +195,12 @@ inline std::string Country::check_conservation(std::int64_t n_steps) const {
     // now were healthy throughout; the upper bound assumes that everybody was.
     const double chance_to_fall_ill = static_cast<double>(kFallsIll) / 4294967296.0 * static_cast<double>(n_steps);
     const double least = chance_to_fall_ill * static_cast<double>(totals.n_healthy);
-    const double most = chance_to_fall_ill * static_cast<double>(inhabitants_in_subtree(levels_));
+    const double most = chance_to_fall_ill * static_cast<double>(shape_.inhabitants());
     const auto n_ill = static_cast<double>(totals.n_visits - totals.n_referrals);
     if (n_ill < least - kMostDeviations * std::sqrt(least) || n_ill > most + kMostDeviations * std::sqrt(most))
         return std::to_string(n_ill) + " times somebody fell ill, expected " + std::to_string(least) + " to " +
                std::to_string(most);
-    for (std::size_t i = 0; i < villages_in_subtree(levels_); i++) {
+    for (std::size_t i = 0; i < shape_.villages(); i++) {
         const Village &village = villages_[i];
         int n_staff = village.free_staff;
         const auto add = [&n_staff](const Patient &) { n_staff++; };

@@ -19,7 +19,6 @@
 // memory layout, the referral without locks and the return home are this version's. The tasks are in health_tasks.hpp.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 
@@ -29,8 +28,6 @@
 
 namespace bots {
 
-inline constexpr int kBranching = 4; // children of a village
-inline constexpr int kInhabitantsPerStaff = 100;
 inline constexpr std::int32_t kExamineSteps = 3;
 inline constexpr std::int32_t kTreatSteps = 12;
 
@@ -40,53 +37,62 @@ inline constexpr std::uint64_t kFallsIll = chance(0.0015);     // per inhabitant
 inline constexpr std::uint64_t kNeedsTreatment = chance(0.25); // per examined patient
 inline constexpr std::uint64_t kIsReferred = chance(0.08);     // per such patient; 2% of all, as in Olivier et al.
 
-// A village. Level 1 is a leaf; the root has the highest level. Villages and their inhabitants lie in memory in
-// preorder: a subtree is one range of villages and one range of patients.
+constexpr int staff_of(int level) { return 1 << level; }
+
+// The shape of a country: a complete tree of villages. Level 1 is a leaf; the root has the highest level.
+struct Shape {
+    int levels;
+    std::size_t n_children;  // of a village that is not a leaf
+    std::size_t n_per_staff; // inhabitants of a village for each member of its staff
+
+    constexpr std::size_t inhabitants_of(int level) const {
+        return static_cast<std::size_t>(staff_of(level)) * n_per_staff;
+    }
+
+    // Returns the number of villages in the subtree of a village of this level, itself included.
+    constexpr std::size_t villages_in_subtree(int level) const {
+        std::size_t n = 0;
+        for (int i = 0; i < level; i++) n = n_children * n + 1;
+        return n;
+    }
+
+    constexpr std::size_t inhabitants_in_subtree(int level) const {
+        std::size_t n = 0;
+        for (int i = 1; i <= level; i++) n = n_children * n + inhabitants_of(i);
+        return n;
+    }
+
+    constexpr std::size_t villages() const { return villages_in_subtree(levels); }
+    constexpr std::size_t inhabitants() const { return inhabitants_in_subtree(levels); }
+};
+
+// A village. Villages and their inhabitants lie in memory in preorder: a subtree is one range of villages and one range
+// of patients.
 struct alignas(64) Village {
     int level = 0;
     int free_staff = 0; // free_staff + patients in examined and treated = staff_of(level)
     bool is_root = false;
     Random random{0};
-    Patient *inhabitants = nullptr; // the first of the inhabitants_of(level) patients whose home this is
+    Patient *inhabitants = nullptr; // the first of the patients whose home this is
 
-    PatientList healthy;    // at home; receive_patients of the villages above appends to it too
-    PatientList waiting;    // in this hospital, for staff
-    PatientList examined;   // in this hospital
-    PatientList treated;    // in this hospital
+    std::size_t n_children = 0; // 0 in a leaf
+    std::size_t n_child_villages = 0; // in the subtree of each child
+    std::size_t n_inhabitants = 0;
+    std::size_t n_subtree_inhabitants = 0;
+
+    PatientList healthy; // at home; receive_patients of the villages above appends to it too
+    PatientList waiting; // in this hospital, for staff
+    PatientList examined; // in this hospital
+    PatientList treated; // in this hospital
     PatientList discharged; // from this hospital in this step, to go home
-    PatientList referred;   // from this hospital in this step; emptied by the parent's receive_patients
+    PatientList referred; // from this hospital in this step; emptied by the parent's receive_patients
 
     std::uint64_t n_discharges = 0;
     std::uint64_t n_referrals = 0;
 };
 
-constexpr int staff_of(int level) { return 1 << level; }
-constexpr std::size_t inhabitants_of(int level) {
-    return static_cast<std::size_t>(staff_of(level)) * kInhabitantsPerStaff;
-}
-
-// Returns the number of villages in the subtree of a village of this level, itself included.
-constexpr std::size_t villages_in_subtree(int level) {
-    std::size_t n = 0;
-    for (int i = 0; i < level; i++) n = kBranching * n + 1;
-    return n;
-}
-
-constexpr std::size_t inhabitants_in_subtree(int level) {
-    std::size_t n = 0;
-    for (int i = 1; i <= level; i++) n = kBranching * n + inhabitants_of(i);
-    return n;
-}
-
-// Returns child `i` of a village that is not a leaf.
-inline Village &child_of(Village &village, int i) {
-    static constexpr auto kSubtree = [] {
-        std::array<std::size_t, 16> sizes{};
-        for (int level = 0; level < 16; level++) sizes[static_cast<std::size_t>(level)] = villages_in_subtree(level);
-        return sizes;
-    }();
-    return (&village)[1 + static_cast<std::size_t>(i) * kSubtree[static_cast<std::size_t>(village.level - 1)]];
-}
+// Returns child i < n_children of a village.
+inline Village &child_of(Village &village, std::size_t i) { return (&village)[1 + i * village.n_child_villages]; }
 
 inline bool happens(Village &village, std::uint64_t chance) { return (village.random.draw() >> 32) < chance; }
 
@@ -138,17 +144,15 @@ inline void receive_patients(Village &village) {
         village.n_discharges++;
         patient.home->healthy.append(patient);
     });
-    if (village.level > 1)
-        for (int i = 0; i < kBranching; i++)
-            child_of(village, i).referred.take_all([&](Patient &patient) { arrive(village, patient); });
+    for (std::size_t i = 0; i < village.n_children; i++)
+        child_of(village, i).referred.take_all([&](Patient &patient) { arrive(village, patient); });
     village.healthy.move_out_by([&](Patient &) { return happens(village, kFallsIll); },
                                 [&](Patient &patient) { arrive(village, patient); });
 }
 
 // Executes one time step of a village and its subtree.
 inline void simulate_serial(Village &village) {
-    if (village.level > 1)
-        for (int i = 0; i < kBranching; i++) simulate_serial(child_of(village, i));
+    for (std::size_t i = 0; i < village.n_children; i++) simulate_serial(child_of(village, i));
     treat_patients(village);
     receive_patients(village);
 }
@@ -157,8 +161,8 @@ inline void simulate_serial(Village &village) {
 
 inline void simulate_serial_kernel(Village &village) {
     const ompass::Kernel kernel("simulate_subtree");
-    kernel.write(&village, villages_in_subtree(village.level) * sizeof(Village));
-    kernel.write(village.inhabitants, inhabitants_in_subtree(village.level) * sizeof(Patient));
+    kernel.write(&village, (1 + village.n_children * village.n_child_villages) * sizeof(Village));
+    kernel.write(village.inhabitants, village.n_subtree_inhabitants * sizeof(Patient));
     simulate_serial(village);
 }
 
@@ -171,9 +175,8 @@ inline void treat_patients_kernel(Village &village) {
 inline void receive_patients_kernel(Village &village) {
     const ompass::Kernel kernel("receive_patients");
     kernel.write(&village, sizeof village);
-    kernel.write(village.inhabitants, inhabitants_of(village.level) * sizeof(Patient));
-    if (village.level > 1)
-        for (int i = 0; i < kBranching; i++) kernel.write(&child_of(village, i), sizeof village);
+    kernel.write(village.inhabitants, village.n_inhabitants * sizeof(Patient));
+    for (std::size_t i = 0; i < village.n_children; i++) kernel.write(&child_of(village, i), sizeof village);
     receive_patients(village);
 }
 

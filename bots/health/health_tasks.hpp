@@ -16,17 +16,15 @@ namespace bots {
 template <TaskKind kKind, class Domains>
 void simulate_tasks(Village &village, int levels, Domains domains) {
     if (goes_serial<kKind>(levels <= 0)) return simulate_serial_kernel(village);
-    if (village.level > 1) {
-        for (int i = 0; i < kBranching; i++) {
-            Village *const child = &child_of(village, i);
-            const Domains part = quarter_of(domains, i);
-            part.place_children();
-            BOTS_TASK(kKind, levels <= 0, firstprivate(child, levels, part),
-                      simulate_tasks<kKind>(*child, levels - 1, part));
-        }
+    for (std::size_t i = 0; i < village.n_children; i++) {
+        Village *const child = &child_of(village, i);
+        const Domains part = domains.part(i, village.n_children);
+        part.place_children();
+        BOTS_TASK(kKind, levels <= 0, firstprivate(child, levels, part),
+                  simulate_tasks<kKind>(*child, levels - 1, part));
     }
     treat_patients_kernel(village);
-    if (village.level > 1) {
+    if (village.n_children > 0) {
 #pragma omp taskwait
     }
     receive_patients_kernel(village);
@@ -39,13 +37,13 @@ void simulate_parallel(Village &root, std::int64_t steps, int levels, int n_thre
     for (std::int64_t step = 0; step < steps; step++) simulate_tasks<kKind>(root, levels, domains);
 }
 
-// Returns the number of tasks that simulate_parallel creates on a tree of `tree_levels`: in every step, one for every
-// child of a village above the cut-off.
-constexpr std::uint64_t count_health_tasks(int tree_levels, std::int64_t steps, std::int64_t levels) {
+// Returns the number of tasks that simulate_parallel creates: in every step, one for every child of a village above the
+// cut-off.
+constexpr std::uint64_t count_health_tasks(const Shape &shape, std::int64_t steps, std::int64_t levels) {
     std::uint64_t n_in_level = 1;
     std::uint64_t n_in_step = 0;
-    for (int i = 0; i < tree_levels - 1 && i < levels; i++) {
-        n_in_level *= kBranching;
+    for (int i = 0; i < shape.levels - 1 && i < levels; i++) {
+        n_in_level *= shape.n_children;
         n_in_step += n_in_level;
     }
     return n_in_step * static_cast<std::uint64_t>(steps);

@@ -11,8 +11,7 @@ namespace bots {
 
 class HealthWorkload : public Workload {
 public:
-    explicit HealthWorkload(const Options &options)
-        : options_(options), country_(static_cast<int>(options.inputs[0])) {}
+    explicit HealthWorkload(const Options &options) : options_(options), country_(shape_of(options.inputs)) {}
     std::string check() override {
         std::string complaint = country_.check_conservation(options_.inputs[1]);
         if (!complaint.empty()) return complaint;
@@ -24,7 +23,8 @@ public:
     }
     std::optional<std::uint64_t> n_tasks() override {
         const bool manual = options_.cutoff == Cutoff::kManual;
-        return count_health_tasks(country_.levels(), options_.inputs[1], manual ? options_.cuts[0] : country_.levels());
+        return count_health_tasks(country_.shape(), options_.inputs[1],
+                                  manual ? options_.cuts[0] : country_.shape().levels);
     }
     std::optional<double> n_units() override { return country_.inhabitant_steps(options_.inputs[1]); }
     std::string describe_result() const override { return describe_health(country_.total()); }
@@ -35,7 +35,7 @@ protected:
 
 private:
     HealthTotals simulate_reference() const {
-        Country reference(country_.levels());
+        Country reference(country_.shape());
         reference.populate();
         for (std::int64_t step = 0; step < options_.inputs[1]; step++) simulate_serial(reference.root());
         return reference.total();

@@ -9,7 +9,7 @@ namespace {
 class HealthSerial : public bots::Workload {
 public:
     explicit HealthSerial(const bots::Options &options)
-        : n_steps_(options.inputs[1]), country_(static_cast<int>(options.inputs[0])) {}
+        : n_steps_(options.inputs[1]), country_(bots::shape_of(options.inputs)) {}
     void prepare() override { country_.populate(); }
     void run() override {
         for (std::int64_t step = 0; step < n_steps_; step++) bots::simulate_serial(country_.root());

@@ -35,8 +35,7 @@ private:
         }
         const std::size_t quarter = n / 4;
         for (std::size_t i = 0; i < 4; i++)
-            fill_owned(first + i * quarter, i < 3 ? quarter : n - 3 * quarter,
-                       bots::quarter_of(domains, static_cast<int>(i)), owns);
+            fill_owned(first + i * quarter, i < 3 ? quarter : n - 3 * quarter, domains.part(i, 4), owns);
     }
 };
 

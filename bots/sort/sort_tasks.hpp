@@ -71,7 +71,7 @@ std::uint64_t sort_tasks(Element *data, Element *scratch, std::size_t n, Cuts cu
     std::uint64_t created[4]; // tasks created by each quarter; each task writes one element
     for (std::size_t i = 0; i < 4; i++) {
         const std::size_t n_part = i < 3 ? quarter : n - 3 * quarter;
-        const Domains part = quarter_of(domains, static_cast<int>(i));
+        const Domains part = domains.part(i, 4);
         part.place_children();
         BOTS_TASK(kKind, below, shared(created) firstprivate(data, scratch, quarter, n_part, cuts, i, part),
                   created[i] = sort_tasks<kKind>(data + i * quarter, scratch + i * quarter, n_part, cuts, part));

@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Final
 
 from papers.model import Step
+from papers.olivier.plan import COUNTRY
 from papers.recordings import WITHOUT_VECTORS, Case, Simulated, traces, under_extension
 from papers.timings import Group, timings
 
@@ -53,7 +54,11 @@ SPARSELU: Final = Program("sparselu", *_SPARSELU, (NONE,))
 WITH_CUTOFFS: Final = (
     Program("fib", "--size 27 --depth 9", "--size 30 --depth 10", n_repeats=3),
     Program("floorplan", "--size 11 --depth 5", "--size 13 --depth 5"),
-    Program("health", "--size 4 --steps 200 --depth 2", "--size 5 --steps 200 --depth 2"),
+    Program(
+        "health",
+        "--size 4 --children 18 --people 10 --steps 50 --depth 2",
+        f"{COUNTRY} --steps 365 --depth 2",
+    ),
     Program("nqueens", "--size 11 --depth 3", "--size 12 --depth 3", n_repeats=10),
     Program("strassen", "--size 512 --grain 128", "--size 1024 --grain 128", n_recorded=20),
 )
@@ -72,7 +77,7 @@ PROGRAMS: Final = (*WITH_CUTOFFS, *WITHOUT_CUTOFFS)
 WIDE: Final = (
     Program("alignment", "--size 100 --residues 100", "--size 100 --residues 250", (NONE,)),
     Program("fib", "--size 43 --depth 15", "--size 46 --depth 16"),
-    Program("health", "--size 6 --steps 100 --depth 4", "--size 7 --steps 300 --depth 5"),
+    Program("health", f"{COUNTRY} --steps 40 --depth 2", f"{COUNTRY} --steps 365 --depth 2"),
     Program("nqueens", "--size 14 --depth 4", "--size 14 --depth 4"),
     Program("sort", "--size 32000000 --grain 8192", "--size 128000000 --grain 8192"),
     Program("sparselu", "--size 100 --block 64", "--size 100 --block 96"),
