@@ -129,10 +129,10 @@ def _scaling_claims() -> Iterator[Claim]:
 
 _SMALLER: Final = "Our input is smaller than theirs."
 _CAUSES: Final = {
-    "health": "Each step of the program ends with a wait for the villages on a path to the root, which are "
-    "large in our tree of six levels and small in theirs of three.",
-    "sparselu": "The matrix has as many blocks as theirs, but our blocks are smaller, so that the same "
-    "costs of operations weigh more, and the last steps have fewer blocks than cores.",
+    "health": "The country is the suite's, but a step of a patient takes a fraction of the paper's time, so "
+    "that the same costs of operations weigh more. With the suite's 365 steps a task of theirs takes 31 µs.",
+    "sparselu": "The matrix has blocks like theirs, but a block takes a fraction of the time, so that the "
+    "same costs of operations weigh more, and the last steps have fewer blocks than cores.",
 }
 
 CLAIMS: Final = (*_runtime_claims(), *_granularity_claims(), *_scaling_claims())

@@ -80,8 +80,8 @@ WIDE: Final = (
     Program("health", f"{COUNTRY} --steps 40 --depth 2", f"{COUNTRY} --steps 365 --depth 2"),
     Program("nqueens", "--size 14 --depth 4", "--size 14 --depth 4"),
     Program("sort", "--size 32000000 --grain 8192", "--size 128000000 --grain 8192"),
-    Program("sparselu", "--size 100 --block 64", "--size 100 --block 96"),
-    Program("strassen", "--size 1024 --grain 128", "--size 4096 --grain 256", n_recorded=10),
+    Program("sparselu", "--size 100 --block 96", "--size 100 --block 96"),
+    Program("strassen", "--size 1024 --grain 128", "--size 4096 --grain 256", n_recorded=20),
 )
 """The seven programs of Olivier et al., Figs. 1 and 2. The paper has 100 sequences, fib of 50, 144 cities, 14
 queens, 128 million integers, 100 x 100 blocks of 100 x 100, and matrices of 8192."""

@@ -77,3 +77,9 @@ def walk_speedup(values: Values, threads: int) -> float:
     """Returns the speed-up of a walk over an array that a last-level cache holds."""
     case = walk_name(plan.SCALED_CELLS)
     return elision_ns(values, case) / time_ns(values, case, threads)
+
+
+def walk_idle(values: Values, threads: int) -> float:
+    """Returns the share of idle time in the time of all cores in this walk."""
+    case = walk_name(plan.SCALED_CELLS)
+    return _idle_ns(values, case, threads) / (threads * time_ns(values, case, threads))

@@ -91,7 +91,7 @@ def _latencies(values: Values) -> Spec:
         for scheduler, n in _latency_runs(one):
             total = 0.0
             for limit, share in zip(
-                numbers.LIMITS, numbers.found_in(values, one, scheduler, n).values(), strict=True
+                numbers.LIMITS, numbers.by_latency(values, one, scheduler, n).values(), strict=True
             ):
                 total += share
                 rows.append({"x": limit, "y": total, "series": _latency_label(scheduler, n)})
@@ -131,7 +131,7 @@ def _latency_label(scheduler: Scheduler, threads: int) -> str:
 
 _LATENCY_COLOURS: Final = {"sequential": panels.BLACK, **COLOURS}
 _RANGE_COLOURS: Final = dict(
-    zip(numbers.RANGES, ("#9ecae1", panels.BLUE, panels.ORANGE, panels.RED), strict=True)
+    zip(numbers.RANGES, ("#9ecae1", panels.BLUE, panels.ORANGE, panels.RED, "#7f2704"), strict=True)
 )
 
 
@@ -272,9 +272,11 @@ PICTURES: Final = (
         "Figs. 14 and 16",
         "distribution of latencies",
         "Simulated",
-        "The share of the accessed blocks of 1 KiB that a cache or memory within the latency holds: the L2 "
-        "up to 16 cycles, the L3 up to 64, the own memory up to 256, and other sockets beyond. The paper "
-        "samples single loads; most of them hit the L1, which the model does not have.",
+        "The share of the accessed blocks of 1 KiB that are found within the latency. The L2 takes up to "
+        "16 cycles, the L3 up to 64, idle memory of the own socket up to 256, other sockets up to 512. Where "
+        "memory is busy, its latency is longer by the ratio of the times with and without waits. The last "
+        "point stands for all longer latencies. The paper samples single loads; most of them hit the L1, "
+        "which the model does not have.",
         _latencies,
     ),
     Picture(
@@ -282,8 +284,8 @@ PICTURES: Final = (
         "Figs. 15 and 17",
         "latency by range",
         "Simulated",
-        "The number of blocks in each range times the low end of the paper's range: 9, 33, 129 and 257 "
-        "cycles.",
+        "The number of blocks in each range times the low end of the range, as in the paper: 9, 33, 129, 257 "
+        "and 513 cycles.",
         _contributions,
     ),
     Picture(

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable
 from statistics import median
 from typing import Final
@@ -88,36 +89,65 @@ def memory_share(values: Values, program: Program, scheduler: Scheduler, threads
     return median(run["memory_ns"] / (run["work_ns"] - run["serial_ns"]) for run in runs)
 
 
-RANGES: Final = ("L2", "L3", "own memory", "other sockets")
-LIMITS: Final = (16, 64, 256, 512)
+PLACES: Final = ("L2", "L3", "own memory", "other sockets")
+LIMITS: Final = (16, 64, 256, 512, 1024)
 """The longest latency of each range in the paper, in cycles; the last one stands for all longer ones."""
-_LOW_ENDS: Final = (9, 33, 129, 257)
+RANGES: Final = (*(f"up to {limit} cycles" for limit in LIMITS[:-1]), "more cycles")
+_LOW_ENDS: Final = (9, 33, 129, 257, 513)
 
 
 def found_in(values: Values, program: Program, scheduler: Scheduler, threads: int) -> dict[str, float]:
-    """Returns the share of the accessed blocks that are found in each range of latencies."""
+    """Returns the share of the accessed blocks that are found in each place."""
     found = [_found_in(run) for run in _runs(values, program, scheduler, threads)]
+    return {name: median(one[name] for one in found) for name in PLACES}
+
+
+def by_latency(values: Values, program: Program, scheduler: Scheduler, threads: int) -> dict[str, float]:
+    """Returns the share of the accessed blocks in each range of latencies."""
+    found = [_by_latency(run) for run in _runs(values, program, scheduler, threads)]
     return {name: median(one[name] for one in found) for name in RANGES}
 
 
 def contributions(values: Values, program: Program, scheduler: Scheduler, threads: int) -> dict[str, float]:
     """Returns the share of each range in the latency: the number of blocks times the low end of the range."""
-    found = found_in(values, program, scheduler, threads)
+    found = by_latency(values, program, scheduler, threads)
     cycles = {name: share * low for (name, share), low in zip(found.items(), _LOW_ENDS, strict=True)}
     return {name: number / sum(cycles.values()) for name, number in cycles.items()}
 
 
+def contribution_above(
+    values: Values, program: Program, scheduler: Scheduler, threads: int, cycles: int
+) -> float:
+    """Returns the share in the latency of the ranges above a limit of LIMITS."""
+    parts = contributions(values, program, scheduler, threads)
+    return sum(parts[name] for name in RANGES[LIMITS.index(cycles) + 1 :])
+
+
 def within(values: Values, program: Program, scheduler: Scheduler, threads: int, cycles: int) -> float:
     """Returns the share of the blocks that are found within a limit of LIMITS."""
-    found = list(found_in(values, program, scheduler, threads).values())
+    found = list(by_latency(values, program, scheduler, threads).values())
     return sum(found[: LIMITS.index(cycles) + 1])
 
 
 def _found_in(run: dict[str, int]) -> dict[str, float]:
     l2, l3, missed = (run[name] for name in ("found_0", "found_1", "llc_misses"))
     remote = missed * run["remote_bytes"] / max(1, run["remote_bytes"] + run["local_bytes"])
-    blocks = dict(zip(RANGES, (l2, l3, missed - remote, remote), strict=True))
+    blocks = dict(zip(PLACES, (l2, l3, missed - remote, remote), strict=True))
     return {name: number / sum(blocks.values()) for name, number in blocks.items()}
+
+
+def _by_latency(run: dict[str, int]) -> dict[str, float]:
+    """Returns the share of the blocks in each range.
+
+    Where memory is busy, a thread has as many loads under way, and they take longer by the ratio of the times
+    with and without waits (Little's law).
+    """
+    busy = run["memory_ns"] / (run["memory_ns"] - run["busy_ns"])
+    shares = dict.fromkeys(RANGES, 0.0)
+    for (place, share), low in zip(_found_in(run).items(), _LOW_ENDS[: len(PLACES)], strict=True):
+        cycles = low * busy if place in PLACES[2:] else low
+        shares[RANGES[min(bisect_left(LIMITS, cycles), len(LIMITS) - 1)]] += share
+    return shares
 
 
 def measured_inflation(values: Values, program: Program, version: str) -> float:
@@ -154,7 +184,7 @@ def idle_time(values: Values, program: Program, scheduler: Scheduler, threads: i
 
 def latency(values: Values, program: Program, scheduler: Scheduler, threads: int) -> float:
     """Returns the mean latency of a block in cycles: the low end of its range."""
-    found = found_in(values, program, scheduler, threads)
+    found = by_latency(values, program, scheduler, threads)
     return sum(share * low for share, low in zip(found.values(), _LOW_ENDS, strict=True))
 
 

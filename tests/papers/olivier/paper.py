@@ -47,9 +47,9 @@ where memory is busy. These figures matter: with the memory of a current server,
 under Intel's scheduler is {health_r:.2f}, and of Heat {heat_r:.2f}.
 
 The inputs have the paper's relation to its caches of 18 MB each, 72 MB together: the data of Health fit
-into four, and the data of the other programs do not. The paper gives the sizes of the last three. The
-size of Health follows from its 144 cities in the input format of [BOTS](https://github.com/bsc-pm/bots).
-Caches have their full size.
+into four, and the data of the other programs do not. The paper gives the sizes of the last three. We
+read its 144 cities as four levels of 36, the medium input of [BOTS](https://github.com/bsc-pm/bots): the
+suite has no other input whose numbers give 144. Caches have their full size.
 
 Four threads shared two processors with each other and with other programs: on average, {busy:.1f} threads
 waited for a processor. The simulation uses only their work. The recordings of a program differ by up to

@@ -22,7 +22,10 @@ _FIG8: Final = re.compile(r"^domains=\d+ rescued=(\d+) elsewhere=(\d+) in ([\d ]
 _CLAIM: Final = re.compile(r"^CLAIM (\S+) (\d+)/(\d+)$", re.MULTILINE)
 _TASKS: Final = re.compile(r"tasks: \d+ created, (\d+) run, (\d+) in their domain")
 
-_PROGRAMS: Final = {"health": "--size 4 --children 18 --people 10 --steps 4 --depth 2", "heat": "--size 800 --steps 4 --grain 16"}
+_PROGRAMS: Final = {
+    "health": "--size 4 --children 18 --people 10 --steps 4 --depth 2",
+    "heat": "--size 800 --steps 4 --grain 16",
+}
 KINDS: Final = {"strict": "1", "not strict": "0"}
 
 
