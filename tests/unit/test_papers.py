@@ -58,7 +58,8 @@ def test_a_claim_can_be_false(paper: Paper, claim: Claim) -> None:
         return
     found = list(claim.ours(RESULTS[paper.name]["values"]).values())
     others = [found[::-1], sorted(found), sorted(found)[::-1], [abs(number) + 0.01 for number in found]]
-    others += [[factor * number for number in found] for factor in (0, -1, 0.001, 0.8, 0.95, 1.5, 1000)]
+    factors = (0, -1, 0.001, 1000, *(1.1**k for k in range(-20, 21)))
+    others += [[factor * number for number in found] for factor in factors]
     others += [
         [*found[:k], factor * number, *found[k + 1 :]]
         for k, number in enumerate(found)

@@ -15,7 +15,7 @@ from papers.olivier.plan import HEALTH, HEAT, INTEL, LOCAL, QTHREADS, STRICT, Pr
 
 _OBLIVIOUS: Final = (INTEL, QTHREADS)
 _FOUR: Final = ((INTEL, 1), (INTEL, ALL), (QTHREADS, ALL), (STRICT, ALL))
-_, _TO_64, _TO_256, *_ = numbers.RANGES
+_TO_64, _TO_256 = numbers.RANGES[1:3]
 _BLOCKS: Final = (
     "The model counts blocks of 1 KiB, and has no L1. Which loads hit the L1 or L2 needs sampled loads "
     "(`ompass latency`), and neither processor of this machine samples loads."
