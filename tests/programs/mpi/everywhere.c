@@ -10,6 +10,11 @@ static void tree(int depth) {
     MPI_Wait(0);
     if (depth == 0) return;
 #pragma omp task untied
+    {
+        MPI_Wait(0);
+        MPI_Recv(0);
+    }
+#pragma omp task
     tree(depth - 1);
 #pragma omp task
     tree(depth - 1);
