@@ -38,10 +38,7 @@ inline Shape shape_of(const Inputs &inputs) {
     const Shape shape{static_cast<int>(inputs[0]), static_cast<std::size_t>(inputs[2]),
                       static_cast<std::size_t>(inputs[3])};
     constexpr double kMostPeople = 4294967296.0;
-    double n_people = 0;
-    for (int level = 1; level <= shape.levels; level++)
-        n_people = static_cast<double>(shape.n_children) * n_people + static_cast<double>(shape.inhabitants_of(level));
-    if (n_people > kMostPeople)
+    if (shape.inhabitants_in_subtree<double>(shape.levels) > kMostPeople)
         throw UsageError(
             "this country has more than 4,294,967,296 people; take smaller --size, --children or --people");
     return shape;

@@ -56,9 +56,11 @@ struct Shape {
         return n;
     }
 
-    constexpr std::size_t inhabitants_in_subtree(int level) const {
-        std::size_t n = 0;
-        for (int i = 1; i <= level; i++) n = n_children * n + inhabitants_of(i);
+    // Returns their inhabitants. `Count`: std::size_t, or double for a country that may be too large.
+    template <class Count = std::size_t>
+    constexpr Count inhabitants_in_subtree(int level) const {
+        Count n = 0;
+        for (int i = 1; i <= level; i++) n = static_cast<Count>(n_children) * n + static_cast<Count>(inhabitants_of(i));
         return n;
     }
 
