@@ -85,6 +85,13 @@ SETTLED = (
 )
 
 
+# The intervals drawn on the uppermost line that has any.
+ON_FIRST_LINE = (
+    "ompassTimeline.shown.filter(({line}, _, shown) =>"
+    " line.top === Math.min(...shown.map(each => each.line.top)))"
+)
+
+
 def zoom_until(page: Page, found: str) -> None:
     """Shows the first window of 100 µs for which an expression is true."""
     for k in range(200):
@@ -101,11 +108,9 @@ def zoom_until(page: Page, found: str) -> None:
 
 
 def zoom(page: Page) -> None:
-    """Shows a window in which the intervals of several lines are drawn individually."""
-    zoom_until(
-        page,
-        "ompassTimeline.shown.length > 6 && new Set(ompassTimeline.shown.map(each => each.line)).size > 1",
-    )
+    """Shows a window in which the intervals of several lines, two on the first, are drawn individually."""
+    several = "new Set(ompassTimeline.shown.map(each => each.line)).size > 1"
+    zoom_until(page, f"ompassTimeline.shown.length > 6 && {several} && {ON_FIRST_LINE}.length > 1")
 
 
 def choose_dependent(page: Page) -> None:
@@ -408,10 +413,7 @@ def test_every_key_is_listed_and_has_an_effect(keyboard: Page) -> None:
         keyboard.evaluate(
             "() => { const t = ompassTimeline, {begin, end} = t.view, room = (end - begin) / 8;"
             " t.select(begin + room, end - room);"
-            " const lines = new Set(t.shown.map(each => each.line));"
-            " const first = [...lines].sort((a, b) => a.top - b.top)[0];"
-            " const own = t.shown.filter(each => each.line === first);"
-            " t.chosen.choose(own[own.length >> 1]); }"
+            f" t.chosen.choose({ON_FIRST_LINE}[0]); }}"
         )
         if key in OPPOSITE:
             keyboard.keyboard.press(OPPOSITE[key])
