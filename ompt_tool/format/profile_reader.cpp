@@ -121,8 +121,7 @@ void close_part(const RunFiles &run, const RegionInstance &instance, ThreadAccou
     const uint64_t exit_ticks = RunClock(*run.process).limit_ticks(format::kExitNanoseconds);
     if (end < part.begin) { // see close_part() of the tool
         const State state = format::state_of_excess(instance.has_tasks, part.begin - end, exit_ticks);
-        add(slot, state, end - part.begin);
-        format::gap_ticks(wait, state) += end - part.begin;
+        format::take_back(slot, wait, state, part.begin - end);
         wait.ticks += end - part.begin;
         return;
     }

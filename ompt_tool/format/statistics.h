@@ -131,6 +131,20 @@ static_assert(sizeof(WaitSlot) <= kSlotBytes);
 constexpr uint64_t &gap_ticks(WaitSlot &slot, State state) {
     return slot.gap_ticks[static_cast<size_t>(state) - static_cast<size_t>(State::kSchedule)];
 }
+// Takes time back that was added to `state` after the end of the region. Only a wait may last longer than the region. If
+// `state` has less time than that, takes the rest from other states and returns false: the runtime contradicted itself.
+constexpr bool take_back(RegionSlot &slot, WaitSlot &wait, State state, uint64_t excess) {
+    uint64_t *ticks = slot.state_ticks, &gap = gap_ticks(wait, state);
+    const bool had_enough = ticks[static_cast<size_t>(state)] >= excess;
+    gap = gap > excess ? gap - excess : 0;
+    for (const State from : {state, State::kIdle, State::kSync, State::kWork}) {
+        uint64_t &place = ticks[static_cast<size_t>(from)];
+        const uint64_t taken = place < excess ? place : excess;
+        place -= taken;
+        excess -= taken;
+    }
+    return had_enough;
+}
 // Counts a long wait for `construct`.
 constexpr void count_waited_for(WaitSlot &slot, uint64_t construct, uint64_t ticks) {
     unsigned place = 0;

@@ -63,6 +63,20 @@ bool handle_kernels(ompt_scope_endpoint_t endpoint, const ompt_data_t *parallel,
     return false;
 }
 
+// True if an event of the task `encountering` shows that the thread has left the current part (leave_ended_part()).
+bool has_left_part(const ThreadState &thread, const ompt_data_t *encountering) {
+    const TaskState &top = *thread.current;
+    if (__builtin_expect((top.flags & (kPart | kWaiting)) != kPart || !top.below, 1)) return false;
+    const TaskState *task = task_of(encountering);
+    return task && is_entry_of(*top.below, task) && !runs(thread, task);
+}
+
+// Makes the current task the task that the event belongs to.
+void catch_up(ThreadState &thread, const ompt_data_t *encountering) {
+    if (has_left_part(thread, encountering)) leave_ended_part(thread);
+    held_tasks::report_current(thread);
+}
+
 void on_thread_begin(ompt_thread_t kind, ompt_data_t *) {
     recorder::thread(kind == ompt_thread_initial  ? ThreadKind::kInitial
                      : kind == ompt_thread_worker ? ThreadKind::kWorker
@@ -83,8 +97,8 @@ bool is_internal_region(const ThreadState &thread, const void *address) {
     return runtime_code.holds(address) && thread.index != 0 && thread.region == &thread.regions.outside;
 }
 
-void on_parallel_begin(ompt_data_t *, const ompt_frame_t *, ompt_data_t *parallel, unsigned n_requested, int flags,
-                       const void *address) {
+void on_parallel_begin(ompt_data_t *encountering, const ompt_frame_t *, ompt_data_t *parallel, unsigned n_requested,
+                       int flags, const void *address) {
     if (recorder::this_thread && recorder::this_thread->target.n_kernels) {
         if (parallel) parallel->value = runtime_data::kKernelRegion;
         return;
@@ -92,7 +106,7 @@ void on_parallel_begin(ompt_data_t *, const ompt_frame_t *, ompt_data_t *paralle
     unloads::check_unless_notified();
     ThreadState *thread = recorder::thread(ThreadKind::kOther, true);
     if (!thread) return;
-    held_tasks::report_current(*thread);
+    catch_up(*thread, encountering);
     if (extension_code.holds(address)) // gcc's regions begin in a function of the extension
         if (const void *call = held_tasks::region_call()) address = call;
     // One thread runs the code of a teams construct, although libomp reports the team size of the regions inside.
@@ -144,11 +158,12 @@ void on_implicit_task(ompt_scope_endpoint_t endpoint, ompt_data_t *parallel, omp
     end_implicit(*thread, task);
 }
 
-[[gnu::noinline]] void on_other_create(ompt_data_t *data, int flags, int has_dependences, const void *address) {
+[[gnu::noinline]] void on_other_create(const ompt_data_t *encountering, ompt_data_t *data, int flags,
+                                       int has_dependences, const void *address) {
     ThreadState *thread = recorder::thread(ThreadKind::kOther, true);
     if (!thread) return held_tasks::forget_announcement();
     if (!data) return note_contradiction(Contradiction::kUnknownData);
-    held_tasks::report_current(*thread);
+    catch_up(*thread, encountering);
     const bool is_measured = thread->wrapper.is_open || thread->announced.kind; // the enqueuing call measures it
     if (thread->announced.kind && !(flags & ompt_task_taskwait)) {
         const auto announced = std::exchange(thread->announced.kind, Announcement::kNothing);
@@ -192,7 +207,7 @@ void on_implicit_task(ompt_scope_endpoint_t endpoint, ompt_data_t *parallel, omp
 // An undeferred task starts at once, or never (if merged with its creator), so its state stays in the pool until it
 // starts. An undeferred task with dependences counts as deferred, because in a team of one thread it may have to wait
 // for a target task.
-void on_task_create(ompt_data_t *, const ompt_frame_t *, ompt_data_t *data, int flags, int has_dependences,
+void on_task_create(ompt_data_t *encountering, const ompt_frame_t *, ompt_data_t *data, int flags, int has_dependences,
                     const void *address) {
     ThreadState *thread = recorder::this_thread;
     constexpr int kKinds = ompt_task_undeferred | ompt_task_untied | ompt_task_taskwait;
@@ -208,7 +223,7 @@ void on_task_create(ompt_data_t *, const ompt_frame_t *, ompt_data_t *data, int 
             return;
         }
     }
-    on_other_create(data, flags, has_dependences, address);
+    on_other_create(encountering, data, flags, has_dependences, address);
 }
 
 void on_task_dependence(ompt_data_t *source, ompt_data_t *sink) {
@@ -418,10 +433,11 @@ bool has_nothing_to_wait_for(uint16_t flags, ompt_sync_region_t kind) {
            (kind == ompt_sync_region_taskgroup && !(flags & (kHasChildren | kHasDescendants)));
 }
 
-[[gnu::noinline]] void on_real_wait(ompt_sync_region_t kind, ompt_scope_endpoint_t endpoint, const void *address) {
+[[gnu::noinline]] void on_real_wait(ompt_sync_region_t kind, ompt_scope_endpoint_t endpoint,
+                                    const ompt_data_t *encountering, const void *address) {
     ThreadState *thread = recorder::thread();
     if (!thread || kind == ompt_sync_region_reduction || is_both_ends(endpoint)) return;
-    held_tasks::report_current(*thread);
+    catch_up(*thread, encountering);
     const uint32_t sync = format::sync_number(number(kind));
     const uint16_t flags = thread->current->flags;
     if (endpoint == ompt_scope_end) {
@@ -433,18 +449,19 @@ bool has_nothing_to_wait_for(uint16_t flags, ompt_sync_region_t kind) {
     }
 }
 
-void on_sync_region_wait(ompt_sync_region_t kind, ompt_scope_endpoint_t endpoint, ompt_data_t *, ompt_data_t *,
-                         const void *address) {
+void on_sync_region_wait(ompt_sync_region_t kind, ompt_scope_endpoint_t endpoint, ompt_data_t *,
+                         ompt_data_t *encountering, const void *address) {
     const ThreadState *thread = recorder::this_thread;
     if (__builtin_expect(thread != nullptr, 1)) {
         const uint16_t flags = thread->current->flags;
-        if (endpoint == ompt_scope_end ? !(flags & kWaiting) : has_nothing_to_wait_for(flags, kind)) {
+        if ((endpoint == ompt_scope_end ? !(flags & kWaiting) : has_nothing_to_wait_for(flags, kind)) &&
+            !has_left_part(*thread, encountering)) {
             if (endpoint == ompt_scope_begin && thread->tracing && is_alone(*thread) && !thread->target.n_kernels)
                 name_wait(*recorder::this_thread, kind, address);
             return;
         }
     }
-    on_real_wait(kind, endpoint, address);
+    on_real_wait(kind, endpoint, encountering, address);
 }
 
 bool may_block(ompt_mutex_t kind) { return kind != ompt_mutex_test_lock && kind != ompt_mutex_test_nest_lock; }
@@ -473,14 +490,14 @@ void on_mutex_released(ompt_mutex_t kind, ompt_wait_id_t lock, const void *) {
     release_lock(*thread, format::mutex_number_of(number(kind)), lock);
 }
 
-void on_work(ompt_work_t work, ompt_scope_endpoint_t endpoint, ompt_data_t *, ompt_data_t *, uint64_t count,
+void on_work(ompt_work_t work, ompt_scope_endpoint_t endpoint, ompt_data_t *, ompt_data_t *encountering, uint64_t count,
              const void *address) {
     ThreadState *thread = recorder::thread();
     if (!thread) return;
     const bool is_both = is_both_ends(endpoint);
     const uint32_t kind = format::work_number(number(work));
     if (endpoint == ompt_scope_end) return end_loop(*thread, kind);
-    held_tasks::report_current(*thread);
+    catch_up(*thread, encountering);
     // For a wrapped taskloop, the runtime reports an address in its own code.
     if (work == ompt_work_taskloop && thread->wrapper.loop_task == thread->current)
         address = thread->wrapper.loop_address;
@@ -488,10 +505,10 @@ void on_work(ompt_work_t work, ompt_scope_endpoint_t endpoint, ompt_data_t *, om
     if (is_both) end_loop(*thread, kind);
 }
 
-void on_masked(ompt_scope_endpoint_t endpoint, ompt_data_t *, ompt_data_t *, const void *address) {
+void on_masked(ompt_scope_endpoint_t endpoint, ompt_data_t *, ompt_data_t *encountering, const void *address) {
     ThreadState *thread = recorder::thread();
     if (!thread) return;
-    held_tasks::report_current(*thread);
+    catch_up(*thread, encountering);
     const bool is_both = is_both_ends(endpoint);
     if (endpoint != ompt_scope_end) begin_loop(*thread, format::kWorkMasked, 0, address);
     if (endpoint == ompt_scope_end || is_both) end_loop(*thread, format::kWorkMasked);

@@ -29,6 +29,7 @@ constexpr Style kUsualStyle = {.begins_threads = true,
                                .reports_sync_regions = true,
                                .joins_ends = false,
                                .free_agents = false,
+                               .hides_last_parts = true,
                                .codes_everywhere = false};
 
 } // namespace
@@ -48,6 +49,7 @@ Style Machine::random_style() {
             .reports_sync_regions = chance(50),
             .joins_ends = chance(30),
             .free_agents = chance(40),
+            .hides_last_parts = chance(40),
             .codes_everywhere = chance(50)};
 }
 

@@ -27,6 +27,7 @@ struct Style {
     bool reports_sync_regions;
     bool joins_ends; // ompt_scope_beginend for constructs that do nothing
     bool free_agents;
+    bool hides_last_parts; // see end_elsewhere()
     bool codes_everywhere; // false: loops, acquired locks and workers at the last barrier have no address
 };
 
@@ -123,6 +124,7 @@ private:
     void leave_barrier(int thread);
     void leave_region(int thread);
     void begin_region(int thread);
+    bool end_elsewhere(int thread);
     void end_task(int thread);
     void suspend(int thread);
     bool continue_aside(int thread);

@@ -153,7 +153,31 @@ void Machine::run_as_free_agent(int thread, int region, int number_of_task) {
         {.kind = Frame::kExplicit, .task = number_of_task, .region = region});
 }
 
+// Suspends an untied task, and runs its rest on a thread that waits. As in libomp, if the first thread has not left the
+// task yet, that thread reports no end, and the first one reports the completion. Returns false if no thread waits.
+bool Machine::end_elsewhere(int thread) {
+    std::vector<Frame> &frames = threads_[static_cast<size_t>(thread)].frames;
+    const int number_of_task = frames.back().task;
+    MadeTask &task = tasks_[static_cast<size_t>(number_of_task)];
+    if (!task.untied || (task.detached && !task.fulfilled) || frames.size() < 2) return false;
+    const int32_t under = cell_of(frames[frames.size() - 2]);
+    for (uint16_t other = 0; other < made_.n_threads; other++) {
+        if (other == thread || threads_[other].frames.empty()) continue;
+        const Frame &waiting = threads_[other].frames.back();
+        if (!waiting.waits_for || waiting.region != task.region || !may_run(waiting, number_of_task)) continue;
+        const int32_t prior = style_.names_prior ? cell_of(waiting) : kNull;
+        const uint32_t suspension = schedule(thread, task.cell, kSwitch, under);
+        const uint32_t resumption = schedule(other, prior, kSwitch, task.cell, {suspension});
+        frames.pop_back();
+        task.code_over = true;
+        be_over(number_of_task, schedule(thread, task.cell, kComplete, under, {resumption}));
+        return true;
+    }
+    return false;
+}
+
 void Machine::end_task(int thread) {
+    if (style_.hides_last_parts && chance(50) && end_elsewhere(thread)) return;
     MadeThread &state = threads_[static_cast<size_t>(thread)];
     const int number_of_task = state.frames.back().task;
     state.frames.pop_back();

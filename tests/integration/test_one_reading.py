@@ -25,7 +25,7 @@ from command import call
 from ext_programs import compile_with_ext
 from needs import require_toolchain
 from ompass import _core
-from random_programs import WAYS, read_again, record
+from random_programs import WAYS, all_disagreements, read_again, record
 from readers_agree import (
     creations_outside_their_intervals,
     second_reading_differs,
@@ -33,7 +33,7 @@ from readers_agree import (
     task_rows_of,
     task_times_differ,
 )
-from recorded_run import facts_in
+from recorded_run import check_sound, facts_in
 from second_reading import Reading
 from toolchains import (
     DEFAULT_TOOLCHAIN,
@@ -161,6 +161,22 @@ def test_dependent_tasks_are_created_after_the_work_between_them(way: str, recor
     assert len(created_ns) == 12
     for first_ns, of_next_pair_ns in zip(created_ns[0::2], created_ns[2::2], strict=False):
         assert of_next_pair_ns - first_ns >= 9_999_000, "created while its creator was still at work"
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_part_whose_end_is_not_reported_ends_with_its_task(way: str, record: Record) -> None:
+    run_dir = record("spans/last_part.c", mode="trace", preload=WAYS[way]).run_dir
+    assert _core.validate(str(run_dir)) == []
+    assert all_disagreements(run_dir) == []
+    reading = read_again(run_dir)
+    (task,) = reading.deferred()
+    parts = [step for step in task.done if step.what == "work"]
+    assert max(part.at[0] for part in parts) == task.end_ns
+    assert reading.tasks[task.id].work_ns > 5_000_000
+
+
+def test_a_profile_has_the_end_of_a_part_that_is_not_reported(record: Record) -> None:
+    check_sound(record("spans/last_part.c", mode="profile").run_dir)
 
 
 # ---------------------------------------------------------------- random programs

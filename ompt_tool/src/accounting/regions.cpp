@@ -309,11 +309,7 @@ static void close_part(ThreadState &thread, unsigned place, uint64_t end) {
     if (end < part.begin) {
         const uint64_t excess = part.begin - end;
         const State state = format::state_of_excess(instance->has_tasks, excess, thread.exit_ticks);
-        // Only a wait may last longer than the region. If `state` has less time than the excess, the thread was in
-        // another state then, which contradicts this.
-        if (ticks[static_cast<size_t>(state)] < excess) process_log::note_contradiction(Contradiction::kAfterRegion);
-        ticks[static_cast<size_t>(state)] -= excess;
-        format::gap_ticks(wait, state) -= excess;
+        if (!format::take_back(slot, wait, state, excess)) process_log::note_contradiction(Contradiction::kAfterRegion);
     } else {
         const uint64_t idle = split - part.begin + (is_idle ? end - split : 0), sync = is_idle ? 0 : end - split;
         ticks[static_cast<size_t>(State::kIdle)] += idle;

@@ -6,8 +6,9 @@
 // if it is the creator, else in chains of kReturnBatch, so that the threads do not share a cache line per task. Memory
 // of a pool is never freed, so a stale pointer reads an old state and never faults.
 //
-// An untied task may continue on another thread before its first thread reports the suspension. Therefore each of its
-// threads runs a part: a separate state that lives from a start or resumption to the next suspension or the completion.
+// An untied task may continue and end on another thread before the tool sees that its first thread has left it. So each
+// of its threads runs a part: a separate state that lives from a start or resumption to the next suspension or the
+// completion.
 // Any other task is on one thread at a time and needs no parts.
 //
 // A state has owner != null if and only if it is on a thread's stack. An untied task is not; its parts are.
@@ -84,8 +85,9 @@ struct alignas(64) TaskState {
 
     uint64_t wait_begin; // while kWaiting; when suspended and on no stack, the id of the wait
     format::WaitSlot *wait; // counts the wait, on the thread that runs the task
-    uint64_t
-        end; // completion time of a task with dependences, valid while `id` is unchanged; detached: end of its code
+    // Completion time of a task with dependences, valid while `id` is unchanged. Detached tasks: end of their code. Other
+    // untied tasks, after their completion: a time in their last part, before which all other parts ended.
+    uint64_t end;
     struct {
         const TaskState *task;
         uint64_t id;

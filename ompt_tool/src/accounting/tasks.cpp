@@ -263,6 +263,24 @@ static uint64_t requeue_time(const TaskState &entry) {
     return entry.flags & kPart ? entry.whole->ready : entry.ready;
 }
 
+// Returns the time at which the thread leaves its current task. If that is a part of a task that another thread has
+// completed, and the runtime has not reported the part's end (leave_ended_part()), the part ended before the other thread
+// began its own last part.
+static uint64_t time_of_leaving(const ThreadState &thread) {
+    const TaskState &top = *thread.current;
+    const uint64_t now = clock::now();
+    if (__builtin_expect(!(top.flags & kPart), 1)) return now;
+    const TaskState &task = *top.whole;
+    if (task.id == top.id && !is_over(task)) return now;
+    uint64_t earliest = std::max(thread.header->mark, thread.last_inner_event);
+    if (thread.tracing) earliest = std::max(earliest, thread.log.time());
+    uint64_t end = __atomic_load_n(&task.end, __ATOMIC_RELAXED); // of a later task if the state is in use again
+    if (const format::RegionInstance *instance = thread.region->instance)
+        if (const uint64_t region_end = __atomic_load_n(&instance->end, __ATOMIC_ACQUIRE))
+            end = std::min(end, region_end);
+    return end < earliest || end > now ? now : end;
+}
+
 // Ends a part of a task that was queued again. By now another thread may have resumed and completed the task.
 static void leave_part(ThreadState &thread, TaskState *part, uint64_t now) {
     TaskState *task = part->whole;
@@ -447,7 +465,7 @@ static void end_undeferred_above(ThreadState &thread, const TaskState *entry) {
 void resume_task(ThreadState &thread, TaskState *task) {
     TaskState *entry = find_on_stack(thread, task);
     if (entry) end_undeferred_above(thread, entry);
-    const uint64_t now = clock::now();
+    const uint64_t now = time_of_leaving(thread);
     TaskState *top = thread.current;
     const uint64_t ready = requeue_time(*task);
     leave_for(thread, ready, now);
@@ -483,13 +501,22 @@ void step_back(ThreadState &thread) {
     TaskState *top = thread.current, *below = top->below;
     if (!below) return;
     if (!(top->flags & kPart)) return resume_task(thread, below);
-    const uint64_t now = clock::now(), ready = requeue_time(*below);
+    const uint64_t now = time_of_leaving(thread), ready = requeue_time(*below);
     count_empty_parts(thread, *top, now);
     leave_for(thread, ready, now);
     thread.previous.creator = nullptr;
     leave_part(thread, top, now);
     trace_resume(thread, *below, ready, now);
     enter_below(thread, below, now);
+}
+
+void leave_ended_part(ThreadState &thread) {
+    TaskState *below = thread.current->below;
+    const bool is_creating = std::exchange(thread.current->creating, 0); // by the wrapper of the task below
+    step_back(thread);
+    if (!is_creating || below->flags & kWaiting) return;
+    thread.creation.begin = std::max(thread.creation.begin, thread.header->mark);
+    below->creating = 1;
 }
 
 // Publishes the end of a task for threads that wait for it. `sequence`: the sequence of the region's instance.
@@ -499,7 +526,7 @@ static void note_end(ThreadState &thread, uint64_t sequence, uint32_t construct,
 }
 
 void complete_task(ThreadState &thread, TaskState *task, TaskState *next, uint32_t status) {
-    const uint64_t now = clock::now();
+    const uint64_t now = clock::now(), last_begin = thread.header->mark;
     TaskState *entry = thread.current;
     close_open(thread, now);
     thread.previous.creator = nullptr;
@@ -524,7 +551,10 @@ void complete_task(ThreadState &thread, TaskState *task, TaskState *next, uint32
         else
             thread.log.timed(format::kCompleteTo, status, now, traced_id(*on_stack));
     }
-    if (task->flags & kDependent) task->end = now;
+    if (task->flags & kDependent)
+        task->end = now;
+    else if (task->flags & kUntied) // see time_of_leaving()
+        __atomic_store_n(&task->end, last_begin, __ATOMIC_RELAXED);
     *thread.n_tasks += thread.counting;
     if (entry != task) free_part(thread, entry);
     note_end(thread, thread.header->open_sequence, slot.id, now);

@@ -150,6 +150,10 @@ void end_untimed(ThreadState &thread, TaskState *task);
 void resume_task(ThreadState &thread, TaskState *task);
 // Suspends the current task, which may resume on another thread, and resumes the task below it.
 void step_back(ThreadState &thread);
+// Ends the current part, whose end the runtime does not report: libomp reports a part's end when the part queues the
+// task again, and the last part's end as the task's completion. The last part may end before the thread of the part
+// before it, which has queued the task, returns to libomp. Then that thread reports the completion.
+void leave_ended_part(ThreadState &thread);
 void complete_task(ThreadState &thread, TaskState *task, TaskState *next, uint32_t status);
 void discard_task(ThreadState &thread, TaskState *task);
 void fulfill_task(ThreadState &thread, TaskState *task);
