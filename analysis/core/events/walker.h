@@ -272,10 +272,9 @@ public:
     // work.
     bool is_waiting_helper() const {
         const auto kind = current_->kind;
-        return run_.threads[thread_].header->kind == format::ThreadKind::kHelper &&
-               (kind == Frame::kImplicit || kind == Frame::kOutside);
+        return header().kind == format::ThreadKind::kHelper && (kind == Frame::kImplicit || kind == Frame::kOutside);
     }
-    bool knows_off_cpu() const { return run_.threads[thread_].header->cpu_source == format::CpuSource::kSwitches; }
+    bool knows_off_cpu() const { return header().cpu_source == format::CpuSource::kSwitches; }
     // Returns the off-CPU intervals in the current state interval and after it, in order.
     const std::vector<OffCpuInterval> &off_cpu_intervals() const { return off_cpu_; }
     // Returns the off-CPU time in [begin, end). Call it in state_interval(), for times within that interval.
@@ -896,6 +895,13 @@ private:
         observer_.recording_resumed(*this);
     }
 
+    // Returns the header of the thread's log; one of zeros if the file has none.
+    const format::ThreadHeader &header() const {
+        static constexpr format::ThreadHeader kNone{};
+        const format::ThreadHeader *own = run_.threads[thread_].header;
+        return own ? *own : kNone;
+    }
+
     bool add_off_cpu(OffCpuInterval interval) {
         if (interval.end <= interval.begin || (!off_cpu_.empty() && interval.begin < off_cpu_.back().end)) return false;
         off_cpu_.push_back(interval);
@@ -909,7 +915,7 @@ private:
     }
     // Adds the off-CPU time of the last open interval, at its end, because the log's header has only sums.
     void add_last_off_cpu(uint64_t end) {
-        const format::OffCpuTicks open = run_.threads[thread_].header->open;
+        const format::OffCpuTicks open = header().open;
         const uint64_t known = std::clamp(off_cpu_.empty() ? context_.mark : off_cpu_.back().end, context_.mark,
                                           std::max(context_.mark, end));
         const uint64_t blocked = end - std::min(open.blocked, end - std::min(known, end));
