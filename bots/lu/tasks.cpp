@@ -11,12 +11,15 @@ public:
     using LuTasksWorkload::LuTasksWorkload;
     void run() override {
         bots::with_task_kind<bots::kLu.cutoffs>(options_, [this]<bots::TaskKind kKind>() {
-            bots::factor_parallel<kKind>(input_.matrix, grain_, options_.n_threads);
+            bots::factor_parallel<kKind>(input_.matrix, grain_, waves_, options_.n_threads);
         });
     }
     std::optional<std::uint64_t> n_tasks() override {
-        return bots::count_factor_tasks(input_.matrix.n_blocks(), grain_, options_.cutoff);
+        return bots::count_factor_tasks(input_.matrix.n_blocks(), grain_, waves_, options_.cutoff);
     }
+
+private:
+    bots::Waves waves_ = static_cast<bots::Waves>(options_.inputs[2]);
 };
 
 } // namespace

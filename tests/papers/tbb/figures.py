@@ -244,8 +244,7 @@ PICTURES: Final = (
         "gain of other policies",
         "Simulated",
         "The gain in speed over random stealing. Black ticks are the paper's values. Grey lines span "
-        "the runs of random stealing with other seeds. In our lu one thread creates all tasks of a step, so "
-        "that random thieves rarely find a task, and the gains are far larger than the paper's.",
+        "the runs of random stealing with other seeds.",
         _gains,
     ),
     Picture(
