@@ -7,10 +7,11 @@ and chooses the tests of quick runs.
 
 from __future__ import annotations
 
+import fcntl
 import itertools
 import os
 import signal
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -127,6 +128,20 @@ def record(compile_program: CompileProgram, run_recorded: RunRecorded) -> Record
         return run_recorded(compile_program(source, toolchain, **build), toolchain, *arguments, **chosen)
 
     return compile_and_run
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Runs a slow test that is marked `alone` while no other worker of this checkout runs a test."""
+    is_alone = item.get_closest_marker("alone") and item.get_closest_marker("slow")
+    folder = toolchains.BUILD.parent
+    folder.mkdir(exist_ok=True)
+    with (folder / "tests-next").open("w") as next_one, (folder / "tests-running").open("w") as running:
+        # All wait here in turn, so that later tests do not overtake one that runs alone.
+        fcntl.flock(next_one, fcntl.LOCK_EX)
+        fcntl.flock(running, fcntl.LOCK_EX if is_alone else fcntl.LOCK_SH)
+        fcntl.flock(next_one, fcntl.LOCK_UN)
+        return (yield)
 
 
 def pytest_configure() -> None:

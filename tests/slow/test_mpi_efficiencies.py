@@ -17,7 +17,7 @@ from mpi_jobs import compiler_flags, job_environment, record_job
 from needs import require_commands
 from toolchains import CompileProgram, Toolchain, toolchain_named
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.alone]
 
 N_ROUNDS = 40
 N_TRIES = 4

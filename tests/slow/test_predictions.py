@@ -23,6 +23,8 @@ from ompass.simulation.reader import UNCHANGED, SimulationOptions, read_task_pro
 from ompass.simulation.runs import predict
 from toolchains import CompileProgram, RunRecorded, Toolchain
 
+pytestmark = pytest.mark.alone
+
 SOURCE = "simulation/sleepers.c"
 POINTS = 0.03  # tolerated error of the gain of a faster construct
 ROUNDS = 8
@@ -110,16 +112,19 @@ def test_other_numbers_of_threads_are_predicted(
 def test_the_causal_profile_predicts_the_changed_program(
     sleepers: Path, run_recorded: RunRecorded, default_toolchain: Toolchain
 ) -> None:
+    shape = ("computing", "40", "40")
     walls = wall_ns(
         sleepers,
         {
-            "as it is": (2, ("chain", "40", "40")),
-            "chain": (2, ("chain", "20", "40")),
-            "free": (2, ("chain", "40", "20")),
+            "as it is": (2, shape),
+            "chain": (2, ("computing", "20", "40")),
+            "free": (2, ("computing", "40", "20")),
         },
     )
     gains: dict[str, list[float]] = {"chain": [], "free": []}
-    for _, directory, program in traces(run_recorded, default_toolchain, sleepers, 2, "chain", "40", "40"):
+    for _, directory, program in traces(
+        run_recorded, default_toolchain, sleepers, 2, "computing", "40", "40"
+    ):
         tasks = [d.id for d in open_run(directory).definitions if d.kind == "task"]
         on_path, off_path = sorted(tasks, key=lambda construct: -program.work_of_constructs[construct])
         base = region_ns(program, 2)

@@ -17,7 +17,10 @@ import pytest
 from sweeps import SECONDS, judged_quietly, sweep
 from toolchains import CompileProgram, Toolchain, neutral_environment
 
-pytestmark = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="two threads need two CPUs")
+pytestmark = [
+    pytest.mark.alone,
+    pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="two threads need two CPUs"),
+]
 
 BOTS = (
     ("health", "--size 4 --steps 300 --cutoff none", "too_fine"),

@@ -13,6 +13,8 @@ from command import ompass
 from toolchains import CompileProgram, Toolchain
 
 ROUNDS, TASKS = "20000000", "60"
+pytestmark = pytest.mark.alone
+
 N_TRIES = 3  # because other processes may use the same processor
 
 

@@ -121,10 +121,10 @@ def _write_initramfs(
         shutil.copy(program, root / "programs" / program.name)
     for library in libraries:
         shutil.copy(library, root / "lib" / library.name)
-    for name, path in _needed_libraries([*programs, *libraries], toolchain).items():
-        place = root / ("lib64" if name.startswith("ld-linux") else "lib") / name
-        if not place.exists():
-            shutil.copy(path, place)
+    for place, path in _needed_libraries([*programs, *libraries], toolchain).items():
+        if not (root / place).exists():
+            (root / place).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(path, root / place)
     for job in jobs:
         settings = {"LD_LIBRARY_PATH": "/lib", **job.environment}
         words = [f"{name}={shlex.quote(value)}" for name, value in settings.items()]
@@ -134,7 +134,7 @@ def _write_initramfs(
 
 
 def _needed_libraries(files: Sequence[Path], toolchain: Toolchain) -> dict[str, Path]:
-    """Returns the files of all libraries that `files` link or open later, by library name."""
+    """Returns the files of all libraries that `files` link or open later, by their places in the machine."""
     found: dict[str, Path] = {}
     cache = subprocess.run(["/sbin/ldconfig", "-p"], capture_output=True, text=True, check=True).stdout
     later = [
@@ -146,10 +146,12 @@ def _needed_libraries(files: Sequence[Path], toolchain: Toolchain) -> dict[str, 
         listing = subprocess.run(
             ["ldd", str(file)], env=toolchain.run_environment(), capture_output=True, text=True, check=True
         ).stdout
-        for match in re.finditer(r"(\S+) => (/\S+) \(|^\s*(/\S+) \(", listing, re.MULTILINE):
-            path = Path(match[2] or match[3])
-            found[Path(match[1] or path.name).name] = path
-    found.update({path.name: path for path in later})
+        for name, path in re.findall(r"^\s*(\S+)(?: => (/\S+))? \(", listing, re.MULTILINE):
+            if name.startswith("/"):  # the loader, which the program names by its path
+                found[name[1:]] = Path(name)
+            elif path:
+                found.setdefault(f"lib/{name}", Path(path))  # programs come first: theirs may be newer
+    found.update({f"lib/{path.name}": path for path in later})
     return found
 
 

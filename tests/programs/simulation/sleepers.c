@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tasks that sleep, so they run concurrently on any number of threads, even on a busy machine:
 //   sleepers chain CHAIN_MS FREE_MS    a chain of 8 tasks by dependences, and 5 tasks of another construct
+//   sleepers computing CHAIN_MS FREE_MS  the same, but the tasks compute
 //   sleepers tree MS                   a tree of 15 tasks that sleep, create two, wait for them, and sleep
 //   sleepers flat MS                   24 tasks
 // and programs with one possible improvement each; `better` runs the improved program:
@@ -22,6 +23,7 @@
 #include "ompass.h"
 
 static _Atomic int64_t late_ns;
+static int computes;
 
 // Sleeps until `ms` after the planned end of the previous sleep: if the system wakes a thread late, its next sleep is
 // shorter, so delays do not add up. `last_ns`: the planned end, per thread or per chain of tasks.
@@ -30,7 +32,10 @@ static void sleep_on(int64_t *last_ns, long ms) {
     const int64_t begin = now - *last_ns < 15000000 ? *last_ns : now;
     *last_ns = begin + ms * 1000000;
     const struct timespec end = {*last_ns / 1000000000, *last_ns % 1000000000};
-    clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &end, NULL);
+    if (computes)
+        spin_ns(*last_ns - now);
+    else
+        clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &end, NULL);
     const int64_t late = now_ns() - *last_ns;
     int64_t latest = late_ns;
     while (late > latest && !atomic_compare_exchange_weak(&late_ns, &latest, late)) {}
@@ -149,6 +154,7 @@ int main(int n_arguments, char **arguments) {
     const char *shape = arguments[1];
     const long first = atol(arguments[2]), second = n_arguments > 3 ? atol(arguments[3]) : 0;
     const int better = n_arguments > 3 && is(arguments[3], "better");
+    computes = is(shape, "computing");
     // Starts the threads before the measurement.
 #pragma omp parallel
     of_thread_ns = 0;
@@ -158,7 +164,7 @@ int main(int n_arguments, char **arguments) {
     } else {
 #pragma omp parallel
 #pragma omp single
-        if (is(shape, "chain")) {
+        if (is(shape, "chain") || computes) {
             chain(first, second);
         } else if (is(shape, "flat")) {
             flat(first);
