@@ -163,9 +163,12 @@ def test_dependent_tasks_are_created_after_the_work_between_them(way: str, recor
         assert of_next_pair_ns - first_ns >= 9_999_000, "created while its creator was still at work"
 
 
+@pytest.mark.parametrize("arguments", [(), ("depend",)], ids=lambda words: " ".join(words) or "plain")
 @pytest.mark.parametrize("way", WAYS)
-def test_a_part_whose_end_is_not_reported_ends_with_its_task(way: str, record: Record) -> None:
-    run_dir = record("spans/last_part.c", mode="trace", preload=WAYS[way]).run_dir
+def test_a_part_whose_end_is_not_reported_ends_with_its_task(
+    way: str, arguments: tuple[str, ...], record: Record
+) -> None:
+    run_dir = record("spans/last_part.c", *arguments, mode="trace", preload=WAYS[way]).run_dir
     assert _core.validate(str(run_dir)) == []
     assert all_disagreements(run_dir) == []
     reading = read_again(run_dir)

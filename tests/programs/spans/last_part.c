@@ -22,9 +22,16 @@ typedef struct {
     const char *place;
 } place_t;
 
+typedef struct {
+    intptr_t address;
+    size_t length;
+    unsigned char flags;
+} clause_t;
+
 int __kmpc_global_thread_num(place_t *);
 task_t *__kmpc_omp_task_alloc(place_t *, int, int, size_t, size_t, int (*)(int, task_t *));
 int __kmpc_omp_task(place_t *, int, task_t *);
+int __kmpc_omp_task_with_deps(place_t *, int, task_t *, int, clause_t *, int, clause_t *);
 
 static place_t place = {0, 2, 0, 0, ";last_part.c;main;1;1;;"};
 static atomic_int is_over;
@@ -42,14 +49,21 @@ static int code(int thread, task_t *task) {
     return 0;
 }
 
-int main(void) {
+/* With an argument, the task has a depend clause. */
+int main(int argc, char **argv) {
+    (void)argv;
 #pragma omp parallel num_threads(2)
     {
 #pragma omp single nowait
         {
             count_region();
             int thread = __kmpc_global_thread_num(&place);
-            __kmpc_omp_task(&place, thread, __kmpc_omp_task_alloc(&place, thread, kUntied, kTaskBytes, 0, code));
+            task_t *task = __kmpc_omp_task_alloc(&place, thread, kUntied, kTaskBytes, 0, code);
+            clause_t clause = {(intptr_t)&is_over, sizeof is_over, 3};
+            if (argc > 1)
+                __kmpc_omp_task_with_deps(&place, thread, task, 1, &clause, 0, NULL);
+            else
+                __kmpc_omp_task(&place, thread, task);
         }
 #pragma omp barrier
         spin_ns(1000000);
