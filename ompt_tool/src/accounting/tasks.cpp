@@ -272,14 +272,15 @@ static uint64_t time_of_leaving(const ThreadState &thread) {
     if (__builtin_expect(!(top.flags & kPart), 1)) return now;
     const TaskState &task = *top.whole;
     if (task.id == top.id && !is_over(task)) return now;
-    uint64_t earliest = std::max(thread.header->mark, thread.last_inner_event);
-    if (thread.tracing) earliest = std::max(earliest, thread.log.time());
     uint64_t end = __atomic_load_n(&task.end, __ATOMIC_RELAXED); // of a later task if the state is in use again
     if (task.id == top.id) end -= clock::from_ns(2); // a task with dependences: its completion
     if (const format::RegionInstance *instance = thread.region->instance)
         if (const uint64_t region_end = __atomic_load_n(&instance->end, __ATOMIC_ACQUIRE))
             end = std::min(end, region_end);
-    return end < earliest || end > now ? now : end;
+    // Events without a task, such as a fulfilment, may have followed in the part.
+    end = std::max({end, thread.header->mark, thread.last_inner_event});
+    if (thread.tracing) end = std::max(end, thread.log.time());
+    return std::min(end, now);
 }
 
 // Ends a part of a task that was queued again. By now another thread may have resumed and completed the task.
