@@ -133,13 +133,12 @@ def record(compile_program: CompileProgram, run_recorded: RunRecorded) -> Record
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
     """Runs a slow test that is marked `alone` while no other worker of this checkout runs a test."""
-    is_alone = item.get_closest_marker("alone") and item.get_closest_marker("slow")
     folder = toolchains.BUILD.parent
     folder.mkdir(exist_ok=True)
     with (folder / "tests-next").open("w") as next_one, (folder / "tests-running").open("w") as running:
         # All wait here in turn, so that later tests do not overtake one that runs alone.
         fcntl.flock(next_one, fcntl.LOCK_EX)
-        fcntl.flock(running, fcntl.LOCK_EX if is_alone else fcntl.LOCK_SH)
+        fcntl.flock(running, fcntl.LOCK_EX if _runs_alone(item) else fcntl.LOCK_SH)
         fcntl.flock(next_one, fcntl.LOCK_UN)
         return (yield)
 
@@ -159,13 +158,21 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.write_line("\n".join(report.longreprtext.splitlines()[-12:]))
 
 
-def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
-    """Marks tests as slow: all of tests/slow, those on slow toolchains, and combinations not in turn."""
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Marks tests as slow: all of tests/slow, those on slow toolchains, and combinations not in turn.
+
+    Puts tests that run alone at the end, so that other workers wait for them as little as possible.
+    """
     for item in items:
         if "slow" in _folders(item) or _is_on_a_slow_toolchain(item):
             item.add_marker(pytest.mark.slow)
     for item in _not_in_turn(items):
         item.add_marker(pytest.mark.slow)
+    items.sort(key=_runs_alone)
+
+
+def _runs_alone(item: pytest.Item) -> bool:
+    return bool(item.get_closest_marker("alone") and item.get_closest_marker("slow"))
 
 
 SLOW_TOOLCHAINS = {toolchain.name for toolchain in toolchains.TOOLCHAINS if not toolchain.is_quick}
