@@ -131,7 +131,12 @@ static_assert(sizeof(WaitSlot) <= kSlotBytes);
 constexpr uint64_t &gap_ticks(WaitSlot &slot, State state) {
     return slot.gap_ticks[static_cast<size_t>(state) - static_cast<size_t>(State::kSchedule)];
 }
-// Takes time back that was added to `state` after the end of the region. Only a wait may last longer than the region. If
+// Limits off-CPU time to `whole`, because readings of a clock may be tens of nanoseconds early.
+constexpr OffCpuTicks shortened(OffCpuTicks off_cpu, uint64_t whole) {
+    const uint64_t blocked = off_cpu.blocked < whole ? off_cpu.blocked : whole;
+    return {off_cpu.preempted < whole - blocked ? off_cpu.preempted : whole - blocked, blocked};
+}
+// Takes time back that was added to `state` after the end of the region, with its off-CPU time. Only a wait may last longer than the region. If
 // `state` has less time than that, takes the rest from other states and returns false: the runtime contradicted itself.
 constexpr bool take_back(RegionSlot &slot, WaitSlot &wait, State state, uint64_t excess) {
     uint64_t *ticks = slot.state_ticks, &gap = gap_ticks(wait, state);
@@ -142,6 +147,8 @@ constexpr bool take_back(RegionSlot &slot, WaitSlot &wait, State state, uint64_t
         const uint64_t taken = place < excess ? place : excess;
         place -= taken;
         excess -= taken;
+        OffCpuTicks &off_cpu = slot.off_cpu[static_cast<size_t>(from)];
+        off_cpu = shortened(off_cpu, place);
     }
     return had_enough;
 }

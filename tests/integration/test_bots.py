@@ -84,6 +84,10 @@ def test_placed_tasks_and_memory_verify_on_several_domains(
     bots_programs.verify(bots_dir / version, (1, 2, 4), environment=environment)
 
 
+def test_halved_waves_of_lu_verify(bots_dir: Path) -> None:
+    check_version(bots_dir, "lu-tasks", (1, 4), "--waves", "halved")
+
+
 # Inputs for programs that create so many tasks without a cut-off that class small takes minutes to hours.
 # Class small itself runs with the manual cut-off only.
 SMALLER = {

@@ -283,12 +283,6 @@ void end_implicit(ThreadState &thread, TaskState *task) {
     free_task(thread, task);
 }
 
-// Limits off-CPU time to `whole`, because readings of a clock may be tens of nanoseconds early.
-static format::OffCpuTicks shortened(format::OffCpuTicks off_cpu, uint64_t whole) {
-    const uint64_t blocked = off_cpu.blocked < whole ? off_cpu.blocked : whole;
-    return {off_cpu.preempted < whole - blocked ? off_cpu.preempted : whole - blocked, blocked};
-}
-
 // Closes the last gap of a worker in a region: from the end of its work to the end of the region.
 static void close_part(ThreadState &thread, unsigned place, uint64_t end) {
     format::PendingPart &part = thread.header->pending[place];
@@ -302,9 +296,9 @@ static void close_part(ThreadState &thread, unsigned place, uint64_t end) {
     uint64_t *ticks = slot.state_ticks;
     const auto &off_cpu = thread.header->pending_off_cpu[place];
     if (end > part.begin) {
-        slot.off_cpu[static_cast<size_t>(State::kIdle)] += shortened(off_cpu.waiting, split - part.begin);
+        slot.off_cpu[static_cast<size_t>(State::kIdle)] += format::shortened(off_cpu.waiting, split - part.begin);
         slot.off_cpu[static_cast<size_t>(is_idle ? State::kIdle : State::kSync)] +=
-            shortened(off_cpu.leaving, end - split);
+            format::shortened(off_cpu.leaving, end - split);
     }
     if (end < part.begin) {
         const uint64_t excess = part.begin - end;

@@ -8,8 +8,7 @@
 //
 // An untied task may continue and end on another thread before the tool sees that its first thread has left it. So each
 // of its threads runs a part: a separate state that lives from a start or resumption to the next suspension or the
-// completion.
-// Any other task is on one thread at a time and needs no parts.
+// completion. Any other task is on one thread at a time and needs no parts.
 //
 // A state has owner != null if and only if it is on a thread's stack. An untied task is not; its parts are.
 // A state in a pool has: creator == the pool's owner; owner == null; creating == 0; n_predecessors == 0; id == 0, or
