@@ -75,6 +75,8 @@ struct CheckpointOpen {
 };
 static_assert(sizeof(CheckpointOpen) == 16);
 
+// A run cannot give so many ids. Fewer ids never overflow the counter in an id.
+inline constexpr uint64_t kMostIds = uint64_t{1} << (kThreadShift - 1);
 inline constexpr size_t kSlotWords = kSlotBytes / sizeof(uint64_t);
 static_assert(kSlotWords <= 128);
 
@@ -91,9 +93,10 @@ public:
         frames_ = {}, parts_ = {}, kernels_ = {}, loops_ = {};
         uint64_t place = 0;
         if (!copy(&head_, 1, place)) return clear();
-        const bool is_known = head_.n_codes <= format::kInlineCodes && skip(head_.n_codes, place) &&
-                              list(frames_, head_.n_frames, place) && list(parts_, head_.n_parts, place) &&
-                              list(kernels_, head_.n_kernels, place) && list(loops_, head_.n_loops, place);
+        const bool is_known = head_.n_ids < format::kMostIds && head_.n_codes <= format::kInlineCodes &&
+                              skip(head_.n_codes, place) && list(frames_, head_.n_frames, place) &&
+                              list(parts_, head_.n_parts, place) && list(kernels_, head_.n_kernels, place) &&
+                              list(loops_, head_.n_loops, place);
         slots_ = place;
         const auto has_part = [&](const format::CheckpointFrame &frame) { return frame.part <= parts_.size(); };
         const bool is_sound = is_known && std::all_of(frames_.begin(), frames_.end(), has_part);

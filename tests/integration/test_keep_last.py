@@ -306,16 +306,27 @@ def test_commands_read_or_refuse_a_kept_part(record: Record, tmp_path: Path) -> 
     assert json.loads(ompass("info", packed, "--json").stdout)["trace_begin_ns"] == profile.trace_begin_ns
 
 
-def without_checkpoints(run_dir: Path, thread: int) -> None:
-    """Takes the checkpoints out of a thread's windows, in kept.log and in its own log."""
+def change_windows(run_dir: Path, thread: int, change: Callable[[bytearray, int], None]) -> None:
+    """Calls change(bytes of the log, place) for each of a thread's windows, in kept.log and in its own log."""
     for name in ("kept.log", f"thread-{thread:05d}.log"):
         log = run_dir / name
         content = bytearray(log.read_bytes())
         for place in range(4096, len(content), 4096):
             (of_thread,) = struct.unpack_from("<I", content, place + 32)
             if content.startswith(EVENTS_HEAD, place) and (name != "kept.log" or of_thread == thread):
-                content[place + 36 : place + 56] = bytes(20)
+                change(content, place)
         log.write_bytes(content)
+
+
+def remove_checkpoint(content: bytearray, place: int) -> None:
+    content[place + 36 : place + 56] = bytes(20)
+
+
+def raise_number_of_ids(content: bytearray, place: int) -> None:
+    """Gives the checkpoint that begins in a window so many ids that the next one belongs to another thread."""
+    n_words, first_word = struct.unpack_from("<IQ", content, place + 36)
+    if n_words and first_word == 0:
+        struct.pack_into("<Q", content, place + 64 + 8, 2**40 - 1)
 
 
 def test_thread_without_a_checkpoint_is_stated(record: Record) -> None:
@@ -325,7 +336,7 @@ def test_thread_without_a_checkpoint_is_stated(record: Record) -> None:
     )
     run_dir = recorded.run_dir
     before = kept(recorded)
-    without_checkpoints(run_dir, 1)
+    change_windows(run_dir, 1, remove_checkpoint)
     assert _core.validate(str(run_dir)) == []
     profile = _core.read_profile(str(run_dir))
     assert profile.complete and counted(profile) == counted(before)
@@ -333,6 +344,18 @@ def test_thread_without_a_checkpoint_is_stated(record: Record) -> None:
     assert window.trace_begin_ns > 0
     assert any("too small for the events of thread 1" in reason for reason in window.incomplete_reasons)
     assert {row[0] for row in rows_of(run_dir, INTERVALS)} == {0}
+
+
+def test_checkpoint_with_too_many_ids_is_not_used(record: Record) -> None:
+    recorded = record(
+        "survival/long_run.c", "2000", mode="trace", environment={"OMPASS_KEEP_LAST": "1M"}, threads=2
+    )
+    kept(recorded)
+    change_windows(recorded.run_dir, 1, raise_number_of_ids)
+    window = _core.replay_trace(str(recorded.run_dir))
+    assert any("the events of thread 1" in reason for reason in window.incomplete_reasons)
+    assert {row[0] for row in rows_of(recorded.run_dir, INTERVALS)} == {0}
+    assert rows_of(recorded.run_dir, TASKS)
 
 
 def test_damaged_kept_log_is_refused_or_partly_read(record: Record) -> None:
