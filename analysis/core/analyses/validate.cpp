@@ -64,6 +64,12 @@ struct Compared {
     bool is_of_gaps = false; // also counts gaps at the ends of regions, which may be unknown
 };
 
+// The ticks that some threads recorded before the common beginning of the trace.
+struct EarlyTicks {
+    uint64_t all = 0;
+    uint64_t in_unknown_parts = 0; // of threads that were in regions whose beginnings are unknown
+};
+
 // Compares the statistics of the tool and of the replay.
 class Comparison {
 public:
@@ -71,14 +77,14 @@ public:
         uint64_t kept, replayed;
         uint64_t larger() const { return std::max(kept, replayed); }
     };
-    // `before`: the tool's statistics at the beginning of the trace. `early_ticks`: see the function.
+    // `before`: the tool's statistics at the beginning of the trace. `early`: see early_ticks().
     Comparison(const std::vector<ThreadAccount> &kept, const std::vector<ThreadAccount> &before,
-               const std::vector<ThreadAccount> &replayed, uint64_t early_ticks, size_t n_definitions, Sentences &found)
-        : kept_(kept), before_(before), replayed_(replayed), early_ticks_(early_ticks), n_definitions_(n_definitions),
+               const std::vector<ThreadAccount> &replayed, EarlyTicks early, size_t n_definitions, Sentences &found)
+        : kept_(kept), before_(before), replayed_(replayed), early_(early), n_definitions_(n_definitions),
           found_(found) {
         for (const ThreadAccount &account : replayed) n_unknown_parts_ += account.n_unknown_parts;
     }
-    uint64_t early_ticks() const { return early_ticks_; }
+    EarlyTicks early() const { return early_; }
     uint64_t n_unknown_parts() const { return n_unknown_parts_; }
 
     // Returns the sums over the constructs in [first, end) and all threads. Single threads are not compared, because
@@ -120,11 +126,11 @@ private:
     template <typename Slot>
     uint64_t slack(const Compared<Slot> &one, uint64_t all) const {
         if (one.kind == one.kCount) return one.is_of_gaps ? n_unknown_parts_ : 0;
-        return all / 100 + early_ticks_;
+        return all / 100 + early_.in_unknown_parts;
     }
 
     const std::vector<ThreadAccount> &kept_, &before_, &replayed_;
-    const uint64_t early_ticks_;
+    const EarlyTicks early_;
     uint64_t n_unknown_parts_ = 0;
     const size_t n_definitions_;
     Sentences &found_;
@@ -165,7 +171,7 @@ void check_off_cpu(const Comparison &accounts, const RunFiles &run) {
         unrecorded += thread.header->open;
         unrecorded += thread.header->outside;
     }
-    const uint64_t slack = sums_of_states(accounts, ticks_in).kept / 1000 + accounts.early_ticks();
+    const uint64_t slack = sums_of_states(accounts, ticks_in).kept / 1000 + accounts.early().in_unknown_parts;
     const std::string limit = " time by more than 0.1% of all time";
     accounts.check(sums_of_states(accounts, [](const Slot &slot, size_t i) { return slot.off_cpu[i].preempted; }),
                    slack + unrecorded.preempted, "preempted" + limit, " ticks");
@@ -174,11 +180,19 @@ void check_off_cpu(const Comparison &accounts, const RunFiles &run) {
 }
 
 void check_states(const Comparison &accounts) {
-    const uint64_t slack = sums_of_states(accounts, ticks_in).larger() / 100 + accounts.early_ticks();
+    const uint64_t slack = sums_of_states(accounts, ticks_in).larger() / 100 + accounts.early().in_unknown_parts;
+    const auto check = [&](uint64_t most, const std::string &what, auto figure) {
+        accounts.check(accounts.sums<format::RegionSlot>(&ThreadAccount::regions, figure), most,
+                       what + " time by more than 1% of all time", " ticks");
+    };
+    // The replay does not know when the tasks that started early were created. Idle time ends at a task's creation.
+    constexpr auto kSchedule = static_cast<size_t>(format::State::kSchedule);
+    constexpr auto kIdle = static_cast<size_t>(format::State::kIdle);
     for (size_t state = 0; state < format::kStates; state++)
-        accounts.check(accounts.sums<format::RegionSlot>(&ThreadAccount::regions,
-                                                         [=](const auto &slot) { return slot.state_ticks[state]; }),
-                       slack, std::string(format::kStateNames[state]) + " time by more than 1% of all time", " ticks");
+        check(slack + (state == kSchedule || state == kIdle ? accounts.early().all : 0), format::kStateNames[state],
+              [=](const auto &slot) { return slot.state_ticks[state]; });
+    check(slack, "schedule and idle",
+          [](const auto &slot) { return slot.state_ticks[kSchedule] + slot.state_ticks[kIdle]; });
 }
 
 // Compares the steps of target constructs.
@@ -253,18 +267,18 @@ void check_agreement(const RunFiles &run, const Comparison &accounts) {
     check_states(accounts);
 }
 
-// Returns the ticks that some threads recorded before the common beginning of the trace. If a run keeps only the last
-// part of its trace, each thread's part may begin a little before that. Counts only threads that were in regions whose
-// beginnings are unknown.
-uint64_t early_ticks(const RunFiles &run, const std::vector<ThreadAccount> &replayed) {
-    uint64_t sum = 0;
+// If a run keeps only the last part of its trace, each thread's part may begin before the common beginning.
+EarlyTicks early_ticks(const RunFiles &run, const std::vector<ThreadAccount> &replayed) {
+    EarlyTicks early;
     for (size_t i = 0; i < run.threads.size(); i++) {
         const ThreadFile &thread = run.threads[i];
-        if (!replayed[i].n_unknown_parts || !thread.header) continue;
+        if (!thread.header) continue;
         const uint64_t begin = thread.checkpoint ? thread.checkpoint.head().time : thread.header->first_ticks;
-        sum += run.window_begin - std::min(begin, run.window_begin);
+        const uint64_t ticks = run.window_begin - std::min(begin, run.window_begin);
+        early.all += ticks;
+        if (replayed[i].n_unknown_parts) early.in_unknown_parts += ticks;
     }
-    return sum;
+    return early;
 }
 
 // Returns the inconsistencies of the logs.
