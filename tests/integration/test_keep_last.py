@@ -307,7 +307,7 @@ def test_commands_read_or_refuse_a_kept_part(record: Record, tmp_path: Path) -> 
 
 
 def change_windows(run_dir: Path, thread: int, change: Callable[[bytearray, int], None]) -> None:
-    """Calls change(bytes of the log, place) for each of a thread's windows, in kept.log and in its own log."""
+    """Calls change(bytes of the log, place) for each window of a thread, in kept.log and in its own log."""
     for name in ("kept.log", f"thread-{thread:05d}.log"):
         log = run_dir / name
         content = bytearray(log.read_bytes())
@@ -323,7 +323,7 @@ def remove_checkpoint(content: bytearray, place: int) -> None:
 
 
 def raise_number_of_ids(content: bytearray, place: int) -> None:
-    """Gives the checkpoint that begins in a window so many ids that the next one belongs to another thread."""
+    """Gives the checkpoint that begins in a window so many ids that the next one names another thread."""
     n_words, first_word = struct.unpack_from("<IQ", content, place + 36)
     if n_words and first_word == 0:
         struct.pack_into("<Q", content, place + 64 + 8, 2**40 - 1)
