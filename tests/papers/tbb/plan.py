@@ -56,7 +56,7 @@ class Program:
 
 # The paper's 5,740 tasks are 20 loops of 287, and its 12,224 are 64 of 191. A loop over n pieces has n - 1
 # tasks.
-_BITCOUNTER = "--size 5741 --words 4500 --rounds 1 --grain 1"
+_BITCOUNTER = "--size 288 --words 4500 --rounds 20 --grain 1"
 _MATMULT = "--size 224 --block 16 --grain 1 --repeat 63"
 _LU = "--size 1440 --block 32 --grain 0 --waves halved"
 _TREEADD = "--size 21 --passes 3 --depth 11"
