@@ -40,10 +40,11 @@ def check_two(case: Case, run_dir: Path, plain: Ended, *programs: Ended) -> None
         check_recording(case, directory, program)  # both programs run the same tasks
 
 
-def check_recording(case: Case, run_dir: Path, recorded: Ended, *, has_said_all: bool = False) -> None:
+def check_recording(case: Case, run_dir: Path, recorded: Ended, *, killed_late: bool = False) -> None:
     """Checks a run directory against the program's own counts.
 
-    has_said_all: True if the program wrote its whole output. A kill may follow the end of the recording.
+    killed_late: True if a kill at a moment of real time followed the program's whole output, and perhaps the
+    end of the recording.
     """
     messages = tool_lines(recorded.stderr)
     assert len(messages) == len(set(messages)) <= MOST_MESSAGES, f"says too much: {messages}"
@@ -61,7 +62,7 @@ def check_recording(case: Case, run_dir: Path, recorded: Ended, *, has_said_all:
     if case.kind.ends == "whole" and not case.kind.pauses:
         check_constructs(profile)
     assert profile.complete == (not profile.incomplete_reasons)
-    if case.kind.ends == "cut" and not has_said_all:
+    if case.kind.ends == "cut" and not killed_late:
         assert not profile.complete, "the run was cut off"
     check_counts(case, profile, progress, messages)
     if case.mode == "trace" and not case.kind.pauses:

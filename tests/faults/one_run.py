@@ -56,7 +56,8 @@ def perform(case: Case, folder: Path, library: Path) -> None:
         if case.kind.name == "killed" and recorded.status == 0:
             raise runs.SkippedError("the program ended before the kill")
         judge.check_program(case, plain, recorded)
-        judge.check_recording(case, around.run_dir, recorded, has_said_all=recorded.stdout == plain.stdout)
+        killed_late = case.kind.name == "killed" and recorded.stdout == plain.stdout
+        judge.check_recording(case, around.run_dir, recorded, killed_late=killed_late)
 
 
 def outcome_of(case: Case, folder: Path, library: Path) -> Outcome:

@@ -45,3 +45,13 @@ def test_judge_notices_tasks_and_output_that_are_missing(libompass: Path, tmp_pa
     ):
         with pytest.raises(AssertionError, match=said):
             judge.check_recording(case, run_dir, replace(recorded, progress=progress))
+
+
+def test_judge_notices_a_cut_run_that_claims_to_be_complete(libompass: Path, tmp_path: Path) -> None:
+    """A program that kills itself writes the same output without the tool, so the output excuses nothing."""
+    whole, run_dir = case_of("nothing"), tmp_path / "run.ompass"
+    recorded = runs.run(whole, tmp_path, "recorded", libompass, environment={"OMPASS_DIR": str(run_dir)})
+    for name in ("kill", "killed"):
+        cut = replace(whole, kind=case_of(name).kind)
+        with pytest.raises(AssertionError, match="cut off"):
+            judge.check_recording(cut, run_dir, recorded)
