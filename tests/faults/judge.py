@@ -66,8 +66,7 @@ def check_recording(case: Case, run_dir: Path, recorded: Ended, *, killed_late: 
         assert not profile.complete, "the run was cut off"
     check_counts(case, profile, progress, messages)
     if case.mode == "trace" and not case.kind.pauses:
-        n_under_way = case.threads if case.kind.name == "killed" else 0
-        check_trace(run_dir, profile, n_under_way, may_lack=bool(messages))
+        check_trace(run_dir, profile, n_interrupted(case), may_lack=bool(messages))
     assert ompass.open(run_dir).report is not None
 
 
@@ -76,10 +75,19 @@ def is_recorded(run_dir: Path) -> bool:
     return any(path.stat().st_size for path in run_dir.glob("process.log"))
 
 
-def check_trace(run_dir: Path, profile: _core.Run, n_under_way: int, *, may_lack: bool) -> None:
+def n_interrupted(case: Case) -> int:
+    """Returns the largest number of threads that the program's end may interrupt between the statistics of an
+    event and its record in the trace: every thread if another process kills the program, and every other
+    thread if a thread ends it."""
+    if case.kind.ends != "cut":
+        return 0
+    return case.threads if case.kind.name == "killed" else case.threads - 1
+
+
+def check_trace(run_dir: Path, profile: _core.Run, n_interrupted: int, *, may_lack: bool) -> None:
     """Compares trace and profile.
 
-    n_under_way: the largest number of events that a kill may interrupt between both, one for each thread.
+    n_interrupted: the number of threads that may lack one event in either of them.
     may_lack: True if the tool reported lost data (disk, limit).
     """
     try:
@@ -91,7 +99,7 @@ def check_trace(run_dir: Path, profile: _core.Run, n_under_way: int, *, may_lack
     if replay.incomplete_reasons == profile.incomplete_reasons:
         known = counted(profile)
         differences = {name: abs(n - known[name]) for name, n in counted(replay).items()}
-        assert max(differences.values()) <= n_under_way, f"trace and profile differ: {differences}"
+        assert max(differences.values()) <= n_interrupted, f"trace and profile differ: {differences}"
 
 
 def check_counts(case: Case, profile: _core.Run, progress: Progress, messages: list[str]) -> None:
