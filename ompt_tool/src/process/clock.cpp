@@ -29,6 +29,16 @@ format::ClockKind initialize() {
     return format::ClockKind::kClockGettime;
 }
 
+uint64_t now_slowly() {
+    for (;;) {
+        const uint64_t offset = state.offset.load(std::memory_order_acquire), time = raw() - offset;
+        if (state.running.load(std::memory_order_acquire) == offset) return time;
+        const uint64_t frozen = state.frozen.load(std::memory_order_relaxed);
+        if (frozen) return frozen;
+        // A pause began or ended between the loads.
+    }
+}
+
 Reading read_both() {
     Reading best{};
     uint64_t narrowest = ~0ull;

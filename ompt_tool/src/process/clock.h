@@ -45,29 +45,32 @@ inline uint64_t monotonic_ns() { return read_ns(CLOCK_MONOTONIC); }
 // Returns the processor-time clock of a thread of this process (clock_getcpuclockid(3) returns clocks of processes).
 inline clockid_t processor_time_of(uint32_t tid) { return static_cast<clockid_t>(~tid << 3 | 6); }
 
-// Returns the counter, including pauses.
-inline uint64_t raw() {
+// Returns the processor's counter. Call it only if the counter is invariant.
+inline uint64_t counter() {
 #if defined(__x86_64__)
-    if (__builtin_expect(state.use_counter, 1)) return __rdtsc();
+    return __rdtsc();
 #elif defined(__aarch64__)
-    if (__builtin_expect(state.use_counter, 1)) {
-        uint64_t ticks;
-        asm volatile("mrs %0, cntvct_el0" : "=r"(ticks));
-        return ticks;
-    }
-#endif
+    uint64_t ticks;
+    asm volatile("mrs %0, cntvct_el0" : "=r"(ticks));
+    return ticks;
+#else
     return monotonic_ns();
+#endif
 }
 
-// Returns recorded time in ticks: the counter without pauses.
+// Returns the clock's value, including pauses.
+inline uint64_t raw() { return __builtin_expect(state.use_counter, 1) ? counter() : monotonic_ns(); }
+
+// Does the work of now() without a counter, and while a pause begins, lasts or ends.
+[[gnu::cold]] uint64_t now_slowly();
+
+// Returns recorded time in ticks: the clock's value without pauses.
 inline uint64_t now() {
-    for (;;) {
-        const uint64_t offset = state.offset.load(std::memory_order_acquire), time = raw() - offset;
+    if (__builtin_expect(state.use_counter, 1)) {
+        const uint64_t offset = state.offset.load(std::memory_order_acquire), time = counter() - offset;
         if (__builtin_expect(state.running.load(std::memory_order_acquire) == offset, 1)) return time;
-        const uint64_t frozen = state.frozen.load(std::memory_order_relaxed);
-        if (frozen) return frozen;
-        // A pause began or ended between the loads.
     }
+    return now_slowly();
 }
 
 // Returns the recorded time of a past value of the counter. Correct for values after the next-to-last pause.
