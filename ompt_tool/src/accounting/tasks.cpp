@@ -181,6 +181,53 @@ void convert_inline(ThreadState &thread, TaskState *task) {
     task->local->slot->n_converted++;
 }
 
+// ---------------------------------------------------------------- creations in wrappers
+
+// True if the creations in this timed task represent the creations in other tasks.
+static bool is_light_sample(const ThreadState &thread, const TaskState &task) {
+    return !(task.flags & kInline) || (task.flags & kLight && !thread.has_counters && is_alone(thread));
+}
+
+static void note_begin(ThreadState &thread, uint32_t weight) {
+    thread.creation.begin = clock::now();
+    thread.current->creating = 1;
+    thread.creation.reported = false;
+    thread.creation.weight = weight;
+}
+
+// Begins a creation where creations are sampled, or counters are read.
+[[gnu::noinline]] static void begin_creation_slowly(ThreadState &thread) {
+    uint32_t weight = 1;
+    bool may_be_left_out = true;
+    if (thread.current->flags & kSampled) {
+        if (thread.current->flags & kUntimed) return;
+        if (is_light_sample(thread, *thread.current)) {
+            weight = thread.current->weight;
+            may_be_left_out = !(thread.current->flags & kInline);
+        }
+    }
+    // Undeferred tasks are too short to be timed one by one, and so are their creations.
+    if (thread.creation.inline_period > 1 && may_be_left_out) {
+        if (thread.creation.left_out) return;
+        if (thread.creation.countdown > 1) {
+            thread.creation.countdown--;
+            thread.creation.left_out = true;
+            return;
+        }
+        weight = thread.creation.countdown = thread.creation.inline_period;
+    }
+    note_begin(thread, weight);
+    // Counters must be read where the work ends, so this closes the interval now.
+    if (thread.has_counters) close_work(thread, thread.creation.begin);
+}
+
+void begin_new_creation(ThreadState &thread) {
+    if (__builtin_expect(thread.current->flags & kSampled || thread.creation.inline_period > 1 || thread.has_counters,
+                         0))
+        return begin_creation_slowly(thread);
+    note_begin(thread, 1);
+}
+
 // ---------------------------------------------------------------- deferred tasks
 
 void create_deferred(ThreadState &thread, TaskState *task, TaskConstruct *construct, uint32_t home) {

@@ -177,41 +177,14 @@ inline const void *wrapped_address(ThreadState &thread, const void *address) {
     return thread.wrapper.loop_task == thread.current ? thread.wrapper.loop_address : address;
 }
 
-// True if the creations in this timed task represent the creations in other tasks.
-inline bool is_light_sample(const ThreadState &thread, const TaskState &task) {
-    return !(task.flags & kInline) || (task.flags & kLight && !thread.has_counters && is_alone(thread));
-}
+// Decides whether a creation is timed, and notes its time.
+void begin_new_creation(ThreadState &thread);
 
 // Begins a creation before the runtime's calls that allocate and enqueue a task. The first call decides whether the
 // creation is timed. Usually only notes the time; close_creation() then closes the interval of work before the
 // creation.
 inline void begin_creation(ThreadState &thread) {
-    if (thread.header->open_state != format::kOpenWork || thread.current->creating) return;
-    uint32_t weight = 1;
-    bool may_be_left_out = true;
-    if (__builtin_expect(thread.current->flags & kSampled, 0)) {
-        if (thread.current->flags & kUntimed) return;
-        if (is_light_sample(thread, *thread.current)) {
-            weight = thread.current->weight;
-            may_be_left_out = !(thread.current->flags & kInline);
-        }
-    }
-    // Undeferred tasks are too short to be timed one by one, and so are their creations.
-    if (thread.creation.inline_period > 1 && may_be_left_out) {
-        if (thread.creation.left_out) return;
-        if (thread.creation.countdown > 1) {
-            thread.creation.countdown--;
-            thread.creation.left_out = true;
-            return;
-        }
-        weight = thread.creation.countdown = thread.creation.inline_period;
-    }
-    thread.creation.begin = clock::now();
-    thread.current->creating = 1;
-    thread.creation.reported = false;
-    thread.creation.weight = weight;
-    // Counters must be read where the work ends, so this closes the interval now.
-    if (__builtin_expect(thread.has_counters, 0)) close_work(thread, thread.creation.begin);
+    if (thread.header->open_state == format::kOpenWork && !thread.current->creating) begin_new_creation(thread);
 }
 
 // Discards the open creation, because the wrapped call submits the rest of the current untied task, not a new task. The
