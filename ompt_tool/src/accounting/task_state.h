@@ -57,8 +57,8 @@ enum TaskFlag : uint16_t {
     kDetached = kImplicit | kPart // its code has ended, its event is not fulfilled
 };
 
-// A plain task touches only cache line 1. A task that waits also touches the begin of line 2. The rest of lines 2 and 3
-// is for tasks with dependences, for parts and for detached tasks.
+// A plain task touches only cache line 1. Tasks that wait, untied tasks and their parts also touch the begin of line 2.
+// The rest of lines 2 and 3 is for tasks with dependences.
 struct alignas(64) TaskState {
     uint64_t id; // creating thread << 40 | counter; 0: in a pool; meaningless for inline tasks
     // Time of its creation or, after a suspension, of its return to the queue. Parts: the task's start if the part is the
@@ -87,14 +87,14 @@ struct alignas(64) TaskState {
     // Completion time of a task with dependences, valid while `id` is unchanged. Detached tasks: end of their code. Other
     // untied tasks, after their completion: a time in their last part, before which all other parts ended.
     uint64_t end;
-    struct {
-        const TaskState *task;
-        uint64_t id;
-    } predecessors[kMaxPredecessors];
     union {
         TaskState *whole; // parts: the task
         uint64_t detached_in; // detached tasks: sequence of the region's instance; 0: outside of regions
     };
+    struct {
+        const TaskState *task;
+        uint64_t id;
+    } predecessors[kMaxPredecessors];
 };
 static_assert(sizeof(TaskState) == 192);
 
