@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner, Result
 
@@ -101,9 +101,25 @@ def test_enough_threads_take_as_long_as_the_span(body: Body, n_threads: int, spr
 def test_the_program_is_the_same_whatever_the_recorded_schedule(
     body: Body, n_threads: int, spread: int, simulated: int
 ) -> None:
-    one, other = program_of(body), program_of(body, n_threads, spread)
+    one, other = program_of(body, n_threads), program_of(body, n_threads, spread)
     for policy in ("work-first", "libomp"):
         assert region_ns(free_run(one, simulated, policy)) == region_ns(free_run(other, simulated, policy))
+
+
+# With these policies a thread that waits in a task runs any other, and the task may continue on any thread.
+GREEDY = tuple(p for p in POLICIES if p not in ("libomp", "omp_ext", "locality", "strict", "tbb"))
+TWO_SPAWN_TWO: Body = (Spawn((Spawn((Work(1),)), Work(1))),) * 2
+
+
+@settings(max_examples=100)
+@example(TWO_SPAWN_TWO, 3, 4)
+@given(bodies, st.integers(2, 4), st.integers(1, 9))
+def test_no_thread_idles_while_a_task_is_queued(body: Body, n_threads: int, simulated: int) -> None:
+    program = program_of(body, n_threads)
+    work, span = work_of(body), chain_of(body)[1]
+    for policy in GREEDY:
+        took = region_ns(free_run(program, simulated, policy))
+        assert max(span, work / simulated) <= took <= span + (work - span) / simulated  # Graham's bound
 
 
 @settings(max_examples=50)

@@ -49,9 +49,10 @@ void SimulatedRun::search(Thread &thread) {
         pay(thread, State::kSchedule, terms_.cost.dequeue, result_.operations.dequeue);
         return start(thread, own);
     }
-    const Victim victim = ready_.any() ? victims_.choose(thread) : Victim{};
-    if (victim.queue == kNoQueue || ready_.is_too_late(victim.queue, thread.now + steal_ns(victim)))
-        return threads_.park(thread);
+    Victim victim = ready_.any() ? victims_.choose(thread) : Victim{};
+    if (victim.queue != kNoQueue && ready_.is_too_late(victim.queue, thread.now + steal_ns(victim)))
+        victim = victims_.choose_unclaimed(thread, thread.now + steal_ns(victim));
+    if (victim.queue == kNoQueue) return threads_.park(thread);
     begin_steal(thread, victim);
 }
 

@@ -116,6 +116,11 @@ public:
         return kNoQueue;
     }
 
+    // True if the queue, which holds tasks, has one that the thread may run.
+    bool may_take_from(const Thread &thread, uint32_t number) const {
+        return thread.current == kNone || find_allowed(thread, number, false) != kNoQueue;
+    }
+
     uint32_t take_own(Thread &thread) {
         for (uint32_t queue = first_urgent_; n_urgent_ && queue < size(); queue++)
             if (const uint32_t urgent = take_from(thread, queue, false)) return urgent;

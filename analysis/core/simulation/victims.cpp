@@ -13,13 +13,28 @@ Victims::Victims(const Policy &policy, const ReadyTasks &ready, uint32_t n_domai
         per_log_miss_.push_back(n && n < others ? -1 / std::log1p(-static_cast<double>(n) / others) : 0.0);
 }
 
-Victim Victims::choose(const Thread &thread) {
-    if (policy_.queues != Queues::kPlaced) return choose_in(thread, ready_.holding(0));
+template <typename ChooseAmong>
+Victim Victims::choose_by(const Thread &thread, ChooseAmong choose_among) {
+    if (policy_.queues != Queues::kPlaced) return choose_among(ready_.holding(0));
     for (uint32_t i = 0; i < (policy_.strict ? 1 : n_domains_); i++) {
-        const Victim victim = choose_in(thread, ready_.holding((thread.domain + i) % n_domains_));
+        const Victim victim = choose_among(ready_.holding((thread.domain + i) % n_domains_));
         if (victim.queue != kNoQueue) return victim;
     }
     return {};
+}
+
+Victim Victims::choose(const Thread &thread) {
+    return choose_by(thread, [&](const NumberSet &queues) { return choose_in(thread, queues); });
+}
+
+Victim Victims::choose_unclaimed(const Thread &thread, uint64_t arrival) {
+    return choose_by(thread, [&](const NumberSet &queues) -> Victim {
+        if (queues.empty()) return {};
+        const uint32_t first = random_.below(queues.size());
+        return {queues.find(first, queues.size(), [&](uint32_t queue) {
+            return !ready_.is_too_late(queue, arrival) && ready_.may_take_from(thread, queue);
+        })};
+    });
 }
 
 // Examines queues that hold tasks, for omp_ext::search_by.
@@ -70,9 +85,7 @@ struct Victims::Search {
     }
 
 private:
-    bool suits(uint32_t queue) const {
-        return thread.current == kNone || victims.ready_.find_allowed(thread, queue, false) != kNoQueue;
-    }
+    bool suits(uint32_t queue) const { return victims.ready_.may_take_from(thread, queue); }
 
     // Returns the fullest suitable queue for which counts(queue) is true; among equals, the one with the lowest number.
     template <typename Counts>

@@ -19,6 +19,9 @@ class Victims {
 public:
     Victims(const Policy &policy, const ReadyTasks &ready, uint32_t n_domains, Random &random);
     Victim choose(const Thread &thread);
+    // Chooses a queue at random among those with a task that is left at `arrival`: other threads are on their way to
+    // fewer tasks than the queue has, or arrive later.
+    Victim choose_unclaimed(const Thread &thread, uint64_t arrival);
     // Draws the number of times that each of n_looking threads fails until one of them finds a task. The threads choose
     // queues at random.
     uint64_t n_failed_of(uint32_t n_looking) { return failures(per_log_miss_[ready_.holding(0).size()] / n_looking); }
@@ -26,6 +29,10 @@ public:
 private:
     struct Search;
 
+    // Calls choose_among(queues) for the queues of each domain from which the thread may steal, its own domain first,
+    // until a victim is found.
+    template <typename ChooseAmong>
+    Victim choose_by(const Thread &thread, ChooseAmong choose_among);
     Victim choose_in(const Thread &thread, const NumberSet &queues);
     uint64_t n_failed_of(const NumberSet &queues) { return failures(per_log_miss_[queues.size()]); }
     // Draws the number of failures before the first success. per_log_miss: -1 / logarithm of the chance to fail.
