@@ -152,7 +152,7 @@ Problem for_each_extent(const MappedFile &file, std::vector<std::string> &losses
         }
         Problem problem = visit(header, bytes.subspan(offset + sizeof header, available - sizeof header), offset);
         if (problem) return problem;
-        offset += header.bytes;
+        offset += std::min<uint64_t>(header.bytes, bytes.size() - offset); // the sum of both may exceed 64 bits
     }
     return {};
 }

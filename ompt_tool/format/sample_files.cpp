@@ -88,10 +88,10 @@ Problem read_file(const std::string &path, uint32_t index, std::vector<SampledTh
         if (extent.magic != format::kExtentMagic || extent.kind != format::ExtentKind::kSamples ||
             extent.bytes < sizeof extent || extent.bytes % 4096)
             return {path, offset, "is damaged: no extent of samples begins here"};
-        const size_t begin = offset + sizeof extent, end = std::min<uint64_t>(offset + extent.bytes, n_bytes);
-        const Words contents = Words(words).subspan(begin / 8, (end - begin) / 8);
+        const size_t available = std::min<uint64_t>(extent.bytes, n_bytes - offset), begin = offset + sizeof extent;
+        const Words contents = Words(words).subspan(begin / 8, (available - sizeof extent) / 8);
         if (Problem problem = read_extent(path, contents, begin, thread)) return problem;
-        offset += extent.bytes;
+        offset += available; // offset + extent.bytes may exceed 64 bits
     }
     threads.push_back(std::move(thread));
     return {};

@@ -139,3 +139,20 @@ def test_damage_in_a_window_of_a_killed_run_is_reported_with_its_offset(tmp_path
     told = re.search(r"at byte (\d+)", raised.value.one_line())
     assert told is not None, raised.value.one_line()
     assert end - 64 <= int(told[1]) < end
+
+
+@pytest.mark.parametrize("name", ("killed", "nested-regions"))
+def test_an_extent_that_seems_to_end_before_the_file_begins_is_truncated(name: str, tmp_path: Path) -> None:
+    """The sum of its offset and its length exceeds 64 bits."""
+    run_dir = golden(name, tmp_path)
+    n_long = 0
+    for log in run_dir.glob("*.log"):
+        content = bytearray(log.read_bytes())
+        first, second = 4096, 4096 + int.from_bytes(content[4104:4112], "little")
+        if second + 64 <= len(content) and any(content[second : second + 4]):
+            content[second + 8 : second + 16] = (2**64 + first - second).to_bytes(8, "little")
+            log.write_bytes(content)
+            n_long += 1
+    assert n_long
+    reasons = open_run(run_dir).run.incomplete_reasons
+    assert any("truncated inside the extent" in reason for reason in reasons), reasons

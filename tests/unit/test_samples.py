@@ -148,6 +148,17 @@ def test_a_truncated_file_is_read_up_to_its_end(run_dir: Path) -> None:
         assert sum(len(thread.samples) for thread in read_samples(run_dir).threads) == n_samples
 
 
+def test_an_extent_that_seems_to_end_before_the_file_begins_is_truncated(run_dir: Path) -> None:
+    """The sum of its offset and its length exceeds 64 bits."""
+    content = bytearray(sample_file(record([code(0, 1)], REGISTERS, {})) * 2)
+    second = 4096 + int.from_bytes(content[4104:4112], "little")
+    content[second:] = content[4096:second]
+    content[second + 8 : second + 16] = (2**64 + 4096 - second).to_bytes(8, "little")
+    (run_dir / "thread-00000.samples").write_bytes(content)
+    (thread,) = read_samples(run_dir).threads
+    assert len(thread.samples) == 2
+
+
 @pytest.mark.parametrize(
     ("damage", "says"),
     [
