@@ -47,8 +47,8 @@ def speed_name(program: str) -> str:
 def options(program: str, size: str) -> str:
     """Returns the inputs that are recorded."""
     if program == MATMUL:
-        return "--size 4096 --grain 48" if size == "quick" else "--size 4096 --grain 32"
-    return "--size 300000" if size == "quick" else "--size 1000000"
+        return "--size 4096 --grain 48"
+    return "--size 600000" if size == "quick" else "--size 1000000"
 
 
 def pair_name(program: str) -> str:

@@ -25,7 +25,7 @@ _RANDOM: Final = (
     "them."
 )
 _FEW_FAR: Final = (
-    "The data of our quick input of fmm have 24 MB, little more than a last cache of 18 MB, so that few "
+    "The data of our quick input of fmm have 50 MB, little more than two last caches of 18 MB, so that few "
     "accesses are far under any scheduler. The data of the paper's 1,000,000 bodies are larger."
 )
 _SHARED_MISSES: Final = (
