@@ -468,6 +468,22 @@ TEST_F(Recording, damaged_files_are_refused_or_read_but_never_crash_the_reader) 
     std::filesystem::remove_all(copy);
 }
 
+// A reader takes the time of an untimed creation from the timed record before it, which may be another creation.
+TEST_F(Recording, an_untimed_creation_has_the_time_of_the_timed_one_before) {
+    begin("trace");
+    ThreadState *thread = recorder::thread(format::ThreadKind::kInitial);
+    TaskState *creator = create(*thread, 0x2000);
+    start_task(*thread, creator, clock::now());
+    creator->local->is_coarse = true;
+    thread->creation.inline_period = 2; // the next creation reads the clock
+    const uint64_t before = clock::now();
+    while (clock::now() < before + 1000) {}
+    const TaskState *timed = create(*thread, 0x2100);
+    EXPECT_GT(timed->ready, before);
+    const TaskState *untimed = create(*thread, 0x2100);
+    EXPECT_EQ(untimed->ready, timed->ready);
+}
+
 // Each creation in a taskloop has a time of its own, unless the creator's construct is coarse. A reader then takes the
 // time from the creation record. The tool must use the same time, because the task becomes ready then.
 TEST_F(Recording, a_wrapped_creation_has_its_own_time_or_the_wrappers) {

@@ -261,6 +261,7 @@ void create_deferred(ThreadState &thread, TaskState *task, TaskConstruct *constr
         if (thread.previous.creator == creator) process_log::note_create_gap(now - thread.previous.time);
         thread.previous.creator = creator;
         thread.previous.time = now;
+        thread.last_inner_event = now;
     }
     thread.creation.reported = true;
     thread.creation.construct = construct;
