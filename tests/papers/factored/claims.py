@@ -213,8 +213,8 @@ def _cilksort() -> Iterator[Claim]:
         holds=lambda found: found[0] - found[1] < 0.01,
         show=percent,
         cause=(
-            "The difference is close to 1 point in all our runs. (d) has a tenth of the elements of (e), so the "
-            "wait for the last tasks of each merge is a larger share of its time."
+            "The difference is close to 1 point in all our runs. (d) has a tenth of the elements of (e), so "
+            "the wait for the last tasks of each merge is a larger share of its time."
         ),
     )
     yield Claim(
