@@ -233,7 +233,8 @@ void begin_new_creation(ThreadState &thread) {
 void create_deferred(ThreadState &thread, TaskState *task, TaskConstruct *construct, uint32_t home) {
     // Reads the clock only if no known time is close enough. In the wrapper of a single creation, the known time is the
     // wrapper's start. If the creator is untimed or its construct is_coarse, two more times are known: in a taskloop's
-    // wrapper, the wrapper's start; outside of wrappers, the last event of the thread.
+    // wrapper, the wrapper's start; outside of wrappers, the thread's last event, which may be a creation that read the
+    // clock.
     //
     // The reader takes the time of an untimed creation from the create_span that follows. If begin_creation() has left
     // out this creation, the next create_span belongs to another one. So a creation that may be left out reads the
@@ -243,9 +244,10 @@ void create_deferred(ThreadState &thread, TaskState *task, TaskConstruct *constr
     const bool left_out = !creator->creating && thread.creation.inline_period > 1;
     const bool known =
         wrapped || is_untimed_deferred(*creator) || (creator->local && creator->local->is_coarse && !left_out);
-    const uint64_t now = !known              ? clock::now()
-                         : creator->creating ? thread.creation.begin
-                                             : std::max(thread.header->mark, thread.last_inner_event);
+    const uint64_t now = !known ? clock::now()
+                         : creator->creating
+                             ? thread.creation.begin
+                             : std::max({thread.header->mark, thread.last_inner_event, thread.previous.time});
     if (has_off_cpu(thread, now)) update_off_cpu(thread, now); // its records must come first
     task->id = thread.new_id();
     task->ready = now;
@@ -261,7 +263,6 @@ void create_deferred(ThreadState &thread, TaskState *task, TaskConstruct *constr
         if (thread.previous.creator == creator) process_log::note_create_gap(now - thread.previous.time);
         thread.previous.creator = creator;
         thread.previous.time = now;
-        thread.last_inner_event = now;
     }
     thread.creation.reported = true;
     thread.creation.construct = construct;

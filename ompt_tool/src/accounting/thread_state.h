@@ -329,8 +329,8 @@ struct OwnState {
 #if OMPASS_ASSERTIONS
     uint64_t accounted; // sum of all ticks added to state_ticks
 #endif
-    // Time of the last event that ended no state interval: a creation that read the clock, begin or end of a loop,
-    // kernel or phase, event of a detached task, release of a lock.
+    // Time of the last event that ended no state interval: begin or end of a loop, kernel or phase, event of a detached
+    // task, release of a lock.
     uint64_t last_inner_event;
 };
 
