@@ -163,9 +163,9 @@ struct Wrapper {
     const TaskState *loop_task; // the task that creates the taskloop's tasks
 };
 
-// The last creation, if no event followed. The cost of a creation is at most the time to the same task's next creation.
+// The last creation that read the clock. The cost of a creation is at most the time to the same task's next creation.
 struct PreviousCreation {
-    const TaskState *creator;
+    const TaskState *creator; // null if an event followed
     uint64_t time;
 };
 
