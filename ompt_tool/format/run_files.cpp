@@ -144,15 +144,14 @@ Problem for_each_extent(const MappedFile &file, std::vector<std::string> &losses
         if (header.magic != format::kExtentMagic) return {file.path(), offset, "is damaged: no extent begins here"};
         if (header.bytes < sizeof header || header.bytes % 4096 != 0)
             return {file.path(), offset + 8, "is damaged: impossible length of an extent"};
-        uint64_t available = header.bytes;
-        if (header.bytes > bytes.size() - offset) {
-            available = (bytes.size() - offset) & ~uint64_t{7};
+        // Not min(offset + header.bytes, bytes.size()): the sum may exceed 64 bits.
+        const uint64_t available = std::min<uint64_t>(header.bytes, bytes.size() - offset);
+        if (available < header.bytes)
             losses.push_back(file.path() + ": the file was truncated inside the extent at byte " +
                              std::to_string(offset) + ".");
-        }
-        Problem problem = visit(header, bytes.subspan(offset + sizeof header, available - sizeof header), offset);
-        if (problem) return problem;
-        offset += std::min<uint64_t>(header.bytes, bytes.size() - offset); // the sum of both may exceed 64 bits
+        const std::span<const char> contents = bytes.subspan(offset, available & ~uint64_t{7}).subspan(sizeof header);
+        if (Problem problem = visit(header, contents, offset)) return problem;
+        offset += available;
     }
     return {};
 }

@@ -66,7 +66,7 @@ def check_recording(case: Case, run_dir: Path, recorded: Ended, *, killed_late: 
         assert not profile.complete, "the run was cut off"
     check_counts(case, profile, progress, messages)
     if case.mode == "trace" and not case.kind.pauses:
-        check_trace(run_dir, profile, n_interrupted(case), may_lack=bool(messages))
+        check_trace(case, run_dir, profile, may_lack=bool(messages))
     assert ompass.open(run_dir).report is not None
 
 
@@ -84,12 +84,8 @@ def n_interrupted(case: Case) -> int:
     return case.threads if case.kind.name == "killed" else case.threads - 1
 
 
-def check_trace(run_dir: Path, profile: _core.Run, n_interrupted: int, *, may_lack: bool) -> None:
-    """Compares trace and profile.
-
-    n_interrupted: the number of threads that may lack one event in either of them.
-    may_lack: True if the tool reported lost data (disk, limit).
-    """
+def check_trace(case: Case, run_dir: Path, profile: _core.Run, *, may_lack: bool) -> None:
+    """Compares trace and profile. may_lack: True if the tool reported lost data (disk, limit)."""
     try:
         replay = _core.replay_trace(str(run_dir))
     except _core.LogError as error:
@@ -99,7 +95,7 @@ def check_trace(run_dir: Path, profile: _core.Run, n_interrupted: int, *, may_la
     if replay.incomplete_reasons == profile.incomplete_reasons:
         known = counted(profile)
         differences = {name: abs(n - known[name]) for name, n in counted(replay).items()}
-        assert max(differences.values()) <= n_interrupted, f"trace and profile differ: {differences}"
+        assert max(differences.values()) <= n_interrupted(case), f"trace and profile differ: {differences}"
 
 
 def check_counts(case: Case, profile: _core.Run, progress: Progress, messages: list[str]) -> None:
