@@ -194,7 +194,9 @@ TEST(SimulatedMemory, DataTakeAtMostTheirKernelsTimeOnTheRecordingMachine) {
     const Policy &policy = *find_policy("work-first");
     EXPECT_EQ(simulate(program, machine, policy, {1, 1, {}, {}}).work_ns, program.work_ns());
     machine.memory.local = {8000, 0};
-    EXPECT_EQ(simulate(program, machine, policy, {1, 1, {}, {}}).work_ns, program.work_ns() + 1000);
+    const Simulated slower = simulate(program, machine, policy, {1, 1, {}, {}});
+    EXPECT_EQ(slower.work_ns, program.work_ns() + 1000);
+    EXPECT_EQ(slower.memory.memory_ns, 2000 + 1u);
 }
 
 } // namespace

@@ -204,8 +204,7 @@ void SimulatedRun::access(Thread &thread) {
     for (const Operation *next = first; next < end; next++) {
         if (next > first) note(thread, *next);
         const auto number = static_cast<uint32_t>(next->value());
-        const auto ns = static_cast<double>(memory_->access(number, thread.number, thread.now));
-        thread.spend(State::kWork, whole(ns * recorded_->scale[number]));
+        thread.spend(State::kWork, memory_->access(number, thread.number, thread.now, recorded_->scale[number]));
         task.data_ns += recorded_->ns[number];
     }
     task.next_op += static_cast<uint32_t>(end - first);

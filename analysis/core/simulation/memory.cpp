@@ -131,7 +131,7 @@ void Memory::prefetch(uint32_t number, uint32_t thread) const {
     }
 }
 
-uint64_t Memory::access(uint32_t number, uint32_t thread, uint64_t now) {
+uint64_t Memory::access(uint32_t number, uint32_t thread, uint64_t now, double scale) {
     const DataAccess &access = program_.accesses[number];
     const size_t n_levels = system_.levels.size(), n_nodes = free_at_.size();
     const uint32_t here = at(system_.node_of_thread, thread);
@@ -181,10 +181,10 @@ uint64_t Memory::access(uint32_t number, uint32_t thread, uint64_t now) {
         const double arrives = static_cast<double>(now) + ns;
         free_at_[node] = std::max(free_at_[node], arrives) + static_cast<double>(memory.n) * system_.node_ns_per_byte;
         const double waited = std::max(0.0, free_at_[node] - arrives - alone);
-        counts_.waited_ns += static_cast<uint64_t>(waited);
+        counts_.waited_ns += static_cast<uint64_t>(scale * waited);
         ns += alone + waited;
     }
-    const auto whole = static_cast<uint64_t>(std::llround(ns));
+    const auto whole = static_cast<uint64_t>(std::llround(scale * ns));
     counts_.memory_ns += whole;
     return whole;
 }

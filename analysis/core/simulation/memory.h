@@ -99,8 +99,8 @@ class Memory {
 public:
     // blocks: the blocks of the program; null: computes them.
     Memory(const TaskProgram &program, const MemorySystem &system, std::shared_ptr<const DataBlocks> blocks = nullptr);
-    // Simulates an access that begins at `now`. Returns its time in ns.
-    uint64_t access(uint32_t number, uint32_t thread, uint64_t now);
+    // Simulates an access that begins at `now`. Returns its time in ns, multiplied by `scale` (RecordedMemory).
+    uint64_t access(uint32_t number, uint32_t thread, uint64_t now, double scale = 1);
     // Prefetches the model's entries for a coming access into the host's cache.
     void prefetch(uint32_t number, uint32_t thread) const;
     const MemoryCounts &counts() const { return counts_; }

@@ -26,11 +26,6 @@ _LINKS: Final = (
     "Most data come from the caches of other sockets, and links between sockets never become busy in the "
     "model. Only accesses to memory wait; their share of the work is"
 )
-_FAST_CORES: Final = (
-    "Our cores are faster than the paper's, so that data are a larger part of the work, and inflate it more. "
-    "Their part in the work of one thread is"
-)
-
 _STREAMS: Final = (
     "Our cores compute a cell in a fraction of the paper's time, so that they spend most time on the "
     "data, and the bandwidth of memory limits every scheduler. Of the work on 32 threads waits for it take"
@@ -318,8 +313,8 @@ def _socket_claims() -> Iterator[Claim]:
         ours=by_scheduler(numbers.speedup, HEALTH, plan.SPREAD),
         holds=between(0.9 * 18, 1.1 * 18),
         show=times,
-        cause=_FAST_CORES,
-        evidence=lambda values: {"health": numbers.memory_share(values, HEALTH, INTEL, 1)},
+        cause=_LINKS,
+        evidence=by_scheduler(numbers.busy_share, HEALTH, plan.SPREAD),
         show_evidence=percent,
     )
     yield Claim(
