@@ -117,6 +117,22 @@ def test_intervals_of_a_window_agree_with_the_table(tmp_path: Path) -> None:
     assert pyramid.read_intervals([0, 1, 2], begin_ns, end_ns, 2) is None
 
 
+def test_intervals_of_a_damaged_log_do_not_overlap(tmp_path: Path) -> None:
+    schedule = made_traces.Schedule(MIXED, N_THREADS, 1, wrapper_ns=3)
+    words = schedule.workers[0].log.words
+    span = 3 << 6 | made_traces.CREATE_SPAN
+    spans = [k for k, word in enumerate(words) if word & (1 << 32) - 1 == span]
+    assert len(spans) > 100
+    for k in spans:
+        words[k] |= 1 << 20 << 6  # each creation then lasts longer than the run
+    pyramid = _core.Pyramid(str(write_trace(tmp_path / "made.ompass", schedule)), keep=False)
+    rows = pyramid.read_intervals([0], 0, pyramid.end_ns, 10_000)
+    assert rows is not None and len(rows) > 100
+    assert (rows.begin_ns[1:] >= rows.end_ns[:-1]).all()
+    whole = binned(pyramid, pyramid.end_ns.bit_length(), 0, 1, 0)
+    assert sum(ns for (thread, _), ns in whole.items() if thread == 0) <= pyramid.end_ns
+
+
 def test_depths_and_homes_of_work_add_up(tmp_path: Path) -> None:
     pyramid = _core.Pyramid(str(made(LONG, tmp_path)), keep=False)
     work = dict(pyramid.totals(0))[0]

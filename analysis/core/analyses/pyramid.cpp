@@ -280,15 +280,18 @@ uint64_t IntervalWatcher::created_at(uint64_t task) const {
 }
 
 void IntervalWatcher::state_interval(Walk &walk, format::State state, uint64_t begin, uint64_t end, uint32_t) {
-    const uint64_t begin_ns = ns(begin), end_ns = ns(end);
+    // A thread has one state at a time, so an interval may only begin where the one before it ended. A damaged log can
+    // contradict this in each event: the time and memory for the bins would be the product of bins and events.
+    const uint64_t from = std::max(begin, walk.data.shown_until), begin_ns = ns(from), end_ns = ns(end);
     if (end_ns <= begin_ns) return;
+    walk.data.shown_until = end;
     const Frame &task = walk.current().owner();
     const uint32_t home = task.home >= 0   ? static_cast<uint32_t>(task.home)
                           : task.construct ? static_cast<uint32_t>(format::thread_of_id(task.id))
                                            : kNoHome;
     for (const OffCpuInterval &interval : walk.off_cpu_intervals()) {
         if (interval.begin >= end) break;
-        const uint64_t first = ns(std::max(begin, interval.begin)), last = ns(std::min(end, interval.end));
+        const uint64_t first = ns(std::max(from, interval.begin)), last = ns(std::min(end, interval.end));
         if (first < last) sink_.off_cpu(state, first, last, interval.blocked);
     }
     const bool works = state == format::State::kWork || state == format::State::kCreate;
@@ -302,7 +305,7 @@ void IntervalWatcher::state_interval(Walk &walk, format::State state, uint64_t b
 void IntervalWatcher::began_kernel(Walk &walk, const OpenKernel &) {
     if (walk.kernels().size() > 1)
         sink_.kernel(walk.kernels()[walk.kernels().size() - 2].construct, ns(walk.data.kernel_mark), ns(walk.now()));
-    walk.data.kernel_mark = walk.now();
+    walk.data.kernel_mark = std::max(walk.data.kernel_mark, walk.now());
 }
 
 void IntervalWatcher::ended_kernel(Walk &walk, const OpenKernel &, uint32_t) { close_kernel(walk, walk.now()); }
@@ -310,7 +313,7 @@ void IntervalWatcher::ended_kernel(Walk &walk, const OpenKernel &, uint32_t) { c
 void IntervalWatcher::close_kernel(Walk &walk, uint64_t end) {
     if (walk.kernels().empty()) return;
     sink_.kernel(walk.kernels().back().construct, ns(walk.data.kernel_mark), ns(end));
-    walk.data.kernel_mark = end;
+    walk.data.kernel_mark = std::max(walk.data.kernel_mark, end);
 }
 
 // ---------------------------------------------------------------- creations

@@ -98,7 +98,8 @@ public:
         uint32_t depth;
     };
     struct ThreadData {
-        uint64_t kernel_mark; // begin of the innermost kernel's current part
+        uint64_t shown_until; // ticks; end of the latest interval
+        uint64_t kernel_mark; // begin of the innermost kernel's current part; never decreases
         uint32_t lock; // wait kind of the requested lock; 0: none
     };
     using Walk = ThreadWalk<IntervalWatcher>;

@@ -15,7 +15,7 @@ namespace ompass {
 
 namespace {
 
-constexpr uint32_t kFileVersion = 8;
+constexpr uint32_t kFileVersion = 9;
 constexpr const char *kFileName = "/pyramid.cache";
 
 uint64_t checksum(const char *bytes, size_t n_bytes) {

@@ -591,7 +591,7 @@ private:
     }
     // has_task: false if the trace does not show which task was created.
     void end_creation(uint64_t ticks, uint32_t weight, bool has_task) {
-        charge(State::kWork, now() - ticks);
+        charge(State::kWork, now() - std::min(ticks, now()));
         charge(State::kCreate, now(), weight);
         context_.activity = Activity::kWork;
         if (has_task && context_.creation.construct)
