@@ -133,6 +133,37 @@ def test_intervals_of_a_damaged_log_do_not_overlap(tmp_path: Path) -> None:
     assert sum(ns for (thread, _), ns in whole.items() if thread == 0) <= pyramid.end_ns
 
 
+def made_with_a_pause(end: int, folder: Path) -> Path:
+    """Makes a run whose last barrier ends at the time `end`."""
+    schedule = made_traces.Schedule(MIXED, N_THREADS, 1)
+    schedule.workers[0].log.words[-6:-6] = [made_traces.TIME, end]
+    return write_trace(folder / "made.ompass", schedule)
+
+
+def test_bins_of_a_run_of_two_weeks_add_up(tmp_path: Path) -> None:
+    path = made_with_a_pause(1 << 50, tmp_path)
+    pyramid = _core.Pyramid(str(path), keep=False)
+    assert pyramid.end_ns > 1 << 49
+    whole = binned(pyramid, pyramid.end_ns.bit_length(), 0, 1, 0)
+    assert whole == overlaps(path, 0, pyramid.end_ns, "state")
+    assert sum(whole.values()) > 1 << 49
+
+
+def test_a_tile_after_the_run_is_empty(tmp_path: Path) -> None:
+    pyramid = _core.Pyramid(str(made(MIXED, tmp_path)), keep=False)
+    shift = pyramid.finest_shift + 4
+    after = ((pyramid.end_ns - 1) >> shift) + 1
+    assert pyramid.read_tile([[0]], 0, [], shift, after - 1, 3).sum() > 0
+    for first in (after, 1 << 60, (1 << 63) + 5, (1 << 64) - 1):
+        assert pyramid.read_tile([[0]], 0, [], shift, first, 3).sum() == 0
+
+
+def test_a_run_that_seems_to_last_for_centuries_is_refused(tmp_path: Path) -> None:
+    path = made_with_a_pause((1 << 64) - (1 << 40), tmp_path)
+    with pytest.raises(Exception, match="over a year after its first"):
+        _core.Pyramid(str(path), keep=False)
+
+
 def test_depths_and_homes_of_work_add_up(tmp_path: Path) -> None:
     pyramid = _core.Pyramid(str(made(LONG, tmp_path)), keep=False)
     work = dict(pyramid.totals(0))[0]

@@ -19,6 +19,7 @@ constexpr uint64_t kMostCheckpoints = 1 << 14, kFewestRecords = 1 << 11; // in t
 constexpr unsigned kStep = 3; // each level has bins 2^kStep times as long as the finer one
 constexpr uint64_t kCoarse = 512; // most bins of a thread in the coarsest level
 constexpr uint64_t kClockSlackNs = 10'000; // longest time by which intervals are out of order
+constexpr uint64_t kLongestRunNs = uint64_t{1} << Pyramid::kMostShift;
 
 // Adds times to the bins of one thread in [begin, end).
 class Binner final : public IntervalSink {
@@ -221,8 +222,9 @@ private:
 // Adds up bins of threads as rows x bins x columns.
 class Tile {
 public:
-    Tile(const TileRequest &request, std::vector<uint64_t> &values)
-        : request_(request), n_columns_(request.n_columns()),
+    // end_bin: the first bin after the tile or, if that is earlier, after the run.
+    Tile(const TileRequest &request, uint64_t end_bin, std::vector<uint64_t> &values)
+        : request_(request), end_bin_(end_bin), n_columns_(request.n_columns()),
           by_state_(request.dimension == Dimension::kState || request.dimension == Dimension::kOffCpu),
           values_(values) {
         values.assign(request.rows.size() * request.n_bins * n_columns_, 0);
@@ -237,7 +239,7 @@ public:
             const BinRow &all = bins[static_cast<size_t>(dimension)];
             const unsigned by = request_.shift - shift;
             const uint64_t begin = std::max(request_.first_bin << by, first);
-            const uint64_t end = std::min((request_.first_bin + request_.n_bins) << by, first + all.offsets.size() - 1);
+            const uint64_t end = std::min(end_bin_ << by, first + all.offsets.size() - 1);
             for (uint64_t bin = begin; bin < end; bin++) {
                 const size_t place = row * request_.n_bins + ((bin >> by) - request_.first_bin);
                 for (uint32_t i = all.offsets[bin - first]; i < all.offsets[bin - first + 1]; i++)
@@ -265,6 +267,7 @@ private:
     }
 
     const TileRequest &request_;
+    const uint64_t end_bin_;
     const size_t n_columns_;
     const bool by_state_;
     std::array<int, 256> column_of_; // columns of small keys; -1: none
@@ -354,6 +357,8 @@ Problem Pyramid::build() {
     if (Problem problem = read_trace_index(run_, index)) return problem;
     end_ = std::max(index.end, end_of_run(run_));
     end_ns_ = std::max<uint64_t>(clock_->since_start(end_), 1);
+    if (end_ns_ > kLongestRunNs)
+        return {run_.directory, 0, "is damaged: its last event is over a year after its first"};
     const size_t n_threads = run_.threads.size();
     uint64_t n_records = 0;
     for (const ThreadFile &thread : run_.threads)
@@ -362,7 +367,7 @@ Problem Pyramid::build() {
         std::clamp(n_records / kEventsPerBin, kFewestBins * n_threads, std::max(kMostBins, kFewestBins * n_threads)) /
         std::max<size_t>(n_threads, 1);
     unsigned shift = 0;
-    while ((end_ns_ >> shift) + 1 > wanted) shift++;
+    while ((end_ns_ >> shift) + 1 > wanted && shift < BinShare::kMostShift) shift++;
     const uint64_t spacing = std::max(kFewestRecords, n_records / kMostCheckpoints);
     levels_.assign(1, {shift, {}});
     checkpoints_.assign(n_threads, {});
@@ -398,7 +403,7 @@ Problem Pyramid::build() {
 }
 
 void Pyramid::add_coarser_levels() {
-    while (end_ns_ >> levels_.back().shift > kCoarse) {
+    while (end_ns_ >> levels_.back().shift > kCoarse && levels_.back().shift + kStep <= BinShare::kMostShift) {
         const BinLevel &finer = levels_.back();
         BinLevel level{finer.shift + kStep, {}};
         for (const ThreadBins &thread : finer.threads) {
@@ -459,10 +464,12 @@ std::vector<std::pair<uint32_t, uint64_t>> Pyramid::totals(Dimension dimension) 
 }
 
 Problem Pyramid::read_tile(const TileRequest &request, std::vector<uint64_t> &values) {
-    Tile tile(request, values);
-    const uint64_t begin_ns = request.first_bin << request.shift;
-    const uint64_t end_ns = std::min((request.first_bin + request.n_bins) << request.shift, end_ns_);
-    if (begin_ns >= end_ns) return {};
+    const uint64_t n_bins_of_run = ((end_ns_ - 1) >> request.shift) + 1;
+    const uint64_t begin_bin = std::min(request.first_bin, n_bins_of_run);
+    const uint64_t end_bin = begin_bin + std::min<uint64_t>(request.n_bins, n_bins_of_run - begin_bin);
+    Tile tile(request, end_bin, values);
+    if (begin_bin == end_bin) return {};
+    const uint64_t begin_ns = begin_bin << request.shift, end_ns = std::min(end_bin << request.shift, end_ns_);
     const auto level = std::find_if(levels_.rbegin(), levels_.rend(),
                                     [&](const BinLevel &each) { return each.shift <= request.shift; });
     for (size_t row = 0; row < request.rows.size(); row++)

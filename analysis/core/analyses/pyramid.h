@@ -34,6 +34,7 @@ inline constexpr uint32_t kNoHome = 0xffffff; // implicit tasks, and outside of 
 // The time of one key in one bin.
 struct BinShare {
     static constexpr unsigned kKeyBits = 24;
+    static constexpr unsigned kMostShift = 64 - kKeyBits - 1; // of the length of a bin, which `packed` must hold
     uint64_t packed;
     static BinShare of(uint32_t key, uint64_t ns) { return {ns << kKeyBits | key}; }
     uint32_t key() const { return packed & ((1u << kKeyBits) - 1); }
@@ -224,6 +225,8 @@ using TaskPair = std::pair<uint64_t, uint64_t>; // (predecessor, successor)
 // Thread-safe once it is open.
 class Pyramid {
 public:
+    static constexpr unsigned kMostShift = 55; // a run of 2^55 ns lasts over a year; a bin of a tile is no longer
+
     // Loads the pyramid stored with the trace, or makes it (threads in parallel). Stores it if `keep`, unless the
     // program still runs. A problem names file and byte; a run without a trace is a problem.
     Problem open(const std::string &directory, bool keep);

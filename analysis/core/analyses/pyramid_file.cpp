@@ -171,7 +171,7 @@ void Pyramid::transfer(Archive &archive) {
 // True if the loaded values are safe to use, whatever the file contained.
 bool Pyramid::fits_run() const {
     const BinLevel &finest = levels_[0];
-    if (end_ns_ == 0 || finest.shift > 40 || finest.threads.size() != run_.threads.size() ||
+    if (end_ns_ == 0 || finest.shift > BinShare::kMostShift || finest.threads.size() != run_.threads.size() ||
         checkpoints_.size() != run_.threads.size() || cpus_.size() != run_.threads.size())
         return false;
     if (ran_.size() != cpus_.size()) return false;
