@@ -27,7 +27,8 @@ _PYTHON_TAGS = {"12": "cp311-cp311", "13": "cp312-abi3"}
 """Tags of the wheels for the Python of each Debian release."""
 
 _SAID = {"marks": "sum=1225", "placed": "sum=1225 held=50", "recorded": "sum=1225"}
-_QUIET = {"OMP_NUM_THREADS": "2", "OMPASS_SUMMARY": "off"}
+_OF_USER = {"OMP_NUM_THREADS": "2", "OMPASS_SUMMARY": "off", "CC": "clang"}
+"""Variables of a user's commands. The build of the source may use another compiler."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ class Installed:
     path: str = ""
 
     def run(self, command: str, **settings: str) -> str:
-        return self.system.run(command, path=self.path, environment=_QUIET | settings)
+        return self.system.run(command, path=self.path, environment=_OF_USER | settings)
 
 
 Action = Callable[[], object]
