@@ -11,6 +11,8 @@ from typing import Final
 
 _NUMBER: Final = re.compile(r"(0x)+[0-9a-fA-F]+|[-+]?\d+(\.\d+)?([eE][-+]?\d+)?|[-+]?\b(nan|inf)\b")
 _MOST_CHARACTERS: Final = 120  # of a line in a message
+_WITH_ANY_TOOL: Final = re.compile(r"OMP: Warning #\d+: OMPT: Cannot determine workshare type.*\n")
+"""libomp warns once of programs of older compilers, if any tool observes loops."""
 ORDER: Final = "the order of the output differs"
 
 
@@ -56,6 +58,7 @@ class Reference:
         return next(iter(serious), ORDER if found else "")
 
     def _seen(self, text: str) -> str:
+        text = _WITH_ANY_TOOL.sub("", text)
         if self.free:
             lines = text.splitlines(keepends=True)
             text = "".join(line for line in lines if not re.fullmatch(self.free, line.rstrip("\n")))

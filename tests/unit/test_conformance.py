@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from conformance.programs import is_program, programs_in
+import toolchains
+from conformance.programs import Program, build, is_program, programs_in
 from conformance.reference import ORDER, Ended, Reference
 from conformance.suites import SUITES, suite_of
 from conformance.ways import WAYS
@@ -41,6 +42,21 @@ def test_padding_and_addresses_are_parts_of_numbers() -> None:
 
 def test_a_message_of_a_library_differs() -> None:
     assert reference("a\n").difference(Ended(0, "a\n", "ompass: oh\n")) == "stderr: new line 'ompass: oh'"
+
+
+def test_the_runtimes_warning_about_any_tool_is_ignored() -> None:
+    warning = "OMP: Warning #189: OMPT: Cannot determine workshare type; using the default (loop) instead.\n"
+    assert reference("a\n").difference(Ended(0, "a\n", warning)) == ""
+    assert reference("a\n").difference(Ended(0, "a\n", warning + "ompass: oh\n")) != ""
+
+
+def test_a_program_with_a_clause_that_the_compiler_ignores_is_not_built(tmp_path: Path) -> None:
+    toolchain = toolchains.toolchain_named("clang-19")
+    for clause, is_built in (("shared(x)", True), ("no_such_clause(x)", False)):
+        source = tmp_path / f"{is_built}.c"
+        source.write_text(f"int main(void) {{ int x = 0;\n#pragma omp task {clause}\nx++;\nreturn 0; }}\n")
+        program = Program(f"suite/{source.name}", source)
+        assert (build(program, toolchain).executable is not None) == is_built
 
 
 def test_order_of_independent_output_is_a_difference_of_its_own() -> None:
