@@ -13,14 +13,30 @@ from xml.etree import ElementTree
 import pytest
 
 from ompass.check import execute
-from ompass.check.content import CheckContent, Evidence, Measured, collect_check, evidence_of, verdict_of
+from ompass.check.content import (
+    CheckContent,
+    Evidence,
+    Measured,
+    changed,
+    collect_check,
+    evidence_of,
+    verdict_of,
+)
 from ompass.check.execute import TRACED_ROUNDS, Limits, Source, gather, recorded_directories
 from ompass.check.exports import bencher_check, benchmark_check, junit_check, markdown_check
 from ompass.check.report import check_report
-from ompass.check.verdict import FALSE_WORSE, LEAST_REPEATS, MOST_ROUNDS, judge, looks, rounds_needed
+from ompass.check.verdict import (
+    FALSE_WORSE,
+    LEAST_REPEATS,
+    MOST_ROUNDS,
+    Judgement,
+    judge,
+    looks,
+    rounds_needed,
+)
 from ompass.errors import UsageError
 from ompass.launch.recorder import RecordedRun
-from ompass.metrics.significance import least_groups_p
+from ompass.metrics.significance import Ratio, least_groups_p
 from ompass.reports.model import plain
 from unit.test_commands import call, error_of
 
@@ -323,3 +339,18 @@ def test_wrong_usage_is_refused(arguments: list[str], complaint: str) -> None:
 
 def test_directories_without_runs_are_refused(tmp_path: Path) -> None:
     assert "contains no runs" in error_of(call("check", tmp_path, "--", "true")).one_line()
+
+
+@pytest.mark.parametrize(
+    ("ratio", "text"),
+    [
+        (Ratio(1.031, 1.02, 1.042), "3.1% longer, between +2.0% and +4.2%"),
+        (Ratio(0.4, 0.0, 0.417), "60.0% shorter, at least 58.3%"),
+        (Ratio(0.995, 0.0, 1.012), "0.5% shorter, at most 1.2% longer"),
+        (Ratio(1.5, 1.4, math.inf), "50.0% longer, at least 40.0%"),
+        (Ratio(1.01, 0.98, math.inf), "1.0% longer, at most 2.0% shorter"),
+        (Ratio(1.01, 0.0, math.inf), "1.0% longer, in too few runs for a confidence interval"),
+    ],
+)
+def test_a_verdict_states_the_limits_that_are_known(ratio: Ratio, text: str) -> None:
+    assert changed(Judgement(ratio, 0.02, "open")) == text

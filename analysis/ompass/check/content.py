@@ -256,12 +256,21 @@ def _runs(evidence: Evidence) -> str:
 
 
 def changed(judgement: Judgement, words: tuple[str, str] = ("longer", "shorter")) -> str:
-    """Returns `3.1% longer, between +2.0% and +4.2%`."""
+    """Returns `3.1% longer, between +2.0% and +4.2%`; with one limit, `60.1% shorter, at least 58.3%`."""
     ratio = judgement.ratio
-    size = f"{percent(abs(ratio.estimate - 1))} {words[0] if ratio.estimate >= 1 else words[1]}"
-    if ratio.low <= 0 or math.isinf(ratio.high):
+    size = _as_change(ratio.estimate, words)
+    limits = [limit for limit in (ratio.low, ratio.high) if 0 < limit < math.inf]
+    if not limits:
         return f"{size}, in too few runs for a confidence interval"
-    return f"{size}, between {signed(ratio.low)} and {signed(ratio.high)}"
+    if len(limits) == 2:
+        return f"{size}, between {signed(ratio.low)} and {signed(ratio.high)}"
+    if (limits[0] == ratio.low) == (limits[0] > 1):
+        return f"{size}, at least {percent(abs(limits[0] - 1))}"
+    return f"{size}, at most {_as_change(limits[0], words)}"
+
+
+def _as_change(ratio: float, words: tuple[str, str]) -> str:
+    return f"{percent(abs(ratio - 1))} {words[0] if ratio >= 1 else words[1]}"
 
 
 def signed(ratio: float) -> str:
