@@ -56,7 +56,7 @@ private:
 };
 
 std::string thread_log(const std::string &directory, size_t thread) {
-    char name[32];
+    char name[40];
     std::snprintf(name, sizeof name, "/thread-%05zu.log", thread);
     return directory + name;
 }
