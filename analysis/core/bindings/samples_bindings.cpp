@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Samples for Python.
 #include <algorithm>
+#include <iterator>
 
 #include "bindings.h"
 #include "format/sample_files.h"

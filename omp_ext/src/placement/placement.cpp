@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 #include <ctime>
+#include <iterator>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cerrno>
 #include <fcntl.h>
+#include <iterator>
 #include <mutex>
 #include <sys/resource.h>
 #include <sys/stat.h>
