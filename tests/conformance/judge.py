@@ -117,6 +117,10 @@ class Campaign:
         first = self._run_way(case, way)
         if not reference.difference(first):
             return None
+        if first.status is None:  # a race may keep the program from ending
+            reference.may_hang = reference.may_hang or not self._extend(case, reference, _STEP)
+            if reference.may_hang:
+                return None
         runs = [first, *(self._run_way(case, way) for _ in range(self.repeats))]
         while reasons := [reason for run in runs if (reason := reference.difference(run))]:
             serious = [reason for reason in reasons if reason != ORDER]

@@ -30,10 +30,12 @@ class Reference:
     """The stock runs of a program.
 
     has_race: True if its numbers depend on a data race. free: pattern of whole lines that are not compared.
+    may_hang: True if a stock run did not end in time, after others did.
     """
 
     has_race: bool = False
     free: str = ""
+    may_hang: bool = False
     runs: list[Ended] = field(default_factory=list)
 
     def difference(self, run: Ended) -> str:

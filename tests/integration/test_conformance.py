@@ -19,6 +19,7 @@ import toolchains
 from conformance import __main__ as command
 from conformance.judge import Campaign, Case, Entry
 from conformance.programs import Program, build, programs_in
+from conformance.reference import Ended
 from conformance.ways import WAYS
 from ext_programs import ext_library
 from needs import require_toolchain
@@ -107,6 +108,21 @@ def test_a_program_that_does_not_end_differs(campaign: Campaign, suite: Path) ->
     short = replace(campaign, limit_s=3, repeats=0, ways=[way for way in WAYS if way.name == "1 domain"])
     (difference,) = short.entry(case_of(short, suite, "endless"))["differences"]
     assert difference["difference"] == "does not end"
+
+
+def test_a_program_that_hangs_in_some_stock_runs_is_flaky(
+    campaign: Campaign, suite: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stock = iter([Ended(0), Ended(0), Ended(0), Ended(0), Ended(None)])
+
+    def run(
+        self: Campaign, case: Case, settings: object, limit_s: float, *, on_one_cpu: bool = False
+    ) -> Ended:
+        return next(stock) if limit_s < self.limit_s else Ended(None)
+
+    monkeypatch.setattr(Campaign, "run", run)
+    assert differing(campaign.entry(case_of(campaign, suite, "right"))) == set()
+    assert next(stock, None) is None
 
 
 def test_a_program_that_does_not_build_is_named(campaign: Campaign, suite: Path) -> None:

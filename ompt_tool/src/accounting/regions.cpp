@@ -2,6 +2,8 @@
 // The events of parallel regions.
 #include "accounting/regions.h"
 
+#include <iterator>
+
 #include "accounting/calls.h"
 #include "accounting/loops.h"
 #include "accounting/tasks.h"
