@@ -58,7 +58,7 @@ std::string number_text(const char *format, double value) {
 }
 
 // Returns a JSON string. All strings of the output come from the programs' sources and need no escapes.
-std::string quoted(std::string_view value) { return '"' + std::string(value) + '"'; }
+std::string json_text(std::string_view value) { return '"' + std::string(value) + '"'; }
 
 template <std::size_t kN>
 std::string json_of(const std::array<Parameter, kN> &parameters, const std::array<std::int64_t, kN> &values) {
@@ -66,18 +66,18 @@ std::string json_of(const std::array<Parameter, kN> &parameters, const std::arra
     for (std::size_t i = 0; i < kN; i++) {
         if (!parameters[i].exists()) continue;
         const std::string value = value_text(parameters[i], values[i]);
-        json += (json.size() > 1 ? ", " : "") + quoted(parameters[i].name) + ": " +
-                (parameters[i].has_choices() ? quoted(value) : value);
+        json += (json.size() > 1 ? ", " : "") + json_text(parameters[i].name) + ": " +
+                (parameters[i].has_choices() ? json_text(value) : value);
     }
     return json + "}";
 }
 
 void print_json(const ProgramSpec &spec, const Version &version, const Options &options, const Outcome &outcome) {
     const bool has_cut = !version.is_serial() && options.cutoff != Cutoff::kNone;
-    std::string json = "{\"program\": " + quoted(spec.name) + ", \"version\": " + quoted(version.name);
-    json += ", \"class\": " + quoted(options.input_class) + ", \"inputs\": " + json_of(spec.inputs, options.inputs);
+    std::string json = "{\"program\": " + json_text(spec.name) + ", \"version\": " + json_text(version.name);
+    json += ", \"class\": " + json_text(options.input_class) + ", \"inputs\": " + json_of(spec.inputs, options.inputs);
     json += ", \"threads\": " + std::to_string(options.n_threads);
-    json += ", \"cutoff\": " + (version.is_serial() ? "null" : quoted(name_of(options.cutoff)));
+    json += ", \"cutoff\": " + (version.is_serial() ? "null" : json_text(name_of(options.cutoff)));
     json += ", \"cuts\": " + (has_cut ? json_of(spec.cuts, options.cuts) : "{}");
     json += std::string(", \"tied\": ") + (version.is_serial() || !version.has_untied ? "null"
                                            : options.untied                           ? "false"
@@ -86,7 +86,7 @@ void print_json(const ProgramSpec &spec, const Version &version, const Options &
     for (std::size_t i = 0; i < outcome.seconds.size(); i++)
         json += (i == 0 ? "" : ", ") + number_text("%.9f", outcome.seconds[i]);
     json += "], \"tasks\": " + (outcome.n_tasks ? std::to_string(*outcome.n_tasks) : "null");
-    json += ", \"unit\": " + quoted(spec.unit);
+    json += ", \"unit\": " + json_text(spec.unit);
     json += ", \"units\": " + (outcome.n_units ? number_text("%.17g", *outcome.n_units) : "null");
     json += std::string(", \"verified\": ") + (outcome.complaint.empty() ? "true" : "false") + "}";
     std::puts(json.c_str());
@@ -97,7 +97,7 @@ std::string json_of(const std::array<Parameter, kN> &parameters) {
     std::string json = "{";
     for (const Parameter &parameter : parameters)
         if (parameter.exists())
-            json += (json.size() > 1 ? ", " : "") + quoted(parameter.name) + ": " + quoted(parameter.meaning);
+            json += (json.size() > 1 ? ", " : "") + json_text(parameter.name) + ": " + json_text(parameter.meaning);
     return json + "}";
 }
 
@@ -106,9 +106,9 @@ void print_description(const ProgramSpec &spec, const Version &version) {
     std::string cutoffs;
     for (std::size_t i = 0; i < kCutoffNames.size() && !version.is_serial(); i++)
         if (cutoffs_of(spec, version).has(static_cast<Cutoff>(i)))
-            cutoffs += (cutoffs.empty() ? "" : ", ") + quoted(kCutoffNames[i]);
-    const std::string json = "{\"program\": " + quoted(spec.name) + ", \"version\": " + quoted(version.name) +
-                             ", \"purpose\": " + quoted(spec.purpose) + ", \"unit\": " + quoted(spec.unit) +
+            cutoffs += (cutoffs.empty() ? "" : ", ") + json_text(kCutoffNames[i]);
+    const std::string json = "{\"program\": " + json_text(spec.name) + ", \"version\": " + json_text(version.name) +
+                             ", \"purpose\": " + json_text(spec.purpose) + ", \"unit\": " + json_text(spec.unit) +
                              ", \"inputs\": " + json_of(spec.inputs) + ", \"cuts\": " + json_of(spec.cuts) +
                              ", \"serial\": " + (version.is_serial() ? "true" : "false") + ", \"cutoffs\": [" +
                              cutoffs +

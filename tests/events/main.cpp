@@ -50,7 +50,7 @@ Order order_of(Kind kind) {
     return kind == Kind::kConforming ? Order::kAny : Order::kAnyUnknown;
 }
 
-std::string quoted(const std::string &text) {
+std::string json_text(const std::string &text) {
     std::string made = "\"";
     for (const char c : text)
         if (c == '"' || c == '\\')
@@ -99,7 +99,7 @@ bool is_explained(const std::string &directory, const std::vector<std::string> &
 std::string play(const Arguments &arguments, uint64_t first, uint64_t n, Kind kind, const std::string &directory) {
     MadeRuntime runtime;
     if (const std::string problem = runtime.start(arguments.library); !problem.empty())
-        return "\"problems\": [" + quoted(problem) + "]";
+        return "\"problems\": [" + json_text(problem) + "]";
     Known known;
     for (uint64_t seed = first; seed < first + n; seed++) {
         Sequence sequence = conforming_sequence(seed, order_of(kind));
@@ -113,7 +113,7 @@ std::string play(const Arguments &arguments, uint64_t first, uint64_t n, Kind ki
     const bool explained = kind == Kind::kDisturbed && !found.empty() && is_explained(directory, found);
     if (explained) found.clear();
     std::string problems;
-    for (const std::string &sentence : found) problems += (problems.empty() ? "" : ", ") + quoted(sentence);
+    for (const std::string &sentence : found) problems += (problems.empty() ? "" : ", ") + json_text(sentence);
     return std::string("\"explained\": ") + (explained ? "true" : "false") + ", \"problems\": [" + problems + "]";
 }
 
@@ -152,9 +152,9 @@ Outcome play_apart(const Arguments &arguments, uint64_t first, uint64_t n, Kind 
     if (status != 0) {
         const int signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
         text = std::string("\"problems\": [") +
-               quoted(signal == SIGALRM ? "hangs"
-                                        : "ends by signal " + std::to_string(signal) + ", exit code " +
-                                              std::to_string(WEXITSTATUS(status))) +
+               json_text(signal == SIGALRM ? "hangs"
+                                           : "ends by signal " + std::to_string(signal) + ", exit code " +
+                                                 std::to_string(WEXITSTATUS(status))) +
                "]";
     }
     Outcome outcome;
