@@ -10,7 +10,14 @@ import pytest
 
 from command import PATIENCE_S, call
 from needs import require_toolchain
-from toolchains import PROGRAMS, CompileProgram, Toolchain, neutral_environment, toolchain_named
+from toolchains import (
+    DEFAULT_TOOLCHAIN,
+    PROGRAMS,
+    CompileProgram,
+    Toolchain,
+    neutral_environment,
+    toolchain_named,
+)
 
 NOT_STARTED = 125
 SAME = (
@@ -111,6 +118,25 @@ def test_the_tool_refuses_nothing_on_libgomp_itself(
             for variables in (environment, preloaded)
         ]
         assert printed[0] == printed[1]
+
+
+def test_programs_of_clang_keep_the_answers_of_their_runtime(
+    compile_program: CompileProgram, libompass: Path, tmp_path: Path
+) -> None:
+    toolchain = require_toolchain(toolchain_named(DEFAULT_TOOLCHAIN))
+    program = compile_program("binding/runtime_answers.c", toolchain)
+    environment = toolchain.run_environment(
+        {"OMPASS_SUMMARY": "off", "OMPASS_DIR": str(tmp_path / "run.ompass")}
+    )
+    alone, recorded = (
+        subprocess.run(
+            [program], env=variables, capture_output=True, text=True, timeout=PATIENCE_S, check=True
+        )
+        for variables in (environment, environment | {"LD_PRELOAD": str(libompass)})
+    )
+    assert "from Fortran: 0\n" in alone.stdout
+    assert (recorded.stdout, recorded.stderr) == (alone.stdout, alone.stderr)
+    assert (tmp_path / "run.ompass").is_dir()
 
 
 def test_settings_of_the_user_are_kept(

@@ -29,6 +29,12 @@ template <typename Function>
     return reinterpret_cast<Function *>(function);
 }
 
+// True if a program of gcc runs on an LLVM runtime. Programs of other compilers expect what their runtime does.
+bool is_gcc_program() {
+    static const bool is_one = ompass::runs_on_preloaded_runtime();
+    return is_one;
+}
+
 int to_int(int64_t value) { return value > INT_MAX ? INT_MAX : value < INT_MIN ? INT_MIN : static_cast<int>(value); }
 
 } // namespace
@@ -63,7 +69,7 @@ OMPASS_PASS_ON(omp_set_teams_thread_limit_)
 // runtimes search for several kinds of memory, and some (14, 15) crash if they find none.
 static uintptr_t allocator_of(uintptr_t allocator) {
     constexpr uintptr_t kDefault = 1, kLastPredefined = 8;
-    return allocator > kDefault && allocator <= kLastPredefined ? kDefault : allocator;
+    return allocator > kDefault && allocator <= kLastPredefined && is_gcc_program() ? kDefault : allocator;
 }
 
 // Forwards a call with another allocator; `second`, `third` and `fourth` are the arguments after the first.
@@ -115,6 +121,7 @@ constexpr int kFailed = -1;
 // started or is paused.
 int paused(int kind, int result) {
     constexpr int kSoft = 1, kHard = 2;
+    if (!is_gcc_program()) return result;
     return kind == kSoft || kind == kHard ? 0 : result != 0 ? kFailed : 0;
 }
 
@@ -160,14 +167,14 @@ void display(CaptureAffinity *capture, const char *format, size_t length) {
 OMPASS_EXPORT void omp_display_affinity(const char *format) {
     static Router router;
     const auto [next, is_own] = next_of<void(const char *)>(router, "omp_display_affinity");
-    if (!is_own) OMPASS_JUMP next(format);
+    if (!is_own || !is_gcc_program()) OMPASS_JUMP next(format);
     display(in_use<CaptureAffinity>("omp_capture_affinity_"), format, format ? strlen(format) : 0);
 }
 
 OMPASS_EXPORT void omp_display_affinity_(const char *format, size_t length) {
     static Router router;
     const auto [next, is_own] = next_of<void(const char *, size_t)>(router, "omp_display_affinity_");
-    if (!is_own) OMPASS_JUMP next(format, length);
+    if (!is_own || !is_gcc_program()) OMPASS_JUMP next(format, length);
     display(in_use<CaptureAffinity>("omp_capture_affinity_"), format, length);
 }
 
