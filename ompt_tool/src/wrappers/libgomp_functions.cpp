@@ -65,8 +65,8 @@ OMPASS_PASS_ON(omp_get_teams_thread_limit_)
 OMPASS_PASS_ON(omp_set_teams_thread_limit)
 OMPASS_PASS_ON(omp_set_teams_thread_limit_)
 
-// Returns the allocator to use instead of this one. All predefined allocators of libgomp use the same memory. LLVM's
-// runtimes search for several kinds of memory, and some (14, 15) crash if they find none.
+// Returns the allocator to use instead of this one in a program of gcc. All predefined allocators of libgomp use the same
+// memory. LLVM's runtimes search for several kinds of memory, and some (14, 15) crash if they find none.
 static uintptr_t allocator_of(uintptr_t allocator) {
     constexpr uintptr_t kDefault = 1, kLastPredefined = 8;
     return allocator > kDefault && allocator <= kLastPredefined && is_gcc_program() ? kDefault : allocator;
@@ -118,7 +118,7 @@ namespace {
 constexpr int kFailed = -1;
 
 // Returns libgomp's result of a pause: 0 for a soft or hard pause, even if LLVM's runtime refused it because it has not
-// started or is paused.
+// started or is paused. Programs of other compilers get the runtime's result.
 int paused(int kind, int result) {
     constexpr int kSoft = 1, kHard = 2;
     if (!is_gcc_program()) return result;
