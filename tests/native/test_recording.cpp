@@ -99,7 +99,7 @@ void run_region(unsigned seed, std::atomic<uint64_t> &n_tasks) {
     }
     begin_wait(*primary, 9, nullptr);
     done = true;
-    while (primary->region->instance->last_arrival[0] == 0) {}
+    while (__atomic_load_n(&primary->region->instance->last_arrival[0], __ATOMIC_ACQUIRE) == 0) {}
     worker.join(); // real workers do not end here; the join orders the last task before the end
     end_wait(*primary, 9);
     end_implicit(*primary, implicit);
