@@ -117,11 +117,13 @@ class Campaign:
         first = self._run_way(case, way)
         if not reference.difference(first):
             return None
-        if first.status is None:  # a race may keep the program from ending
+        if first.status is None:
             reference.may_hang = reference.may_hang or not self._extend(case, reference, _STEP)
             if reference.may_hang:
                 return None
         runs = [first, *(self._run_way(case, way) for _ in range(self.repeats))]
+        if reference.has_race:  # it may keep some runs from ending
+            runs = [run for run in runs if run.status is not None] or runs
         while reasons := [reason for run in runs if (reason := reference.difference(run))]:
             serious = [reason for reason in reasons if reason != ORDER]
             enough = _MOST_STOCK_RUNS if serious and len(serious) < len(runs) else 2 * self.repeats

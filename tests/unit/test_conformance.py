@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 import toolchains
+from conformance.judge import Campaign, Case
 from conformance.programs import Program, build, is_program, programs_in
 from conformance.reference import ORDER, Ended, Reference
 from conformance.suites import SUITES, suite_of
-from conformance.ways import WAYS
+from conformance.ways import WAYS, Way
 
 
 def reference(*outputs: str, has_race: bool = False) -> Reference:
@@ -120,3 +121,26 @@ def test_ways_load_every_library_in_every_way() -> None:
     assert (strict["OMP_EXT_DOMAINS"], strict["OMP_EXT_STRICT"]) == ("2", "1")
     assert "/ext.so /tool.so" in {values.get("LD_PRELOAD") for values in settings.values()}
     assert len(settings) == len(WAYS) == 12
+
+
+@pytest.mark.parametrize(
+    ("has_race", "first_end", "differs"), [(True, 2, False), (True, 9, True), (False, 2, True)]
+)
+def test_a_race_explains_that_some_runs_do_not_end(
+    tmp_path: Path, has_race: bool, first_end: int, differs: bool
+) -> None:
+    """The program does not end with the tool before its run number `first_end`."""
+    program = tmp_path / "program"
+    program.write_text(
+        f"""#!/bin/sh
+        [ "$OMP_TOOL_LIBRARIES" ] || exit 0
+        echo >> {tmp_path}/runs
+        [ "$(wc -l < {tmp_path}/runs)" -ge {first_end} ] || exec sleep 60
+        """
+    )
+    program.chmod(0o755)
+    way = Way("profile", "OMP_TOOL_LIBRARIES")
+    campaign = Campaign(program, program, toolchains.NATIVE_TOOLCHAINS[0], [way], limit_s=3, repeats=1)
+    entry = campaign.entry(Case(Program("suite/program", program, has_race=has_race), program, 2))
+    assert not entry["skipped"]
+    assert [found["difference"] for found in entry["differences"]] == ["does not end"] * differs
