@@ -36,7 +36,7 @@ def shown(kind: type[Result], content: Any) -> Result:
 
 
 class _Result(ABC):
-    """A result with a report. The text form is short, because notebooks always store it too."""
+    """A result with a report. The text form is short, because a notebook stores it beside the HTML."""
 
     __slots__ = ()
 

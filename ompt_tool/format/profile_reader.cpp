@@ -67,7 +67,7 @@ void read_slots(const ThreadFile &thread, size_t n_definitions, ThreadAccount &a
         }
 }
 
-// Returns the number of tasks that the construct's durations do not contain. These may be incomplete.
+// Returns the number of the construct's tasks without a recorded duration. A kill may have interrupted them.
 uint64_t n_without_duration(const format::ConstructSlot &slot) {
     uint64_t n_with = 0;
     for (const uint64_t n : slot.histogram) n_with += n;

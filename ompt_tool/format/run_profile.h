@@ -71,8 +71,8 @@ private:
 // whichever is later.
 uint64_t end_of_run(const RunFiles &run);
 
-// Converts statistics (one per entry of run.threads) into rows. Distributes sampled work within `accounts`, and
-// estimates the time of creations if no wrapper measured it.
+// Converts statistics (one per entry of run.threads) into rows. Distributes the work of untimed tasks within
+// `accounts`, and estimates the time of creations if no wrapper measured it.
 RunProfile make_profile(const RunFiles &run, std::vector<ThreadAccount> &accounts, bool from_events);
 
 // Returns the statistics of the tool, with the open state intervals closed at the end of the run.

@@ -415,7 +415,7 @@ namespace ompass {
     X(uint64_t, n_in_tasks, "part of n_calls in explicit tasks", slot.n_in_tasks)                                      \
     X(uint64_t, task_ns, "part of time_ns in explicit tasks", to.ns(slot.task_ticks))                                  \
     X(uint64_t, serial_ns, "part of time_ns outside of parallel regions", to.ns(slot.serial_ticks))                    \
-    X(uint64_t, unaccounted_ns, "part of time_ns on threads outside of the accounted time; in no state",               \
+    X(uint64_t, unaccounted_ns, "part of time_ns while the thread was outside of the accounted time; in no state",     \
       to.ns(slot.unaccounted_ticks))
 
 #define OMPASS_TARGET_ROW(X)                                                                                           \
@@ -424,7 +424,7 @@ namespace ompass {
     X(uint64_t, n_runs, "executions; of a call that moves data: calls", slot.n_calls)                                  \
     X(uint64_t, time_ns, "time of the host from begin to end; the sum of the next three", time.total_ns)               \
     X(uint64_t, transfer_ns, "part in data operations: transfers, allocations, ...", time.transfer_ns)                 \
-    X(uint64_t, launch_ns, "part in launches of kernels; on a host plugin, with the kernels", time.launch_ns)          \
+    X(uint64_t, launch_ns, "part in launches of kernels; if the host is the device, with the kernels", time.launch_ns) \
     X(uint64_t, wait_ns, "the rest: waits for the device, and the runtime's own work", time.wait_ns)                   \
     X(uint64_t, max_ns, "longest execution", to.ns(slot.max_ticks))                                                    \
     X(uint64_t, n_launches, "kernels launched", slot.n_launches)                                                       \
@@ -443,7 +443,7 @@ namespace ompass {
     X(uint64_t, n_device_transfers, "data operations that the device timed", slot.n_device_transfers)                  \
     X(uint64_t, device_transfer_ns, "time of these on the device", slot.device_transfer_ns)                            \
     X(Numbers<format::kTargetOperations>, operations,                                                                  \
-      "data operations: OMPT numbers, plus 256 to, 512 from, 768 between devices; last entry, 0: all others",          \
+      "data operations: OMPT numbers, + 256 to a device, + 512 from it, + 768 between two; last entry, 0: others",     \
       moved.operations)                                                                                                \
     X(Numbers<format::kTargetOperations>, operations_n, "number of each of them", moved.n)                             \
     X(Numbers<format::kTargetOperations>, operations_bytes, "bytes of each of them", moved.bytes)                      \

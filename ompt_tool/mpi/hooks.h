@@ -15,7 +15,7 @@ struct Function {
     const char *name; // such as "MPI_Send"
     uint16_t number;
     format::MpiClass kind;
-    bool starts; // true if it initializes MPI, where recording begins at the latest
+    bool starts; // true if it initializes MPI; recording begins in this call unless it began before
     bool sleeps; // true if ranks wait in it for others, with thousands of short sleeps per second
     Freed frees; // the object whose handle it frees
 };

@@ -73,7 +73,7 @@ def _command(paper: Paper, results: dict[str, Any]) -> str:
     times = ", ".join(f"{_SIZE_TEXT[key]} takes {time}" for key, time in paper.duration.items())
     option = " --quick" if size == "quick" else ""
     return (
-        f"`./run papers {paper.name}{option}` made this page, {_SIZE_TEXT[size]}, on {machine['n_cpus']} "
+        f"`./run papers {paper.name}{option}` made this page, in {_SIZE_TEXT[size]}, on {machine['n_cpus']} "
         f"processors of {machine['cpu'] or 'an unknown kind'}. {_priority(results)}On two "
         f"processors {times}. All measurements are in "
         f"[tests/papers/results/{paper.name}.json](../../tests/papers/results/{paper.name}.json)."

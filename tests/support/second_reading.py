@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A second, slow reader of a trace: the history of each task, and the longest path, by definition.
+"""A second, slow reader of a trace: applies the definitions to find each task's history and the longest path.
 
 Interprets the records of `read_events` without the core's walker, graph or replay. Every task is a list of
 steps. The steps form a graph whose edges are work, creations, dependences and joins; the span is its longest
 path, found by visiting every edge.
 Implements the rules of docs/task-graph.md independently; readers_agree.py compares the results.
 
-Traces lack the tasks that `taskwait depend` waits for, and the begins of taskgroups, so this reader lacks
-them too. During pauses, threads switch tasks without records, so this reader cannot read traces with pauses.
+Traces do not contain which tasks a `taskwait depend` waits for, nor where a taskgroup begins, so this reader
+does not know them either. During pauses, threads switch tasks without records, so this reader cannot read
+traces with pauses.
 """
 
 from __future__ import annotations

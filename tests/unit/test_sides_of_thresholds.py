@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Synthetic runs on both sides of each threshold of findings: one without the finding, and one with it.
 
-The two differ only by about a tenth of the threshold.
+In most pairs the two differ by about a tenth of the threshold.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def long_tail(idle_ms: int) -> Run:
 
 
 def instances(n_tasks: int) -> Run:
-    """Makes a run of a region with ten instances, and n_tasks tasks of a millisecond in all of them."""
+    """Makes a run of a region with ten instances and n_tasks tasks of a millisecond in total."""
     states = {"work_ns": n_tasks // 2 * MS, "idle_ns": 20 * MS, "n_tasks": n_tasks // 2}
     rows = [r.replace(n_instances=10, n_primary=10 * r.n_primary) for r in team(0, [states] * 2)]
     return made_run(rows, [construct(1, k, [MS] * (n_tasks // 2)) for k in range(2)])
@@ -327,7 +327,7 @@ PROCESSORS: list[Side] = [
 
 
 def loaded(n: int = 200, n_near: int = 0, period: int = 1000) -> list[Finding]:
-    """Returns the findings on loads of lines that another core wrote, and on others as long."""
+    """Returns the findings on n loads of lines that another core wrote, and n_near equally long loads."""
     owner = Owner("task", 1)
     near = SampledLoad(0, owner, cycles=400, source="L3", was_modified=False, weight=n_near, period=period)
     taken = SampledLoad(0, owner, cycles=400, source="L3", was_modified=True, weight=n, period=period)
@@ -378,7 +378,7 @@ def test_a_finding_appears_on_one_side_of_its_threshold(
 
 
 AT_LIMIT: list[tuple[str, bool, Run | Iterable[Finding]]] = [
-    # limits: ten times the cost, a tenth of a millisecond, 5 us, a hundred tasks
+    # the next five rows: ten times the cost, a tenth of a millisecond, 5 us, a hundred tasks
     ("too_fine", False, equal_tasks(10_000, 10_000, US)),
     ("copied_data", False, equal_tasks(100, 100 * US, 15 * US)),
     ("too_fine", True, equal_tasks(1000, 20 * US, 0, 5000)),

@@ -17,7 +17,7 @@ enum class SliceKind : uint8_t {
     kTask = 2,
     kWait = 3,
     kLock = 4,
-    kCreate = 5, // a creation of a task that a wrapper timed
+    kCreate = 5, // the call that creates a task, if a wrapper measured it
     kKernel = 6,
     kCreated = 7, // the creation of a deferred task; a moment
     kPreempted = 8, // off-CPU although the thread could have run
@@ -36,9 +36,9 @@ enum class SliceKind : uint8_t {
       "0 region, 1 implicit task, 2 task, 3 wait, 4 lock, 5 creation, 6 kernel, 7 created (a moment), 8 preempted, "   \
       "9 blocked, 10 call, 12 data operation, 13 launch of a kernel")                                                  \
     X(int32_t, construct, "number of the construct; for waits and locks the OMPT kind; -1: unknown")                   \
-    X(uint64_t, task, "id of tasks and creations; 0: undeferred; of data operations their number")                     \
+    X(uint64_t, task, "tasks and creations: id, 0 if undeferred; data operations: number")                             \
     X(uint16_t, depth, "number of slices around it")                                                                   \
-    X(uint8_t, flags, "1: a suspended task resumes; 2: an untimed undeferred task, at the time of the event before")
+    X(uint8_t, flags, "1: a suspended task resumes; 2: an untimed undeferred task, at the time of the previous event")
 
 OMPASS_VECTORS(SliceColumns, OMPASS_SLICE_COLUMNS);
 inline constexpr uint8_t kSliceResumed = 1, kSliceUntimed = 2; // flags
@@ -47,7 +47,7 @@ struct SliceFilter {
     std::vector<uint32_t> threads; // empty: all
     int64_t start_ns = 0;
     int64_t end_ns = -1; // -1: to the end
-    uint64_t limit = ~uint64_t{0}; // reading stops after more slices, and sets `too_many`
+    uint64_t limit = ~uint64_t{0}; // beyond this number of slices, reading stops and sets `too_many`
 };
 
 Problem read_slices(const RunFiles &run, const SliceFilter &filter, SliceColumns &slices, bool &too_many);

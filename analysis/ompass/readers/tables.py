@@ -84,7 +84,11 @@ _PLACE: Final = (
     Column("line", "Int32", "0 when unknown"),
 )
 _TARGET: Final = (
-    Column("kind", "String", "target, enter data, exit data, update (and nowait), call, load, or a number"),
+    Column(
+        "kind",
+        "String",
+        "target, enter data, exit data or update, each also with nowait; call, load, or a number",
+    ),
     Column("device", "Int32", "number of the device; -1: unknown"),
 )
 _TOTALS: Final = _figures(ConstructRow, ("construct", "thread"))

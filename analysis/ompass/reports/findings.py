@@ -88,8 +88,8 @@ class Cause:
     finding: Finding | None
     places: list[Location] = field(default_factory=list)
     change: StoredChange | None = None
-    share: float = 0.0  # part of the time that the findings cost or that the change gains, if that is more
-    cost: float = 0.0  # part of the time that its findings cost together
+    share: float = 0.0  # what the findings cost or, if more, what the change gains; part of the thread-time
+    cost: float = 0.0  # what its findings cost together; part of the thread-time
     is_disturbed: bool = False  # True if other programs lengthened the run; predictions assume none
 
     @property

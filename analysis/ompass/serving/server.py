@@ -59,7 +59,7 @@ class _Server(ThreadingHTTPServer):
 
 
 class PageServer:
-    """Serves `page()` and `files` by name, and answers questions: POST TOKEN/NAME with a JSON object."""
+    """Serves the page, and `files` by name. Answers questions: each is a POST to TOKEN/NAME with JSON."""
 
     def __init__(
         self,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The domains of this process: reads OMP_EXT_DOMAINS and OMP_EXT_BIND, seats threads, and implements the functions of
-// omp_ext.h that use neither tasks nor queues.
+// The domains of this process: reads OMP_EXT_DOMAINS and OMP_EXT_BIND, assigns threads to domains, and implements the
+// functions of omp_ext.h that describe the domains.
 #include "placement/domains.h"
 
 #include <algorithm>
@@ -82,8 +82,8 @@ struct Map {
 private:
     const CpuSet &cpus(int domain) const { return topology.domains[static_cast<size_t>(domain)].cpus; }
 
-    // Orders equally distant domains by number, starting after `domain` and wrapping around at n. Otherwise all domains
-    // would choose the lowest number.
+    // Appends the other domains to `neighbours`, the nearest first. Orders equally distant ones by number, from
+    // `domain` + 1 up and then from 0. If each order began with the lowest number, all threads would search there first.
     void add_neighbours(int domain) {
         std::vector<int> others;
         for (int step = 1; step < n; step++) others.push_back((domain + step) % n);
@@ -157,8 +157,8 @@ DomainRange range_within_ancestors() {
     return within;
 }
 
-// True if the calling thread runs on a CPU of the domain. After the program has changed the binding, this may stay true
-// for some calls, until the thread runs elsewhere.
+// True unless the library binds threads and the calling thread runs on a CPU outside of the domain. After the program
+// has changed the binding, this may stay true for some calls, until the thread runs elsewhere.
 bool runs_in(int domain) {
     if (!map().topology.binds_threads || map().bind_mode == BindMode::kNo) return true;
     const int cpu = sched_getcpu();

@@ -23,7 +23,7 @@ struct ByteRange {
 class Homes {
 public:
     static constexpr int kUnknown = -1;
-    static constexpr int kInterleaved = -2; // page i of the range belongs to domain i modulo their number
+    static constexpr int kInterleaved = -2; // page i of the range belongs to domain i % n_domains
 
     void set(uintptr_t begin, uintptr_t end, int domain);
     void erase(uintptr_t begin, uintptr_t end);
@@ -47,14 +47,15 @@ class Placement {
 public:
     explicit Placement(const Topology &topology);
 
-    // Returns whole, zeroed pages, or null without memory. `domain`: Homes::kUnknown for first touch,
+    // Returns whole, zeroed pages; null: not enough memory. `domain`: Homes::kUnknown for first touch,
     // Homes::kInterleaved, or a domain.
     void *allocate(size_t size_bytes, int domain);
     // Frees an allocation. Returns false if the address was not allocated here or is already free.
     bool free(void *address);
     MoveResult move(void *address, size_t size_bytes, int domain);
 
-    // Returns the domain that holds most of the range. Asks the system, page by page.
+    // Returns the domain that holds most of the range. Asks the system for every page, or for
+    // evenly spaced pages of a very long range.
     int domain_holding_most(ByteRange range);
     // Returns the domain that probably holds most of the ranges; -1: unknown. Uses the cache, and kSampledPages evenly
     // spaced pages of a longer range. Takes well below a microsecond if they are cached.

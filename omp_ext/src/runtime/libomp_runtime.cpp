@@ -56,7 +56,7 @@ bool target_tasks_may_come;
 bool is_set_up; // options are read, and every hook has its target
 bool has_reported_unknown; // the message about an unknown runtime has been printed
 uint64_t n_loads; // libraries loaded before the last search for runtimes
-ompass::Library runtime_code; // the runtime that we schedule; written before any hook is set
+ompass::Library runtime_code; // the runtime that we schedule; written before any hook calls our functions
 pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 void *find_real(const char *name) { return ompass::find_in_own_runtime(name); }

@@ -6,18 +6,19 @@
 
 namespace omp_ext::runtime {
 
-// Runs a task from begin to completion; its memory may be gone when this returns. Calls the program's routine itself if
-// `directly`, else through run_routine, which calls end_body.
+// Runs a task from begin to completion; its memory may be gone when this returns. If `directly`, calls the program's
+// routine where no tool needs more. Otherwise the runtime calls run_routine, which also calls end_body.
 void execute(Worker &worker, Task &task, bool directly);
 
-// Runs the body of a light task; an untied one may ask several times to continue.
+// Runs the body of a light task. Calls the routine of an untied task again as long as it asks for its next part.
 void call_parts(Worker &worker, Task &task);
 // Calls the destructors of a light task that has ended, and completes its proxy task.
 void clean_up(Worker &worker, Task &task);
 
-// Called around a light task that runs on top of a task with a proxy task: restores the runtime's settings from before
-// the proxy task.
+// Restores the runtime's settings from before the proxy task of the present task. Called before a light task runs on
+// top of such a task.
 void leave_proxy(Worker &worker);
+// Restores the settings of the proxy task, after the light task.
 void return_to_proxy(Worker &worker, Task &proxied);
 
 // Fulfils the event of a detachable task in the runtime, which frees the task if its body has ended.

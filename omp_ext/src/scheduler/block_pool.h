@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The memory of light tasks: blocks of whole cache lines, reused for tasks of the same size. Memory never returns to
-// the system, so a thread that is too late to steal a task reads old memory at worst.
+// The memory of light tasks and of dependences: blocks of whole cache lines, reused for blocks of the same size. These
+// never return to the system. Blocks of more than kMostLines come from malloc, and are freed at once.
 //
 // Contract: only the owner, one thread at a time, calls take, give, lend, take_back and keep. Any thread calls
-// give_back. Blocks of more than kMostLines come from malloc.
+// give_back.
 #pragma once
 
 #include <atomic>
@@ -46,7 +46,7 @@ public:
             n_until_look_ = kKeptPerLook;
         }
         if (n_to_keep_ <= 0) {
-            n_until_look_ = 0; // collect before the next keep, because returned blocks count as lent until then
+            n_until_look_ = 0; // the next keep() collects first: until then, returned blocks count as lent
             return other.give_back(memory, n_lines);
         }
         n_to_keep_--;

@@ -19,7 +19,7 @@ namespace omp_ext {
 
 namespace {
 
-constexpr unsigned kSendsPerTurn = 32; // tasks sent to other domains before a thread lends its processor
+constexpr unsigned kSendsPerTurn = 32; // tasks that a thread sends to other domains before it yields to their threads
 constexpr unsigned kMostSendsPerTurn = 8192; // the same, if other programs take the processor and keep it
 constexpr int64_t kLongTurnNs = 1'000'000;
 
@@ -48,7 +48,7 @@ void leave_group(Worker *worker, Group &group) {
     if (waiting.awaited_count.load(std::memory_order_seq_cst) == now) wake(waiting);
 }
 
-// Releases one hold of a task, and frees the light tasks that no hold keeps.
+// Releases one hold (n_holds) of a task. With the last one, frees a light task, and releases one hold of its parent.
 void release_hold(Task *task) {
     while (has_holds(*task) && task->n_holds.fetch_sub(1, std::memory_order_acq_rel) == 1) {
         Task *parent = task->parent;
@@ -161,7 +161,7 @@ namespace {
     if (__builtin_expect(proxied != nullptr, 0)) runtime::return_to_proxy(worker, *proxied);
 }
 
-// Ends the body of a task whose end is reported. Returns true if its release must be deferred.
+// Ends a light task whose code has returned. Returns true if its release must be deferred.
 [[gnu::always_inline]] inline bool end_execution(Worker &worker, Task &task, bool is_simple) {
     const bool must_defer = must_defer_release(task);
     if (!is_simple) end_body(worker, task);
@@ -202,7 +202,7 @@ namespace {
     worker.counters = counters;
 }
 
-// Keeps the light ancestors of a runtime task until its descendants are complete. Called inside the task.
+// If descendants of a runtime task are incomplete, keeps its light ancestors until they complete. Called inside the task.
 void release_ancestors(Task &task) {
     if (has_holds(task) && must_defer_release(task)) defer_release(task);
 }
@@ -276,7 +276,7 @@ struct Run {
 
 } // namespace
 
-// Not inlined, to save the stack space of the call in each task.
+// Not inlined, because the frame of each caller would contain the space for this call.
 [[gnu::noinline]] void run_on_new_stack(Worker &worker, Task &task) {
     Stack *stack = worker.stacks.take();
     if (!stack) return run(worker, task);
@@ -313,7 +313,7 @@ void put_in_inbox(Worker &worker, Task &task, int domain, bool at_front) {
         if (task.pool == &worker.blocks) worker.blocks.lend();
     }
     Inbox &inbox = team.domain_queues[domain].inbox;
-    // A parent that may be suspended does not claim its children in other domains.
+    // A parent that may be suspended never calls claim() for children in other domains, so the cheaper send() suffices.
     if (domain != worker.domain && worker.base_task && team.is_strict())
         inbox.send(&task);
     else
@@ -330,10 +330,11 @@ bool belongs_to_deque(const Worker &worker, const Task &task) {
     return task.domain == worker.domain && options.queue != QueueKind::kSharedLifo && !(task.flags & kPriority);
 }
 
-// Queues a task for its domain's threads. Or runs it inside the current task, if `may_run` and throttle.h prefers that.
+// Queues a task for its domain's threads. If `may_run` and run_at_creation() decides so, runs it in the current task.
 [[gnu::always_inline]] inline void place(Worker &worker, Task &task, bool may_run) {
     inject_sleep();
-    // If tasks may be suspended, the newest come first, as in a deque; oldest first would suspend a whole level.
+    // If tasks may be suspended, the newest come first, as in a deque. If the oldest ran first, all tasks of a level of
+    // the task tree would be suspended at the same time.
     if (__builtin_expect(!belongs_to_deque(worker, task), 0))
         return put_in_inbox(worker, task, task.domain,
                             options.queue == QueueKind::kSharedLifo || (task.flags & kPriority) ||
@@ -499,7 +500,7 @@ void end_undeferred(Worker &worker, Task &task) {
 
 namespace {
 
-// Completes a task in its own thread. run() counts it afterwards.
+// Completes a task on the thread that ran it. Counts a remote task for its parent; run() counts everything else.
 void complete_body(Worker &worker, Task &task) {
     if (task.node) release_successors(&worker, *worker.team, task);
     inject_sleep();

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Suspends waiting tasks: the task stays on its stack, and its thread continues on another stack. This file lists the
-// suspended tasks that are ready. At a switch it changes the current task of the worker and of the runtime. stacks.h
-// owns the stacks; task_waits.cpp decides when to suspend.
+// Suspends waiting tasks: the task stays on its stack, and its thread continues on another stack. These functions keep
+// lists of the suspended tasks that are ready. At a switch they change the current task of the worker and of the
+// runtime. stacks.h owns the stacks; task_waits.cpp decides when to suspend.
 //
-// Only the worker's thread calls these functions, except make_ready. Only its own thread resumes a tied task. Any
-// thread of the domain may resume an untied task, on the task's stack. The lower frames of that stack belong to the
-// thread that began the task, so the task returns there when its body has ended (return_to_owner in scheduler.h). A
+// Only the worker's thread calls these functions, except make_ready. Only the thread that began a tied task resumes
+// it. Any thread of the domain may resume an untied task, on the task's stack. The lower frames of that stack belong to
+// the thread that began the task, so the task returns to it when its body has ended (return_to_owner in scheduler.h). A
 // scheduler loop runs at the bottom of each stack. On the thread's own stack a barrier runs this loop, and may be
 // suspended, too.
 #pragma once
@@ -31,7 +31,7 @@ struct Suspension {
     Stack *const stack;
     Task *const proxied;
     const int n_locks;
-    void *base_task = nullptr; // through which the runtime returns to `task`; null: to the implicit task
+    void *base_task = nullptr; // the runtime returns to `task` through it; null: to the implicit task, which needs none
     Suspension *next = nullptr; // in a list of ready suspensions
     StackContext context;
 };
@@ -66,8 +66,8 @@ private:
     Worker *const worker_; // null: there is nothing to end
 };
 
-// Marks a suspension as ready, so that the next free thread resumes it. Called by any thread. The suspension may have
-// ended on return.
+// Marks a suspension as ready: its own thread resumes it, or any thread of the domain if it may move. Called by any
+// thread. The suspension may have ended on return.
 void make_ready(Suspension &suspension);
 
 // True if a suspended task can be resumed.
@@ -75,11 +75,11 @@ inline bool has_ready(const Worker &worker) {
     return worker.first_ready || worker.newly_ready.load(std::memory_order_seq_cst) ||
            worker.team->domain_queues[worker.domain].n_ready.load(std::memory_order_seq_cst) > 0;
 }
-// Takes the suspension that has been ready longest. Null: there is none.
+// Takes the worker's suspension that has been ready longest, else the domain's. Null: there is none.
 Suspension *take_ready(Worker &worker);
 
-// Suspend the present wait, `here`, and resume `there`, or run `loop` on a new stack. They return when a thread resumes
-// `here`, perhaps another one. `loop` never returns.
+// Suspend the present wait, `here`, and resume `there`, or run `loop` on a new stack. Both functions return when a
+// thread, perhaps a different one, resumes `here`. `loop` never returns.
 void leave_for(Worker &worker, Suspension &here, Suspension &there);
 void leave_for_new(Worker &worker, Suspension &here, Stack &stack, void (*loop)(Worker &worker));
 // Gives the present stack back and continues in another wait. Called at the bottom of a new stack.

@@ -41,8 +41,8 @@ format::OffCpuTicks take_off_cpu(ThreadState &thread, uint64_t end);
 void pause_watch(ThreadState &thread);
 void resume_watch(ThreadState &thread);
 
-// Takes and charges the off-CPU intervals up to `now` without closing the state interval, if the thread works or is
-// outside of the accounted time.
+// Takes the off-CPU intervals up to `now`. During work, charges them and leaves the state interval open. Outside of the
+// accounted time, only counts them. Does nothing in other states.
 [[gnu::noinline]] void update_off_cpu(ThreadState &thread, uint64_t now);
 
 // Reads the thread's clocks, and charges the off-CPU time in [begin, end) to the region.
@@ -110,7 +110,7 @@ inline void charge(ThreadState &thread, uint64_t ticks) {
         thread.region->slot->implicit_ticks += ticks;
 }
 
-// Lets the extension count light tasks itself. In a sample, or during a pause, makes it report every event instead.
+// Lets the extension count light tasks itself. During a sample (see begin_sample) or a pause, it reports every event.
 inline void switch_light_counters(ThreadState &thread) {
     thread.light_counters.then = (thread.work.is_sample | !thread.counting) ? recorder::kNever : thread.seen_switch;
 }
@@ -154,8 +154,8 @@ inline void close_interval(ThreadState &thread, State state, uint64_t now) {
     if (__builtin_expect(thread.has_counters, 0)) skip_counters(thread);
 }
 
-// Returns the wait that the open gap belongs to: the current task's, unless the task is an undeferred one that a
-// runtime creates inside a wait.
+// Returns the slot of the wait that the open gap belongs to: the current task's wait. An undeferred task that a runtime
+// creates inside a wait does not wait itself; its gap belongs to the slot of unknown waits.
 inline format::WaitSlot &wait_of_gap(ThreadState &thread) {
     const TaskState &task = *thread.current;
     return __builtin_expect(task.flags & kWaiting, 1) ? *task.wait : thread.places.wait_of(0);
@@ -173,7 +173,7 @@ inline void close_gap(ThreadState &thread, State state, uint64_t now) {
 inline void open_interval(ThreadState &thread, format::OpenState state) { thread.header->open_state = state; }
 
 // Ends a wrapped creation when the runtime returns, or when the created task starts inside the call. Closes the
-// interval of work before the creation, then the creation's own interval.
+// interval of work before the creation, unless hardware counters had it closed, then the creation's own interval.
 inline void close_creation(ThreadState &thread, uint64_t now) {
     const uint64_t begin = thread.creation.begin;
     if (__builtin_expect(!thread.has_counters, 1)) close_work(thread, begin);
@@ -256,9 +256,9 @@ struct LastGap {
     bool is_long; // true if `idle` exceeds the cost of leaving a wait
 };
 
-// Closes the gap at the end of a wait. The gap is idle until `arrival`: the time of the last thread's arrival at a
-// barrier; in other waits, a time not after the gap's begin. The rest is idle if it is longer than the cost of leaving
-// and other threads may have run tasks; else it is sync.
+// Closes the gap at the end of a wait. `arrival`: at a barrier, when the last thread arrived; in other waits, any time
+// before the gap. The gap is idle until then. The rest is idle if other threads may have run tasks and it is longer
+// than the cost of leaving a wait; else it is sync.
 inline LastGap close_gap_at_end(ThreadState &thread, uint64_t arrival, bool tasks_elsewhere, uint64_t now) {
     const uint64_t until_arrival = close_idle_gap(thread, arrival, now);
     const uint64_t rest = now - thread.header->mark;

@@ -36,8 +36,8 @@ bool UnreportedCall::is_uninterrupted() const {
            !(thread_->tracing && thread_->log.time() > begin_);
 }
 
-// True if the thread ran for at most kExitNanoseconds in [begin, end), so that it only tested a condition. Preempted
-// time does not count.
+// True if the thread ran for at most kExitNanoseconds in [begin, end): long enough only to test a condition of the
+// program. Preempted time does not count.
 static bool is_short(const ThreadState &thread, uint64_t begin, uint64_t end) {
     if (end - begin <= thread.exit_ticks) return true;
     if (!has_off_cpu(thread, end)) return false;

@@ -93,7 +93,7 @@ bool may_record() {
 }
 
 // Returns the number of inherited filters. If the runtime opened this library, the program may have added filters
-// before. Filters that the parent process lacks count as added by the program if they forbid recording.
+// before that. Filters that the parent process lacks count as added by the program if they forbid recording.
 long count_at_first() {
     const int saved = errno;
     long n = filters_of("/proc/self/status");
@@ -107,8 +107,8 @@ long count_at_first() {
     return n;
 }
 
-// Returns the number of filters when the library was loaded; kUnknown: /proc is missing. Counts at first use, because
-// another library's constructor may start recording before ours runs.
+// Returns the number of inherited filters; kUnknown: /proc is missing. Counts them at first use, because another
+// library's constructor may start recording before ours runs.
 long filters_at_first() {
     static const long n = count_at_first();
     return n;

@@ -21,7 +21,8 @@ public:
     // Called after the first slots are made: the events are then at the end of the file, where trim() can cut them.
     void start_tracing(uint64_t now);
     // Called before start_tracing() if the run keeps only the last part of its trace. When the log wants a checkpoint,
-    // it sets *seen_switch and *then to kNever, so that the thread's next event takes the long path.
+    // it sets both words to recorder::kNever, so that the thread's next event takes the long path. `then` is the copy
+    // of *seen_switch that creations check.
     void keep_last(uint32_t *seen_switch, uint32_t *then) { seen_switch_ = seen_switch, then_ = then; }
 
     format::ThreadHeader &header() { return *header_; }
@@ -270,7 +271,7 @@ private:
     uint64_t number_ = 0; // of the window
     uint32_t *seen_switch_ = nullptr, *then_ = nullptr; // see keep_last(); null: the whole trace is kept
     uint8_t checkpoint_in_ = 0; // events until a checkpoint is due; 0: none is wanted
-    uint64_t n_checkpoint_words_ = 0; // of the checkpoint under way, in earlier windows
+    uint64_t n_checkpoint_words_ = 0; // words of the present checkpoint that are in earlier windows
     uint64_t checkpoint_window_ = 0; // number of the window in which the last checkpoint begins
     uint64_t checkpoint_bytes_ = 0, bytes_since_ = 0; // length of the last checkpoint; bytes stored since
     bool dropping_ = false;

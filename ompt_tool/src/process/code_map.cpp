@@ -32,7 +32,7 @@ constinit std::atomic_flag changing; // lock for changes; no thread waits for it
 constinit std::atomic<uint32_t> followed{0}; // unloads_of(run_switch) for which the table is valid
 constinit uint64_t n_unloaded = 0; // guarded by `changing`
 constinit std::atomic<uint64_t> unmapped{0}; // the last address outside all modules, without its low bits
-constinit std::atomic<uint64_t> unmapped_n_loaded{0}; // count of loaded libraries at that search
+constinit std::atomic<uint64_t> unmapped_n_loaded{0}; // count of loaded libraries when `unmapped` was set
 constexpr unsigned kUnmappedBits = 16;
 
 void set(Range &range, uint64_t begin, uint64_t end, uint64_t bias, uint64_t since, uint64_t identity) {

@@ -12,8 +12,8 @@ from papers.model import FIGURE_ONLY, Claim, Numbers, Values
 from papers.recordings import stolen_share
 
 _MEMORY: Final = (
-    "Work inflation on 40 cores comes from caches and memory. The simulation repeats the recorded work "
-    "on any core, and a measurement would need such a machine."
+    "Work inflation on 40 cores comes from caches and memory. In the simulation, work takes the recorded "
+    "time on every core. A measurement would need a machine with 40 cores."
 )
 _P: Final = plan.THREADS[-1]
 
@@ -187,8 +187,8 @@ def _cilksort() -> Iterator[Claim]:
         holds=lambda found: abs(found[0] / 33.1 - 1) <= 0.1,
         show=times,
         cause=(
-            "In the paper the parallel algorithm has more work than the quicksort. Ours has about as much. "
-            "Without tasks it takes longer than the quicksort by"
+            "In the paper the parallel algorithm has more work than the quicksort. Ours has less. Its time "
+            "without tasks, relative to the quicksort, is"
         ),
         evidence=lambda values: {f"({letter})": _algorithmic(values, letter) for letter in "de"},
         show_evidence=gain,
@@ -205,7 +205,7 @@ def _cilksort() -> Iterator[Claim]:
     )
     yield Claim(
         name="e-idle",
-        sentence="(e) More parallelism no longer reduces the idle time: by less than 1 point of (d)",
+        sentence="(e) More parallelism hardly reduces the idle time: it is within 1 point of that of (d)",
         place="Chart 3.e",
         theirs="no longer reduces",
         picture="charts",

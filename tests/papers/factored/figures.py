@@ -73,8 +73,8 @@ PICTURES: Final = (
         "Simulated",
         "Speed-ups over a quicksort of the whole array. The simulation has no work inflation, so the curve "
         "*inflation specific* lies on *maximal*, and *actual* on *idle-time specific*, except for the "
-        "cost of steals. In (b) and (e) the parallel program takes less time on one core than the quicksort, "
-        "so that curves are above the linear one.",
+        "cost of steals. If the parallel program takes less time on one core than the quicksort, its curves "
+        "are above the linear one.",
         _charts,
     ),
     Picture(
@@ -83,8 +83,8 @@ PICTURES: Final = (
         "time of a visit to a cell, by size of the array",
         "Recorded here",
         (
-            "Each cell is read, added to and written, 64 million times in all. The gap is the distance of "
-            "consecutive visits."
+            "A visit reads a cell, adds to it and writes it; a run makes 64 million visits. The gap is the "
+            "distance between consecutive visits."
         ),
         _cells,
     ),

@@ -20,16 +20,18 @@ for any program with `ompass scale`.
 
 _METHOD = """
 Cilksort was recorded on one thread of clang's libomp, with the paper's numbers of elements and cut-offs.
-The recording with the least work of {rounds}, or of {small} with 200,000 elements, was simulated by
-`ompass simulate --machine-file 4x-xeon-e7-4870 --policy work-first --untraced` on 1 to 40 cores of the
-paper's machine, with {seeds} seeds; all figures are medians. Under `work-first` a thread runs one branch
-of a fork at once and others may steal the rest, as in the paper's scheduler. Operations cost what the
-reference machine measured. Work takes the recorded time on any core, so there is no work inflation.
+Each input was recorded {rounds} times, the one of 200,000 elements {small} times. The recording with the
+least work was simulated by `ompass simulate --machine-file 4x-xeon-e7-4870 --policy work-first --untraced`
+on 1 to 40 cores of the paper's machine, with {seeds} seeds; all figures are medians. Under `work-first` a
+thread runs one branch of a fork at once and others may steal the rest, as in the paper's scheduler. An
+operation, such as a steal, costs what it costs on Ompass's reference machine. Work takes the recorded time
+on any core, so there is no work inflation.
 
 The baseline is the paper's, a quicksort of the whole array: its shortest time of {rounds} rounds. In (e),
 with 100 million elements, the best of {huge} recordings was simulated with one seed, and the quicksort
-has {huge} rounds. The serial elision of section 2.8 is the program without tasks, the work of the
-simulated run on one core. It takes longer than the quicksort if the parallel algorithm has more work.
+has {huge} rounds. The serial elision of section 2.8 is the program without tasks. Its time here is the
+work of the simulated run on one core. It takes longer than the quicksort if the parallel algorithm has
+more work.
 
 Other programs used the processors for {busy:.0%} of the time of all recordings. The simulation leaves
 this time out, but the recorded work still includes its effect on caches. The recordings of a program

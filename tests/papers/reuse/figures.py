@@ -209,8 +209,8 @@ PICTURES: Final = (
         "Fig. 1",
         "scalability and overheads of matrix multiplication",
         "Simulated",
-        "Speed-up over the work on one core, OVR, and their product divided by the number of cores, which is "
-        "1 / WTI. The work time inflation is that of the simulator's model of caches and memory.",
+        "The speed-up over the work on one core; the non-work overhead OVR; and 1 / WTI, which is speed-up "
+        "* OVR / cores. WTI is the work time inflation by the simulator's model of caches and memory.",
         partial(_scaling, plan.MATMUL),
     ),
     Picture(
@@ -271,8 +271,8 @@ PICTURES: Final = (
         "Sections II and III",
         "cost of tasks and of recording on one thread",
         "Measured here",
-        "Shortest times relative to the serial program, with tasks of each runtime; and with Ompass' trace "
-        "relative to the same program without it, on libomp. Inputs take some milliseconds.",
+        "The shortest time with tasks, on each runtime, divided by that of the serial program; and the "
+        "shortest time with a trace, on libomp, divided by that without. Inputs take some milliseconds.",
         _measured,
     ),
     Picture(

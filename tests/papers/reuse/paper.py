@@ -34,18 +34,19 @@ the place of the paper's schedulers:
 | QTH/Core, Qthreads with a queue per core | `help-first` | the creator continues, the child may be stolen |
 | QTH/Socket, with a queue per socket | `shared-lifo` | a queue for the threads of a socket, newest first |
 
-Operations cost what the reference machine measured, whatever the policy. The simulator models caches and
-memory for the declared data; latencies and bandwidths are round figures of a current server, not of the
-paper's machine. Distances need no such figures: they follow from the order of the kernels and the sizes
-of the caches. They count bytes, the paper's count accesses; matmul's accesses are all equally long.
+An operation costs what it costs on Ompass's reference machine, whatever the policy. The simulator models
+caches and memory for the declared data; latencies and bandwidths are round figures of a current server,
+not of the paper's machine. Distances need no such figures: they follow from the order of the kernels and
+the sizes of the caches. Our distances are in bytes, those of the paper in accesses. In matmul all accesses
+have the same length.
 
-Matrices have 4,128 rows here, because our tiles have 48, and 4,096 in the paper. Our 86 tiles are not halved
-evenly, so the claim that two schedulers have identical distances uses 64 tiles, 3,072 rows.
+The paper's matrices have 4,096 rows. Ours have 4,128, because our tiles have 48 rows. Our 86 tiles are not
+halved evenly, so the claim that two schedulers have identical distances uses 64 tiles, 3,072 rows.
 
 Other programs used the processors for {busy:.0%} of the time of all recordings. The simulation leaves
 this time out, but the recorded work still includes its effect on caches. The recordings of a program
-differ by up to {spread:.0%} in their work. For the same reason times were measured on one thread only:
-each is the shortest of many runs of some milliseconds.
+differ by up to {spread:.0%} in their work. Because of this disturbance, times were measured on one thread
+only. Each is the shortest of many runs of some milliseconds.
 
 {table}
 """

@@ -21,8 +21,8 @@ FAR: Final = 32 * MB
 _SHOWN: Final = {MTH: "MTH", NESTED: "TBB", CORE: "QTH/Core", SHARED: "QTH/Socket"}
 
 _RANDOM: Final = (
-    "Work-first and a queue per core differ by little more than the random choices of victims under one of "
-    "them."
+    "Work-first and a queue per core differ by little more than two simulations of one of them that choose "
+    "other victims."
 )
 _FEW_FAR: Final = (
     "The data of our quick input of fmm have 50 MB, little more than two last caches of 18 MB, so that few "
@@ -181,7 +181,7 @@ def _shared_is_best(program: str, cores: int, where: str) -> Claim:
 
     return Claim(
         name=f"{program}-shared-best-{cores}",
-        sentence=f"On {where} a queue per socket has the most reuses of {program} at two of three windows",
+        sentence=f"On {where} a queue per socket has most reuses of {program} at two thirds of the windows",
         place="Section IV.A",
         theirs="highest at almost all distances",
         picture=f"{program}-distances",
@@ -448,7 +448,7 @@ CLAIMS: Final = (
     ),
     _compared(
         "core-between-32",
-        "On two sockets a queue per core is between them",
+        "On two sockets accesses of matmul beyond 32 MB rise from work-first to a queue per core to TBB",
         "Section IV.B",
         FIGURE_ONLY,
         _BEYOND,
@@ -469,7 +469,7 @@ CLAIMS: Final = (
     ),
     _compared(
         "core-between-cold",
-        "So do cold accesses",
+        "On two sockets cold accesses of matmul rise from work-first to a queue per core to TBB",
         "Section IV.B",
         "clearly observed",
         _COLD,

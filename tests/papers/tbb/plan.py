@@ -36,8 +36,8 @@ OTHER_BACK_OFFS: Final = (ATTEMPT, 5000)
 """The same without a pause, and with a long one."""
 _STEAL_CYCLES: Final = {"bitcounter": 560}
 """Cycles of a successful steal on any number of cores (V.A.2). The machine file has those of treeadd."""
-DEPTHS: Final = (8, 18)
-"""Levels of treeadd that create tasks: 510 and 524,286 tasks."""
+DEPTHS: Final = (11, 21)
+"""Levels of treeadd that create tasks: 4,094 and 4,194,302 tasks. The paper compares 6,000 and 6,000,000."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +117,7 @@ def grain_case(grain: int) -> Case:
 
 def depth_case(depth: int) -> Case:
     """Returns treeadd, one pass, with tasks down to this level."""
-    options = f"--size 21 --passes 1 --depth {depth}"
+    options = f"--size 22 --passes 1 --depth {depth}"
     return Case(f"depth-{depth}", "treeadd-tasks", options, variables=WITHOUT_VECTORS)
 
 
@@ -174,6 +174,5 @@ def steps(size: str) -> Sequence[Step]:
     made += [replace(_simulated(_LARGE_BLACKSCHOLES.name, (RANDOM,), n_seeds), threads=(1, 4)).step()]
     for cycles in OTHER_BACK_OFFS:
         usual = [_simulated(one.name, (*POLICIES[:3], IDEAL_STEALER), n_seeds) for one in MICRO[:3]]
-        usual.append(_simulated("swaptions", (RANDOM,), n_seeds))
         made += [_with_back_off(one, cycles).step() for one in usual]
     return made

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * single, with and without nowait and with copyprivate, and master. masked.c tests masked.
+ * The construct `single`: plain, with nowait, with copyprivate. The construct `master`; masked.c has `masked`.
  */
 #include <omp.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Worksharing loops with every schedule, with and without the barrier at their end; some create tasks.
+ * Worksharing loops with static, dynamic and guided schedules. One has no barrier at its end, one creates tasks.
  */
 #include "../facts.h"
 
