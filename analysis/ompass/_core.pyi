@@ -212,7 +212,7 @@ class CallRow(Row):
     n_in_tasks: Final[int]  # part of n_calls in explicit tasks
     task_ns: Final[int]  # part of time_ns in explicit tasks
     serial_ns: Final[int]  # part of time_ns outside of parallel regions
-    unaccounted_ns: Final[int]  # part of time_ns on threads outside of the accounted time; in no state
+    unaccounted_ns: Final[int]  # part of time_ns while the thread was outside of the accounted time; in no state
     @staticmethod
     def describe() -> list[tuple[str, str, str]]: """Returns (name, SQL type, meaning) of each field. The type is empty if the field is not a column."""
 
@@ -224,7 +224,7 @@ class TargetRow(Row):
     n_runs: Final[int]  # executions; of a call that moves data: calls
     time_ns: Final[int]  # time of the host from begin to end; the sum of the next three
     transfer_ns: Final[int]  # part in data operations: transfers, allocations, ...
-    launch_ns: Final[int]  # part in launches of kernels; on a host plugin, with the kernels
+    launch_ns: Final[int]  # part in launches of kernels; if the host is the device, with the kernels
     wait_ns: Final[int]  # the rest: waits for the device, and the runtime's own work
     max_ns: Final[int]  # longest execution
     n_launches: Final[int]  # kernels launched
@@ -241,7 +241,7 @@ class TargetRow(Row):
     device_kernel_ns: Final[int]  # time of these on the device
     n_device_transfers: Final[int]  # data operations that the device timed
     device_transfer_ns: Final[int]  # time of these on the device
-    operations: Final[tuple[int, ...]]  # data operations: OMPT numbers, plus 256 to, 512 from, 768 between devices; last entry, 0: all others
+    operations: Final[tuple[int, ...]]  # data operations: OMPT numbers, + 256 to a device, + 512 from it, + 768 between two; last entry, 0: others
     operations_n: Final[tuple[int, ...]]  # number of each of them
     operations_bytes: Final[tuple[int, ...]]  # bytes of each of them
     operations_ns: Final[tuple[int, ...]]  # host time of each of them
@@ -891,9 +891,9 @@ class Slices(Columns):
     thread: Final[NDArray[numpy.uint32]]  # number of the thread
     kind: Final[NDArray[numpy.uint8]]  # 0 region, 1 implicit task, 2 task, 3 wait, 4 lock, 5 creation, 6 kernel, 7 created (a moment), 8 preempted, 9 blocked, 10 call, 12 data operation, 13 launch of a kernel
     construct: Final[NDArray[numpy.int32]]  # number of the construct; for waits and locks the OMPT kind; -1: unknown
-    task: Final[NDArray[numpy.uint64]]  # id of tasks and creations; 0: undeferred; of data operations their number
+    task: Final[NDArray[numpy.uint64]]  # tasks and creations: id, 0 if undeferred; data operations: number
     depth: Final[NDArray[numpy.uint16]]  # number of slices around it
-    flags: Final[NDArray[numpy.uint8]]  # 1: a suspended task resumes; 2: an untimed undeferred task, at the time of the event before
+    flags: Final[NDArray[numpy.uint8]]  # 1: a suspended task resumes; 2: an untimed undeferred task, at the time of the previous event
 
 def slices_of_run(directory: str, threads: Sequence[int], start_ns: int = 0, end_ns: int = -1, limit: int = 18446744073709551615) -> Slices | None:
     """

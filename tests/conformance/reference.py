@@ -9,7 +9,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-_NUMBER: Final = re.compile(r"(0x)+[0-9a-fA-F]+|[-+]?\d+(\.\d+)?([eE][-+]?\d+)?|[-+]?\b(nan|inf)\b")
+_NUMBER: Final = re.compile(r"(0x)+[0-9a-fA-F]+|[-+]?\d+(\.\d+)?([eE][-+]?\d+)?|[-+]?\b(nan|inf)\b|\*+")
+"""Fortran prints asterisks for a number that is too long."""
 _MOST_CHARACTERS: Final = 120  # of a line in a message
 _WITH_ANY_TOOL: Final = re.compile(r"OMP: Warning #\d+: OMPT: Cannot determine workshare type.*\n")
 """libomp warns once of programs of older compilers, if any tool observes loops."""

@@ -119,10 +119,7 @@ def parsed(words: Sequence[str]) -> argparse.Namespace:
         f"inputs of the fuzzer; of the package, by the quick tests. Fails below {LEAST_PERCENT}%.",
     )
     parser.add_argument("part", nargs="?", choices=PARTS, help="only this part")
-    parser.add_argument(
-        "pytest", nargs="*", help=argparse.SUPPRESS
-    )  # the arguments that select the quick tests
-    return parser.parse_args()
+    return parser.parse_args(words)
 
 
 if __name__ == "__main__":
