@@ -190,7 +190,7 @@ def _cilksort() -> Iterator[Claim]:
             "In the paper the parallel algorithm has more work than the quicksort. Ours has less. Its time "
             "without tasks, relative to the quicksort, is"
         ),
-        evidence=lambda values: {f"({letter})": _algorithmic(values, letter) for letter in "de"},
+        evidence=lambda values: {letter: _algorithmic(values, letter) for letter in "de"},
         show_evidence=gain,
     )
     yield Claim(
