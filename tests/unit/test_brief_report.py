@@ -30,7 +30,7 @@ from ompass.reports.findings import (
     verdict,
     verdict_of,
 )
-from ompass.reports.job import brief_job_report
+from ompass.reports.job import printed_job_report
 from ompass.reports.model import Bar, Column, Kind, Report, Table, column_words, plain
 from ompass.reports.remarks import remarks_of
 from ompass.reports.run import brief_report, run_report
@@ -233,6 +233,13 @@ def test_the_verdict_omits_states_that_other_programs_lengthened() -> None:
     fine = "tasks are too fine (sort.c:11)"
     assert verdict(content, causes(content)) == f"{worked}, 30.0% is spent creating tasks: {fine}."
     assert verdict(disturbed, causes(disturbed)) == f"{worked}: {fine}, and others used the processors."
+
+
+def test_a_finding_that_distorts_all_figures_precedes_a_predicted_gain() -> None:
+    content = content_of(fine_run())
+    crowd = Finding("oversubscribed", "problem", "Too many threads", "they wait", "use fewer", MS, leads=True)
+    found = causes(with_changes(replace(content, findings=(*content.findings, crowd)), CUT_OFF))
+    assert [one.kind for one in found] == ["oversubscribed", "too_fine"]
 
 
 def test_findings_on_other_programs_come_after_those_on_the_program() -> None:
@@ -469,13 +476,20 @@ def test_the_default_report_on_a_job_has_verdict_findings_and_ranks(tmp_path: Pa
         contents.append(content_of(run))
     job = job_of_reports(contents)
     assert job
-    report = brief_job_report(job, contents)
+    report = printed_job_report(job, contents)
     assert "60.0% of the time of 4 threads is work" in report.verdict
     assert "ranks have unequal work" in report.verdict
     lines = printed(report)
     assert len(lines) <= 40
     assert any("1. Ranks have unequal work  rank 1" in line for line in lines[:10])
     assert report.commands[-1][0] == f"ompass report {tmp_path}/solver-r*.ompass --each"
+    full = printed_job_report(job, contents, full=True)
+    assert (full.verdict, [one.key for one in full.sections]) == (
+        report.verdict,
+        [one.key for one in report.sections],
+    )
+    assert not any(one.most_lines for one in full.sections)
+    assert any("Even distribution would save" in line for line in printed(full))
 
 
 def working_run(behaviour: str, at_line: int, of: int = 100, *, work_ms: int = 90) -> ReportContent:

@@ -217,7 +217,9 @@ def test_very_many_threads_for_each_processor_are_the_first_finding(n_threads: i
     away = {"preempted_ns": 98 * MS}
     one = {"work_ns": 90 * MS, "idle_ns": 10 * MS, "work_preempted_ns": 20 * MS, "preempted_ns": 30 * MS}
     rows = team(0, [one, *[{"work_ns": 0, "idle_ns": 100 * MS, **away}] * (n_threads - 1)])
-    assert problems(on_processors(rows, [], n_cpus=2))[0] == first
+    run = on_processors(rows, [], n_cpus=2)
+    assert problems(run)[0] == first
+    assert the(run, "oversubscribed").leads == (first == "oversubscribed")
 
 
 def test_very_many_threads_that_wait_little_are_a_problem() -> None:

@@ -25,7 +25,7 @@ from ompass.metrics.ranks import Job, Rank, job_of, preempted_work_ns
 from ompass.model import StateTimes
 from ompass.page.assemble import RunPart, html_report
 from ompass.reports.content import ReportContent, collect
-from ompass.reports.job import brief_job_report, job_report, ranks_to_show
+from ompass.reports.job import job_report, printed_job_report, ranks_to_show
 from ompass.reports.model import Advice, plain
 from ompass.reports.terminal import TerminalConsole, print_report
 from ompass.workers import Workers
@@ -185,7 +185,7 @@ def test_the_report_has_the_efficiencies_and_names_the_late_rank(tmp_path: Path)
     assert found["talp"]["mpi"] == pytest.approx(1 - (1 + 3 * 451) / (4 * 901))
     assert [finding["kind"] for finding in values["findings"]] == ["rank_imbalance"]
     out = io.StringIO()
-    print_report(TerminalConsole(file=out, width=120), brief_job_report(job, contents))
+    print_report(TerminalConsole(file=out, width=120), printed_job_report(job, contents))
     text = " ".join(out.getvalue().split())
     # 4 ranks of 2 threads: 4500 ms of work, 2702 ms in MPI
     assert "62.5% of the time of 8 threads is work, 37.5% is spent in MPI: ranks have unequal work" in text
@@ -193,7 +193,7 @@ def test_the_report_has_the_efficiencies_and_names_the_late_rank(tmp_path: Path)
     assert "MPI load balance 62.5%: the ranks wait in MPI for rank 1" in text
     assert "Parallel efficiency: hybrid 62.4%, MPI 62.4%, OpenMP 100% (--full shows all)." in text
     narrow = io.StringIO()
-    print_report(TerminalConsole(file=narrow, width=80), brief_job_report(job, contents))
+    print_report(TerminalConsole(file=narrow, width=80), printed_job_report(job, contents))
     assert len(narrow.getvalue().rstrip().splitlines()) <= 40
     assert "1.60 times the mean" in text
     assert "MPI transfer" not in text.partition("Efficiencies")[2].partition("The ranks")[0]
@@ -209,7 +209,7 @@ def test_findings_on_the_program_precede_a_disturbed_machine(tmp_path: Path) -> 
     ]
     job = job_of_reports(contents)
     assert job is not None
-    findings = brief_job_report(job, contents).sections[0].parts
+    findings = printed_job_report(job, contents).sections[0].parts
     titles = [part.title for part in findings if isinstance(part, Advice)]
     assert titles[0] == "Ranks have unequal work"
     assert any("Others used the processors" in title for title in titles[1:])
@@ -223,7 +223,7 @@ def test_efficiencies_are_unknown_without_calls_of_mpi(tmp_path: Path) -> None:
     assert values["efficiencies"] is None
     assert values["findings"] == []
     out = io.StringIO()
-    print_report(TerminalConsole(file=out, width=120), brief_job_report(job, contents))
+    print_report(TerminalConsole(file=out, width=120), printed_job_report(job, contents))
     text = " ".join(out.getvalue().split())
     assert "Efficiencies are not known" in text
     assert "Ranks have unequal work" in text

@@ -15,6 +15,7 @@ from typer.testing import CliRunner, Result
 
 import ompass
 from ompass import packed
+from ompass.check.execute import recorded_directories
 from ompass.commands.main import application
 from ompass.commands.streams import say
 from ompass.errors import DamagedRunError, OutputError, UsageError
@@ -64,6 +65,14 @@ def test_packing_and_unpacking_changes_no_file(run: Path, tmp_path: Path) -> Non
     assert (place.name, shown_path(place)) == ("q.ompass", str(tmp_path / "q.ompass.zst"))
     assert unpacked(tmp_path / "q.ompass.zst") == place, "unpacked once"
     assert (unpacked(run), shown_path(run)) == (run, str(run))
+
+
+def test_a_check_accepts_packed_runs_and_folders_with_them(run: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "baseline"
+    folder.mkdir()
+    packed_run = folder / "q.ompass.zst"
+    pack_run(run, packed_run)
+    assert recorded_directories(packed_run) == recorded_directories(folder) == (unpacked(packed_run),)
 
 
 @pytest.mark.parametrize(

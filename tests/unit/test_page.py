@@ -19,7 +19,7 @@ from ompass.page.excerpts import Excerpts, Sources
 from ompass.page.markup import Markup, element, prose
 from ompass.page.pictures import MOST_BARS, area, bars
 from ompass.reports.content import collect
-from ompass.reports.job import brief_job_report
+from ompass.reports.job import printed_job_report
 from ompass.samples.content import SampleContent
 from ompass.samples.metrics import Line, LocatedSample, Owner
 from ompass.simulation.stored import StoredAdvice, StoredChange
@@ -218,7 +218,7 @@ def test_the_page_of_a_job_begins_with_its_verdict(tmp_path: Path) -> None:
     contents = [rank_content(tmp_path, k, work_ms=10 * (k + 1), mpi_ms=40 - 10 * k) for k in range(3)]
     job = job_of_reports(contents)
     assert job is not None
-    said = brief_job_report(job, contents).verdict
+    said = printed_job_report(job, contents).verdict
     body = html_report([RunPart(contents[0]), RunPart(contents[2])], compared=contents).split("<body", 1)[1]
     assert body.index(f"{said[:1].upper()}{said[1:]}") < body.index('class="verdicts"')
 

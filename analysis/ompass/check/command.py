@@ -33,6 +33,7 @@ from ompass.errors import RunNotFoundError, UsageError
 from ompass.launch.plan import RunOptions
 from ompass.launch.recorder import Recorder
 from ompass.launch.tool import scratch_directory
+from ompass.packed import is_packed
 from ompass.reports.model import plain
 from ompass.reports.terminal import print_report
 from ompass.units import parse_duration
@@ -204,7 +205,7 @@ def _seconds(text: str) -> float:
 
 def _words(baseline: str) -> list[str]:
     """Returns the command line of BASELINE; the path of recorded runs stays one word."""
-    if baseline and Path(baseline).is_dir():
+    if baseline and (Path(baseline).is_dir() or is_packed(Path(baseline))):
         return [baseline]
     try:
         words = shlex.split(baseline)
@@ -217,11 +218,11 @@ def _words(baseline: str) -> list[str]:
 
 def _source(side: str, words: list[str], options: RunOptions, scratch: Path) -> Source:
     path = Path(words[0])
-    if not path.is_dir():
+    if not path.is_dir() and not is_packed(path):
         recorder = Recorder.prepare(words, options, os.environ, scratch)
         return Source(shlex.join(words), recorder)
     if len(words) > 1:
-        raise UsageError(f"{side} {path}", "recorded runs have no arguments", "name only the directory")
+        raise UsageError(f"{side} {path}", "recorded runs have no arguments", "name only the run")
     directories = recorded_directories(path)
     if not directories:
         raise RunNotFoundError(

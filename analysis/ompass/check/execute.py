@@ -17,6 +17,7 @@ from pathlib import Path
 from ompass.check.content import Evidence, Measured, evidence_of, measured
 from ompass.check.verdict import looks
 from ompass.launch.recorder import Recorder
+from ompass.packed import is_packed, unpacked
 from ompass.readers.run import is_run_directory
 
 TRACED_ROUNDS = 3
@@ -43,10 +44,11 @@ class Source:
 
 
 def recorded_directories(path: Path) -> tuple[Path, ...]:
-    """Returns the run directory itself, or the run directories in a directory."""
-    if is_run_directory(path):
-        return (path,)
-    return tuple(sorted(entry for entry in path.iterdir() if is_run_directory(entry)))
+    """Returns the directory of a run, which may be packed, or the directories of all runs in a directory."""
+    if is_packed(path) or is_run_directory(path):
+        return (unpacked(path),)
+    runs = sorted(entry for entry in path.iterdir() if is_run_directory(entry) or is_packed(entry))
+    return tuple(map(unpacked, runs))
 
 
 def gather(

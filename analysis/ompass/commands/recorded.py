@@ -15,7 +15,7 @@ from ompass.jobs.content import job_of_reports
 from ompass.launch.second_run import FirstRun, Limits
 from ompass.readers.run import open_run
 from ompass.reports.content import ReportContent, collect, collect_runs
-from ompass.reports.job import brief_job_report, job_report, reports_values
+from ompass.reports.job import printed_job_report, reports_values
 from ompass.reports.model import plain
 from ompass.reports.run import brief_report, run_report
 from ompass.reports.terminal import print_report
@@ -59,4 +59,4 @@ def _show_job(
     if on_screen and job is not None:
         console = console_for(stderr=True)
         console.print()
-        print_report(console, job_report(job, contents) if is_full else brief_job_report(job, contents))
+        print_report(console, printed_job_report(job, contents, full=is_full))

@@ -40,7 +40,7 @@ from ompass.jobs.content import job_of_reports
 from ompass.metrics.breakdown import Scope
 from ompass.readers.run import is_sweep_directory, open_run
 from ompass.reports.content import ReportContent, collect
-from ompass.reports.job import brief_job_report, job_report, reports_values
+from ompass.reports.job import printed_job_report, reports_values
 from ompass.reports.model import Report, csv_report, plain
 from ompass.reports.run import CSV_TABLES, brief_report, run_report
 from ompass.reports.terminal import print_report, svg_report
@@ -222,7 +222,7 @@ def _print(contents: list[ReportContent], sweeps: list[ScalingContent], each: bo
         print_report(console, _report_on(sweep, brief=not full))
     job = job_of_reports(contents)
     if job is not None:
-        print_report(console, job_report(job, contents) if full else brief_job_report(job, contents))
+        print_report(console, printed_job_report(job, contents, full=full))
     if job is None or each:
         for content in contents:
             print_report(console, run_report(content) if full else brief_report(content))

@@ -33,6 +33,7 @@ class Finding:
     cost_ns: int = 0  # thread-time at stake
     construct: int | None = None  # its cause
     numbers: tuple[tuple[str, float], ...] = ()
+    leads: bool = False  # True if it comes first, because it distorts all other figures
 
 
 @dataclass(frozen=True, slots=True)

@@ -405,9 +405,10 @@ def find_causes(facts: Facts) -> tuple[Finding, ...]:
             if facts.calm or (kind.even_if_busy and (kind.even_if_crowded or not facts.crowded)):
                 found += _judged(kind, facts, explained)
     leading = (*LEADING, CROWD) if facts.heavily_crowded else LEADING
-    found = [_as_note(f) if f.kind not in leading and _follows(f, found) else f for f in found]
+    found = [replace(f, leads=f.kind in leading) for f in found]
+    found = [_as_note(f) if not f.leads and _follows(f, found) else f for f in found]
     problems = [f for f in found if f.severity == "problem"]
-    problems.sort(key=lambda f: (f.kind not in leading, -f.cost_ns, f.kind, f.construct or 0))
+    problems.sort(key=lambda f: (not f.leads, -f.cost_ns, f.kind, f.construct or 0))
     return (*problems, *(f for f in found if f.severity == "note"), *notes.all_notes(facts))
 
 

@@ -37,7 +37,7 @@ from ompass.page.summary import figures, sweep_head, verdict, verdicts
 from ompass.page.timeline import Timeline
 from ompass.readers.schedule import Schedule
 from ompass.reports.content import ReportContent
-from ompass.reports.job import brief_job_report
+from ompass.reports.job import printed_job_report
 from ompass.reports.model import Report
 from ompass.reports.run import run_report
 from ompass.reuse.report import ReuseContent
@@ -103,7 +103,7 @@ def html_report(
     drawn = _timeline_section() if timeline is not None else None
     if len(runs) > 1:
         job = job_of_reports(compared)
-        verdict_of_job = brief_job_report(job, compared).verdict if job else ""
+        verdict_of_job = printed_job_report(job, compared).verdict if job else ""
         content.parts.append(verdicts([run.content for run in runs], verdict_of_job))
     if len(compared) > 1:
         for part in overview_parts(compared):

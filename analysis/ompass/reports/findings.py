@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from ompass.metrics.facts import Finding
-from ompass.metrics.findings import LEADING, OUTSIDE
+from ompass.metrics.findings import OUTSIDE
 from ompass.metrics.thresholds import FIXED_WORK, LEAST_SAMPLES, LINE_WORK, MAIN_WORK
 from ompass.model import Run, StateTimes, share
 from ompass.packed import shown_path
@@ -97,6 +97,10 @@ class Cause:
         return self.finding.kind if self.finding else ""
 
     @property
+    def leads(self) -> bool:
+        return self.finding is not None and self.finding.leads
+
+    @property
     def is_predicted(self) -> bool:
         change = self.change
         return change is not None and not change.is_doubtful and change.gain >= _LEAST_GAIN
@@ -143,7 +147,7 @@ def gain_text(change: StoredChange | None, is_disturbed: bool = False) -> str:
 def causes(content: ReportContent) -> list[Cause]:
     """Returns the problems, and the changes that gain time without curing one; the most valuable come first.
 
-    Causes with a predicted gain precede others. LEADING kinds are at the beginning, OUTSIDE kinds at the end.
+    Causes with a predicted gain precede others. Findings that lead come first, and OUTSIDE kinds last.
     """
     found: list[Cause] = []
     for finding in content.findings:
@@ -168,7 +172,7 @@ def causes(content: ReportContent) -> list[Cause]:
         cause.is_disturbed = disturbed
     return sorted(
         found,
-        key=lambda one: (one.kind not in LEADING, one.kind in OUTSIDE, not one.is_predicted, -one.share),
+        key=lambda one: (not one.leads, one.kind in OUTSIDE, not one.is_predicted, -one.share),
     )
 
 

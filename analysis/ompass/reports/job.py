@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from ompass.jobs.content import job_findings, job_of_reports, rank_of
 from ompass.metrics.efficiency import LOW, Efficiencies, Factor
-from ompass.metrics.findings import LEADING, OUTSIDE
+from ompass.metrics.findings import OUTSIDE
 from ompass.metrics.job_findings import LEADING as LEADING_OF_JOB
 from ompass.metrics.job_findings import Found
 from ompass.metrics.ranks import Job, Rank
@@ -55,8 +55,8 @@ _FINDING_LINES: Final = 10
 _MOST_RANKS: Final = 4
 
 
-def brief_job_report(job: Job, contents: Sequence[ReportContent]) -> Report:
-    """Returns the report on a job that fits on one screen."""
+def printed_job_report(job: Job, contents: Sequence[ReportContent], *, full: bool = False) -> Report:
+    """Returns the report on a job that fits on one screen; if `full`, with all findings and efficiencies."""
     whole = job_report(job)
     of_job = job_findings(job, contents)
     causes_of_ranks = _causes(contents, without=_replaced(job, [one.finding.kind for one, _ in of_job]))
@@ -83,16 +83,16 @@ def brief_job_report(job: Job, contents: Sequence[ReportContent]) -> Report:
                 "findings",
                 "Findings",
                 tuple(advices) or ("No problem found.",),
-                most_lines=_FINDING_LINES,
+                most_lines=0 if full else _FINDING_LINES,
                 more=more,
             ),
             Section(
                 "thread-time",
                 f"Where the thread-time of all ranks went{', also outside of regions' if job.whole else ''}",
-                (states_table(job.whole or job.states, only_used=True),),
+                (states_table(job.whole or job.states, only_used=not full),),
             ),
-            efficiency_section(job, brief=True),
-            replace(whole.sections[0], title="The ranks", parts=tuple(tables)),
+            efficiency_section(job, brief=not full),
+            whole.sections[0] if full else replace(whole.sections[0], title="The ranks", parts=tuple(tables)),
         ),
         commands=(
             (f"ompass view {names}", "in a browser"),
@@ -145,7 +145,7 @@ def _of_ranks(groups: Sequence[Sequence[tuple[int, Cause]]], n_ranks: int) -> It
     for group in groups:
         cause = group[0][1]
         part = sum(cause.share for _, cause in group) / n_ranks
-        yield _Problem(_advice(group), part, cause, cause.kind in LEADING, cause.kind in OUTSIDE)
+        yield _Problem(_advice(group), part, cause, cause.leads, cause.kind in OUTSIDE)
 
 
 def _verdict(job: Job, n_threads: int, found: Sequence[_Problem]) -> str:
