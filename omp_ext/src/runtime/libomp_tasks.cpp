@@ -14,6 +14,7 @@
 #include "runtime/runtime.h"
 #include "runtime/short_list.h"
 #include "scheduler/checkers.h"
+#include "scheduler/idle.h"
 #include "scheduler/scheduler.h"
 #include "scheduler/suspensions.h"
 #include "tools/counters.h"
@@ -395,6 +396,8 @@ OMP_EXT_HOOK(int32_t, __kmpc_omp_taskyield, (void *location, int32_t thread, int
     return 0;
 }
 
+static constexpr int64_t kHelperNs = 200'000; // a helper thread wakes and runs a short task in this time
+
 static int32_t mark_done(int32_t, void *block) {
     (*static_cast<std::atomic<bool> **>(static_cast<Block *>(block)->shareds))->store(true, std::memory_order_release);
     return 0;
@@ -415,9 +418,11 @@ static void wait_in_the_runtime(void *location, int32_t thread, int32_t n, const
     *static_cast<std::atomic<bool> **>(block->shareds) = &is_done;
     notify(&omp_ext_observer::task_starts, static_cast<void *>(nullptr), int{present_worker()->domain}, OMP_EXT_FOUND);
     real___kmpc_omp_task_with_deps()(location, thread, block, n, first, n_more, more);
+    // Each yield to a program that computes takes milliseconds; a helper thread of the runtime needs less.
+    const int64_t first_yield_ns = now_ns() + (n_processors() > 1 ? kHelperNs : 0);
     while (!is_done.load(std::memory_order_acquire)) {
         real___kmpc_omp_taskyield()(location, thread, 0);
-        sched_yield();
+        if (now_ns() >= first_yield_ns) sched_yield();
     }
 }
 
