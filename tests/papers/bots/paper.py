@@ -100,7 +100,7 @@ PAPER: Final = Paper(
     ),
     introduction=_INTRODUCTION,
     programs=tuple(one.name for one in plan.PROGRAMS),
-    duration={"quick": "five minutes"},
+    duration={"quick": "five minutes", "full": "an estimated hour and a half"},
     steps=plan.steps,
     method=_method,
     pictures=PICTURES,

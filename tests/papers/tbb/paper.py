@@ -75,7 +75,7 @@ PAPER: Final = Paper(
     ),
     introduction=_INTRODUCTION,
     programs=tuple(one.name for one in plan.PROGRAMS),
-    duration={"quick": "about three minutes"},
+    duration={"quick": "two minutes", "full": "four minutes"},
     steps=plan.steps,
     method=_method,
     pictures=PICTURES,
