@@ -39,7 +39,7 @@ def views(workshop: Workshop, folder: Path | None = None) -> dict[str, str]:
     shown["table"] = (place / "tables" / "constructs.parquet").read_bytes().hex()
     shutil.rmtree(place / "tables")
     # A sample may lie in the kernel's library, whose file is in the run directory.
-    return {name: text.replace(str(place), "PLACE") for name, text in shown.items()}
+    return {name: text.replace(str(place / "q.ompass"), "RUN") for name, text in shown.items()}
 
 
 @pytest.fixture
