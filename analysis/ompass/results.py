@@ -36,7 +36,7 @@ def shown(kind: type[Result], content: Any) -> Result:
 
 
 class _Result(ABC):
-    """A result with a report. The text form is short, because a notebook stores it beside the HTML."""
+    """A result with a report. The text form is short, because a notebook stores both text and HTML."""
 
     __slots__ = ()
 

@@ -14,7 +14,7 @@ from typing import Annotated
 import typer
 
 from ompass.check.content import collect_check
-from ompass.check.execute import Limits, Source, gather, recorded_directories
+from ompass.check.execute import Limits, Source, gather, is_recorded, recorded_directories
 from ompass.check.exports import bencher_check, benchmark_check, junit_check, markdown_check
 from ompass.check.report import check_report
 from ompass.check.verdict import LEAST_REPEATS, MINIMUM, MOST_ROUNDS
@@ -33,7 +33,6 @@ from ompass.errors import RunNotFoundError, UsageError
 from ompass.launch.plan import RunOptions
 from ompass.launch.recorder import Recorder
 from ompass.launch.tool import scratch_directory
-from ompass.packed import is_packed
 from ompass.reports.model import plain
 from ompass.reports.terminal import print_report
 from ompass.units import parse_duration
@@ -205,7 +204,7 @@ def _seconds(text: str) -> float:
 
 def _words(baseline: str) -> list[str]:
     """Returns the command line of BASELINE; the path of recorded runs stays one word."""
-    if baseline and (Path(baseline).is_dir() or is_packed(Path(baseline))):
+    if baseline and is_recorded(Path(baseline)):
         return [baseline]
     try:
         words = shlex.split(baseline)
@@ -218,7 +217,7 @@ def _words(baseline: str) -> list[str]:
 
 def _source(side: str, words: list[str], options: RunOptions, scratch: Path) -> Source:
     path = Path(words[0])
-    if not path.is_dir() and not is_packed(path):
+    if not is_recorded(path):
         recorder = Recorder.prepare(words, options, os.environ, scratch)
         return Source(shlex.join(words), recorder)
     if len(words) > 1:

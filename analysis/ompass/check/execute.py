@@ -18,7 +18,7 @@ from ompass.check.content import Evidence, Measured, evidence_of, measured
 from ompass.check.verdict import looks
 from ompass.launch.recorder import Recorder
 from ompass.packed import is_packed, unpacked
-from ompass.readers.run import is_run_directory
+from ompass.readers.run import is_run_directory, runs_in
 
 TRACED_ROUNDS = 3
 """Rounds for the exact figures: their times do not count. The median excludes one disturbed run."""
@@ -43,12 +43,16 @@ class Source:
     directories: tuple[Path, ...] = ()
 
 
+def is_recorded(path: Path) -> bool:
+    """True if a side of the check names recorded runs: a directory, or a packed run."""
+    return path.is_dir() or is_packed(path)
+
+
 def recorded_directories(path: Path) -> tuple[Path, ...]:
     """Returns the directory of a run, which may be packed, or the directories of all runs in a directory."""
     if is_packed(path) or is_run_directory(path):
         return (unpacked(path),)
-    runs = sorted(entry for entry in path.iterdir() if is_run_directory(entry) or is_packed(entry))
-    return tuple(map(unpacked, runs))
+    return tuple(runs_in(path))
 
 
 def gather(

@@ -28,8 +28,8 @@ from ompass.comparison.report import brief_comparison, comparison_report
 from ompass.errors import RunNotFoundError, UsageError
 from ompass.jobs.content import jobs_of
 from ompass.metrics.breakdown import Scope
-from ompass.packed import is_packed, shown_path, unpacked
-from ompass.readers.run import is_run_directory, is_sweep_directory, open_run
+from ompass.packed import shown_path
+from ompass.readers.run import is_run_directory, is_sweep_directory, open_run, runs_in
 from ompass.reports.content import collect
 from ompass.reports.model import plain
 from ompass.reports.terminal import print_report
@@ -108,8 +108,7 @@ def _side(path: Path, scope: Scope) -> Side:
     if is_run_directory(path) or not path.is_dir():
         directories = [path]
     else:
-        entries = sorted(path.iterdir())
-        directories = [unpacked(entry) for entry in entries if is_run_directory(entry) or is_packed(entry)]
+        directories = runs_in(path)
         if not directories:
             raise RunNotFoundError(
                 f"{path}",

@@ -17,6 +17,7 @@ from ompass import _core
 from ompass._core import STACK_WORD, EventTable, GroupLimits, LogError, Sample, SampledThread, Samples
 from ompass.errors import DamagedRunError, NothingToShowError, RunNotFoundError
 from ompass.model import Run, TaskGraph
+from ompass.packed import is_packed, unpacked
 from ompass.readers.meta import meta_problems, read_meta
 from ompass.units import plural
 
@@ -31,6 +32,12 @@ _LOOK_S: Final = 0.02
 def is_run_directory(path: Path) -> bool:
     """True if `path` looks like a run directory (opens no log)."""
     return path.is_dir() and ((path / "meta.json").exists() or (path / "process.log").exists())
+
+
+def runs_in(folder: Path) -> list[Path]:
+    """Returns the runs in a folder, by name; unpacks packed ones. Raises DamagedRunError, OutputError."""
+    entries = sorted(folder.iterdir())
+    return [unpacked(entry) for entry in entries if is_run_directory(entry) or is_packed(entry)]
 
 
 def is_sweep_directory(path: Path) -> bool:

@@ -48,9 +48,8 @@ from ompass.launch.launchers import position_of_program
 from ompass.launch.program import inspect_program
 from ompass.launch.tool import scratch_directory
 from ompass.metrics.breakdown import Scope
-from ompass.packed import is_packed, unpacked
 from ompass.page.assemble import html_report
-from ompass.readers.run import is_run_directory
+from ompass.readers.run import is_run_directory, runs_in
 from ompass.reports.content import ReportContent, collect_runs
 from ompass.reports.model import csv_rows, plain
 from ompass.reports.terminal import print_report
@@ -413,8 +412,7 @@ def run_directories(paths: Iterable[Path]) -> list[Path]:
         if is_run_directory(path) or not path.is_dir():
             found.append(path)
             continue
-        entries = [unpacked(each) if is_packed(each) else each for each in sorted(path.iterdir())]
-        runs = [each for each in entries if is_run_directory(each)]
+        runs = runs_in(path)
         if not runs:
             raise RunNotFoundError(
                 f"{path}", "it contains no runs", "name run directories, or a folder of them"

@@ -205,7 +205,7 @@ def _cilksort() -> Iterator[Claim]:
     )
     yield Claim(
         name="e-idle",
-        sentence="(e) More parallelism hardly reduces the idle time: it is within 1 point of that of (d)",
+        sentence="(e) More parallelism than in (d) hardly reduces the idle time: by less than 1 point",
         place="Chart 3.e",
         theirs="no longer reduces",
         picture="charts",

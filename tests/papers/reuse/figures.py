@@ -271,7 +271,7 @@ PICTURES: Final = (
         "Sections II and III",
         "cost of tasks and of recording on one thread",
         "Measured here",
-        "The shortest time with tasks, on each runtime, divided by that of the serial program; and the "
+        "The shortest time with tasks, on each runtime, divided by the serial program's; and the "
         "shortest time with a trace, on libomp, divided by that without. Inputs take some milliseconds.",
         _measured,
     ),

@@ -37,7 +37,7 @@ the place of the paper's schedulers:
 An operation costs what it costs on Ompass's reference machine, whatever the policy. The simulator models
 caches and memory for the declared data; latencies and bandwidths are round figures of a current server,
 not of the paper's machine. Distances need no such figures: they follow from the order of the kernels and
-the sizes of the caches. Our distances are in bytes, those of the paper in accesses. In matmul all accesses
+the sizes of the caches. Our distances are in bytes, the paper's in accesses. In matmul all accesses
 have the same length.
 
 The paper's matrices have 4,096 rows. Ours have 4,128, because our tiles have 48 rows. Our 86 tiles are not

@@ -93,7 +93,7 @@ def _ratio_to_work_first(program: str) -> Claim:
 
     return Claim(
         name=f"{program}-ratio-of-overheads",
-        sentence=f"On 24 cores OVR of {program} under other schedulers is 3 times that of work-first or more",
+        sentence=f"On 24 cores other schedulers have at least 3 times the OVR of work-first in {program}",
         place="Section II.C",
         theirs="3 to 4 times",
         picture=program,
